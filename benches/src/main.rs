@@ -1,0 +1,111 @@
+//! `airpath-bench WORKLOAD [--time SECONDS]`: runs one workload and prints what was delivered.
+//!
+//! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of
+//! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment).
+
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: airpath-bench W1|W1b|W3|W3x10|W3x100|W3x1000 [--time SECONDS]";
+
+struct Workload {
+    ues: u32,
+    wired: &'static str,
+    window: u32,
+    seconds: u64,
+}
+
+fn workload(name: &str) -> Option<Workload> {
+    let one = |window| Workload { ues: 1, wired: "10 Mbit/s", window, seconds: 3600 };
+    let many = |ues, wired, seconds| Workload { ues, wired, window: 122, seconds };
+    Some(match name {
+        "W1" => one(122),
+        "W1b" => one(25),
+        "W3" => many(100, "100 Mbit/s", 600),
+        "W3x10" => many(10, "100 Mbit/s", 20),
+        "W3x100" => many(100, "100 Mbit/s", 20),
+        "W3x1000" => many(1000, "1 Gbit/s", 20),
+        _ => return None,
+    })
+}
+
+/// Radio queues hold 50 packets in ns-2's count (49 beside the one in transmission).
+fn scenario(workload: &Workload, seconds: u64) -> String {
+    let Workload { ues, wired, window, .. } = workload;
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "{wired}"
+        delay = "75 ms"
+        queue.droptail.packets = 10000
+        [radio.dch]
+        ues = {ues}
+        [radio.dch.downlink]
+        rate = "384 kbit/s"
+        delay = "60 ms"
+        queue.droptail.packets = 50
+        [radio.dch.uplink]
+        rate = "384 kbit/s"
+        delay = "60 ms"
+        queue.droptail.packets = 50
+        [tcp]
+        mss = "536 B"
+        handshake = "none"
+        initial_window = 1
+        window_scaling = false
+        max_window = {window}
+        ack_every = 1
+        rto.min = "1 s"
+        recovery.newreno = {{}}
+        [[flow]]
+        ue = "each"
+        stagger = "10 ms"
+        app.bulk = {{}}
+        "#
+    )
+}
+
+fn run(args: &[String]) -> Result<String, String> {
+    let (name, seconds) = match args {
+        [name] => (name, None),
+        [name, flag, seconds] if flag == "--time" => {
+            (name, Some(seconds.parse().map_err(|_| format!("not a number of seconds: {seconds}"))?))
+        }
+        _ => return Err(USAGE.to_owned()),
+    };
+    let workload = workload(name).ok_or(USAGE)?;
+    let text = scenario(&workload, seconds.unwrap_or(workload.seconds));
+    let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::new(&scenario, 1, Observe::default()).map_err(|error| error.to_string())?;
+    simulation.run();
+    let results = simulation.results();
+    let flows = results["flows"].as_array().ok_or("no flows")?;
+    let sum = |of: &dyn Fn(&_) -> Option<u64>| flows.iter().filter_map(of).sum::<u64>();
+    let packets = sum(&|flow| flow["bytes_received"].as_u64()) / 536;
+    let sent = sum(&|flow| flow["segments_sent"].as_u64());
+    let rexmit = sum(&|flow| flow["retransmissions"]["total"].as_u64());
+    let timeouts = sum(&|flow| flow["timeouts"].as_u64());
+    let simulated_s = &results["simulated_s"];
+    Ok(format!(
+        r#"{{"workload": "{name}", "packets": {packets}, "sent": {sent}, "rexmit": {rexmit}, "timeouts": {timeouts}, "simulated_s": {simulated_s}}}"#
+    ))
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(line) => {
+            #[allow(clippy::print_stdout)]
+            {
+                println!("{line}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A transfer without end: the sender always has data.
+
+use super::App;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// There is nothing to configure.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(super) fn build(&self) -> Box<dyn App> {
+        Box::new(Bulk)
+    }
+}
+
+struct Bulk;
+
+impl App for Bulk {
+    fn handle_start(&mut self) -> u64 {
+        u64::MAX
+    }
+}

@@ -1,0 +1,36 @@
+//! One file: the transfer is complete when its last byte has been acknowledged.
+
+use super::App;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// File transfer parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// TCP payload to be transferred.
+    pub size: Bytes,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { size: Bytes::from_bytes(1_000_000) }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self) -> Box<dyn App> {
+        Box::new(File { size: self.size })
+    }
+}
+
+struct File {
+    size: Bytes,
+}
+
+impl App for File {
+    fn handle_start(&mut self) -> u64 {
+        self.size.as_u64()
+    }
+}

@@ -1,0 +1,36 @@
+//! Independent block errors: each block is lost with the same probability, retransmissions included.
+//!
+//! Leaves out all correlation in time. The power control of a dedicated channel justifies it:
+//! it keeps the block error rate at its target. Source: [lundsten2002] 5.2.2.
+
+use super::Channel;
+use crate::rng::{Stream, Threshold};
+use crate::time::Instant;
+use crate::units::Probability;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bernoulli channel parameters.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Block error rate: the probability that a block is lost.
+    pub bler: Probability,
+}
+
+impl Config {
+    pub(super) fn build(&self, stream: Stream) -> Box<dyn Channel> {
+        Box::new(Bernoulli { lost: Threshold::from(self.bler), stream })
+    }
+}
+
+struct Bernoulli {
+    lost: Threshold,
+    stream: Stream,
+}
+
+impl Channel for Bernoulli {
+    fn block_lost(&mut self, _now: Instant) -> bool {
+        self.stream.chance(self.lost)
+    }
+}

@@ -1,0 +1,236 @@
+//! The books of a bearer's buffer, which every element may read and only the cell may write.
+//!
+//! A bearer that sends packets whole does not schedule the ends of its transmissions: it computes
+//! them, and the books are settled (ends at or before now taken out) whenever somebody reads them. A
+//! bearer with a link layer enters, starts and takes out its SDUs one by one.
+
+use crate::packet::{Dir, Packet};
+use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
+use std::collections::VecDeque;
+
+/// What a bearer's buffer holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BearerView {
+    /// Packets (SDUs) not yet delivered: waiting, in transmission, or unacknowledged.
+    pub sdus: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets of which no octet has been sent.
+    pub untransmitted_sdus: u32,
+    /// Their bytes.
+    pub untransmitted_bytes: u64,
+    /// Rate of the bearer.
+    pub rate: Bitrate,
+}
+
+/// What one flow holds in a bearer's buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowView {
+    /// Packets not yet delivered.
+    pub sdus: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets of which no octet has been sent.
+    pub untransmitted_sdus: u32,
+    /// End of the TCP segment that came in last: its sequence number plus its payload.
+    pub last_seq_end: u32,
+}
+
+/// Something happened to a packet in a bearer's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioEvent {
+    /// What happened.
+    pub kind: RadioEventKind,
+    /// Number of the UE.
+    pub ue: u16,
+    /// Direction of the bearer.
+    pub dir: Dir,
+    /// Number of the flow at its UE.
+    pub flow: u16,
+    /// TCP sequence number, 0 for what is not TCP.
+    pub seq: u32,
+    /// Length of the packet, bytes.
+    pub len: u32,
+}
+
+/// What may happen to a packet in a bearer's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RadioEventKind {
+    /// It was taken into the buffer.
+    Enqueued,
+    /// Its first octet is being sent.
+    Started,
+    /// It left the buffer: its last octet was sent or, with a link layer, it arrived.
+    Delivered,
+    /// It was dropped: no room, or the link layer gave up.
+    Dropped,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    sdus: u32,
+    bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, len: u32) {
+        self.sdus += 1;
+        self.bytes += u64::from(len);
+    }
+
+    fn take(&mut self, len: u32) {
+        self.sdus -= 1;
+        self.bytes -= u64::from(len);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    held: Count,
+    untransmitted: u32,
+    last_seq_end: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub end: Instant,
+    pub seq: u32,
+    pub len: u32,
+    pub flow: u16,
+}
+
+/// The books of one bearer.
+#[derive(Debug, Default)]
+pub struct Bearer {
+    /// Rate of the bearer.
+    pub rate: Bitrate,
+    held: Count,
+    untransmitted: Count,
+    flows: Vec<Flow>,
+    /// Computed ends of transmission, earliest first; the front is in transmission.
+    departures: VecDeque<Departure>,
+    /// End of the last computed transmission.
+    busy_until: Instant,
+}
+
+impl Bearer {
+    /// What the buffer holds at `now`.
+    #[inline]
+    pub fn view(&mut self, now: Instant) -> BearerView {
+        self.settle(now);
+        BearerView {
+            sdus: self.held.sdus,
+            bytes: self.held.bytes,
+            untransmitted_sdus: self.untransmitted.sdus,
+            untransmitted_bytes: self.untransmitted.bytes,
+            rate: self.rate,
+        }
+    }
+
+    /// What `flow` holds in the buffer at `now`.
+    pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
+        self.settle(now);
+        let books = self.flows.get(flow as usize).copied().unwrap_or_default();
+        FlowView {
+            sdus: books.held.sdus,
+            bytes: books.held.bytes,
+            untransmitted_sdus: books.untransmitted,
+            last_seq_end: books.last_seq_end,
+        }
+    }
+
+    /// A packet enters the buffer.
+    #[inline]
+    pub(crate) fn enter(&mut self, packet: &Packet) {
+        self.held.add(packet.len);
+        self.untransmitted.add(packet.len);
+        let flow = self.flow(packet.flow);
+        flow.held.add(packet.len);
+        flow.untransmitted += 1;
+        flow.last_seq_end = packet.seq.wrapping_add(packet.payload);
+    }
+
+    /// The first octet of a packet is sent.
+    #[inline]
+    pub(crate) fn start(&mut self, flow: u16, len: u32) {
+        self.untransmitted.take(len);
+        self.flow(flow).untransmitted -= 1;
+    }
+
+    /// A started packet leaves the buffer.
+    #[inline]
+    pub(crate) fn leave(&mut self, flow: u16, len: u32) {
+        self.held.take(len);
+        self.flow(flow).held.take(len);
+    }
+
+    /// A packet that was just entered is sent behind the others, `tx` long: returns the end of its
+    /// transmission.
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Instant, tx: Duration, packet: &Packet) -> Instant {
+        let end = self.busy_until.max(now) + tx;
+        self.busy_until = end;
+        if self.departures.is_empty() {
+            self.start(packet.flow, packet.len);
+        }
+        self.departures.push_back(Departure { end, seq: packet.seq, len: packet.len, flow: packet.flow });
+        end
+    }
+
+    /// The transmission that is going on.
+    pub(crate) fn in_service(&self) -> Option<&Departure> {
+        self.departures.front()
+    }
+
+    /// Takes out what has departed by `now`: an end at `now` counts as gone.
+    #[inline]
+    fn settle(&mut self, now: Instant) {
+        while let Some(&Departure { end, len, flow, .. }) = self.departures.front() {
+            if end > now {
+                break;
+            }
+            self.departures.pop_front();
+            self.leave(flow, len);
+            if let Some(&Departure { len, flow, .. }) = self.departures.front() {
+                self.start(flow, len);
+            }
+        }
+    }
+
+    #[inline]
+    fn flow(&mut self, flow: u16) -> &mut Flow {
+        let index = flow as usize;
+        if index >= self.flows.len() {
+            self.flows.resize(index + 1, Flow::default());
+        }
+        &mut self.flows[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(flow: u16, len: u32) -> Packet {
+        Packet { flow, len, seq: 1000, payload: len - 40, ..Packet::default() }
+    }
+
+    #[test]
+    fn computed_ends_are_settled_when_the_books_are_read() {
+        let mut bearer = Bearer::default();
+        let tx = Duration::from_millis(10);
+        for flow in 0..3 {
+            bearer.enter(&packet(flow, 140));
+            bearer.transmit(Instant::ZERO, tx, &packet(flow, 140));
+        }
+        let view = bearer.view(Instant::ZERO);
+        assert_eq!((view.sdus, view.bytes, view.untransmitted_sdus), (3, 420, 2));
+        // An end at the moment of reading counts as gone.
+        let view = bearer.view(Instant::ZERO + tx);
+        assert_eq!((view.sdus, view.untransmitted_sdus, view.untransmitted_bytes), (2, 1, 140));
+        assert_eq!(bearer.flow_view(Instant::ZERO + tx, 0).sdus, 0);
+        let last = bearer.flow_view(Instant::ZERO + tx, 2);
+        assert_eq!((last.sdus, last.untransmitted_sdus, last.last_seq_end), (1, 1, 1100));
+    }
+}

@@ -1,0 +1,307 @@
+//! The seam: what a box on the path is, and what it may do.
+//!
+//! An [`Element`] has two ports, towards the server and towards the UE. It is called with a packet,
+//! when one of its timers expires, or with a radio event it subscribed to; during the call it is lent
+//! a [`Cx`], through which it emits packets, arms timers, drops and probes. It owns neither a clock
+//! nor a queue of events: packets in flight and timers belong to the path.
+//!
+//! Contract, tested for everything registered: each packet that comes in goes out, is held, or is
+//! dropped with a reason; the work at one instant is bounded; same seed, same trace.
+
+mod bearer;
+
+pub use bearer::{BearerView, Bearer, FlowView, RadioEvent, RadioEventKind};
+
+use crate::agenda::Agenda;
+use crate::packet::{Dir, Packet};
+use crate::time::Instant;
+use crate::trace::{Event, Kind, Reason, Recorder};
+use crate::wire::pcapng::PcapngWriter;
+use std::collections::VecDeque;
+
+/// A box on the path.
+pub trait Element: Send + Sync {
+    /// What the element needs from the path; asked once, at build.
+    fn layout(&self) -> Layout;
+
+    /// Called once before anything else, at the start of the run.
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
+
+    /// A packet arrived at the port opposite to where `dir` leads.
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>);
+
+    /// The timer armed under `key` expired; `cx.now` is the instant it was armed for.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        let _ = (cx, key);
+    }
+
+    /// Something happened in a bearer's buffer. Only called if the layout subscribes.
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        let _ = (cx, event);
+    }
+
+    /// What the element counted, for the results of the run.
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let _ = cx;
+        serde_json::Value::Null
+    }
+}
+
+/// What an element needs from the path.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// Timers, with keys `0..timers`.
+    pub timers: u32,
+    /// The direction of each lane; lane `n` is the n-th.
+    pub lanes: Vec<Dir>,
+    /// Whether [`Element::handle_radio`] is to be called.
+    pub radio_events: bool,
+    /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
+    pub bearers: u32,
+}
+
+/// Where the timers and lanes of one element begin.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    timer: u32,
+    lane: u32,
+}
+
+/// A packet on its way from one element to the next, at the present instant.
+struct Handover {
+    target: u16,
+    dir: Dir,
+    packet: Box<Packet>,
+}
+
+/// Everything of a path except its elements.
+pub(crate) struct Engine {
+    pub agenda: Agenda,
+    /// First in, first out; `first` is used while both are empty, which saves the queue's bookkeeping.
+    first: Option<Handover>,
+    handovers: VecDeque<Handover>,
+    pub radio_events: VecDeque<RadioEvent>,
+    /// Somebody subscribed to radio events.
+    pub radio_wanted: bool,
+    bearers: Vec<Bearer>,
+    bases: Vec<Base>,
+    pool: Vec<Box<Packet>>,
+    pub recorder: Recorder,
+    pub capture: Option<PcapngWriter>,
+    /// Packets dropped, by element and reason.
+    pub drops: Vec<[u64; Reason::ALL.len()]>,
+    /// Finite transfers that are not complete; `None` where the run has a flow without end.
+    pub transfers_left: Option<u32>,
+    /// All transfers are complete: nothing more is of interest.
+    pub stopped: bool,
+}
+
+impl Engine {
+    /// Lays out timers, lanes and bearers of all elements.
+    pub fn new(layouts: &[Layout], recorder: Recorder) -> Self {
+        let mut agenda = Agenda::default();
+        let mut bases = Vec::with_capacity(layouts.len());
+        let mut bearers = Vec::new();
+        let mut lane = 0;
+        for (element, layout) in (0_u16..).zip(layouts) {
+            bases.push(Base { timer: agenda.timer_count() as u32, lane });
+            for key in 0..layout.timers {
+                agenda.add_timer(element, key);
+            }
+            lane += layout.lanes.len() as u32;
+            bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
+        }
+        for (element, layout) in (0_u16..).zip(layouts) {
+            for &dir in &layout.lanes {
+                agenda.add_lane(neighbour(element, dir), dir);
+            }
+        }
+        Self {
+            agenda,
+            first: None,
+            handovers: VecDeque::new(),
+            radio_events: VecDeque::new(),
+            radio_wanted: layouts.iter().any(|layout| layout.radio_events),
+            bearers,
+            bases,
+            pool: Vec::new(),
+            recorder,
+            capture: None,
+            drops: vec![[0; Reason::ALL.len()]; layouts.len()],
+            transfers_left: None,
+            stopped: false,
+        }
+    }
+
+    /// The next packet handed over at the present instant: target element, direction, packet.
+    #[inline]
+    pub fn next_handover(&mut self) -> Option<(u16, Dir, Box<Packet>)> {
+        let next = self.first.take().or_else(|| self.handovers.pop_front())?;
+        Some((next.target, next.dir, next.packet))
+    }
+
+    /// A packet from the pool, all fields default.
+    #[inline]
+    pub fn packet(&mut self) -> Box<Packet> {
+        self.pool.pop().unwrap_or_default()
+    }
+
+    /// Puts a packet back into the pool.
+    #[inline]
+    pub fn free(&mut self, mut packet: Box<Packet>) {
+        packet.clear();
+        self.pool.push(packet);
+    }
+}
+
+/// The element next to `element` in direction `dir`; past either end an index that no element has.
+fn neighbour(element: u16, dir: Dir) -> u16 {
+    match dir {
+        Dir::Downlink => element + 1,
+        Dir::Uplink => element.wrapping_sub(1),
+    }
+}
+
+/// What an element is lent for one call.
+pub struct Cx<'a> {
+    /// The present instant.
+    pub now: Instant,
+    element: u16,
+    engine: &'a mut Engine,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(now: Instant, element: u16, engine: &'a mut Engine) -> Self {
+        Self { now, element, engine }
+    }
+
+    /// The packet leaves now, towards `dir`.
+    #[inline]
+    pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
+        let handover = Handover { target: neighbour(self.element, dir), dir, packet };
+        if self.engine.first.is_none() && self.engine.handovers.is_empty() {
+            self.engine.first = Some(handover);
+        } else {
+            self.engine.handovers.push_back(handover);
+        }
+    }
+
+    /// The packet leaves at `at`, in the direction of the lane.
+    ///
+    /// # Panics
+    /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
+    #[inline]
+    pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
+        let base = self.engine.bases[self.element as usize].lane;
+        self.engine.agenda.put((base + lane) as usize, at, packet);
+    }
+
+    /// Calls [`Element::handle_timer`] with `key` at `at`, instead of when it was armed for before.
+    #[inline]
+    pub fn arm(&mut self, key: u32, at: Instant) {
+        let base = self.engine.bases[self.element as usize].timer;
+        self.engine.agenda.arm((base + key) as usize, at);
+    }
+
+    /// The timer under `key` will not expire.
+    #[inline]
+    pub fn disarm(&mut self, key: u32) {
+        let base = self.engine.bases[self.element as usize].timer;
+        self.engine.agenda.disarm((base + key) as usize);
+    }
+
+    /// A packet from the pool, all fields default.
+    #[inline]
+    pub fn packet(&mut self) -> Box<Packet> {
+        self.engine.packet()
+    }
+
+    /// A packet reached its destination and is used up.
+    #[inline]
+    pub fn free(&mut self, packet: Box<Packet>) {
+        self.engine.free(packet);
+    }
+
+    /// Drops a packet: counted, and traced if somebody looks.
+    pub fn drop(&mut self, packet: Box<Packet>, reason: Reason) {
+        self.engine.drops[self.element as usize][reason as usize] += 1;
+        let element = self.element;
+        self.probe(Kind::Dropped, || Event::Dropped {
+            ue: packet.ue,
+            flow: packet.flow,
+            element,
+            len_bytes: packet.len,
+            reason,
+        });
+        self.free(packet);
+    }
+
+    /// Records an event if its kind was selected.
+    #[inline]
+    pub fn probe(&mut self, kind: Kind, event: impl FnOnce() -> Event) {
+        if self.engine.recorder.mask.has(kind) {
+            self.engine.recorder.push(self.now, event());
+        }
+    }
+
+    /// Whether events of `kind` are recorded.
+    #[inline]
+    pub fn probes(&self, kind: Kind) -> bool {
+        self.engine.recorder.mask.has(kind)
+    }
+
+    /// The capture file being written, if any.
+    #[inline]
+    pub fn capture(&mut self) -> Option<&mut PcapngWriter> {
+        self.engine.capture.as_mut()
+    }
+
+    /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.
+    pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
+        let now = self.now;
+        self.engine.bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.view(now)).unwrap_or_default()
+    }
+
+    /// What one flow holds in a UE's bearer, settled to now.
+    pub fn radio_flow(&mut self, ue: u16, dir: Dir, flow: u16) -> FlowView {
+        let now = self.now;
+        let bearer = self.engine.bearers.get_mut(bearer_index(ue, dir));
+        bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+    }
+
+    /// The books of a bearer: for the cell that keeps it.
+    #[inline]
+    pub(crate) fn bearer(&mut self, index: usize) -> &mut Bearer {
+        &mut self.engine.bearers[index]
+    }
+
+    /// Tells the subscribers, before the next packet is handed over.
+    pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
+        if self.engine.radio_wanted {
+            self.engine.radio_events.push_back(event());
+        }
+    }
+
+    /// Packets that this element dropped for a reason.
+    pub fn dropped(&self, reason: Reason) -> u64 {
+        self.engine.drops[self.element as usize][reason as usize]
+    }
+
+    /// Whether somebody subscribed to radio events.
+    pub(crate) fn radio_wanted(&self) -> bool {
+        self.engine.radio_wanted
+    }
+
+    /// A finite transfer is complete; the last one ends the run.
+    pub(crate) fn finish_transfer(&mut self) {
+        self.engine.transfers_left = self.engine.transfers_left.map(|left| left.saturating_sub(1));
+        self.engine.stopped = self.engine.transfers_left == Some(0);
+    }
+}
+
+/// Bearers are numbered UE by UE, downlink first.
+pub(crate) const fn bearer_index(ue: u16, dir: Dir) -> usize {
+    2 * ue as usize + dir.index()
+}

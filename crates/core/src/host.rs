@@ -1,0 +1,365 @@
+//! The simulated hosts: an element at either end of the path that holds the TCP endpoints.
+//!
+//! The server's host sends downlink, the UEs' host (one for all UEs) sends uplink. Each endpoint has
+//! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
+//! UE opens connections, as a client does; the application starts at the flow's start.
+
+use crate::app::App;
+use crate::element::{Cx, Element, Layout};
+use crate::packet::{Dir, IpVersion, Packet};
+use crate::tcp::handshake::Role;
+use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind, Reason};
+use crate::wire::{Endpoints, encode_header};
+use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// A flow as both hosts need to know it.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Number of the UE.
+    pub ue: u16,
+    /// Number of the flow at its UE.
+    pub flow: u16,
+    /// Direction of the data.
+    pub dir: Dir,
+    /// When the application starts.
+    pub start: Instant,
+    /// What it has to carry.
+    pub app: crate::app::Config,
+    /// Both endpoints.
+    pub tcp: tcp::Config,
+}
+
+/// Port of the server; a client's port is its flow number beyond [`CLIENT_PORT`].
+const SERVER_PORT: u16 = 80;
+const CLIENT_PORT: u16 = 49_152;
+
+enum Body {
+    Sends { sender: Box<Sender>, app: Box<dyn App>, finite: bool, finished: Option<Instant> },
+    Receives { receiver: Box<Receiver> },
+}
+
+struct Endpoint {
+    spec: FlowSpec,
+    body: Body,
+    /// The application has started, or the endpoint listens.
+    opened: bool,
+}
+
+/// One end of the path.
+pub struct Host {
+    /// The direction in which this host sends.
+    dir: Dir,
+    endpoints: Vec<Endpoint>,
+    /// Index of the first endpoint of each UE, and behind the last.
+    first_of_ue: Vec<u32>,
+    ip_id: u16,
+    header: Vec<u8>,
+}
+
+impl Host {
+    /// A host that sends towards `dir` and holds its end of every flow. `flows` are sorted by UE, and
+    /// the flows of a UE are numbered from zero.
+    pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec]) -> Self {
+        let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
+        Self {
+            dir,
+            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir)).collect(),
+            first_of_ue: (0..=ues).map(first).collect(),
+            ip_id: 0,
+            header: Vec::new(),
+        }
+    }
+
+    fn index(&self, ue: u16, flow: u16) -> Option<usize> {
+        let first = *self.first_of_ue.get(ue as usize)?;
+        let end = *self.first_of_ue.get(ue as usize + 1)?;
+        let index = first + u32::from(flow);
+        (index < end).then_some(index as usize)
+    }
+
+    /// Number of this host's interface in captures.
+    fn interface(&self) -> u32 {
+        self.dir.index() as u32
+    }
+
+    /// Sends what the endpoint has to send, and arms its timer.
+    #[inline]
+    fn pump(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let now = cx.now;
+        loop {
+            let endpoint = &mut self.endpoints[index];
+            let Some(transmit) = endpoint.poll_transmit(now) else { break };
+            let mut packet = cx.packet();
+            let (ue, flow) = (endpoint.spec.ue, endpoint.spec.flow);
+            packet.ue = ue;
+            packet.flow = flow;
+            endpoint.write(now, &transmit, &mut packet);
+            let Transmit { seq, len: payload_bytes, cause } = transmit;
+            if payload_bytes > 0 {
+                cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+            }
+            self.capture(cx, &packet, self.dir);
+            cx.emit(self.dir, packet);
+        }
+        match self.endpoints[index].deadline() {
+            Some(at) => cx.arm(index as u32, at),
+            None => cx.disarm(index as u32),
+        }
+    }
+
+    #[inline]
+    fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
+        let now = cx.now;
+        let interface = self.interface();
+        if let Some(capture) = cx.capture() {
+            self.header.clear();
+            self.ip_id = self.ip_id.wrapping_add(1);
+            encode_header(packet, endpoints_of(packet, dir), self.ip_id, &mut self.header);
+            capture.packet(interface, now, &self.header, packet.len);
+        }
+    }
+}
+
+impl Endpoint {
+    fn new(spec: &FlowSpec, host: Dir) -> Self {
+        let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
+        let body = if spec.dir == host {
+            Body::Sends {
+                sender: Box::new(Sender::new(&spec.tcp, role)),
+                app: spec.app.build(),
+                finite: spec.app.is_finite(),
+                finished: None,
+            }
+        } else {
+            let receiver = Box::new(Receiver::new(&spec.tcp, role));
+            Body::Receives { receiver }
+        };
+        Self { spec: spec.clone(), body, opened: false }
+    }
+
+    /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
+    fn acts_first(&self, host: Dir) -> bool {
+        match self.spec.tcp.handshake {
+            Handshake::ThreeWay => host == Dir::Uplink,
+            Handshake::None => self.spec.dir == host,
+        }
+    }
+
+    fn open(&mut self) {
+        self.opened = true;
+        match &mut self.body {
+            Body::Sends { sender, app, .. } => {
+                sender.open();
+                sender.supply(app.handle_start());
+            }
+            Body::Receives { receiver, .. } => receiver.open(),
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        match &mut self.body {
+            Body::Sends { sender, .. } => sender.poll_transmit(now),
+            Body::Receives { receiver, .. } => {
+                receiver.poll_transmit(now).map(|cause| Transmit { seq: 0, len: 0, cause })
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
+        match &self.body {
+            Body::Sends { sender, .. } => sender.write(now, transmit, packet),
+            Body::Receives { receiver, .. } => receiver.write(now, transmit.cause, packet),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match &self.body {
+            Body::Sends { sender, .. } => sender.deadline(),
+            Body::Receives { receiver, .. } => receiver.deadline(),
+        }
+    }
+
+    #[inline]
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (ue, flow) = (self.spec.ue, self.spec.flow);
+        match &mut self.body {
+            Body::Sends { sender, finite, finished, .. } => {
+                sender.handle_segment(cx.now, packet);
+                if *finite && finished.is_none() && sender.is_done() {
+                    *finished = Some(cx.now);
+                    cx.finish_transfer();
+                }
+                self.probe_sender(cx);
+            }
+            Body::Receives { receiver } => {
+                let Some(seq) = receiver.handle_segment(cx.now, packet) else { return };
+                let (payload_bytes, rcv_nxt) = (packet.payload, receiver.rcv_nxt());
+                let event = || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt };
+                cx.probe(Kind::SegmentReceived, event);
+            }
+        }
+    }
+
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>) {
+        match &mut self.body {
+            Body::Sends { sender, .. } => {
+                sender.handle_deadline(cx.now);
+                self.probe_sender(cx);
+            }
+            Body::Receives { receiver, .. } => receiver.handle_deadline(cx.now),
+        }
+    }
+
+    #[inline]
+    fn probe_sender(&mut self, cx: &mut Cx<'_>) {
+        let Body::Sends { sender, .. } = &mut self.body else { return };
+        let (ue, flow) = (self.spec.ue, self.spec.flow);
+        if cx.probes(Kind::RttSample)
+            && let Some(rtt) = sender.take_rtt_sample()
+        {
+            let rtt_us = rtt.as_micros() as u32;
+            cx.probe(Kind::RttSample, || Event::RttSample { ue, flow, rtt_us });
+        }
+        cx.probe(Kind::TcpState, || {
+            let (state, rto) = (sender.state(), sender.rto());
+            let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(u32::MAX)) as u32;
+            Event::TcpState {
+                ue,
+                flow,
+                tcpi_snd_cwnd: segments(state.window.cwnd + state.inflation as f64),
+                tcpi_snd_ssthresh: segments(state.window.ssthresh),
+                tcpi_unacked: segments(state.flight_size() as f64),
+                send_window: segments(state.send_window() as f64),
+                tcpi_rtt: rto.srtt().as_micros() as u32,
+                tcpi_rttvar: rto.rttvar().as_micros() as u32,
+                tcpi_rto: rto.value().as_micros() as u32,
+                tcpi_ca_state: state.phase.tcpi_ca_state(),
+                snd_una: state.una,
+            }
+        });
+    }
+
+    fn report(&self, now: Instant) -> Value {
+        let spec = &self.spec;
+        match &self.body {
+            Body::Sends { sender, finished, .. } => {
+                let counters = sender.counters();
+                let until = finished.unwrap_or(now);
+                let seconds = until.since(spec.start).as_secs_f64();
+                let bytes_acked = sender.state().una;
+                let goodput = if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 };
+                let samples = counters.rtt_samples;
+                let mean = counters.rtt_sum.as_secs_f64() * 1e3 / samples.max(1) as f64;
+                let ms = |rtt: Duration| (samples > 0).then_some(rtt.as_secs_f64() * 1e3);
+                json!({
+                    "ue": spec.ue,
+                    "flow": spec.flow,
+                    "direction": spec.dir.name(),
+                    "app": spec.app.name(),
+                    "start_s": spec.start.as_secs_f64(),
+                    "transfer_s": finished.map(|at| at.since(spec.start).as_secs_f64()),
+                    "goodput_bps": goodput,
+                    "bytes_acked": bytes_acked,
+                    "bytes_to_send": spec.app.size(),
+                    "segments_sent": counters.segments_sent,
+                    "retransmissions": {
+                        "total": counters.retransmissions(),
+                        "fast_retransmit": counters.retransmits_fast,
+                        "partial_ack": counters.retransmits_partial,
+                        "timeout": counters.retransmits_timeout,
+                        "go_back_n": counters.retransmits_go_back_n,
+                    },
+                    "timeouts": counters.timeouts,
+                    "fast_retransmits": counters.fast_retransmits,
+                    "dupacks": counters.dupacks,
+                    "rtt_ms": {
+                        "mean": (samples > 0).then_some(mean),
+                        "min": ms(counters.rtt_min.unwrap_or_default()),
+                        "max": ms(counters.rtt_max),
+                        "samples": samples,
+                    },
+                })
+            }
+            Body::Receives { receiver, .. } => {
+                let counters = receiver.counters();
+                json!({
+                    "bytes_received": receiver.rcv_nxt(),
+                    "segments": counters.segments,
+                    "duplicates": counters.duplicates,
+                    "out_of_order": counters.out_of_order,
+                    "beyond_window": counters.beyond_window,
+                    "acks_sent": counters.acks_sent,
+                })
+            }
+        }
+    }
+}
+
+impl Element for Host {
+    fn layout(&self) -> Layout {
+        Layout { timers: self.endpoints.len() as u32, ..Layout::default() }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        for (key, endpoint) in (0..).zip(&mut self.endpoints) {
+            if endpoint.acts_first(self.dir) {
+                cx.arm(key, endpoint.spec.start);
+            } else {
+                endpoint.open();
+            }
+        }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        self.capture(cx, &packet, dir);
+        match self.index(packet.ue, packet.flow) {
+            Some(index) => {
+                self.endpoints[index].handle_segment(cx, &packet);
+                cx.free(packet);
+                self.pump(cx, index);
+            }
+            None => cx.drop(packet, Reason::UnknownFlow),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        let endpoint = &mut self.endpoints[key as usize];
+        if endpoint.opened {
+            endpoint.handle_deadline(cx);
+        } else {
+            endpoint.open();
+        }
+        self.pump(cx, key as usize);
+    }
+
+    /// One object for each endpoint, in the order of the flows.
+    fn report(&self, cx: &mut Cx<'_>) -> Value {
+        self.endpoints.iter().map(|endpoint| endpoint.report(cx.now)).collect()
+    }
+}
+
+/// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
+/// the same numbers in fd00::/64), as in captures.
+fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
+    let ue = u32::from(packet.ue) + 1;
+    let (server, client): (IpAddr, IpAddr) = match packet.ip {
+        IpVersion::Ipv4 => {
+            (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into())
+        }
+        IpVersion::Ipv6 => {
+            let prefix = 0xFD00_u128 << 112;
+            (Ipv6Addr::from_bits(prefix + 1).into(), Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into())
+        }
+    };
+    let server = SocketAddr::new(server, SERVER_PORT);
+    let client = SocketAddr::new(client, CLIENT_PORT.wrapping_add(packet.flow));
+    match dir {
+        Dir::Downlink => Endpoints { src: server, dst: client },
+        Dir::Uplink => Endpoints { src: client, dst: server },
+    }
+}

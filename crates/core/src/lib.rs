@@ -1,0 +1,39 @@
+//! The models of airpath and the event loop that runs them.
+//!
+//! A packet's way from a server to a UE and its ACK's way back lead through a straight line of
+//! elements. Simulator and live driver run the same objects; nothing in this crate reads a clock,
+//! opens a socket or a file, starts a thread or prints.
+//!
+//! The modules, lower to higher; each uses only those above it (`tests/layers.rs`):
+//!
+//! * [`error`], [`time`], [`units`], [`rng`], [`packet`], [`wire`], [`trace`]: the vocabulary;
+//! * [`agenda`], [`element`], [`registry`]: the seam. Start reading at [`element`];
+//! * [`queue`], [`channel`], [`rlc`], [`radio`]: a cell and what is in it;
+//! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
+//! * [`middlebox`], [`link`], [`path`]: what is between;
+//! * [`scenario`], [`sim`]: a run from a text.
+
+pub mod error;
+pub mod time;
+pub mod units;
+pub mod rng;
+pub mod packet;
+pub mod wire;
+pub mod trace;
+mod agenda;
+pub mod element;
+mod registry;
+pub mod queue;
+pub mod channel;
+pub mod rlc;
+pub mod radio;
+pub mod tcp;
+pub mod app;
+pub mod host;
+pub mod middlebox;
+pub mod link;
+pub mod path;
+pub mod scenario;
+pub mod sim;
+#[cfg(feature = "testing")]
+pub mod testing;

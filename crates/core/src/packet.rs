@@ -1,0 +1,259 @@
+//! One IP packet as the models see it: parsed header fields, length, and a body that simulation
+//! leaves out.
+//!
+//! TCP is carried field by field, so that no box on the path parses or builds bytes. Whatever is
+//! not readable TCP (UDP, ICMP, ESP, fragments) is [`Kind::Opaque`]: it has a length and, in live
+//! use, its bytes, and passes every box unchanged. Sequence numbers are those of the wire, 32 bit
+//! and wrapping; endpoints unwrap them.
+//!
+//! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
+//! than copying 80 bytes that were just written.
+
+/// Direction of travel. Downlink is towards the UE, uplink towards the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Dir {
+    /// From the server to the UE.
+    #[default]
+    Downlink = 0,
+    /// From the UE to the server.
+    Uplink = 1,
+}
+
+impl Dir {
+    /// Both directions, downlink first.
+    pub const BOTH: [Self; 2] = [Self::Downlink, Self::Uplink];
+
+    /// The opposite direction.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Downlink => Self::Uplink,
+            Self::Uplink => Self::Downlink,
+        }
+    }
+
+    /// 0 for downlink, 1 for uplink.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name used in configuration, columns and random streams.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Downlink => "downlink",
+            Self::Uplink => "uplink",
+        }
+    }
+}
+
+/// What the models may know of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// TCP over IP with a readable header: every field is valid.
+    #[default]
+    Tcp,
+    /// Anything else; only `ue`, `flow`, `len`, `ip` and `body` mean something.
+    Opaque(Opaque),
+}
+
+/// Why the TCP header of a packet cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Opaque {
+    /// UDP, ICMP or any other protocol above IP.
+    OtherProtocol,
+    /// Encrypted: ESP or AH in front of whatever follows.
+    Encrypted,
+    /// A fragment of an IP packet.
+    Fragment,
+    /// An IP or TCP header that contradicts itself or is cut short.
+    Malformed,
+}
+
+/// IP version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IpVersion {
+    /// IPv4, 20-byte header.
+    #[default]
+    Ipv4,
+    /// IPv6, 40-byte header.
+    Ipv6,
+}
+
+impl IpVersion {
+    /// Header length in bytes, options and extension headers not counted.
+    pub const fn header_bytes(self) -> u32 {
+        match self {
+            Self::Ipv4 => 20,
+            Self::Ipv6 => 40,
+        }
+    }
+}
+
+/// TCP control bits, RFC 9293 (3.1), with the bit numbers of the header.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Flags(pub u16);
+
+impl Flags {
+    /// No more data from sender.
+    pub const FIN: Self = Self(0x001);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x002);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x004);
+    /// Push function.
+    pub const PSH: Self = Self(0x008);
+    /// Acknowledgment field is significant.
+    pub const ACK: Self = Self(0x010);
+    /// Urgent pointer field is significant.
+    pub const URG: Self = Self(0x020);
+    /// ECN echo, RFC 3168.
+    pub const ECE: Self = Self(0x040);
+    /// Congestion window reduced, RFC 3168.
+    pub const CWR: Self = Self(0x080);
+    /// Accurate ECN, formerly the nonce sum.
+    pub const AE: Self = Self(0x100);
+
+    /// Whether every bit of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl std::fmt::Debug for Flags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const NAMES: [&str; 9] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
+        let set: Vec<&str> =
+            NAMES.iter().enumerate().filter(|(i, _)| self.0 & (1 << i) != 0).map(|(_, name)| *name).collect();
+        f.write_str(&set.join("|"))
+    }
+}
+
+/// SACK blocks of a header, RFC 2018 (3): at most four, three beside timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    count: u8,
+    blocks: [(u32, u32); Self::MAX],
+}
+
+impl SackBlocks {
+    /// Blocks carried inline. A fourth, possible only without timestamps, is not modelled.
+    pub const MAX: usize = 3;
+
+    /// Adds a block; returns false and does nothing when full.
+    pub fn push(&mut self, left: u32, right: u32) -> bool {
+        let free = (self.count as usize) < Self::MAX;
+        if free {
+            self.blocks[self.count as usize] = (left, right);
+            self.count += 1;
+        }
+        free
+    }
+
+    /// The blocks as (left edge, right edge).
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..self.count as usize]
+    }
+
+    /// Forgets all blocks.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+}
+
+/// The packet's bytes from the first byte of the IP header, in live use.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Body {
+    /// The IP packet as read from the device.
+    pub bytes: Vec<u8>,
+    /// Set by a box that changed a header field: the driver must encode the packet anew.
+    pub touched: bool,
+}
+
+/// One IP packet.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Packet {
+    /// Bytes of the packet; `None` ("virtual") in simulation. Boxed: it is absent where speed counts.
+    pub body: Option<Box<Body>>,
+    /// Sequence number of the first payload byte (or of SYN/FIN).
+    pub seq: u32,
+    /// Acknowledgment number; valid with [`Flags::ACK`].
+    pub ack: u32,
+    /// Timestamps option (TSval, TSecr), RFC 7323.
+    pub ts_val: u32,
+    /// Echoed timestamp; valid with [`Flags::ACK`].
+    pub ts_ecr: u32,
+    /// SACK option.
+    pub sack: SackBlocks,
+    /// Length of the IP packet in bytes, IP header included.
+    pub len: u32,
+    /// TCP payload in bytes.
+    pub payload: u32,
+    /// Number of the UE.
+    pub ue: u16,
+    /// Number of the flow among the flows of its UE.
+    pub flow: u16,
+    /// TCP control bits.
+    pub flags: Flags,
+    /// Window field as on the wire: not yet scaled.
+    pub window: u16,
+    /// MSS option of a SYN in bytes, 0 if absent.
+    pub mss: u16,
+    /// Window scale option of a SYN plus one, 0 if absent.
+    pub window_scale_plus_1: u8,
+    /// Whether the timestamps option is present.
+    pub has_timestamps: bool,
+    /// Whether a SYN permits SACK.
+    pub sack_permitted: bool,
+    /// ECN field of the IP header, RFC 3168 (5): 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// IP version.
+    pub ip: IpVersion,
+    /// Readable TCP, or why not.
+    pub kind: Kind,
+}
+
+impl Packet {
+    /// Makes a used packet of the pool as good as new.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether every TCP field is valid.
+    pub fn is_tcp(&self) -> bool {
+        self.kind == Kind::Tcp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fits_the_memory_budget() {
+        assert!(size_of::<Packet>() <= 88, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn a_fourth_sack_block_is_refused() {
+        let mut sack = SackBlocks::default();
+        assert!(sack.push(1, 2) && sack.push(3, 4) && sack.push(5, 6));
+        assert!(!sack.push(7, 8));
+        assert_eq!(sack.as_slice(), [(1, 2), (3, 4), (5, 6)]);
+    }
+
+    #[test]
+    fn flags_print_their_rfc_names() {
+        assert_eq!(format!("{:?}", Flags::SYN | Flags::ACK), "SYN|ACK");
+    }
+}

@@ -1,0 +1,180 @@
+//! The straight line of elements between the server's side and the UEs' side.
+//!
+//! Sans-IO: whoever drives the path hands it packets with their arrival times, wakes it when
+//! [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. The simulator puts hosts at both
+//! ends, so that nothing ever comes out; the live driver puts devices there.
+//!
+//! Each deadline is handled at its own instant, however late the driver wakes.
+
+use crate::agenda::Due;
+use crate::element::{Cx, Element, Engine};
+use crate::packet::{Dir, Packet};
+use crate::time::Instant;
+use crate::trace::{Event, ProbeMask, Reason, Recorder};
+use crate::wire::pcapng::PcapngWriter;
+use std::collections::VecDeque;
+
+/// A line of elements with everything that is under way on it.
+pub struct Path {
+    elements: Vec<Box<dyn Element>>,
+    engine: Engine,
+    outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
+    now: Instant,
+    /// Elements that want radio events.
+    subscribers: Vec<u16>,
+}
+
+impl Path {
+    /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
+    pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+        let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
+        let subscribers = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events).map(|(i, _)| i).collect();
+        let engine = Engine::new(&layouts, Recorder::new(probes));
+        let (outputs, now) = (VecDeque::new(), Instant::ZERO);
+        let mut path = Self { elements, engine, outputs, now, subscribers };
+        for index in 0..path.elements.len() {
+            path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
+            path.settle_now();
+        }
+        path
+    }
+
+    /// Also writes what the hosts send and receive into a capture.
+    pub fn set_capture(&mut self, capture: PcapngWriter) {
+        self.engine.capture = Some(capture);
+    }
+
+    /// Ends the run when this many finite transfers are complete.
+    pub fn stop_after_transfers(&mut self, transfers: u32) {
+        self.engine.transfers_left = Some(transfers);
+    }
+
+    /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
+    /// Everything due before it, or at the same instant, is handled first.
+    ///
+    /// # Panics
+    /// If `at` is before what has already been handled.
+    pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
+        assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
+        self.handle_timeout(at);
+        let target = match dir {
+            Dir::Downlink => 0,
+            Dir::Uplink => self.elements.len() as u16 - 1,
+        };
+        self.deliver(target, dir, packet);
+        self.settle_now();
+    }
+
+    /// Handles everything due up to `now`, each thing at its own instant.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while !self.engine.stopped {
+            let Some((at, due)) = self.engine.agenda.take_due(now) else { break };
+            self.now = at;
+            match due {
+                Due::Packet { target, dir, packet } => self.deliver(target, dir, packet),
+                Due::Timer { element, key } => {
+                    let mut cx = Cx::new(at, element, &mut self.engine);
+                    self.elements[element as usize].handle_timer(&mut cx, key);
+                }
+            }
+            self.settle_now();
+        }
+        if !self.engine.stopped {
+            self.now = now;
+        }
+    }
+
+    /// When [`Path::handle_timeout`] has something to do next.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        self.engine.agenda.next_time()
+    }
+
+    /// The next packet that left the path, with the model time at which it did.
+    pub fn poll_output(&mut self) -> Option<(Instant, Dir, Box<Packet>)> {
+        self.outputs.pop_front()
+    }
+
+    /// A packet from the pool, all fields default.
+    pub fn packet(&mut self) -> Box<Packet> {
+        self.engine.packet()
+    }
+
+    /// Gives a packet that came out back to the pool.
+    pub fn free(&mut self, packet: Box<Packet>) {
+        self.engine.free(packet);
+    }
+
+    /// How far the path has been run.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Whether all transfers are complete.
+    pub fn stopped(&self) -> bool {
+        self.engine.stopped
+    }
+
+    /// What the selected probes recorded since the last call.
+    pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
+        self.engine.recorder.take()
+    }
+
+    /// Bytes of the capture written since the last call.
+    pub fn take_capture(&mut self) -> Vec<u8> {
+        self.engine.capture.as_mut().map(PcapngWriter::take).unwrap_or_default()
+    }
+
+    /// Packets on lanes: under way inside the path.
+    pub fn in_flight(&self) -> usize {
+        self.engine.agenda.in_flight()
+    }
+
+    /// Packets that an element dropped for a reason.
+    pub fn drops(&self, element: usize, reason: Reason) -> u64 {
+        self.engine.drops[element][reason as usize]
+    }
+
+    /// What each element counted, from the server's side to the UEs' side.
+    pub fn reports(&mut self) -> Vec<serde_json::Value> {
+        let now = self.now;
+        let elements = (0..).zip(&mut self.elements);
+        elements.map(|(index, element)| element.report(&mut Cx::new(now, index, &mut self.engine))).collect()
+    }
+
+    #[inline]
+    fn deliver(&mut self, target: u16, dir: Dir, packet: Box<Packet>) {
+        match self.elements.get_mut(target as usize) {
+            Some(element) => {
+                element.handle_packet(&mut Cx::new(self.now, target, &mut self.engine), dir, packet);
+            }
+            None => self.outputs.push_back((self.now, dir, packet)),
+        }
+    }
+
+    /// Handles what the last call set off at the present instant.
+    #[inline]
+    fn settle_now(&mut self) {
+        loop {
+            if !self.engine.radio_events.is_empty() {
+                self.tell_subscribers();
+            }
+            let Some((target, dir, packet)) = self.engine.next_handover() else {
+                if self.engine.radio_events.is_empty() {
+                    return;
+                }
+                continue;
+            };
+            self.deliver(target, dir, packet);
+        }
+    }
+
+    #[cold]
+    fn tell_subscribers(&mut self) {
+        while let Some(event) = self.engine.radio_events.pop_front() {
+            for &index in &self.subscribers {
+                let mut cx = Cx::new(self.now, index, &mut self.engine);
+                self.elements[index as usize].handle_radio(&mut cx, &event);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Drop-tail: a packet that finds no room is dropped; without a limit, nothing is.
+//!
+//! Whether the packet in transmission takes up room is a matter of convention: router queues and
+//! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
+//! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
+
+use super::Aqm;
+use crate::element::BearerView;
+use crate::packet::Packet;
+use crate::time::Instant;
+use crate::trace::Reason;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Drop-tail parameters.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// At most this many packets; unlimited if absent.
+    pub packets: Option<u32>,
+    /// At most this many bytes; unlimited if absent.
+    pub bytes: Option<Bytes>,
+    /// Whether what is being transmitted counts.
+    pub in_service: InService,
+}
+
+/// Whether the packets being transmitted take up room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InService {
+    /// The limit is on waiting packets and those in transmission.
+    #[default]
+    Counted,
+    /// The limit is on waiting packets only.
+    Excluded,
+}
+
+impl Config {
+    pub(super) fn build(&self) -> Box<dyn Aqm> {
+        Box::new(Droptail {
+            packets: self.packets.unwrap_or(u32::MAX),
+            bytes: self.bytes.map_or(u64::MAX, Bytes::as_u64),
+            in_service: self.in_service,
+        })
+    }
+}
+
+struct Droptail {
+    packets: u32,
+    bytes: u64,
+    in_service: InService,
+}
+
+impl Aqm for Droptail {
+    #[inline]
+    fn admit(&mut self, _now: Instant, packet: &Packet, view: &BearerView) -> Result<(), Reason> {
+        let (sdus, bytes) = match self.in_service {
+            InService::Counted => (view.sdus, view.bytes),
+            // A packet that finds the transmitter idle does not wait.
+            InService::Excluded if view.sdus == 0 => return Ok(()),
+            InService::Excluded => (view.untransmitted_sdus, view.untransmitted_bytes),
+        };
+        let fits = sdus < self.packets && bytes + u64::from(packet.len) <= self.bytes;
+        if fits { Ok(()) } else { Err(Reason::QueueFull) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admits(config: &Config, sdus: u32, waiting: u32) -> bool {
+        let view = BearerView {
+            sdus,
+            bytes: u64::from(sdus) * 100,
+            untransmitted_sdus: waiting,
+            untransmitted_bytes: u64::from(waiting) * 100,
+            ..BearerView::default()
+        };
+        let packet = Packet { len: 100, ..Packet::default() };
+        config.build().admit(Instant::ZERO, &packet, &view).is_ok()
+    }
+
+    #[test]
+    fn a_limit_in_packets_counts_the_one_in_service_or_not() {
+        let counted = Config { packets: Some(10), ..Config::default() };
+        assert!(admits(&counted, 9, 8) && !admits(&counted, 10, 9));
+        let excluded = Config { in_service: InService::Excluded, ..counted };
+        assert!(admits(&excluded, 10, 9) && !admits(&excluded, 11, 10));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_is_exact() {
+        let config = Config { bytes: Some(Bytes::from_bytes(1000)), ..Config::default() };
+        assert!(admits(&config, 9, 8) && !admits(&config, 10, 9));
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_refused() {
+        assert!(admits(&Config::default(), 1_000_000, 1_000_000));
+    }
+}

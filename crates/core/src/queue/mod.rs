@@ -1,0 +1,30 @@
+//! What may be in a buffer: queue disciplines.
+//!
+//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides what is admitted.
+
+pub mod droptail;
+
+use crate::element::BearerView;
+use crate::packet::Packet;
+use crate::registry::registry;
+use crate::time::Instant;
+use crate::trace::Reason;
+
+/// A queue discipline.
+pub trait Aqm: Send + Sync {
+    /// Whether `packet` may enter a buffer that holds `view` at `now`; if not, why.
+    fn admit(&mut self, now: Instant, packet: &Packet, view: &BearerView) -> Result<(), Reason>;
+}
+
+registry! {
+    /// A queue discipline and its parameters.
+    pub enum Config: build() -> Box<dyn Aqm> {
+        Droptail = droptail,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::Droptail(droptail::Config::default())
+    }
+}

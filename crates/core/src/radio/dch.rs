@@ -1,0 +1,388 @@
+//! A cell of dedicated channels (DCH): each UE has a downlink and an uplink bearer of its own.
+//!
+//! ```text
+//! RNC:  SDU buffer (queue discipline) -> rlc -> slot of one TTI -> channel -> rlc -> UE     downlink
+//! UE:   SDU buffer -> rlc -> ... -> RNC                                                      uplink
+//! ```
+//!
+//! A bearer without a link layer (`rlc.none`) sends packets whole; its ends of transmission are
+//! computed, and scheduled only if somebody subscribed to radio events. A bearer with a link layer
+//! has one timer: the end of the slot, or the moment to ask again while it is idle.
+//!
+//! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
+
+use crate::channel::{self, Channel};
+use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::packet::{Dir, Packet};
+use crate::queue::{self, Aqm};
+use crate::rlc::{self, Rlc, Slot, SlotReport};
+use crate::rng;
+use crate::error::ScenarioError;
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind, Reason};
+use crate::units::Bitrate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// A cell of dedicated channels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Number of UEs; each has its own pair of bearers.
+    pub ues: u16,
+    /// Bearers towards the UEs.
+    pub downlink: BearerConfig,
+    /// Bearers from the UEs.
+    pub uplink: BearerConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let uplink = BearerConfig { rate: Bitrate::from_bps(64_000), ..BearerConfig::default() };
+        Self { ues: 1, downlink: BearerConfig::default(), uplink }
+    }
+}
+
+/// One direction of a UE's radio bearer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BearerConfig {
+    /// Rate at IP level.
+    pub rate: Bitrate,
+    /// One-way delay behind the transmission.
+    pub delay: Duration,
+    /// Discipline of the SDU buffer.
+    pub queue: queue::Config,
+    /// Link layer.
+    pub rlc: rlc::Config,
+    /// Block errors; they need a link layer that retransmits.
+    pub channel: channel::Config,
+}
+
+impl Default for BearerConfig {
+    fn default() -> Self {
+        Self {
+            rate: Bitrate::from_bps(384_000),
+            delay: Duration::ZERO,
+            queue: queue::Config::default(),
+            rlc: rlc::Config::default(),
+            channel: channel::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Parameters of one direction.
+    pub fn bearer(&self, dir: Dir) -> &BearerConfig {
+        match dir {
+            Dir::Downlink => &self.downlink,
+            Dir::Uplink => &self.uplink,
+        }
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if self.ues == 0 {
+            return Err(ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1"));
+        }
+        for dir in Dir::BOTH {
+            self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
+        let bearers = (0..self.ues)
+            .flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir)))
+            .map(|(ue, dir)| Bearer::new(self.bearer(dir), run_seed, ue, dir))
+            .collect();
+        Box::new(Dch { bearers, report: SlotReport::default() })
+    }
+}
+
+impl BearerConfig {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if self.rate.as_bps() == 0 {
+            let hint = "write a positive rate such as \"384 kbit/s\"";
+            return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
+        }
+        match &self.rlc {
+            rlc::Config::None(_) if !self.channel.is_error_free() => Err(ScenarioError::new(
+                "channel",
+                "without a link layer nothing retransmits lost blocks",
+                "choose rlc.fixed_delay_arq, or remove the channel",
+            )),
+            rlc::Config::None(_) => Ok(()),
+            rlc::Config::FixedDelayArq(arq) => {
+                arq.validate(self.rate).map_err(|error| error.under("rlc.fixed_delay_arq"))?;
+                if self.channel.loses_everything() && arq.max_transmissions.is_none() {
+                    return Err(ScenarioError::new(
+                        "channel",
+                        "every block is lost and retransmitted for ever",
+                        "lower the block error rate, or set rlc.fixed_delay_arq.max_transmissions",
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// One direction of a UE's bearer. Its buffer's books are the path's (see `Cx::radio`).
+struct Bearer {
+    ue: u16,
+    dir: Dir,
+    rate: Bitrate,
+    delay: Duration,
+    queue: Box<dyn Aqm>,
+    /// `None` sends packets whole.
+    link_layer: Option<LinkLayer>,
+    counts: Counts,
+}
+
+struct LinkLayer {
+    rlc: Box<dyn Rlc>,
+    channel: Box<dyn Channel>,
+    /// PDUs are on the air.
+    busy: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    sdus_in: u64,
+    bytes_in: u64,
+    sdus_dropped: u64,
+    sdus_discarded: u64,
+    bytes_discarded: u64,
+    slots: u64,
+    pdus_sent: u64,
+    pdus_lost: u64,
+    peak_sdus: u32,
+}
+
+impl Bearer {
+    fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir) -> Self {
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
+        let link_layer = config.rlc.build(config.rate, stream("rlc")).map(|rlc| LinkLayer {
+            rlc,
+            channel: config.channel.build(stream("channel")),
+            busy: false,
+        });
+        Self {
+            ue,
+            dir,
+            rate: config.rate,
+            delay: config.delay,
+            queue: config.queue.build(),
+            link_layer,
+            counts: Counts::default(),
+        }
+    }
+
+    fn index(&self) -> u32 {
+        bearer_index(self.ue, self.dir) as u32
+    }
+
+    fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
+        let (ue, dir) = (self.ue, self.dir);
+        cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
+    }
+
+    #[inline]
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
+        let index = self.index();
+        let now = cx.now;
+        let books = cx.bearer(index as usize);
+        let view = books.view(now);
+        if let Err(reason) = self.queue.admit(now, &packet, &view) {
+            self.counts.sdus_dropped += 1;
+            self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+            return cx.drop(packet, reason);
+        }
+        books.enter(&packet);
+        self.counts.sdus_in += 1;
+        self.counts.bytes_in += u64::from(packet.len);
+        self.counts.peak_sdus = self.counts.peak_sdus.max(view.sdus + 1);
+        let (ue, direction) = (self.ue, self.dir);
+        cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
+            ue,
+            flow: packet.flow,
+            direction,
+            len_bytes: packet.len,
+            queued_sdus: view.sdus + 1,
+            queued_bytes: (view.bytes + u64::from(packet.len)) as u32,
+        });
+        self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
+        match &mut self.link_layer {
+            None => self.send_whole(cx, packet, view.sdus == 0),
+            Some(link_layer) => {
+                link_layer.rlc.handle_sdu(now, packet);
+                if !link_layer.busy {
+                    self.start_slot(cx, false, report);
+                }
+            }
+        }
+    }
+
+    /// Without a link layer: the end of the transmission is computed at once.
+    #[inline]
+    fn send_whole(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, idle: bool) {
+        let index = self.index();
+        let now = cx.now;
+        let tx = self.rate.time_to_send(u64::from(packet.len));
+        let end = cx.bearer(index as usize).transmit(now, tx, &packet);
+        if idle && cx.radio_wanted() {
+            self.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
+            cx.arm(index, end);
+        }
+        let (ue, direction) = (self.ue, self.dir);
+        // Traced ahead of its time, with the delay that tells when.
+        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+            ue,
+            flow: packet.flow,
+            direction,
+            len_bytes: packet.len,
+            delay_ns: (end + self.delay).since(now).as_nanos(),
+        });
+        cx.emit_at(end + self.delay, index, packet);
+    }
+
+    /// Without a link layer, and only for subscribers: a transmission has ended.
+    fn handle_departure(&mut self, cx: &mut Cx<'_>) {
+        let index = self.index();
+        let now = cx.now;
+        let gone = cx.bearer(index as usize).in_service().copied();
+        cx.bearer(index as usize).view(now);
+        let next = cx.bearer(index as usize).in_service().copied();
+        if let Some(gone) = gone {
+            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, gone.len);
+        }
+        if let Some(next) = next {
+            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
+            cx.arm(index, next.end);
+        }
+    }
+
+    fn handle_slot(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        let now = cx.now;
+        let Some(link_layer) = &mut self.link_layer else { return self.handle_departure(cx) };
+        let boundary = link_layer.busy;
+        if boundary {
+            link_layer.busy = false;
+            link_layer.rlc.end_slot(now, link_layer.channel.as_mut(), report);
+            self.slot_ended(cx, report);
+        }
+        self.start_slot(cx, boundary, report);
+    }
+
+    fn slot_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        let index = self.index();
+        let (ue, direction) = (self.ue, self.dir);
+        let (pdus_sent, pdus_lost) = (report.pdus_sent, report.pdus_lost);
+        self.counts.slots += 1;
+        self.counts.pdus_sent += u64::from(pdus_sent);
+        self.counts.pdus_lost += u64::from(pdus_lost);
+        cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
+        for (packet, delay) in report.delivered.drain(..) {
+            cx.bearer(index as usize).leave(packet.flow, packet.len);
+            cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+                ue,
+                flow: packet.flow,
+                direction,
+                len_bytes: packet.len,
+                delay_ns: (delay + self.delay).as_nanos(),
+            });
+            self.tell(cx, RadioEventKind::Delivered, packet.flow, packet.seq, packet.len);
+            if self.delay.is_zero() {
+                cx.emit(self.dir, packet);
+            } else {
+                cx.emit_at(cx.now + self.delay, index, packet);
+            }
+        }
+        for packet in report.discarded.drain(..) {
+            self.counts.sdus_discarded += 1;
+            self.counts.bytes_discarded += u64::from(packet.len);
+            cx.bearer(index as usize).leave(packet.flow, packet.len);
+            self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+            cx.drop(packet, Reason::MaxTransmissions);
+        }
+        (report.pdus_sent, report.pdus_lost) = (0, 0);
+    }
+
+    fn start_slot(&mut self, cx: &mut Cx<'_>, boundary: bool, report: &mut SlotReport) {
+        let index = self.index();
+        let Some(link_layer) = &mut self.link_layer else { return };
+        match link_layer.rlc.start_slot(cx.now, boundary, report) {
+            Slot::BusyUntil(end) => {
+                link_layer.busy = true;
+                cx.arm(index, end);
+            }
+            Slot::IdleUntil(at) => cx.arm(index, at),
+            Slot::Idle => cx.disarm(index),
+        }
+        for (flow, seq, len) in report.started.drain(..) {
+            cx.bearer(index as usize).start(flow, len);
+            self.tell(cx, RadioEventKind::Started, flow, seq, len);
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let held = cx.radio(self.ue, self.dir);
+        let counts = &self.counts;
+        let delivered = counts.bytes_in - counts.bytes_discarded - held.bytes;
+        let seconds = cx.now.since(Instant::ZERO).as_secs_f64();
+        let capacity = self.rate.as_bps() as f64 * seconds / 8.0;
+        json!({
+            "sdus_in": counts.sdus_in,
+            "sdus_delivered": counts.sdus_in - counts.sdus_discarded - u64::from(held.sdus),
+            "sdus_dropped": counts.sdus_dropped,
+            "sdus_discarded": counts.sdus_discarded,
+            "bytes_delivered": delivered,
+            "peak_queued_sdus": counts.peak_sdus,
+            "slots": counts.slots,
+            "pdus_sent": counts.pdus_sent,
+            "pdus_lost": counts.pdus_lost,
+            "utilisation": if capacity > 0.0 { delivered as f64 / capacity } else { 0.0 },
+        })
+    }
+}
+
+struct Dch {
+    bearers: Vec<Bearer>,
+    /// Reused from slot to slot; empty between calls.
+    report: SlotReport,
+}
+
+impl Element for Dch {
+    fn layout(&self) -> Layout {
+        let bearers = self.bearers.len() as u32;
+        let lanes = self.bearers.iter().map(|bearer| bearer.dir).collect();
+        Layout { timers: bearers, lanes, bearers, ..Layout::default() }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        for bearer in &self.bearers {
+            cx.bearer(bearer.index() as usize).rate = bearer.rate;
+        }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
+            Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
+            None => cx.drop(packet, Reason::UnknownUe),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        self.bearers[key as usize].handle_slot(cx, &mut self.report);
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let ues: Vec<_> = self
+            .bearers
+            .chunks(2)
+            .map(|pair| json!({ "downlink": pair[0].report(cx), "uplink": pair[1].report(cx) }))
+            .collect();
+        json!({ "element": "radio.dch", "ues": ues })
+    }
+}

@@ -1,0 +1,39 @@
+//! Cells: radio bearers and whoever shares them.
+
+pub mod dch;
+
+use crate::element::Element;
+use crate::registry::registry;
+use crate::error::ScenarioError;
+
+registry! {
+    /// A kind of cell and its parameters; `build` takes the seed of the run.
+    pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
+        Dch = dch,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::Dch(dch::Config::default())
+    }
+}
+
+impl Config {
+    /// Number of UEs in the cell.
+    pub fn ues(&self) -> u16 {
+        match self {
+            Self::Dch(config) => config.ues,
+        }
+    }
+
+    /// Refuses what no cell can do.
+    ///
+    /// # Errors
+    /// Names the key below `radio`, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        match self {
+            Self::Dch(config) => config.validate().map_err(|error| error.under("dch")),
+        }
+    }
+}

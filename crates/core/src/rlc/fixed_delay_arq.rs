@@ -1,0 +1,383 @@
+//! ARQ with a fixed retransmission delay: the link model of [lundsten2002] ("EasyLink").
+//!
+//! SDUs are cut into blocks of one size. A slot lasts one TTI and carries one block that fills it, or
+//! several smaller PDUs that all complete at its end. At the end of the slot the channel decides for
+//! each PDU; a lost one comes back to the **head** of the queue a fixed delay later, as often as it
+//! takes. An SDU is handed up when its last octet has arrived, at once or in sequence.
+//!
+//! Left out: headers, STATUS PDUs, polling, windows and timers; see `am` for those. The feedback
+//! itself cannot be lost. The paper leaves much open; every such choice is an option here:
+//! which slot a block catches that comes back exactly at a slot boundary (`tie`), the order of
+//! blocks that come back together (`requeue`), whether slots follow a grid (`slots`).
+//!
+//! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
+
+use super::{Rlc, Slot, SlotReport};
+use crate::channel::Channel;
+use crate::error::ScenarioError;
+use crate::packet::Packet;
+use crate::rng::{Stream, Threshold};
+use crate::time::{Duration, Instant};
+use crate::units::{Bitrate, Bytes, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Fixed-delay ARQ parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Length of a slot, the transmission time interval.
+    pub tti: Duration,
+    /// Size of a PDU; one block that fills the TTI if absent.
+    pub pdu: Option<Bytes>,
+    /// From the end of the slot in which a PDU was lost until it is back in the queue.
+    pub retransmission_delay: Duration,
+    /// Which slot a PDU catches that comes back exactly at a slot boundary.
+    pub tie: Tie,
+    /// Order in which SDUs are handed up.
+    pub delivery: Delivery,
+    /// Order of PDUs that come back together.
+    pub requeue: Requeue,
+    /// Give an SDU up when one of its PDUs was lost this many times; never if absent.
+    pub max_transmissions: Option<u32>,
+    /// Whether a new SDU fills the room left in the last block that was not sent yet.
+    pub concatenation: bool,
+    /// When slots may begin.
+    pub slots: Slots,
+    /// Whether PDUs of one slot are lost independently.
+    pub errors: Errors,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            tti: Duration::from_millis(20),
+            pdu: None,
+            retransmission_delay: Duration::from_millis(60),
+            tie: Tie::Before,
+            delivery: Delivery::InSequence,
+            requeue: Requeue::OneByOne,
+            max_transmissions: None,
+            concatenation: true,
+            slots: Slots::BackToBack,
+            errors: Errors::PerPdu,
+        }
+    }
+}
+
+/// A PDU that comes back exactly when a slot begins: does it catch that slot?
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tie {
+    /// It comes back before the slot is filled, and catches it.
+    #[default]
+    Before,
+    /// It comes back after the slot was filled, and catches the next.
+    After,
+    /// It catches the slot with this probability.
+    Probability(Probability),
+}
+
+/// Order in which complete SDUs are handed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// A complete SDU waits for those sent before it.
+    #[default]
+    InSequence,
+    /// A complete SDU is handed up at once.
+    OutOfSequence,
+}
+
+/// Order of PDUs that come back at the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Requeue {
+    /// Each is put in front of the one before: their order is reversed.
+    #[default]
+    OneByOne,
+    /// They keep their order.
+    Together,
+}
+
+/// When slots may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Slots {
+    /// At once when the bearer is idle, otherwise when the slot before ends.
+    #[default]
+    BackToBack,
+    /// At multiples of the TTI.
+    Grid,
+}
+
+/// Correlation of losses within a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Errors {
+    /// Each PDU is lost independently.
+    #[default]
+    PerPdu,
+    /// All PDUs of a slot share its fate.
+    PerTti,
+}
+
+impl Config {
+    /// Octets that one TTI carries at `rate`.
+    pub fn tti_bytes(&self, rate: Bitrate) -> u64 {
+        let bits = u128::from(rate.as_bps()) * u128::from(self.tti.as_nanos()) / 1_000_000_000;
+        (bits / 8) as u64
+    }
+
+    /// Refuses what cannot be sent at `rate`.
+    pub(crate) fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
+        if self.tti.is_zero() {
+            return error("tti", "a slot of no length".into(), "write a TTI such as \"20 ms\"");
+        }
+        let tti_bytes = self.tti_bytes(rate);
+        if tti_bytes == 0 {
+            let hint = "lengthen the TTI or raise the rate";
+            return error("tti", format!("a TTI of {} at {rate} carries less than one byte", self.tti), hint);
+        }
+        if let Some(pdu) = self.pdu {
+            if pdu.as_u64() == 0 {
+                return error("pdu", "a PDU of no size".into(), "write a size such as \"40 B\", or remove the key");
+            }
+            if !tti_bytes.is_multiple_of(pdu.as_u64()) {
+                let message = format!("a TTI carries {tti_bytes} B, which is no whole number of PDUs of {pdu}");
+                return error("pdu", message, "choose a size that divides the TTI, or remove the key");
+            }
+        }
+        if self.max_transmissions == Some(0) {
+            let hint = "write at least 1, or remove the key for no limit";
+            return error("max_transmissions", "nothing would ever be sent".into(), hint);
+        }
+        Ok(())
+    }
+
+    pub(super) fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+        let tti_bytes = self.tti_bytes(rate);
+        let pdu_bytes = self.pdu.map_or(tti_bytes, Bytes::as_u64);
+        Some(Box::new(FixedDelayArq {
+            config: self.clone(),
+            pdu_bytes,
+            pdus_per_slot: (tti_bytes / pdu_bytes) as usize,
+            tie_before: Threshold::from(match self.tie {
+                Tie::Before => Probability::ONE,
+                Tie::After => Probability::ZERO,
+                Tie::Probability(probability) => probability,
+            }),
+            stream,
+            stream_end: 0,
+            sdus: VecDeque::new(),
+            first_sdu: 0,
+            next_up: 0,
+            queue: VecDeque::new(),
+            on_air: Vec::new(),
+            returning: VecDeque::new(),
+        }))
+    }
+}
+
+/// A range of the octet stream that is sent as one PDU.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    start: u64,
+    end: u64,
+    /// The SDU that holds the octet `start`.
+    first_sdu: u64,
+    transmissions: u32,
+}
+
+struct Sdu {
+    start: u64,
+    end: u64,
+    /// Octets that have not arrived.
+    missing: u64,
+    entered: Instant,
+    /// `None` once handed up or given up.
+    packet: Option<Box<Packet>>,
+}
+
+struct FixedDelayArq {
+    config: Config,
+    pdu_bytes: u64,
+    pdus_per_slot: usize,
+    tie_before: Threshold,
+    stream: Stream,
+    /// Octets of all SDUs so far.
+    stream_end: u64,
+    /// SDUs from number `first_sdu` on.
+    sdus: VecDeque<Sdu>,
+    first_sdu: u64,
+    /// In-sequence delivery: the SDU to be handed up next.
+    next_up: u64,
+    queue: VecDeque<Block>,
+    on_air: Vec<Block>,
+    /// Lost blocks on their way back to the queue, earliest first.
+    returning: VecDeque<(Instant, Block)>,
+}
+
+impl Rlc for FixedDelayArq {
+    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>) {
+        let start = self.stream_end;
+        let end = start + u64::from(sdu.len);
+        let number = self.first_sdu + self.sdus.len() as u64;
+        self.stream_end = end;
+        self.sdus.push_back(Sdu { start, end, missing: end - start, entered: now, packet: Some(sdu) });
+        let mut offset = start;
+        if self.config.concatenation
+            && let Some(last) = self.queue.back_mut().filter(|block| block.transmissions == 0)
+        {
+            last.end = end.min(last.start + self.pdu_bytes);
+            offset = last.end;
+        }
+        while offset < end {
+            let block_end = end.min(offset + self.pdu_bytes);
+            self.queue.push_back(Block { start: offset, end: block_end, first_sdu: number, transmissions: 0 });
+            offset = block_end;
+        }
+    }
+
+    fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot {
+        debug_assert!(self.on_air.is_empty());
+        if self.config.slots == Slots::Grid {
+            let start = now.next_grid_point(self.config.tti.as_nanos(), 1);
+            if start != now {
+                let idle = self.queue.is_empty() && self.returning.is_empty();
+                return if idle { Slot::Idle } else { Slot::IdleUntil(start) };
+            }
+        }
+        self.take_back(now, boundary);
+        if self.queue.is_empty() {
+            return match self.returning.front() {
+                Some(&(at, _)) => Slot::IdleUntil(at),
+                None => Slot::Idle,
+            };
+        }
+        while self.on_air.len() < self.pdus_per_slot
+            && let Some(mut block) = self.queue.pop_front()
+        {
+            if block.transmissions == 0 {
+                for sdu in self.sdus.range(self.touched(block)).filter(|sdu| sdu.start >= block.start) {
+                    report.started.extend(sdu.packet.as_ref().map(|p| (p.flow, p.seq, p.len)));
+                }
+            }
+            block.transmissions += 1;
+            self.on_air.push(block);
+        }
+        Slot::BusyUntil(now + self.config.tti)
+    }
+
+    fn end_slot(&mut self, now: Instant, channel: &mut dyn Channel, report: &mut SlotReport) {
+        report.pdus_sent = self.on_air.len() as u32;
+        let slot_lost = self.config.errors == Errors::PerTti && channel.block_lost(now);
+        for index in 0..self.on_air.len() {
+            let block = self.on_air[index];
+            let lost = match self.config.errors {
+                Errors::PerPdu => channel.block_lost(now),
+                Errors::PerTti => slot_lost,
+            };
+            if !lost {
+                self.arrived(now, block, report);
+                continue;
+            }
+            report.pdus_lost += 1;
+            if self.config.max_transmissions == Some(block.transmissions) {
+                self.give_up(block, report);
+            } else {
+                self.returning.push_back((now + self.config.retransmission_delay, block));
+            }
+        }
+        self.on_air.clear();
+        self.hand_up_in_sequence(now, report);
+        self.forget_finished();
+    }
+}
+
+impl FixedDelayArq {
+    /// Puts blocks that are back by `now` at the head of the queue.
+    fn take_back(&mut self, now: Instant, boundary: bool) {
+        let mut together = Vec::new();
+        // One draw decides for all that come back at this instant.
+        let mut tie_lost = None;
+        while let Some(&(at, block)) = self.returning.front() {
+            if at > now {
+                break;
+            }
+            // Where nothing else is waiting the bearer is idle, and whatever comes back goes at once.
+            if at == now && boundary && !(self.queue.is_empty() && together.is_empty()) {
+                let lost = *tie_lost.get_or_insert_with(|| !self.stream.chance(self.tie_before));
+                if lost {
+                    break;
+                }
+            }
+            self.returning.pop_front();
+            together.push(block);
+        }
+        if self.config.requeue == Requeue::Together {
+            together.reverse();
+        }
+        for block in together {
+            self.queue.push_front(block);
+        }
+    }
+
+    /// The SDUs that a block touches, as indices into `sdus`.
+    fn touched(&self, block: Block) -> std::ops::Range<usize> {
+        let from = block.first_sdu.saturating_sub(self.first_sdu) as usize;
+        let count = self.sdus.range(from..).take_while(|sdu| sdu.start < block.end).count();
+        from..from + count
+    }
+
+    fn arrived(&mut self, now: Instant, block: Block, report: &mut SlotReport) {
+        for index in self.touched(block) {
+            let sdu = &mut self.sdus[index];
+            // Saturating: an SDU that was given up misses nothing, though octets of it still arrive.
+            sdu.missing = sdu.missing.saturating_sub(sdu.end.min(block.end) - sdu.start.max(block.start));
+            if sdu.missing == 0 && self.config.delivery == Delivery::OutOfSequence {
+                let delay = now.since(sdu.entered);
+                report.delivered.extend(sdu.packet.take().map(|packet| (packet, delay)));
+            }
+        }
+    }
+
+    /// Discards every SDU that has octets in the block, with all blocks that hold nothing else.
+    fn give_up(&mut self, block: Block, report: &mut SlotReport) {
+        let touched = self.touched(block);
+        let Some(last) = touched.clone().next_back() else { return };
+        let (start, end) = (self.sdus[touched.start].start, self.sdus[last].end);
+        for index in touched {
+            let sdu = &mut self.sdus[index];
+            sdu.missing = 0;
+            report.discarded.extend(sdu.packet.take());
+        }
+        let alive = |block: &Block| block.start < start || block.end > end;
+        self.queue.retain(alive);
+        self.returning.retain(|(_, block)| alive(block));
+    }
+
+    fn hand_up_in_sequence(&mut self, now: Instant, report: &mut SlotReport) {
+        if self.config.delivery != Delivery::InSequence {
+            return;
+        }
+        while let Some(sdu) = self.sdus.get_mut((self.next_up - self.first_sdu) as usize)
+            && sdu.missing == 0
+        {
+            let delay = now.since(sdu.entered);
+            report.delivered.extend(sdu.packet.take().map(|packet| (packet, delay)));
+            self.next_up += 1;
+        }
+    }
+
+    /// Forgets leading SDUs that are done with.
+    fn forget_finished(&mut self) {
+        while self.sdus.front().is_some_and(|sdu| sdu.missing == 0 && sdu.packet.is_none()) {
+            self.sdus.pop_front();
+            self.first_sdu += 1;
+        }
+        self.next_up = self.next_up.max(self.first_sdu);
+    }
+}

@@ -1,0 +1,68 @@
+//! Link layers of a bearer: SDUs in, PDUs over the air, SDUs out.
+//!
+//! One [`Rlc`] stands for both ends of one direction of a bearer. The cell keeps the clock: it asks
+//! for the next transmission opportunity, and says when it has ended. `none` has no link layer at
+//! all: the cell then sends packets whole and computes when they end.
+
+pub mod fixed_delay_arq;
+pub mod none;
+
+use crate::channel::Channel;
+use crate::packet::Packet;
+use crate::registry::registry;
+use crate::rng::Stream;
+use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
+
+/// A link layer, one direction of a bearer.
+pub trait Rlc: Send + Sync {
+    /// An SDU enters the buffer.
+    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>);
+
+    /// Fills a transmission opportunity that may start at `now`. `boundary` tells that another one
+    /// ended at this very instant.
+    fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot;
+
+    /// The opportunity started last has ended: the channel decides what arrived.
+    fn end_slot(&mut self, now: Instant, channel: &mut dyn Channel, report: &mut SlotReport);
+}
+
+/// What became of a transmission opportunity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// PDUs are on the air until this instant.
+    BusyUntil(Instant),
+    /// Nothing to send before this instant; ask again then, or when an SDU arrives.
+    IdleUntil(Instant),
+    /// Nothing to send; ask again when an SDU arrives.
+    Idle,
+}
+
+/// What happened to SDUs in a transmission opportunity; the cell clears it.
+#[derive(Debug, Default)]
+pub struct SlotReport {
+    /// SDUs of which the first octet went on the air: (flow, sequence number, length).
+    pub started: Vec<(u16, u32, u32)>,
+    /// SDUs handed up at the other side, in this order, with their time in the buffer.
+    pub delivered: Vec<(Box<Packet>, Duration)>,
+    /// SDUs given up.
+    pub discarded: Vec<Box<Packet>>,
+    /// PDUs that were on the air.
+    pub pdus_sent: u32,
+    /// PDUs of these that were lost.
+    pub pdus_lost: u32,
+}
+
+registry! {
+    /// A link layer and its parameters. `build` returns nothing for `none`.
+    pub enum Config: build(rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+        None = none,
+        FixedDelayArq = fixed_delay_arq,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::None(none::Config::default())
+    }
+}

@@ -1,0 +1,187 @@
+//! Scenarios: everything that describes a run except its seed, as TOML.
+//!
+//! A scenario is read in three steps, each with errors that name the key: text to a table (with
+//! `path=value` overrides applied), table to configuration (unknown keys are refused), and validation
+//! of what the types cannot express. The resolved scenario, with every default written out, reads
+//! back as the same scenario.
+
+mod table;
+
+use crate::app;
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::link;
+use crate::middlebox;
+use crate::packet::Dir;
+use crate::radio;
+use crate::tcp;
+use crate::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scenario {
+    /// The run ends here, or earlier when every transfer is finite and complete.
+    pub duration: Duration,
+    /// Link between the server and the network-side mechanisms.
+    pub wired: link::Config,
+    /// Boxes between the wired link and the cell, from the server's side.
+    pub middlebox: Vec<middlebox::Config>,
+    /// The cell.
+    pub radio: radio::Config,
+    /// Endpoints of every flow that says nothing else.
+    pub tcp: tcp::Config,
+    /// Flows.
+    pub flow: Vec<Flow>,
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(60),
+            wired: link::Config::default(),
+            middlebox: Vec::new(),
+            radio: radio::Config::default(),
+            tcp: tcp::Config::default(),
+            flow: Vec::new(),
+        }
+    }
+}
+
+/// A flow, or the same flow for each UE.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Flow {
+    /// Number of the UE, or "each".
+    pub ue: UeChoice,
+    /// Direction of the data.
+    pub direction: Dir,
+    /// When the application starts.
+    pub start: Duration,
+    /// With `ue = "each"`: UE n starts n times this later.
+    pub stagger: Duration,
+    /// What the flow has to carry.
+    pub app: app::Config,
+    /// Endpoints, where they differ from `[tcp]`.
+    pub tcp: Option<tcp::Config>,
+}
+
+/// One UE or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected the number of a UE, or \"each\"")]
+pub enum UeChoice {
+    /// The UE with this number, from 0.
+    One(u16),
+    /// Every UE.
+    Each(Each),
+}
+
+/// The word "each".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Each {
+    /// Every UE.
+    Each,
+}
+
+impl Default for UeChoice {
+    fn default() -> Self {
+        Self::One(0)
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario and applies overrides, each a dotted path and a value in TOML or a bare word.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it, and what would be right.
+    pub fn parse(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let mut table = table::parse(text)?;
+        for (path, value) in overrides {
+            table::set(&mut table, path, value)?;
+        }
+        table::inherit_tcp(&mut table);
+        let scenario: Self = table::deserialize(table)?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// The scenario with every default written out.
+    ///
+    /// # Errors
+    /// If a value cannot be written as TOML, which no valid scenario holds.
+    pub fn to_toml(&self) -> Result<String, ScenarioError> {
+        toml::to_string(self).map_err(|error| ScenarioError::new("", error.to_string(), ""))
+    }
+
+    /// JSON Schema of a scenario.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).into()
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
+        if self.duration.is_zero() {
+            return error("duration", "the run would end at once".into(), "write a time such as \"60 s\"");
+        }
+        for dir in Dir::BOTH {
+            if self.wired.half(dir).rate.is_some_and(|rate| rate.as_bps() == 0) {
+                let key = if self.wired.uplink.is_some() && dir == Dir::Uplink { "uplink.rate" } else { "rate" };
+                let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
+                return error(&format!("wired.{key}"), "a link of rate zero never sends".into(), hint);
+            }
+        }
+        self.radio.validate().map_err(|error| error.under("radio"))?;
+        self.tcp.validate().map_err(|error| error.under("tcp"))?;
+        if self.flow.is_empty() {
+            let hint = "add [[flow]] with a ue, a direction and an app";
+            return error("flow", "nothing to send: the scenario has no flow".into(), hint);
+        }
+        for (index, flow) in self.flow.iter().enumerate() {
+            flow.validate(self.radio.ues()).map_err(|error| error.under(&format!("flow[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    /// Every flow with its number at its UE, sorted by UE.
+    pub fn flows(&self) -> Vec<FlowSpec> {
+        let mut specs = Vec::new();
+        for ue in 0..self.radio.ues() {
+            let mine = self.flow.iter().filter(|flow| match flow.ue {
+                UeChoice::One(one) => one == ue,
+                UeChoice::Each(Each::Each) => true,
+            });
+            specs.extend((0..).zip(mine).map(|(number, flow)| FlowSpec {
+                ue,
+                flow: number,
+                dir: flow.direction,
+                start: Instant::ZERO + flow.start_of(ue),
+                app: flow.app.clone(),
+                tcp: flow.tcp.as_ref().unwrap_or(&self.tcp).clone(),
+            }));
+        }
+        specs
+    }
+}
+
+impl Flow {
+    fn start_of(&self, ue: u16) -> Duration {
+        match self.ue {
+            UeChoice::One(_) => self.start,
+            UeChoice::Each(Each::Each) => self.start + self.stagger.saturating_mul(u64::from(ue)),
+        }
+    }
+
+    fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        if let UeChoice::One(ue) = self.ue
+            && ue >= ues
+        {
+            let message = format!("there is no UE {ue}: the cell has {ues}, counted from 0");
+            return Err(ScenarioError::new("ue", message, "raise the cell's number of UEs, or choose another"));
+        }
+        self.app.validate().map_err(|error| error.under("app"))?;
+        self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
+    }
+}

@@ -1,0 +1,199 @@
+//! Opening a connection: SYN, SYN-ACK, ACK, with retransmission. RFC 9293 (3.5), RFC 6298.
+
+use super::{Config, Handshake as Mode, rto::Rto};
+use crate::packet::{Flags, Packet};
+use crate::time::Instant;
+use crate::trace::SendCause;
+use crate::wire::tcp_header_bytes;
+
+/// Who sends the SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// This endpoint opens the connection.
+    Active,
+    /// The other endpoint does.
+    Passive,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before the application opens the connection.
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+}
+
+/// What a segment did to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The segment belongs to the handshake and is used up.
+    Consumed,
+    /// The connection is open, by this segment or already; the segment may carry more.
+    Established,
+}
+
+/// One endpoint's side of the handshake.
+#[derive(Debug)]
+pub struct Handshake {
+    state: State,
+    role: Role,
+    rto: Rto,
+    deadline: Option<Instant>,
+    /// When the present SYN or SYN-ACK was sent, unless it was a retransmission.
+    sent_at: Option<Instant>,
+    /// A SYN, SYN-ACK or the final ACK waits to be sent.
+    pending: bool,
+    lost_syn: bool,
+    /// Sequence number of this endpoint's SYN.
+    iss: u32,
+    /// Sequence number of the other endpoint's SYN.
+    peer_iss: u32,
+}
+
+impl Handshake {
+    /// A closed connection.
+    pub fn new(config: &Config, role: Role) -> Self {
+        Self {
+            state: State::Closed,
+            role,
+            rto: Rto::new(&config.rto),
+            deadline: None,
+            sent_at: None,
+            pending: false,
+            lost_syn: false,
+            iss: config.initial_sequence,
+            peer_iss: config.initial_sequence,
+        }
+    }
+
+    /// The application opens the connection, or starts to listen.
+    pub fn open(&mut self, mode: Mode) {
+        (self.state, self.pending) = match (mode, self.role) {
+            (Mode::None, _) => (State::Established, false),
+            (Mode::ThreeWay, Role::Active) => (State::SynSent, true),
+            (Mode::ThreeWay, Role::Passive) => (State::Listen, false),
+        };
+    }
+
+    /// Whether data may flow.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether a SYN or SYN-ACK had to be sent again.
+    pub fn lost_syn(&self) -> bool {
+        self.lost_syn
+    }
+
+    /// When the SYN or SYN-ACK of the present state was sent, if only once.
+    pub fn sent_at(&self) -> Option<Instant> {
+        self.sent_at
+    }
+
+    /// When [`Handshake::handle_deadline`] must be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, packet: &Packet) -> Progress {
+        let syn = packet.flags.has(Flags::SYN);
+        let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
+        match self.state {
+            State::Established if syn => {
+                // The final ACK was lost: the SYN-ACK comes again.
+                self.pending = self.role == Role::Active && packet.flags.has(Flags::ACK);
+                Progress::Consumed
+            }
+            State::Established => Progress::Established,
+            State::Listen | State::SynReceived if syn && !packet.flags.has(Flags::ACK) => {
+                self.peer_iss = packet.seq;
+                self.state = State::SynReceived;
+                self.pending = true;
+                Progress::Consumed
+            }
+            State::SynSent if syn && acked => {
+                self.peer_iss = packet.seq;
+                self.establish();
+                self.pending = true;
+                Progress::Established
+            }
+            State::SynReceived if acked => {
+                self.establish();
+                Progress::Established
+            }
+            State::Closed | State::Listen | State::SynSent | State::SynReceived => Progress::Consumed,
+        }
+    }
+
+    fn establish(&mut self) {
+        self.state = State::Established;
+        self.deadline = None;
+    }
+
+    /// The SYN or SYN-ACK was not answered in time.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|at| at <= now) {
+            self.rto.on_timeout();
+            self.lost_syn = true;
+            self.pending = true;
+        }
+    }
+
+    /// Whether a segment of the handshake is to be sent now, and why.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<SendCause> {
+        if !std::mem::take(&mut self.pending) {
+            return None;
+        }
+        if self.is_established() {
+            return Some(SendCause::Handshake);
+        }
+        let again = self.lost_syn;
+        self.sent_at = if again { None } else { Some(now) };
+        self.deadline = Some(now + self.rto.value());
+        Some(if again { SendCause::HandshakeTimeout } else { SendCause::Handshake })
+    }
+
+    /// Fills in the header of the segment that `poll_transmit` announced. `window` is unscaled.
+    pub fn write(&self, config: &Config, window: u64, packet: &mut Packet) {
+        packet.payload = 0;
+        packet.seq = self.iss;
+        packet.flags = match self.state {
+            State::Established => Flags::ACK,
+            State::SynReceived => Flags::SYN | Flags::ACK,
+            State::Closed | State::Listen | State::SynSent => Flags::SYN,
+        };
+        if packet.flags.has(Flags::ACK) {
+            packet.ack = self.peer_iss.wrapping_add(1);
+        }
+        if packet.flags.has(Flags::SYN) {
+            packet.mss = config.mss.as_u64() as u16;
+            packet.window = window.min(u64::from(u16::MAX)) as u16;
+            if config.window_scaling {
+                packet.window_scale_plus_1 = config.window_shift() + 1;
+            }
+        } else {
+            packet.seq = self.iss.wrapping_add(1);
+            packet.window = (window >> config.window_shift()).min(u64::from(u16::MAX)) as u16;
+        }
+        packet.len = config.ip.header_bytes() + tcp_header_bytes(packet);
+    }
+
+    /// Sequence number on the wire of byte `offset` of this endpoint's stream.
+    pub fn wire_seq(&self, offset: u64) -> u32 {
+        self.iss.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    /// What acknowledges the other endpoint's stream up to `offset`.
+    pub fn wire_ack(&self, offset: u64) -> u32 {
+        self.peer_iss.wrapping_add(1).wrapping_add(offset as u32)
+    }
+}
+
+/// The 64-bit offset nearest to `near` whose low 32 bits stand at distance `wire - wire_near`.
+pub fn unwrap_sequence(near: u64, wire_near: u32, wire: u32) -> Option<u64> {
+    let distance = wire.wrapping_sub(wire_near) as i32;
+    near.checked_add_signed(i64::from(distance))
+}

@@ -1,0 +1,209 @@
+//! TCP endpoints, sans-IO: segments and time go in, segments come out on request.
+//!
+//! A flow carries data one way. Its [`Sender`] and [`Receiver`] are separate objects that share only
+//! the [`Config`]; either may open the connection. Congestion control (`cc/`) decides how the window
+//! grows and shrinks, loss recovery (`recovery/`) what duplicate ACKs mean; both act on the same
+//! [`state::State`]. RFC behaviour is the default; where ns-2's agents depart from it in ways that
+//! matter for published results, the departure is an option.
+//!
+//! After every call on an endpoint, drain `poll_transmit` and read `deadline` anew.
+//!
+//! Left out: closing (FIN), urgent data, persist (the receiver's window never closes), path MTU
+//! discovery, Nagle's algorithm.
+
+pub mod cc;
+pub mod handshake;
+pub mod receiver;
+pub mod recovery;
+pub mod rto;
+pub mod sender;
+pub mod state;
+
+pub use receiver::Receiver;
+pub use sender::{Sender, Transmit};
+
+use crate::error::ScenarioError;
+use crate::packet::IpVersion;
+use crate::time::Duration;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a TCP header without options.
+pub const TCP_HEADER_BYTES: u32 = 20;
+/// Bytes of the timestamps option with padding, RFC 7323 appendix A.
+pub const TIMESTAMPS_BYTES: u32 = 12;
+/// Largest window without scaling, RFC 9293 (3.1).
+const UNSCALED_WINDOW: u64 = 65_535;
+/// Largest window scale shift, RFC 7323 (2.3).
+const MAX_WINDOW_SCALE: u8 = 14;
+
+/// Both endpoints of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// IP version.
+    pub ip: IpVersion,
+    /// Maximum segment size, without options: RFC 6691. A full packet is this plus 40 bytes over IPv4.
+    pub mss: Bytes,
+    /// How a connection is opened.
+    pub handshake: Handshake,
+    /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
+    pub timestamps: bool,
+    /// Window scale option, RFC 7323; without it the window is at most 65535 B.
+    pub window_scaling: bool,
+    /// Sequence number of the SYN on the wire.
+    pub initial_sequence: u32,
+    /// Initial window in segments, 1 to 10: RFC 6928, RFC 5681 (3.1).
+    pub initial_window: u32,
+    /// Initial slow start threshold; unlimited if absent.
+    pub initial_ssthresh: Option<Bytes>,
+    /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
+    pub max_window: Option<u32>,
+    /// Duplicate ACKs that signal a loss, RFC 5681 (3.2).
+    pub dupack_threshold: u32,
+    /// New data on the first duplicate ACKs, RFC 3042.
+    pub limited_transmit: bool,
+    /// Whether a second fast retransmit may follow within one window of data. RFC 6582 (3.2) forbids
+    /// it; ns-2 allows it with `bugFix_ false`.
+    pub multiple_fast_retransmits: bool,
+    /// How window sizes are computed.
+    pub window_arithmetic: WindowArithmetic,
+    /// Which segments are timed when there are no timestamps.
+    pub rtt_sampling: RttSampling,
+    /// Retransmission timer.
+    pub rto: rto::Config,
+    /// Congestion control.
+    pub cc: cc::Config,
+    /// Loss recovery.
+    pub recovery: recovery::Config,
+    /// Receive buffer: the window that the receiver advertises.
+    pub receive_buffer: Bytes,
+    /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
+    pub ack_every: u32,
+    /// Longest time an ACK is delayed, RFC 1122 (4.2.3.2).
+    pub delayed_ack_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ip: IpVersion::Ipv4,
+            mss: Bytes::from_bytes(1460),
+            handshake: Handshake::ThreeWay,
+            timestamps: false,
+            window_scaling: true,
+            initial_sequence: 0,
+            initial_window: 10,
+            initial_ssthresh: None,
+            max_window: None,
+            dupack_threshold: 3,
+            limited_transmit: true,
+            multiple_fast_retransmits: false,
+            window_arithmetic: WindowArithmetic::Rfc5681,
+            rtt_sampling: RttSampling::EverySegment,
+            rto: rto::Config::default(),
+            cc: cc::Config::default(),
+            recovery: recovery::Config::default(),
+            receive_buffer: Bytes::from_bytes(UNSCALED_WINDOW),
+            ack_every: 2,
+            delayed_ack_timeout: Duration::from_millis(200),
+        }
+    }
+}
+
+/// How a connection is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Handshake {
+    /// SYN, SYN-ACK, ACK; the UE opens.
+    #[default]
+    ThreeWay,
+    /// None: data flows at once, like ns-2's one-way agents.
+    None,
+}
+
+/// How window sizes are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowArithmetic {
+    /// In bytes; half of what is in flight, at least two segments: RFC 5681 (3.1, 3.2).
+    #[default]
+    Rfc5681,
+    /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
+    /// number, at least two. The ACK that ends a Reno recovery also opens the window, and duplicate
+    /// ACKs beyond the threshold inflate it even where no second fast retransmit is allowed.
+    Ns2,
+}
+
+/// Which segments are timed when there are no timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RttSampling {
+    /// Every segment that was sent once (Karn's algorithm).
+    #[default]
+    EverySegment,
+    /// One segment at a time, RFC 6298 (3).
+    OnePerWindow,
+}
+
+impl Config {
+    /// Payload of a full segment in bytes: the MSS less the options that every segment carries.
+    pub fn payload_bytes(&self) -> u64 {
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.mss.as_u64().saturating_sub(u64::from(options))
+    }
+
+    /// IP and TCP header of a segment with data, bytes.
+    pub fn header_bytes(&self) -> u32 {
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.ip.header_bytes() + TCP_HEADER_BYTES + options
+    }
+
+    /// Shift that lets the receive buffer be advertised: RFC 7323 (2.3).
+    pub fn window_shift(&self) -> u8 {
+        let fits = |shift: &u8| self.receive_buffer.as_u64() >> shift <= UNSCALED_WINDOW;
+        if self.window_scaling { (0..MAX_WINDOW_SCALE).find(fits).unwrap_or(MAX_WINDOW_SCALE) } else { 0 }
+    }
+
+    /// The window that the receiver advertises, in bytes.
+    pub fn advertised_window(&self) -> u64 {
+        let shift = self.window_shift();
+        (self.receive_buffer.as_u64() >> shift).min(UNSCALED_WINDOW) << shift
+    }
+
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// Names the key below `tcp`, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
+        let payload = self.payload_bytes();
+        if payload == 0 || self.mss.as_u64() > 65_495 {
+            let message = format!("segments of {} cannot be sent", self.mss);
+            return error("mss", message, "write a size from 1 B (13 B with timestamps) to 65495 B");
+        }
+        if !(1..=10).contains(&self.initial_window) {
+            let message = format!("an initial window of {} segments", self.initial_window);
+            return error("initial_window", message, "write 1 to 10 (RFC 6928)");
+        }
+        if self.advertised_window() < payload {
+            let message = format!("a window of {} is below one segment of {payload} B", self.receive_buffer);
+            return error("receive_buffer", message, "write a buffer of several segments, such as \"64 kB\"");
+        }
+        if self.max_window == Some(0) {
+            return error("max_window", "a window of no segments".into(), "write at least 1, or remove the key");
+        }
+        if self.initial_ssthresh.is_some_and(|ssthresh| ssthresh.as_u64() < 2 * payload) {
+            return error("initial_ssthresh", "below two segments".into(), "write at least twice the MSS");
+        }
+        if self.dupack_threshold == 0 {
+            return error("dupack_threshold", "every ACK would be a loss".into(), "write 3 (RFC 5681)");
+        }
+        if !(1..=2).contains(&self.ack_every) {
+            let message = format!("an ACK every {} segments", self.ack_every);
+            return error("ack_every", message, "write 1 or 2 (RFC 5681)");
+        }
+        self.rto.validate().map_err(|error| error.under("rto"))
+    }
+}

@@ -1,0 +1,55 @@
+//! Loss recovery: what duplicate and partial ACKs mean.
+
+pub mod newreno;
+pub mod reno;
+
+use super::WindowArithmetic;
+use super::cc::CongestionControl;
+use super::state::{Phase, State};
+use crate::registry::registry;
+
+/// A loss recovery algorithm.
+pub trait Recovery: Send + Sync {
+    /// A duplicate ACK arrived; `state.dupacks` counts it already.
+    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
+        on_dupack_without_sack(state, cc);
+    }
+
+    /// An ACK during fast recovery acknowledged `acked` bytes; `state.una` has moved already.
+    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64);
+}
+
+registry! {
+    /// A loss recovery algorithm and its parameters.
+    pub enum Config: build() -> Box<dyn Recovery> {
+        Reno = reno,
+        Newreno = newreno,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::Newreno(newreno::Config::default())
+    }
+}
+
+/// Fast retransmit on the threshold, one more segment for each duplicate ACK beyond it: RFC 5681
+/// (3.2); new data on the ones before it: RFC 3042.
+fn on_dupack_without_sack(state: &mut State, cc: &mut dyn CongestionControl) {
+    let inflates = state.phase == Phase::Recovery
+        || (state.window.arithmetic == WindowArithmetic::Ns2
+            && state.recover.is_some()
+            && state.phase != Phase::Loss
+            && state.dupacks > state.dupack_threshold);
+    if inflates {
+        state.inflation += state.mss() as i64;
+    } else if state.dupacks == state.dupack_threshold {
+        state.limited_transmit = 0;
+        if state.beyond_recover() || state.multiple_fast_retransmits {
+            let ssthresh = cc.ssthresh_after_loss(state);
+            state.enter_recovery(ssthresh);
+        }
+    } else if state.dupacks < state.dupack_threshold && state.limited_transmit_enabled {
+        state.limited_transmit += 1;
+    }
+}

@@ -1,0 +1,226 @@
+//! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option.
+//!
+//! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the
+//! number of ticks that began while the segment was under way, at least one; SRTT is kept in eighths
+//! and RTTVAR in quarters of a tick.
+
+use crate::error::ScenarioError;
+use crate::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Retransmission timer parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Before the first sample: RFC 6298 (2.1).
+    pub initial: Duration,
+    /// Lower bound: RFC 6298 (2.4).
+    pub min: Duration,
+    /// Upper bound: RFC 6298 (2.5).
+    pub max: Duration,
+    /// Granularity of the clock; times are exact if absent.
+    pub tick: Option<Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            tick: None,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if self.min.is_zero() || self.initial.is_zero() {
+            let key = if self.min.is_zero() { "min" } else { "initial" };
+            return Err(ScenarioError::new(key, "a timeout of no length", "write a time such as \"1 s\""));
+        }
+        if self.max < self.min || self.max < self.initial {
+            let hint = "write a maximum of at least the minimum and the initial value";
+            return Err(ScenarioError::new("max", format!("{} is too short", self.max), hint));
+        }
+        if self.tick.is_some_and(Duration::is_zero) {
+            let hint = "write a time such as \"100 ms\", or remove the key for exact times";
+            return Err(ScenarioError::new("tick", "a clock that never ticks", hint));
+        }
+        Ok(())
+    }
+}
+
+/// Round-trip time estimate and the timeout that follows from it.
+#[derive(Clone, Debug)]
+pub struct Rto {
+    config: Config,
+    estimate: Option<Estimate>,
+    /// The timeout before backoff and bounds.
+    base: Duration,
+    /// How often the timer expired since the last valid sample.
+    backoff: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    srtt: Duration,
+    rttvar: Duration,
+    /// With a tick: SRTT in eighths of a tick, RTTVAR in quarters.
+    ticks: (u64, u64),
+}
+
+impl Rto {
+    /// No sample yet.
+    pub fn new(config: &Config) -> Self {
+        Self { config: config.clone(), estimate: None, base: config.initial, backoff: 0 }
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
+    pub fn on_sample(&mut self, now: Instant, sent: Instant) {
+        self.backoff = 0;
+        match self.config.tick {
+            None => self.on_exact_sample(now.since(sent)),
+            Some(tick) => {
+                let began = |at: Instant| at.as_nanos() / tick.as_nanos();
+                self.on_tick_sample((began(now) - began(sent)).max(1), tick);
+            }
+        }
+    }
+
+    /// A sample taken from an echoed timestamp; with a tick it is rounded to whole ticks.
+    pub fn on_echoed_sample(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        match self.config.tick {
+            None => self.on_exact_sample(rtt),
+            Some(tick) => {
+                let ticks = (rtt.as_nanos() + tick.as_nanos() / 2) / tick.as_nanos();
+                self.on_tick_sample(ticks.max(1), tick);
+            }
+        }
+    }
+
+    /// RFC 6298 (2.2), (2.3).
+    fn on_exact_sample(&mut self, rtt: Duration) {
+        let sample = rtt.as_nanos();
+        let (srtt, rttvar) = match self.estimate {
+            None => (sample, sample / 2),
+            Some(old) => {
+                let (srtt, rttvar) = (old.srtt.as_nanos(), old.rttvar.as_nanos());
+                let deviation = srtt.abs_diff(sample);
+                (srtt - srtt / 8 + sample / 8, rttvar - rttvar / 4 + deviation / 4)
+            }
+        };
+        let (srtt, rttvar) = (Duration::from_nanos(srtt), Duration::from_nanos(rttvar));
+        self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
+        self.base = srtt + rttvar.saturating_mul(4);
+    }
+
+    fn on_tick_sample(&mut self, sample: u64, tick: Duration) {
+        let (srtt8, rttvar4) = match self.estimate {
+            None => (sample << 3, sample << 1),
+            Some(Estimate { ticks: (srtt8, rttvar4), .. }) => {
+                let deviation = sample.abs_diff(srtt8 >> 3);
+                let srtt8 = (srtt8 + sample).saturating_sub(srtt8 >> 3).max(1);
+                (srtt8, (rttvar4 + deviation).saturating_sub(rttvar4 >> 2).max(1))
+            }
+        };
+        let nanos = tick.as_nanos();
+        self.estimate = Some(Estimate {
+            srtt: Duration::from_nanos(srtt8 * nanos / 8),
+            rttvar: Duration::from_nanos(rttvar4 * nanos / 4),
+            ticks: (srtt8, rttvar4),
+        });
+        // SRTT + 4 RTTVAR, in eighths of a tick, cut to whole ticks.
+        self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
+    }
+
+    /// The timer expired: RFC 6298 (5.5).
+    pub fn on_timeout(&mut self) {
+        self.backoff = (self.backoff + 1).min(16);
+    }
+
+    /// A SYN was lost: RFC 6298 (5.7) starts data with at least three seconds.
+    pub fn on_lost_syn(&mut self) {
+        self.backoff = 0;
+        self.base = self.base.max(Duration::from_secs(3));
+    }
+
+    /// The timeout to use now.
+    pub fn value(&self) -> Duration {
+        self.base.max(self.config.min).saturating_mul(1 << self.backoff).min(self.config.max)
+    }
+
+    /// Whether the timer expired since the last valid sample.
+    pub fn is_backed_off(&self) -> bool {
+        self.backoff > 0
+    }
+
+    /// Smoothed round-trip time, zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.estimate.map_or(Duration::ZERO, |estimate| estimate.srtt)
+    }
+
+    /// Round-trip time variation, zero before the first sample.
+    pub fn rttvar(&self) -> Duration {
+        self.estimate.map_or(Duration::ZERO, |estimate| estimate.rttvar)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + ms(millis)
+    }
+
+    #[test]
+    fn rfc_6298_by_hand() {
+        let mut rto = Rto::new(&Config { min: ms(1), ..Config::default() });
+        assert_eq!(rto.value(), ms(1000));
+        rto.on_sample(at(100), at(0));
+        // SRTT = 100, RTTVAR = 50, RTO = 100 + 4 * 50.
+        assert_eq!((rto.srtt(), rto.rttvar(), rto.value()), (ms(100), ms(50), ms(300)));
+        rto.on_sample(at(360), at(200));
+        // RTTVAR = 3/4 * 50 + 1/4 * |100 - 160| = 52.5, SRTT = 7/8 * 100 + 1/8 * 160 = 107.5.
+        assert_eq!(rto.srtt(), Duration::from_nanos(107_500_000));
+        assert_eq!(rto.rttvar(), Duration::from_nanos(52_500_000));
+        assert_eq!(rto.value(), Duration::from_nanos(317_500_000));
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_the_maximum_and_ends_with_a_valid_sample() {
+        let mut rto = Rto::new(&Config::default());
+        rto.on_timeout();
+        assert_eq!(rto.value(), ms(2000));
+        for _ in 0..20 {
+            rto.on_timeout();
+        }
+        assert_eq!(rto.value(), ms(60_000));
+        rto.on_sample(at(200), at(0));
+        assert_eq!(rto.value(), ms(1000), "the minimum, RFC 6298 (2.4)");
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_the_ticks_that_began() {
+        let config = Config { tick: Some(ms(100)), min: ms(1), ..Config::default() };
+        let mut rto = Rto::new(&config);
+        // From 90 ms to 310 ms three ticks begin: at 100, 200 and 300 ms.
+        rto.on_sample(at(310), at(90));
+        assert_eq!(rto.srtt(), ms(300));
+        // SRTT + 4 * RTTVAR = 3 + 4 * 1.5 ticks.
+        assert_eq!(rto.value(), ms(900));
+        // No tick begins: one is counted. |1 - 3| = 2: RTTVAR = (6 + 2 - 1) / 4, SRTT = (24 + 1 - 3) / 8.
+        rto.on_sample(at(390), at(310));
+        assert_eq!(rto.srtt(), Duration::from_nanos(275_000_000));
+        assert_eq!(rto.rttvar(), Duration::from_nanos(175_000_000));
+        // (7 * 8 + 22) / 8 = 9.75 ticks, cut to 9.
+        assert_eq!(rto.value(), ms(900));
+    }
+}

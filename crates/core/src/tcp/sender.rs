@@ -1,0 +1,442 @@
+//! The sending endpoint of a flow.
+//!
+//! Calls come from a host: `handle_segment` with what arrived, `handle_deadline` when the deadline
+//! has passed, `open` and `supply` from the application. After each of them the host drains
+//! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
+
+use super::cc::CongestionControl;
+use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
+use super::recovery::Recovery;
+use super::rto::Rto;
+use super::state::{Phase, Segment, State};
+use super::{Config, RttSampling};
+use crate::packet::{Flags, Packet};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+use std::collections::VecDeque;
+
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Offset of its first byte in the stream.
+    pub seq: u64,
+    /// Payload in bytes; 0 for a segment of the handshake.
+    pub len: u32,
+    /// Why it is sent.
+    pub cause: SendCause,
+}
+
+/// What a sender has counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Segments with data sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Retransmitted segments: on the duplicate ACK threshold.
+    pub retransmits_fast: u64,
+    /// Retransmitted segments: on a partial ACK.
+    pub retransmits_partial: u64,
+    /// Retransmitted segments: when the timer expired.
+    pub retransmits_timeout: u64,
+    /// Retransmitted segments: the others after a timeout.
+    pub retransmits_go_back_n: u64,
+    /// Expirations of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Duplicate ACKs received: RFC 5681 (2).
+    pub dupacks: u64,
+    /// Segments received.
+    pub acks: u64,
+    /// Round-trip time samples.
+    pub rtt_samples: u64,
+    /// Their sum.
+    pub rtt_sum: Duration,
+    /// The shortest.
+    pub rtt_min: Option<Duration>,
+    /// The longest.
+    pub rtt_max: Duration,
+}
+
+impl Counters {
+    /// Retransmitted segments, whatever the cause.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmits_fast
+            + self.retransmits_partial
+            + self.retransmits_timeout
+            + self.retransmits_go_back_n
+    }
+}
+
+/// The segment being timed, when one is timed at a time.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    end: u64,
+    sent_at: Instant,
+}
+
+/// The sending endpoint of a flow.
+pub struct Sender {
+    config: Config,
+    handshake: Handshake,
+    state: State,
+    cc: Box<dyn CongestionControl>,
+    recovery: Box<dyn Recovery>,
+    rto: Rto,
+    /// When the retransmission timer expires; `None` while it is off.
+    rto_deadline: Option<Instant>,
+    /// The first segment sent since the last timeout is the one that timed out.
+    timed_out: bool,
+    timed: Option<Timed>,
+    /// Bytes that the application has supplied.
+    supplied: u64,
+    peer_shift: u8,
+    counters: Counters,
+    last_sample: Option<Duration>,
+}
+
+impl Sender {
+    /// A sender that has sent nothing.
+    pub fn new(config: &Config, role: Role) -> Self {
+        Self {
+            config: config.clone(),
+            handshake: Handshake::new(config, role),
+            state: State::new(config),
+            cc: config.cc.build(),
+            recovery: config.recovery.build(),
+            rto: Rto::new(&config.rto),
+            rto_deadline: None,
+            timed_out: false,
+            timed: None,
+            supplied: 0,
+            peer_shift: config.window_shift(),
+            counters: Counters::default(),
+            last_sample: None,
+        }
+    }
+
+    /// Opens the connection, or listens.
+    pub fn open(&mut self) {
+        self.handshake.open(self.config.handshake);
+    }
+
+    /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
+    pub fn supply(&mut self, bytes: u64) {
+        self.supplied = self.supplied.saturating_add(bytes);
+    }
+
+    /// Whether everything supplied has been acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.handshake.is_established() && self.state.una >= self.supplied
+    }
+
+    /// When `handle_deadline` must be called.
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.handshake.is_established() { self.rto_deadline } else { self.handshake.deadline() }
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, now: Instant, packet: &Packet) {
+        if !self.handshake.is_established() {
+            if self.handshake.handle_segment(packet) == Progress::Consumed {
+                self.take_options(packet);
+                return;
+            }
+            self.established(now);
+        } else if packet.flags.has(Flags::SYN) {
+            self.handshake.handle_segment(packet);
+            return;
+        }
+        self.counters.acks += 1;
+        let wire_una = self.handshake.wire_seq(self.state.una);
+        let Some(ack) = unwrap_sequence(self.state.una, wire_una, packet.ack) else { return };
+        let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
+        let rwnd = u64::from(packet.window) << shift;
+        if ack > self.state.max || ack < self.state.una || !packet.flags.has(Flags::ACK) {
+            return;
+        }
+        let same_window = rwnd == self.state.rwnd;
+        self.state.rwnd = rwnd;
+        if ack > self.state.una {
+            self.handle_new_ack(now, ack, packet);
+        } else if packet.payload == 0 && same_window && self.state.max > self.state.una {
+            self.handle_dupack(now);
+        }
+    }
+
+    /// The handshake has just been completed.
+    fn established(&mut self, now: Instant) {
+        if let Some(sent_at) = self.handshake.sent_at() {
+            self.sample(now, sent_at);
+        }
+        if self.handshake.lost_syn() {
+            // RFC 5681 (3.1), RFC 6298 (5.7).
+            self.state.window.cwnd = self.state.window.mss;
+            self.rto.on_lost_syn();
+        }
+    }
+
+    /// What the other endpoint's SYN says of its window. RFC 7323 (2.3).
+    fn take_options(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::SYN) {
+            self.peer_shift = packet.window_scale_plus_1.saturating_sub(1);
+            self.state.rwnd = u64::from(packet.window);
+        }
+    }
+
+    #[inline]
+    fn handle_new_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        let acked = ack - self.state.una;
+        self.state.una = ack;
+        self.state.nxt = self.state.nxt.max(ack);
+        self.take_acked(now, packet);
+        self.state.dupacks = 0;
+        self.state.limited_transmit = 0;
+        self.state.restart_timer = true;
+        match self.state.phase {
+            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
+            Phase::Open | Phase::Disorder | Phase::Loss => {
+                self.state.inflation = 0;
+                self.cc.on_ack(&mut self.state.window, acked);
+                let in_loss =
+                    self.state.phase == Phase::Loss && self.state.recover.is_some_and(|end| ack < end);
+                self.state.phase = if in_loss { Phase::Loss } else { Phase::Open };
+            }
+        }
+        if self.state.una >= self.state.max {
+            self.rto_deadline = None;
+        } else if self.state.restart_timer {
+            // RFC 6298 (5.3).
+            self.rto_deadline = Some(now + self.rto.value());
+        }
+    }
+
+    /// Takes acknowledged segments off the scoreboard and a round-trip time sample from them.
+    #[inline]
+    fn take_acked(&mut self, now: Instant, packet: &Packet) {
+        let una = self.state.una;
+        let mut first = None;
+        let mut ambiguous = false;
+        while let Some(segment) = self.state.segments.front_mut() {
+            if segment.start >= una {
+                break;
+            }
+            first.get_or_insert(segment.sent_at);
+            ambiguous |= segment.transmissions > 1;
+            if segment.end() > una {
+                segment.len -= (una - segment.start) as u32;
+                segment.start = una;
+                break;
+            }
+            self.state.segments.pop_front();
+        }
+        if self.config.timestamps {
+            // RFC 7323 (4.1): an ACK that advances the left edge gives a sample.
+            let elapsed = timestamp(now).wrapping_sub(packet.ts_ecr);
+            let rtt = Duration::from_millis(u64::from(elapsed));
+            self.rto.on_echoed_sample(rtt);
+            self.count_sample(rtt);
+            return;
+        }
+        match self.config.rtt_sampling {
+            RttSampling::EverySegment => {
+                if let Some(sent_at) = first.filter(|_| !ambiguous) {
+                    self.sample(now, sent_at);
+                }
+            }
+            RttSampling::OnePerWindow => {
+                if let Some(timed) = self.timed.filter(|timed| una >= timed.end) {
+                    self.timed = None;
+                    self.sample(now, timed.sent_at);
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self, now: Instant, sent_at: Instant) {
+        self.rto.on_sample(now, sent_at);
+        self.count_sample(now.since(sent_at));
+    }
+
+    fn count_sample(&mut self, rtt: Duration) {
+        let counters = &mut self.counters;
+        counters.rtt_samples += 1;
+        counters.rtt_sum += rtt;
+        counters.rtt_min = Some(counters.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        counters.rtt_max = counters.rtt_max.max(rtt);
+        self.last_sample = Some(rtt);
+    }
+
+    fn handle_dupack(&mut self, now: Instant) {
+        self.counters.dupacks += 1;
+        self.state.dupacks += 1;
+        self.state.restart_timer = false;
+        if self.state.phase == Phase::Open {
+            self.state.phase = Phase::Disorder;
+        }
+        self.recovery.on_dupack(&mut self.state, self.cc.as_mut());
+        if self.state.restart_timer {
+            self.rto_deadline = Some(now + self.rto.value());
+            self.timed = None;
+        }
+    }
+
+    /// The deadline has passed: the SYN or the oldest segment in flight was not acknowledged in time.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if !self.handshake.is_established() {
+            self.handshake.handle_deadline(now);
+            return;
+        }
+        if self.rto_deadline.is_none_or(|at| at > now) {
+            return;
+        }
+        self.counters.timeouts += 1;
+        let state = &mut self.state;
+        // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
+        let again = self.rto.is_backed_off() && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
+        if !again {
+            state.window.ssthresh = self.cc.ssthresh_after_loss(state);
+        }
+        state.window.cwnd = state.window.mss;
+        state.inflation = 0;
+        state.dupacks = 0;
+        state.limited_transmit = 0;
+        state.retransmit = None;
+        state.recover = Some(state.max);
+        state.phase = Phase::Loss;
+        state.nxt = state.una;
+        self.timed = None;
+        self.timed_out = true;
+        self.rto.on_timeout();
+        self.rto_deadline = Some(now + self.rto.value());
+    }
+
+    /// The next segment to be sent now, if any.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(cause) = self.handshake.poll_transmit(now) {
+            return Some(Transmit { seq: 0, len: 0, cause });
+        }
+        if !self.handshake.is_established() {
+            return None;
+        }
+        if let Some((seq, cause)) = self.state.retransmit.take() {
+            let len = self.mark_sent_again(now, seq)?;
+            return Some(self.sent(now, seq, len, cause));
+        }
+        let state = &mut self.state;
+        let seq = state.nxt;
+        let len = state.mss().min(self.supplied - seq);
+        if len == 0 {
+            return None;
+        }
+        let mut cause = SendCause::New;
+        if seq + len > state.una + state.send_window() {
+            // RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd.
+            let allowed = u64::from(state.limited_transmit) * state.mss();
+            let cwnd_end = state.una + state.window.cwnd as u64 + allowed;
+            if state.limited_transmit == 0 || seq + len > cwnd_end.min(state.una + state.peer_window()) {
+                return None;
+            }
+            cause = SendCause::LimitedTransmit;
+        }
+        if seq < state.max {
+            cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };
+            let len = self.mark_sent_again(now, seq)?;
+            self.state.nxt = seq + u64::from(len);
+            return Some(self.sent(now, seq, len, cause));
+        }
+        let len = len as u32;
+        state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });
+        state.nxt = seq + u64::from(len);
+        state.max = state.nxt;
+        if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OnePerWindow {
+            self.timed = Some(Timed { end: state.max, sent_at: now });
+        }
+        Some(self.sent(now, seq, len, cause))
+    }
+
+    /// Notes on the scoreboard that the segment at `seq` is sent again; its length.
+    fn mark_sent_again(&mut self, now: Instant, seq: u64) -> Option<u32> {
+        let segment = self.state.segment_mut(seq)?;
+        segment.sent_at = now;
+        segment.transmissions += 1;
+        Some(segment.len)
+    }
+
+    #[inline]
+    fn sent(&mut self, now: Instant, seq: u64, len: u32, cause: SendCause) -> Transmit {
+        let counters = &mut self.counters;
+        counters.segments_sent += 1;
+        counters.bytes_sent += u64::from(len);
+        match cause {
+            SendCause::FastRetransmit => counters.retransmits_fast += 1,
+            SendCause::PartialAck => counters.retransmits_partial += 1,
+            SendCause::Timeout => counters.retransmits_timeout += 1,
+            SendCause::GoBackN => counters.retransmits_go_back_n += 1,
+            SendCause::New
+            | SendCause::LimitedTransmit
+            | SendCause::Handshake
+            | SendCause::HandshakeTimeout => {}
+        }
+        self.timed_out = false;
+        if self.rto_deadline.is_none() {
+            // RFC 6298 (5.1).
+            self.rto_deadline = Some(now + self.rto.value());
+        }
+        Transmit { seq, len, cause }
+    }
+
+    /// Fills in the header of a segment that `poll_transmit` announced.
+    #[inline]
+    pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
+        packet.ip = self.config.ip;
+        if self.config.timestamps {
+            packet.has_timestamps = true;
+            packet.ts_val = timestamp(now);
+        }
+        if transmit.len == 0 {
+            self.handshake.write(&self.config, self.config.advertised_window(), packet);
+            return;
+        }
+        packet.seq = self.handshake.wire_seq(transmit.seq);
+        packet.ack = self.handshake.wire_ack(0);
+        packet.flags = Flags::ACK;
+        packet.payload = transmit.len;
+        packet.len = self.config.header_bytes() + transmit.len;
+        packet.window = (self.config.advertised_window() >> self.config.window_shift()) as u16;
+    }
+
+    /// Windows, sequence space and scoreboard.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Round-trip time estimate and timeout.
+    pub fn rto(&self) -> &Rto {
+        &self.rto
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> Counters {
+        Counters { fast_retransmits: self.state.fast_retransmits, ..self.counters.clone() }
+    }
+
+    /// The round-trip time sample taken since the last call, if any.
+    #[inline]
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.last_sample.take()
+    }
+
+    /// Segments in flight, oldest first.
+    pub fn segments(&self) -> &VecDeque<Segment> {
+        &self.state.segments
+    }
+}
+
+/// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).
+pub(super) fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}

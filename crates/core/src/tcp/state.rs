@@ -1,0 +1,218 @@
+//! What congestion control and loss recovery see and change: windows, sequence space, scoreboard.
+//!
+//! Offsets count bytes of the stream from zero and never wrap.
+
+use super::{Config, WindowArithmetic};
+use crate::time::Instant;
+use crate::trace::SendCause;
+use std::collections::VecDeque;
+
+/// Congestion window and slow start threshold, in bytes.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Congestion window. Fractions of a segment are kept.
+    pub cwnd: f64,
+    /// Slow start threshold.
+    pub ssthresh: f64,
+    /// Payload of a full segment.
+    pub mss: f64,
+    /// How half of a window is computed.
+    pub arithmetic: WindowArithmetic,
+}
+
+impl Window {
+    /// Whether slow start, not congestion avoidance, governs growth: RFC 5681 (3.1).
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Two segments, below which no threshold falls: RFC 5681 (3.1) equation 4.
+    pub fn floor(&self) -> f64 {
+        2.0 * self.mss
+    }
+}
+
+/// Phases of loss recovery, with the kernel's names and numbers (`tcpi_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is suspected.
+    Open,
+    /// Duplicate ACKs have arrived, fewer than the threshold.
+    Disorder,
+    /// Fast recovery.
+    Recovery,
+    /// A timeout; what was in flight is sent again.
+    Loss,
+}
+
+impl Phase {
+    /// The kernel's number.
+    pub const fn tcpi_ca_state(self) -> u32 {
+        match self {
+            Self::Open => 0,
+            Self::Disorder => 1,
+            Self::Recovery => 3,
+            Self::Loss => 4,
+        }
+    }
+}
+
+/// One segment in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// When it was sent last.
+    pub sent_at: Instant,
+    /// Its payload in bytes.
+    pub len: u32,
+    /// How often it was sent.
+    pub transmissions: u32,
+}
+
+impl Segment {
+    /// Offset of the byte behind it.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+}
+
+/// The shared state of a sender.
+#[derive(Debug)]
+pub struct State {
+    /// Congestion window and threshold.
+    pub window: Window,
+    /// Bytes by which duplicate ACKs inflate the congestion window during recovery; a partial ACK may
+    /// make it negative: RFC 6582 (3.2) step 3.
+    pub inflation: i64,
+    /// The receiver's window, in bytes.
+    pub rwnd: u64,
+    /// Limit of the sender itself, in bytes.
+    pub max_window: u64,
+    /// Oldest unacknowledged byte.
+    pub una: u64,
+    /// Next byte to send; back at `una` after a timeout.
+    pub nxt: u64,
+    /// Byte behind the highest ever sent.
+    pub max: u64,
+    /// Duplicate ACKs since the last new one.
+    pub dupacks: u32,
+    /// Phase of loss recovery.
+    pub phase: Phase,
+    /// `max` when the last recovery began or the last timeout happened: RFC 6582 (3.2). `None` before
+    /// the first.
+    pub recover: Option<u64>,
+    /// A segment to be sent again before anything else.
+    pub retransmit: Option<(u64, SendCause)>,
+    /// New segments that duplicate ACKs allow beyond the window: RFC 3042.
+    pub limited_transmit: u32,
+    /// Loss recovery wants the retransmission timer restarted.
+    pub restart_timer: bool,
+    /// Segments from `una` to `max`.
+    pub segments: VecDeque<Segment>,
+    /// Duplicate ACKs that signal a loss.
+    pub dupack_threshold: u32,
+    /// Whether the first duplicate ACKs allow new data.
+    pub limited_transmit_enabled: bool,
+    /// Whether a second fast retransmit may follow within one window of data.
+    pub multiple_fast_retransmits: bool,
+    /// Fast retransmits so far.
+    pub fast_retransmits: u64,
+}
+
+impl State {
+    /// A sender that has sent nothing.
+    pub fn new(config: &Config) -> Self {
+        let mss = config.payload_bytes() as f64;
+        let ssthresh = config.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_u64() as f64);
+        Self {
+            window: Window {
+                cwnd: f64::from(config.initial_window) * mss,
+                ssthresh,
+                mss,
+                arithmetic: config.window_arithmetic,
+            },
+            inflation: 0,
+            rwnd: config.advertised_window(),
+            max_window: config.max_window.map_or(u64::MAX, |n| u64::from(n) * config.payload_bytes()),
+            una: 0,
+            nxt: 0,
+            max: 0,
+            dupacks: 0,
+            phase: Phase::Open,
+            recover: None,
+            retransmit: None,
+            limited_transmit: 0,
+            restart_timer: false,
+            segments: VecDeque::new(),
+            dupack_threshold: config.dupack_threshold,
+            limited_transmit_enabled: config.limited_transmit,
+            multiple_fast_retransmits: config.multiple_fast_retransmits,
+            fast_retransmits: 0,
+        }
+    }
+
+    /// Payload of a full segment, bytes.
+    pub fn mss(&self) -> u64 {
+        self.window.mss as u64
+    }
+
+    /// Bytes sent and not acknowledged: RFC 5681 (2).
+    pub fn flight_size(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// What the receiver and the sender's own limit allow in flight, bytes.
+    pub fn peer_window(&self) -> u64 {
+        self.rwnd.min(self.max_window)
+    }
+
+    /// What may be in flight now, bytes.
+    pub fn send_window(&self) -> u64 {
+        let inflated = (self.window.cwnd as u64).saturating_add_signed(self.inflation);
+        inflated.min(self.peer_window())
+    }
+
+    /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.
+    pub fn half_window(&self) -> f64 {
+        match self.window.arithmetic {
+            WindowArithmetic::Rfc5681 => (self.flight_size() as f64 / 2.0).max(self.window.floor()),
+            WindowArithmetic::Ns2 => {
+                let half_segments = (self.send_window() / self.mss()) / 2;
+                (half_segments as f64 * self.window.mss).max(self.window.floor())
+            }
+        }
+    }
+
+    /// Whether everything outstanding at the last loss event is acknowledged, so that duplicate ACKs
+    /// speak of a new one: RFC 6582 (3.2) step 1.
+    pub fn beyond_recover(&self) -> bool {
+        self.recover.is_none_or(|recover| self.una > recover)
+    }
+
+    /// The segment that holds byte `seq`.
+    pub fn segment_mut(&mut self, seq: u64) -> Option<&mut Segment> {
+        let index = self.segments.partition_point(|segment| segment.end() <= seq);
+        self.segments.get_mut(index)
+    }
+
+    /// Begins fast recovery: `ssthresh` is the new threshold and window, inflated by the segments that
+    /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
+    pub fn enter_recovery(&mut self, ssthresh: f64) {
+        self.window.ssthresh = ssthresh;
+        self.window.cwnd = ssthresh;
+        self.inflation = i64::from(self.dupack_threshold) * self.mss() as i64;
+        self.recover = Some(self.max);
+        self.phase = Phase::Recovery;
+        self.retransmit = Some((self.una, SendCause::FastRetransmit));
+        self.restart_timer = true;
+        self.fast_retransmits += 1;
+    }
+
+    /// Ends fast recovery with a window of `cwnd` bytes.
+    pub fn exit_recovery(&mut self, cwnd: f64) {
+        self.window.cwnd = cwnd;
+        self.inflation = 0;
+        self.phase = Phase::Open;
+    }
+}

@@ -1,0 +1,340 @@
+//! Every observable fact of a run, as one list of events.
+//!
+//! A [`Recorder`] keeps the events whose [`Kind`] was selected; a probe that is switched off costs
+//! one branch on a bit mask. Times are in nanoseconds, lengths in bytes; the `tcpi_*` fields carry
+//! the names and units of Linux's `struct tcp_info` (times in microseconds, windows in segments).
+
+use crate::packet::Dir;
+use crate::time::Instant;
+
+/// A value on its way into a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A count, a length, a time or a sequence number.
+    Number(u64),
+    /// One of a fixed set of words.
+    Word(&'static str),
+}
+
+macro_rules! impl_into_value {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Value {
+            fn from(number: $ty) -> Self {
+                Self::Number(u64::from(number))
+            }
+        }
+    )*};
+}
+impl_into_value!(u16, u32, u64, bool);
+
+impl From<Dir> for Value {
+    fn from(dir: Dir) -> Self {
+        Self::Word(dir.name())
+    }
+}
+
+impl From<Reason> for Value {
+    fn from(reason: Reason) -> Self {
+        Self::Word(reason.name())
+    }
+}
+
+impl From<SendCause> for Value {
+    fn from(cause: SendCause) -> Self {
+        Self::Word(cause.name())
+    }
+}
+
+/// Declares words that appear in results and columns.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$doc])* $variant,)* }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The word for it in results and columns.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+    };
+}
+
+words! {
+    /// Why a packet was dropped.
+    Reason {
+        /// The queue had no room.
+        QueueFull = "queue_full",
+        /// The wired link lost it.
+        LinkLoss = "link_loss",
+        /// The link layer gave up after its maximum number of transmissions.
+        MaxTransmissions = "max_transmissions",
+        /// Addressed to a UE that the cell does not have.
+        UnknownUe = "unknown_ue",
+        /// Addressed to a flow that the host does not have.
+        UnknownFlow = "unknown_flow",
+    }
+}
+
+words! {
+    /// Why a segment was sent.
+    SendCause {
+        /// Connection set-up.
+        Handshake = "handshake",
+        /// Data never sent before.
+        New = "new",
+        /// New data on one of the first duplicate ACKs, RFC 3042.
+        LimitedTransmit = "limited_transmit",
+        /// Three duplicate ACKs.
+        FastRetransmit = "fast_retransmit",
+        /// A partial ACK during recovery, RFC 6582.
+        PartialAck = "partial_ack",
+        /// The retransmission timer expired.
+        Timeout = "timeout",
+        /// Sent again after a timeout without knowing that it was lost.
+        GoBackN = "go_back_n",
+        /// The same SYN or SYN-ACK again.
+        HandshakeTimeout = "handshake_timeout",
+    }
+}
+
+impl SendCause {
+    /// Whether this is data that had been sent before.
+    pub const fn is_retransmission(self) -> bool {
+        matches!(self, Self::FastRetransmit | Self::PartialAck | Self::Timeout | Self::GoBackN)
+    }
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident = $kind:literal {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty,)*
+    })*) => {
+        /// Every observable fact.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Event {
+            $($(#[$doc])* $variant { $($(#[$field_doc])* $field: $ty,)* },)*
+        }
+
+        /// The kinds of event: what a probe selects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind { $($(#[$doc])* $variant,)* }
+
+        impl Kind {
+            /// All kinds, in order of declaration.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Name of the probe and of the event in `trace.parquet`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $kind,)* }
+            }
+
+            /// Names of the event's columns, in order.
+            pub const fn columns(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$(stringify!($field),)*],)* }
+            }
+        }
+
+        impl Event {
+            /// What kind of event this is.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$variant { .. } => Kind::$variant,)* }
+            }
+
+            /// Calls `each` with the value of every column, in the order of [`Kind::columns`].
+            pub fn values(&self, mut each: impl FnMut(Value)) {
+                match *self { $(Self::$variant { $($field,)* } => { $(each($field.into());)* })* }
+            }
+        }
+    };
+}
+
+events! {
+    /// State of a TCP sender after it handled an ACK or a timeout.
+    TcpState = "tcp_state" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Congestion window, segments.
+        tcpi_snd_cwnd: u32,
+        /// Slow start threshold, segments.
+        tcpi_snd_ssthresh: u32,
+        /// Segments in flight.
+        tcpi_unacked: u32,
+        /// What the sender may have in flight: the smaller of congestion and receive window, segments.
+        send_window: u32,
+        /// Smoothed round-trip time, microseconds.
+        tcpi_rtt: u32,
+        /// Round-trip time variation, microseconds.
+        tcpi_rttvar: u32,
+        /// Retransmission timeout, microseconds.
+        tcpi_rto: u32,
+        /// 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+        tcpi_ca_state: u32,
+        /// Oldest unacknowledged byte.
+        snd_una: u64,
+    }
+    /// A TCP sender took a round-trip time sample.
+    RttSample = "rtt_sample" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// The sample, microseconds.
+        rtt_us: u32,
+    }
+    /// A TCP sender sent a segment with data.
+    SegmentSent = "segment_sent" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Offset of the first byte in the stream.
+        seq: u64,
+        /// Payload, bytes.
+        payload_bytes: u32,
+        /// Why it was sent.
+        cause: SendCause,
+    }
+    /// A TCP receiver got a segment with data.
+    SegmentReceived = "segment_received" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Offset of the first byte in the stream.
+        seq: u64,
+        /// Payload, bytes.
+        payload_bytes: u32,
+        /// Next byte expected after this segment.
+        rcv_nxt: u64,
+    }
+    /// A bearer's buffer took a packet in.
+    BearerEnqueued = "bearer_enqueued" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Direction of the bearer.
+        direction: Dir,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// Packets in the buffer, this one and the one in transmission included.
+        queued_sdus: u32,
+        /// Bytes in the buffer likewise.
+        queued_bytes: u32,
+    }
+    /// A bearer delivered a packet to the other side.
+    BearerDelivered = "bearer_delivered" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Direction of the bearer.
+        direction: Dir,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// From entering the buffer to delivery, nanoseconds.
+        delay_ns: u64,
+    }
+    /// A transmission opportunity of a bearer ended.
+    SlotEnded = "slot_ended" {
+        /// Number of the UE.
+        ue: u16,
+        /// Direction of the bearer.
+        direction: Dir,
+        /// PDUs sent.
+        pdus_sent: u32,
+        /// PDUs that the channel destroyed.
+        pdus_lost: u32,
+    }
+    /// A packet was dropped.
+    Dropped = "dropped" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Position of the element on the path, counted from the server.
+        element: u16,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// Why.
+        reason: Reason,
+    }
+}
+
+/// Which kinds of event are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ProbeMask(u32);
+
+impl ProbeMask {
+    /// No probe on.
+    pub const NONE: Self = Self(0);
+    /// Every probe on.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// Also selects `kind`.
+    #[must_use]
+    pub const fn with(self, kind: Kind) -> Self {
+        Self(self.0 | 1 << kind as u8)
+    }
+
+    /// Whether `kind` is selected.
+    #[inline]
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+}
+
+/// Keeps the selected events in the order in which they happened.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// What is kept.
+    pub mask: ProbeMask,
+    events: Vec<(Instant, Event)>,
+}
+
+impl Recorder {
+    /// A recorder of the selected kinds.
+    pub fn new(mask: ProbeMask) -> Self {
+        Self { mask, events: Vec::new() }
+    }
+
+    /// Keeps an event; the caller has asked the mask.
+    #[inline(never)]
+    pub fn push(&mut self, at: Instant, event: Event) {
+        self.events.push((at, event));
+    }
+
+    /// What was kept since the last call.
+    pub fn take(&mut self) -> Vec<(Instant, Event)> {
+        std::mem::take(&mut self.events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_fits_the_mask_and_values_match_columns() {
+        assert!(Kind::ALL.len() <= 32);
+        let event = Event::Dropped { ue: 1, flow: 2, element: 3, len_bytes: 40, reason: Reason::QueueFull };
+        let mut values = Vec::new();
+        event.values(|value| values.push(value));
+        assert_eq!(values.len(), event.kind().columns().len());
+        assert_eq!(values[4], Value::Word("queue_full"));
+    }
+
+    #[test]
+    fn a_mask_selects_what_it_was_given() {
+        let mask = ProbeMask::NONE.with(Kind::Dropped);
+        assert!(mask.has(Kind::Dropped) && !mask.has(Kind::TcpState));
+    }
+}

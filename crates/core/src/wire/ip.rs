@@ -1,0 +1,615 @@
+//! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back.
+//!
+//! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3)
+//! and RFC 2018 (2, 3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
+//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware.
+//! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
+//!
+//! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP
+//! options, no extension headers, only the TCP options that `Packet` has fields for, and a TCP
+//! checksum as if all payload bytes were zero. A packet read from a device that had more than that
+//! cannot be made again from its `Packet` alone.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeader, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice, TcpHeaderSlice,
+    ip_number,
+};
+
+use crate::packet::{Flags, IpVersion, Kind, Opaque, Packet};
+
+/// Reads the IP packet in `bytes` into every field of `packet` but `ue`, `flow` and `body`.
+///
+/// Whatever is no readable TCP becomes [`Kind::Opaque`] with the reason and TCP fields at their
+/// defaults. `len` is the length the IP header claims if `bytes` has as many, else that of `bytes`.
+pub fn parse(bytes: &[u8], packet: &mut Packet) {
+    let mut read = Packet { len: bytes.len() as u32, ..Packet::default() };
+    if let Err(why) = read_ip(bytes, &mut read) {
+        let (len, ecn, ip) = (read.len, read.ecn, read.ip);
+        read = Packet { len, ecn, ip, kind: Kind::Opaque(why), ..Packet::default() };
+    }
+    read.body = packet.body.take();
+    read.ue = packet.ue;
+    read.flow = packet.flow;
+    *packet = read;
+}
+
+fn read_ip(bytes: &[u8], packet: &mut Packet) -> Result<(), Opaque> {
+    let (protocol, segment) = match bytes.first().map(|first| first >> 4) {
+        Some(4) => read_ipv4(bytes, packet)?,
+        Some(6) => read_ipv6(bytes, packet)?,
+        _ => return Err(Opaque::Malformed),
+    };
+    match protocol {
+        ip_number::TCP => read_tcp(segment, packet),
+        ip_number::ENCAPSULATING_SECURITY_PAYLOAD | ip_number::AUTHENTICATION_HEADER => {
+            Err(Opaque::Encrypted)
+        }
+        _ => Err(Opaque::OtherProtocol),
+    }
+}
+
+/// Reads the header and returns the protocol above it with its bytes.
+fn read_ipv4<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
+    let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| Opaque::Malformed)?;
+    let total = header.total_len();
+    let payload = bytes.get(header.slice().len()..usize::from(total)).ok_or(Opaque::Malformed)?;
+    packet.len = u32::from(total);
+    packet.ecn = header.ecn().value();
+    if header.is_fragmenting_payload() {
+        return Err(Opaque::Fragment);
+    }
+    Ok((header.protocol(), payload))
+}
+
+/// Reads the header and the extension headers and returns the protocol above them with its bytes.
+fn read_ipv6<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
+    packet.ip = IpVersion::Ipv6;
+    let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| Opaque::Malformed)?;
+    let total = header.slice().len() + usize::from(header.payload_length());
+    let mut rest = bytes.get(header.slice().len()..total).ok_or(Opaque::Malformed)?;
+    packet.len = total as u32;
+    packet.ecn = header.ecn().value();
+    let mut next = header.next_header();
+    loop {
+        match next {
+            ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
+                let extension = Ipv6RawExtHeaderSlice::from_slice(rest).map_err(|_| Opaque::Malformed)?;
+                rest = &rest[extension.slice().len()..];
+                next = extension.next_header();
+            }
+            ip_number::IPV6_FRAG if rest.len() < Ipv6FragmentHeader::LEN => return Err(Opaque::Malformed),
+            // Even where the only fragment is the whole packet: rare, and left alone like the others.
+            ip_number::IPV6_FRAG => return Err(Opaque::Fragment),
+            _ => return Ok((next, rest)),
+        }
+    }
+}
+
+fn read_tcp(segment: &[u8], packet: &mut Packet) -> Result<(), Opaque> {
+    let header = TcpHeaderSlice::from_slice(segment).map_err(|_| Opaque::Malformed)?;
+    packet.seq = header.sequence_number();
+    packet.ack = header.acknowledgment_number();
+    packet.flags = Flags(u16::from(header.slice()[12] & 1) << 8 | u16::from(header.slice()[13]));
+    packet.window = header.window_size();
+    packet.payload = (segment.len() - header.slice().len()) as u32;
+    read_tcp_options(header.options(), packet)
+}
+
+fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaque> {
+    let is_syn = packet.flags.has(Flags::SYN);
+    loop {
+        let (kind, value) = match options {
+            [] | [END, ..] => return Ok(()),
+            [NOP, rest @ ..] => {
+                options = rest;
+                continue;
+            }
+            &[kind, len, ..] => {
+                let (option, rest) = options.split_at_checked(usize::from(len)).ok_or(Opaque::Malformed)?;
+                options = rest;
+                (kind, option.get(2..).ok_or(Opaque::Malformed)?)
+            }
+            [_] => return Err(Opaque::Malformed),
+        };
+        // A known option of another length than its own is skipped like an unknown one.
+        match (kind, value) {
+            (MSS, &[high, low]) if is_syn => packet.mss = u16::from_be_bytes([high, low]),
+            (WINDOW_SCALE, &[shift]) if is_syn => {
+                packet.window_scale_plus_1 = shift.min(MAX_WINDOW_SHIFT) + 1
+            }
+            (SACK_PERMITTED, []) if is_syn => packet.sack_permitted = true,
+            (TIMESTAMPS, value) if value.len() == 8 => {
+                packet.has_timestamps = true;
+                (packet.ts_val, packet.ts_ecr) = two_words(value);
+            }
+            (SACK, value) if !is_syn && value.len() % 8 == 0 => {
+                for block in value.chunks_exact(8) {
+                    let (left, right) = two_words(block);
+                    packet.sack.push(left, right);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The two 32-bit numbers in the first eight bytes.
+fn two_words(bytes: &[u8]) -> (u32, u32) {
+    let word = |at: usize| bytes[at..at + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
+    (word(0), word(4))
+}
+
+/// Addresses and ports for [`encode_header`], of the packet's IP version. In an IPv6 packet an IPv4
+/// address becomes an IPv4-mapped one; in an IPv4 packet an IPv6 address that is none becomes 0.0.0.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Who sends the packet.
+    pub src: SocketAddr,
+    /// Who is to receive it.
+    pub dst: SocketAddr,
+}
+
+/// Bytes of the TCP header that [`encode_header`] writes for `packet`, options included.
+pub fn tcp_header_bytes(packet: &Packet) -> u32 {
+    let timestamps = if packet.has_timestamps { 12 } else { 0 };
+    if packet.flags.has(Flags::SYN) {
+        let mss = if packet.mss != 0 { 4 } else { 0 };
+        // Beside timestamps it takes the place of the two bytes that pad them.
+        let sack_permitted = if packet.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
+        let window_scale = if packet.window_scale_plus_1 != 0 { 4 } else { 0 };
+        return 20 + mss + sack_permitted + timestamps + window_scale;
+    }
+    let blocks = packet.sack.as_slice().len() as u32;
+    20 + timestamps + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+}
+
+/// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
+///
+/// The IP header claims `packet.len` bytes. An opaque packet becomes UDP of that length.
+pub fn encode_header(packet: &Packet, endpoints: Endpoints, ip_id: u16, out: &mut Vec<u8>) {
+    let ip_bytes = packet.ip.header_bytes();
+    let (protocol, transport_bytes, total) = match packet.kind {
+        Kind::Tcp => (ip_number::TCP, tcp_header_bytes(packet) + packet.payload, packet.len),
+        Kind::Opaque(_) => {
+            let datagram = packet.len.saturating_sub(ip_bytes).max(UDP_HEADER_BYTES);
+            (ip_number::UDP, datagram, ip_bytes + datagram)
+        }
+    };
+    let mut addresses = match packet.ip {
+        IpVersion::Ipv4 => write_ipv4(packet.ecn, endpoints, ip_id, protocol, total, out),
+        IpVersion::Ipv6 => write_ipv6(packet.ecn, endpoints, protocol, total, out),
+    };
+    // The pseudo header sums up alike for both IP versions; zero payload bytes add nothing to it.
+    let pseudo = addresses.add_4bytes(transport_bytes.to_be_bytes()).add_2bytes([0, protocol.0]);
+    let start = out.len();
+    out.extend_from_slice(&endpoints.src.port().to_be_bytes());
+    out.extend_from_slice(&endpoints.dst.port().to_be_bytes());
+    match packet.kind {
+        Kind::Tcp => {
+            write_tcp(packet, out);
+            let sum = pseudo.add_slice(&out[start..]).ones_complement();
+            put(out, start + 16, sum);
+        }
+        Kind::Opaque(_) => {
+            out.extend_from_slice(&saturate(transport_bytes).to_be_bytes());
+            out.extend_from_slice(&[0, 0]);
+            let sum = pseudo.add_slice(&out[start..]).to_ones_complement_with_no_zero();
+            put(out, start + 6, sum);
+        }
+    }
+}
+
+/// Appends the header and returns the sum of its addresses.
+fn write_ipv4(
+    ecn: u8,
+    endpoints: Endpoints,
+    ip_id: u16,
+    protocol: IpNumber,
+    total: u32,
+    out: &mut Vec<u8>,
+) -> Sum16BitWords {
+    let start = out.len();
+    out.extend_from_slice(&[0x45, ecn & 3]);
+    out.extend_from_slice(&saturate(total).to_be_bytes());
+    out.extend_from_slice(&ip_id.to_be_bytes());
+    out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    out.extend_from_slice(&[HOP_LIMIT, protocol.0, 0, 0]);
+    let (src, dst) = (ipv4(endpoints.src).octets(), ipv4(endpoints.dst).octets());
+    out.extend_from_slice(&src);
+    out.extend_from_slice(&dst);
+    let sum = Sum16BitWords::new().add_slice(&out[start..]).ones_complement();
+    put(out, start + 10, sum);
+    Sum16BitWords::new().add_slice(&src).add_slice(&dst)
+}
+
+/// Appends the header and returns the sum of its addresses.
+fn write_ipv6(
+    ecn: u8,
+    endpoints: Endpoints,
+    protocol: IpNumber,
+    total: u32,
+    out: &mut Vec<u8>,
+) -> Sum16BitWords {
+    out.extend_from_slice(&[0x60, (ecn & 3) << 4, 0, 0]);
+    out.extend_from_slice(&saturate(total.saturating_sub(40)).to_be_bytes());
+    out.extend_from_slice(&[protocol.0, HOP_LIMIT]);
+    let (src, dst) = (ipv6(endpoints.src).octets(), ipv6(endpoints.dst).octets());
+    out.extend_from_slice(&src);
+    out.extend_from_slice(&dst);
+    Sum16BitWords::new().add_slice(&src).add_slice(&dst)
+}
+
+/// Appends the TCP header from the sequence number on, the checksum field zero.
+fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
+    let data_offset = (tcp_header_bytes(packet) / 4) as u8;
+    out.extend_from_slice(&packet.seq.to_be_bytes());
+    out.extend_from_slice(&packet.ack.to_be_bytes());
+    out.extend_from_slice(&[data_offset << 4 | (packet.flags.0 >> 8) as u8 & 1, packet.flags.0 as u8]);
+    out.extend_from_slice(&packet.window.to_be_bytes());
+    out.extend_from_slice(&[0; 4]);
+    let is_syn = packet.flags.has(Flags::SYN);
+    if is_syn && packet.mss != 0 {
+        out.extend_from_slice(&[MSS, 4]);
+        out.extend_from_slice(&packet.mss.to_be_bytes());
+    }
+    if is_syn && packet.sack_permitted {
+        let padding: &[u8] = if packet.has_timestamps { &[] } else { &[NOP, NOP] };
+        out.extend_from_slice(padding);
+        out.extend_from_slice(&[SACK_PERMITTED, 2]);
+    }
+    if packet.has_timestamps {
+        let padding: &[u8] = if is_syn && packet.sack_permitted { &[] } else { &[NOP, NOP] };
+        out.extend_from_slice(padding);
+        out.extend_from_slice(&[TIMESTAMPS, 10]);
+        out.extend_from_slice(&packet.ts_val.to_be_bytes());
+        out.extend_from_slice(&packet.ts_ecr.to_be_bytes());
+    }
+    if is_syn && packet.window_scale_plus_1 != 0 {
+        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, packet.window_scale_plus_1 - 1]);
+    }
+    let blocks = packet.sack.as_slice();
+    if !is_syn && !blocks.is_empty() {
+        out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        for (left, right) in blocks {
+            out.extend_from_slice(&left.to_be_bytes());
+            out.extend_from_slice(&right.to_be_bytes());
+        }
+    }
+}
+
+/// Puts a checksum, which etherparse sums in native byte order, at `at`.
+fn put(out: &mut [u8], at: usize, sum: u16) {
+    out[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
+}
+
+/// A length for a 16-bit field; no link carries packets longer than that.
+fn saturate(len: u32) -> u16 {
+    len.min(u32::from(u16::MAX)) as u16
+}
+
+fn ipv4(endpoint: SocketAddr) -> Ipv4Addr {
+    match endpoint.ip() {
+        IpAddr::V4(addr) => addr,
+        IpAddr::V6(addr) => addr.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+fn ipv6(endpoint: SocketAddr) -> Ipv6Addr {
+    match endpoint.ip() {
+        IpAddr::V4(addr) => addr.to_ipv6_mapped(),
+        IpAddr::V6(addr) => addr,
+    }
+}
+
+const UDP_HEADER_BYTES: u32 = 8;
+const HOP_LIMIT: u8 = 64;
+/// Flags and fragment offset of the IPv4 header with only DF set.
+const DONT_FRAGMENT: u16 = 0x4000;
+/// RFC 7323 (2.3): a larger shift count must be taken for this one.
+const MAX_WINDOW_SHIFT: u8 = 14;
+
+// Kinds of TCP options.
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{Ipv4Header, TcpHeader};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::{Body, SackBlocks};
+
+    fn endpoints(ip: IpVersion) -> Endpoints {
+        match ip {
+            IpVersion::Ipv4 => Endpoints {
+                src: SocketAddr::from(([10, 0, 0, 1], 5001)),
+                dst: SocketAddr::from(([192, 168, 1, 77], 40_000)),
+            },
+            IpVersion::Ipv6 => Endpoints {
+                src: SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0, 1], 5001)),
+                dst: SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0xffff, 2], 40_000)),
+            },
+        }
+    }
+
+    /// The whole packet: header and a payload of zeros.
+    fn encode(packet: &Packet) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode_header(packet, endpoints(packet.ip), 7, &mut bytes);
+        bytes.resize(packet.len as usize, 0);
+        bytes
+    }
+
+    fn parsed(bytes: &[u8]) -> Packet {
+        let mut packet = Packet::default();
+        parse(bytes, &mut packet);
+        packet
+    }
+
+    fn why(bytes: &[u8]) -> Opaque {
+        match parsed(bytes).kind {
+            Kind::Opaque(why) => why,
+            Kind::Tcp => panic!("read as TCP"),
+        }
+    }
+
+    fn data(ip: IpVersion, payload: u32) -> Packet {
+        let mut packet = Packet {
+            seq: 1000,
+            ack: 2000,
+            flags: Flags::ACK | Flags::PSH,
+            window: 512,
+            has_timestamps: true,
+            ts_val: 11,
+            ts_ecr: 12,
+            payload,
+            ip,
+            ..Packet::default()
+        };
+        packet.len = ip.header_bytes() + tcp_header_bytes(&packet) + payload;
+        packet
+    }
+
+    /// A data packet whose TCP options are `options`, a multiple of four bytes.
+    fn with_options(flags: Flags, options: &[u8]) -> Packet {
+        let mut bytes = encode(&Packet { flags, has_timestamps: false, ..data(IpVersion::Ipv4, 0) });
+        bytes.truncate(40);
+        bytes.extend_from_slice(options);
+        bytes[3] = bytes.len() as u8;
+        bytes[32] = (((20 + options.len()) / 4) << 4) as u8;
+        parsed(&bytes)
+    }
+
+    prop_compose! {
+        fn tcp_fields()(
+            numbers: (u32, u32, u32, u32, u16), flags in 0..0x200_u16, ecn in 0..4_u8, v6: bool,
+            mss: u16, window_scale_plus_1 in 0..=15_u8, has_timestamps: bool, sack_permitted: bool,
+            blocks in prop::collection::vec(any::<(u32, u32)>(), 0..=3), payload in 0..9000_u32,
+        ) -> Packet {
+            let (seq, ack, ts_val, ts_ecr, window) = numbers;
+            let mut packet = Packet { seq, ack, window, flags: Flags(flags), ecn, payload, ..Packet::default() };
+            packet.ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
+            if packet.flags.has(Flags::SYN) {
+                packet.mss = mss;
+                packet.window_scale_plus_1 = window_scale_plus_1;
+                packet.sack_permitted = sack_permitted;
+            } else {
+                for (left, right) in blocks {
+                    packet.sack.push(left, right);
+                }
+            }
+            if has_timestamps {
+                (packet.has_timestamps, packet.ts_val, packet.ts_ecr) = (true, ts_val, ts_ecr);
+            }
+            packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + payload;
+            packet
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_reads_back(packet in tcp_fields()) {
+            let mut header = Vec::new();
+            encode_header(&packet, endpoints(packet.ip), 7, &mut header);
+            prop_assert_eq!(header.len() as u32, packet.ip.header_bytes() + tcp_header_bytes(&packet));
+            prop_assert_eq!(parsed(&encode(&packet)), packet);
+        }
+
+        #[test]
+        fn checksums_agree_with_another_implementation(packet in tcp_fields()) {
+            let bytes = encode(&packet);
+            let at = packet.ip.header_bytes() as usize;
+            let (tcp, payload) = TcpHeader::from_slice(&bytes[at..]).unwrap();
+            let wanted = match packet.ip {
+                IpVersion::Ipv4 => {
+                    let ip = Ipv4Header::from_slice(&bytes).unwrap().0;
+                    prop_assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+                    tcp.calc_checksum_ipv4_raw(ip.source, ip.destination, payload)
+                }
+                IpVersion::Ipv6 => {
+                    let ip = Ipv6HeaderSlice::from_slice(&bytes).unwrap();
+                    tcp.calc_checksum_ipv6_raw(ip.source(), ip.destination(), payload)
+                }
+            };
+            prop_assert_eq!(tcp.checksum, wanted.unwrap());
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..200), version in prop::option::of(0x40..0x70_u8)
+        ) {
+            if let (Some(first), Some(version)) = (bytes.first_mut(), version) {
+                *first = version;
+            }
+            parsed(&bytes);
+        }
+
+        #[test]
+        fn mutated_packets_never_panic_and_keep_consistent(
+            packet in tcp_fields(), changes in prop::collection::vec((0..100_usize, any::<u8>()), 1..6), cut: u16
+        ) {
+            let mut bytes = encode(&packet);
+            for (at, value) in changes {
+                let at = at % bytes.len();
+                bytes[at] = value;
+            }
+            bytes.truncate(bytes.len() - usize::from(cut) % 100 % bytes.len());
+            let read = parsed(&bytes);
+            prop_assert!(read.len as usize <= bytes.len());
+            if read.is_tcp() {
+                prop_assert!(read.ip.header_bytes() + 20 + read.payload <= read.len);
+            }
+        }
+    }
+
+    #[test]
+    fn ue_flow_and_body_are_left_alone() {
+        let body = Some(Box::new(Body { bytes: vec![1], touched: true }));
+        let mut packet = Packet { ue: 3, flow: 4, body: body.clone(), mss: 5, ..Packet::default() };
+        parse(&encode(&data(IpVersion::Ipv4, 10)), &mut packet);
+        assert_eq!(packet, Packet { ue: 3, flow: 4, body, ..data(IpVersion::Ipv4, 10) });
+    }
+
+    #[test]
+    fn a_syn_is_encoded_byte_for_byte() {
+        let mut syn = data(IpVersion::Ipv4, 0);
+        (syn.flags, syn.mss, syn.sack_permitted, syn.window_scale_plus_1) = (Flags::SYN, 1460, true, 8);
+        syn.len = 60;
+        let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 3, 3, 7];
+        assert_eq!(encode(&syn)[40..], options);
+        syn.has_timestamps = false;
+        syn.len = 52;
+        assert_eq!(encode(&syn)[40..], [2, 4, 5, 180, 1, 1, 4, 2, 1, 3, 3, 7]);
+    }
+
+    #[test]
+    fn an_acknowledgment_is_encoded_byte_for_byte() {
+        let mut ack = data(IpVersion::Ipv4, 0);
+        ack.sack.push(1, 2);
+        ack.len += 12;
+        let options = [1, 1, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_eq!(encode(&ack)[40..], options);
+    }
+
+    #[test]
+    fn options_that_are_unknown_or_out_of_place_are_skipped() {
+        // Kind 253 is for experiments; MSS outside a SYN; MSS of a wrong length; window shift 15.
+        let packet =
+            with_options(Flags::ACK, &[253, 4, 1, 2, 2, 4, 5, 180, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0]);
+        assert!(packet.is_tcp());
+        assert_eq!((packet.mss, packet.sack.as_slice()), (0, &[(1, 2)][..]));
+        let syn = with_options(Flags::SYN, &[2, 5, 5, 180, 1, 3, 3, 15]);
+        assert_eq!((syn.mss, syn.window_scale_plus_1), (0, 15));
+    }
+
+    #[test]
+    fn a_fourth_sack_block_is_dropped() {
+        let mut options = vec![1, 1, 5, 34];
+        for edge in 1..=8_u32 {
+            options.extend_from_slice(&edge.to_be_bytes());
+        }
+        let mut three = SackBlocks::default();
+        assert!(three.push(1, 2) && three.push(3, 4) && three.push(5, 6));
+        assert_eq!(with_options(Flags::ACK, &options).sack, three);
+    }
+
+    #[test]
+    fn options_with_lying_lengths_are_malformed() {
+        for options in [[2, 0, 0, 0], [1, 1, 1, 8], [8, 10, 0, 0], [2, 1, 0, 0]] {
+            assert_eq!(
+                with_options(Flags::SYN, &options).kind,
+                Kind::Opaque(Opaque::Malformed),
+                "{options:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lengths_that_lie_are_malformed_and_the_true_length_stays() {
+        for ip in [IpVersion::Ipv4, IpVersion::Ipv6] {
+            let good = encode(&data(ip, 100));
+            for len in 0..good.len() {
+                let packet = parsed(&good[..len]);
+                assert_eq!((packet.kind, packet.len), (Kind::Opaque(Opaque::Malformed), len as u32));
+            }
+            // Ethernet padding behind the packet does not count.
+            let padded = parsed(&[&good[..], &[0; 6]].concat());
+            assert_eq!(padded, data(ip, 100));
+            let mut bad_offset = good;
+            bad_offset[ip.header_bytes() as usize + 12] = 0x40;
+            assert_eq!(why(&bad_offset), Opaque::Malformed);
+        }
+        let mut short = encode(&data(IpVersion::Ipv4, 0));
+        short[3] = 19;
+        assert_eq!(why(&short), Opaque::Malformed);
+        short[0] = 0x55;
+        assert_eq!(why(&short), Opaque::Malformed);
+    }
+
+    #[test]
+    fn what_is_no_readable_tcp_says_why() {
+        let good = encode(&data(IpVersion::Ipv4, 100));
+        let changed = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            bytes
+        };
+        assert_eq!(why(&changed(9, 17)), Opaque::OtherProtocol);
+        assert_eq!(why(&changed(9, 50)), Opaque::Encrypted);
+        assert_eq!(why(&changed(9, 51)), Opaque::Encrypted);
+        assert_eq!(why(&changed(6, 0x20)), Opaque::Fragment);
+        assert_eq!(why(&changed(7, 1)), Opaque::Fragment);
+        let fragment = parsed(&changed(7, 1));
+        assert_eq!(fragment, Packet { len: 152, kind: Kind::Opaque(Opaque::Fragment), ..Packet::default() });
+    }
+
+    #[test]
+    fn ipv6_extension_headers_are_skipped_but_for_fragments() {
+        let plain = data(IpVersion::Ipv6, 100);
+        let extended = |header: u8| {
+            let mut bytes = encode(&plain);
+            let next = std::mem::replace(&mut bytes[6], header);
+            bytes.splice(40..40, [next, 0, 1, 4, 0, 0, 0, 0]);
+            bytes[5] += 8;
+            bytes
+        };
+        for header in [0, 43, 60] {
+            assert_eq!(parsed(&extended(header)), Packet { len: plain.len + 8, ..plain.clone() });
+        }
+        assert_eq!(why(&extended(44)), Opaque::Fragment);
+        assert_eq!(why(&extended(50)), Opaque::Encrypted);
+        assert_eq!(why(&extended(51)), Opaque::Encrypted);
+        assert_eq!(why(&extended(59)), Opaque::OtherProtocol);
+    }
+
+    #[test]
+    fn an_opaque_packet_becomes_udp_of_its_length() {
+        for ip in [IpVersion::Ipv4, IpVersion::Ipv6] {
+            let opaque =
+                Packet { len: 300, ip, kind: Kind::Opaque(Opaque::OtherProtocol), ..Packet::default() };
+            assert_eq!(parsed(&encode(&opaque)), opaque);
+            let mut header = Vec::new();
+            encode_header(&Packet { len: 5, ..opaque }, endpoints(ip), 0, &mut header);
+            assert_eq!(header.len() as u32, ip.header_bytes() + UDP_HEADER_BYTES);
+        }
+    }
+
+    #[test]
+    fn addresses_of_the_other_ip_version_are_mapped() {
+        let mut bytes = Vec::new();
+        encode_header(&data(IpVersion::Ipv6, 0), endpoints(IpVersion::Ipv4), 0, &mut bytes);
+        assert_eq!(bytes[8..24], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1]);
+        bytes.clear();
+        encode_header(&data(IpVersion::Ipv4, 0), endpoints(IpVersion::Ipv6), 0, &mut bytes);
+        assert_eq!(bytes[12..20], [0; 8]);
+    }
+}

@@ -1,0 +1,166 @@
+//! Capture files in pcapng, as Wireshark and tcpdump read them.
+//!
+//! Source: draft-ietf-opsawg-pcapng (4.1 Section Header, 4.2 Interface Description, 4.3 Enhanced
+//! Packet). Three block types, little-endian on every machine, and no option that names hardware,
+//! system or date: the same run gives the same bytes. Timestamps are nanoseconds of virtual time,
+//! so that captures begin on 1970-01-01.
+//!
+//! The crate `pcap-file` could write these blocks, but only through calls that may fail, where
+//! nothing can fail here; it serves as the reader of the tests.
+
+use crate::time::Instant;
+
+/// Writes a capture into memory; [`take`](Self::take) hands out what has been written so far.
+#[derive(Clone, Debug)]
+pub struct PcapngWriter {
+    bytes: Vec<u8>,
+    interfaces: u32,
+}
+
+impl PcapngWriter {
+    /// Begins a capture of raw IP packets on the named interfaces, numbered from 0.
+    pub fn new(interfaces: &[&str]) -> Self {
+        let mut writer = Self { bytes: Vec::new(), interfaces: interfaces.len() as u32 };
+        writer.block(SECTION_HEADER, |body| {
+            body.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
+            body.extend_from_slice(&VERSION_MAJOR.to_le_bytes());
+            body.extend_from_slice(&VERSION_MINOR.to_le_bytes());
+            body.extend_from_slice(&SECTION_LENGTH_UNKNOWN.to_le_bytes());
+            option(body, SHB_USERAPPL, b"airpath");
+            option(body, OPT_ENDOFOPT, b"");
+        });
+        for name in interfaces {
+            writer.block(INTERFACE_DESCRIPTION, |body| {
+                body.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
+                body.extend_from_slice(&[0; 2]);
+                body.extend_from_slice(&SNAPLEN_UNLIMITED.to_le_bytes());
+                option(body, IF_NAME, name.as_bytes());
+                option(body, IF_TSRESOL, &[NANOSECONDS]);
+                option(body, OPT_ENDOFOPT, b"");
+            });
+        }
+        writer
+    }
+
+    /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header
+    /// only, and the length of the whole IP packet.
+    pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32) {
+        debug_assert!(interface < self.interfaces, "interface {interface} of {}", self.interfaces);
+        self.block(ENHANCED_PACKET, |body| {
+            let nanos = at.as_nanos();
+            for field in [interface, (nanos >> 32) as u32, nanos as u32, header.len() as u32, original_len] {
+                body.extend_from_slice(&field.to_le_bytes());
+            }
+            body.extend_from_slice(header);
+            pad(body, header.len());
+        });
+    }
+
+    /// Hands out the bytes written since the last call, to be appended to the file.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Frames what `write_body` appends: type and length in front, length again behind.
+    fn block(&mut self, kind: u32, write_body: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&kind.to_le_bytes());
+        self.bytes.extend_from_slice(&[0; 4]);
+        write_body(&mut self.bytes);
+        let total = ((self.bytes.len() - start + 4) as u32).to_le_bytes();
+        self.bytes[start + 4..start + 8].copy_from_slice(&total);
+        self.bytes.extend_from_slice(&total);
+    }
+}
+
+/// Appends an option; a value longer than its length field can say is cut.
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    body.extend_from_slice(&code.to_le_bytes());
+    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    body.extend_from_slice(value);
+    pad(body, value.len());
+}
+
+/// Fills up to the next multiple of four after `len` bytes.
+fn pad(body: &mut Vec<u8>, len: usize) {
+    body.extend_from_slice(&[0; 3][..len.next_multiple_of(4) - len]);
+}
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+const VERSION_MAJOR: u16 = 1;
+const VERSION_MINOR: u16 = 0;
+const SECTION_LENGTH_UNKNOWN: i64 = -1;
+const LINKTYPE_RAW: u16 = 101;
+const SNAPLEN_UNLIMITED: u32 = 0;
+
+const OPT_ENDOFOPT: u16 = 0;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_TSRESOL: u16 = 9;
+/// Value of `if_tsresol`: the negative power of ten of a timestamp's unit.
+const NANOSECONDS: u8 = 9;
+
+#[cfg(test)]
+mod tests {
+    use pcap_file::DataLink;
+    use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+
+    use super::*;
+
+    fn blocks(bytes: &[u8]) -> Vec<Block<'static>> {
+        let mut reader = PcapNgReader::new(bytes).unwrap();
+        let mut blocks = Vec::new();
+        while let Some(block) = reader.next_block() {
+            blocks.push(block.unwrap().into_owned());
+        }
+        blocks
+    }
+
+    #[test]
+    fn another_implementation_reads_what_was_written() {
+        let mut writer = PcapngWriter::new(&["server", "ue0"]);
+        let at = Instant::from_nanos(5_000_000_001);
+        writer.packet(1, at, b"\x45header", 1500);
+        writer.packet(0, Instant::from_nanos(u64::MAX - 1), b"", 40);
+        let bytes = writer.take();
+        let blocks = blocks(&bytes);
+        assert_eq!(blocks.len(), 4);
+        for (block, wanted) in blocks[..2].iter().zip(["server", "ue0"]) {
+            let interface = block.clone().into_interface_description().unwrap();
+            assert_eq!((interface.linktype, interface.snaplen), (DataLink::RAW, 0));
+            let name = InterfaceDescriptionOption::IfName(wanted.into());
+            assert_eq!(interface.options, [name, InterfaceDescriptionOption::IfTsResol(9)]);
+        }
+        let packet = blocks[2].clone().into_enhanced_packet().unwrap();
+        assert_eq!((packet.interface_id, packet.original_len), (1, 1500));
+        assert_eq!(packet.timestamp.as_nanos(), 5_000_000_001);
+        assert_eq!(&packet.data[..], b"\x45header");
+        let empty = blocks[3].clone().into_enhanced_packet().unwrap();
+        assert_eq!(empty.timestamp.as_nanos(), u128::from(u64::MAX - 1));
+        assert!(empty.data.is_empty());
+    }
+
+    #[test]
+    fn taken_pieces_add_up_to_the_whole() {
+        let write = |take_often: bool| {
+            let mut writer = PcapngWriter::new(&["a"]);
+            let mut file = Vec::new();
+            for len in 0..9 {
+                if take_often {
+                    file.extend(writer.take());
+                }
+                writer.packet(0, Instant::ZERO, &[0x45; 8][..len.min(8)], 100);
+            }
+            file.extend(writer.take());
+            file
+        };
+        assert_eq!(write(true), write(false));
+        assert_eq!(blocks(&write(false)).len(), 1 + 9);
+    }
+}

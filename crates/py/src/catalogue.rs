@@ -1,0 +1,112 @@
+//! Everything registered with its parameters, read from the configuration types' JSON Schemas.
+
+use airpath_core::{app, channel, link, middlebox, queue, radio, rlc, tcp};
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// One object for each component: folder, name, description, parameters.
+pub fn registry() -> Value {
+    let mut components = Vec::new();
+    add(&mut components, "app", &app::Config::defaults());
+    add(&mut components, "channel", &channel::Config::defaults());
+    add(&mut components, "middlebox", &middlebox::Config::defaults());
+    add(&mut components, "queue", &queue::Config::defaults());
+    add(&mut components, "radio", &radio::Config::defaults());
+    add(&mut components, "rlc", &rlc::Config::defaults());
+    add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
+    add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
+    components.push(component("", "tcp", &schema::<tcp::Config>(), &default_of::<tcp::Config>()));
+    components.push(component("", "wired", &schema::<link::Config>(), &default_of::<link::Config>()));
+    Value::Array(components)
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    schema_for!(T).into()
+}
+
+fn default_of<T: Serialize + Default>() -> Value {
+    serde_json::to_value(T::default()).unwrap_or_default()
+}
+
+/// Adds the components of a folder: `defaults` holds each with its default configuration, which
+/// serialises as `{name: parameters}`.
+fn add<T: JsonSchema + Serialize>(components: &mut Vec<Value>, folder: &str, defaults: &[T]) {
+    let schema = schema::<T>();
+    for config in defaults {
+        let Ok(Value::Object(tagged)) = serde_json::to_value(config) else { continue };
+        for (name, values) in &tagged {
+            let variant = schema["oneOf"].as_array().into_iter().flatten().find_map(|variant| {
+                variant["properties"].get(name)
+            });
+            let resolved = resolve(&schema, variant.unwrap_or(&Value::Null));
+            let mut entry = component(folder, name, resolved, values);
+            entry["parameters"] = parameters(&schema, resolved, values);
+            components.push(entry);
+        }
+    }
+}
+
+fn component(folder: &str, name: &str, schema: &Value, values: &Value) -> Value {
+    json!({
+        "folder": folder,
+        "name": name,
+        "description": schema["description"].as_str().unwrap_or(""),
+        "parameters": parameters(schema, schema, values),
+    })
+}
+
+fn parameters(root: &Value, schema: &Value, defaults: &Value) -> Value {
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    properties
+        .iter()
+        .map(|(name, property)| {
+            let shape = resolve(root, property);
+            let own = property["description"].as_str();
+            json!({
+                "name": name,
+                "type": type_of(root, shape),
+                "default": defaults.get(name).unwrap_or(&Value::Null),
+                "description": own.or(shape["description"].as_str()).unwrap_or(""),
+            })
+        })
+        .collect()
+}
+
+/// Follows a reference into the schema's definitions.
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let target = schema["$ref"].as_str().or_else(|| {
+        let choices = schema["anyOf"].as_array().or_else(|| schema["allOf"].as_array())?;
+        choices.iter().find_map(|choice| choice["$ref"].as_str())
+    });
+    target.and_then(|target| root.pointer(target.trim_start_matches('#'))).unwrap_or(schema)
+}
+
+/// A few words for what may be written.
+fn type_of(root: &Value, schema: &Value) -> String {
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let words: Vec<String> = choices.iter().map(|choice| type_of(root, resolve(root, choice))).collect();
+        return words.join(" | ");
+    }
+    if let Some(word) = schema["const"].as_str() {
+        return format!("\"{word}\"");
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().filter_map(Value::as_str).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
+    }
+    if let Some(example) = schema["examples"].get(0).and_then(Value::as_str) {
+        return format!("such as \"{example}\"");
+    }
+    match &schema["type"] {
+        Value::String(name) if name == "object" => {
+            let keys = schema["properties"].as_object().into_iter().flat_map(|map| map.keys());
+            format!("{{ {} }}", keys.map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect::<Vec<_>>().join(" | ")
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,226 @@
+//! `airpath._core`: the simulator for Python. Thin: conversion only, no model logic.
+//!
+//! Runs release the GIL, so threads run replications side by side.
+
+mod catalogue;
+
+use airpath_core::error::ScenarioError as CoreError;
+use airpath_core::rng;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation as CoreSimulation};
+use airpath_core::time::Instant;
+use airpath_core::trace::{Kind, ProbeMask, Value};
+use numpy::{PyArray1, ToPyArray};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+create_exception!(_core, ScenarioError, PyValueError, "A scenario that cannot be run: (path, message, hint).");
+
+fn scenario_error(error: CoreError) -> PyErr {
+    ScenarioError::new_err((error.path, error.message, error.hint))
+}
+
+fn parse(text: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    Scenario::parse(text, overrides).map_err(scenario_error)
+}
+
+/// Reads a scenario, applies overrides, and returns it with every default written out.
+#[pyfunction]
+#[pyo3(signature = (text, overrides = Vec::new()))]
+fn resolve(text: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    parse(text, &overrides)?.to_toml().map_err(scenario_error)
+}
+
+/// Runs a scenario to its end and returns the results as JSON.
+#[pyfunction]
+fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
+    let scenario = parse(text, &[])?;
+    let results = py.detach(|| {
+        CoreSimulation::new(&scenario, seed, Observe::default()).map(|mut simulation| {
+            simulation.run();
+            simulation.results()
+        })
+    });
+    Ok(pretty(&results.map_err(scenario_error)?))
+}
+
+/// Everything registered, as JSON.
+#[pyfunction]
+fn registry() -> String {
+    catalogue::registry().to_string()
+}
+
+/// JSON Schema of a scenario.
+#[pyfunction]
+fn schema() -> String {
+    pretty(&Scenario::schema())
+}
+
+/// The probes with their columns.
+#[pyfunction]
+fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let kinds = PyDict::new(py);
+    for kind in Kind::ALL {
+        kinds.set_item(kind.name(), kind.columns())?;
+    }
+    Ok(kinds)
+}
+
+/// Version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}")
+}
+
+/// A run that can be watched.
+#[pyclass]
+struct Simulation {
+    inner: CoreSimulation,
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false))]
+    fn new(text: &str, seed: u64, probes: Vec<String>, capture: bool) -> PyResult<Self> {
+        let scenario = parse(text, &[])?;
+        let mut mask = ProbeMask::NONE;
+        for name in &probes {
+            let kind = Kind::ALL.iter().find(|kind| kind.name() == name).ok_or_else(|| {
+                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+                ScenarioError::new_err(("probes", format!("there is no probe {name}"), format!("known: {}", known.join(", "))))
+            })?;
+            mask = mask.with(*kind);
+        }
+        let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture });
+        Ok(Self { inner: inner.map_err(scenario_error)? })
+    }
+
+    /// Runs this many simulated seconds on; returns whether the run is over.
+    fn advance(&mut self, py: Python<'_>, sim_seconds: f64) -> PyResult<bool> {
+        if !(sim_seconds > 0.0 && sim_seconds.is_finite()) {
+            return Err(PyValueError::new_err(format!("sim_seconds must be positive, not {sim_seconds}")));
+        }
+        let until = Instant::from_nanos(self.inner.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64));
+        Ok(py.detach(|| self.inner.advance_to(until)))
+    }
+
+    /// Simulated time, seconds.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.inner.now().as_secs_f64()
+    }
+
+    /// When the run ends at the latest, simulated seconds.
+    #[getter]
+    fn end_s(&self) -> f64 {
+        self.inner.end().as_secs_f64()
+    }
+
+    /// What share of the run is done, 0 to 1.
+    #[getter]
+    fn progress(&mut self) -> f64 {
+        self.inner.progress()
+    }
+
+    /// What the probes recorded since the last call: kind -> column -> values.
+    fn take_trace<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut tables: Vec<Table> = Kind::ALL.iter().map(|kind| Table::new(*kind)).collect();
+        for (at, event) in self.inner.take_trace() {
+            let table = &mut tables[event.kind() as usize];
+            table.time_ns.push(at.as_nanos());
+            let mut column = table.columns.iter_mut();
+            event.values(|value| {
+                if let Some(column) = column.next() {
+                    column.push(value);
+                }
+            });
+        }
+        let trace = PyDict::new(py);
+        for table in tables.iter().filter(|table| !table.time_ns.is_empty()) {
+            trace.set_item(table.kind.name(), table.to_py(py)?)?;
+        }
+        Ok(trace)
+    }
+
+    /// Bytes of the capture written since the last call.
+    fn take_capture<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.take_capture())
+    }
+
+    /// Results so far, as JSON.
+    fn results(&mut self) -> String {
+        pretty(&self.inner.results())
+    }
+}
+
+/// The events of one kind, column by column.
+struct Table {
+    kind: Kind,
+    time_ns: Vec<u64>,
+    columns: Vec<Column>,
+}
+
+#[derive(Default)]
+struct Column {
+    numbers: Vec<u64>,
+    /// A column of words holds codes into this list instead.
+    words: Vec<&'static str>,
+    codes: Vec<u8>,
+}
+
+impl Column {
+    fn push(&mut self, value: Value) {
+        match value {
+            Value::Number(number) => self.numbers.push(number),
+            Value::Word(word) => {
+                let code = self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
+                    self.words.push(word);
+                    self.words.len() - 1
+                });
+                self.codes.push(code as u8);
+            }
+        }
+    }
+}
+
+impl Table {
+    fn new(kind: Kind) -> Self {
+        let columns = kind.columns().iter().map(|_| Column::default()).collect();
+        Self { kind, time_ns: Vec::new(), columns }
+    }
+
+    fn to_py<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        table.set_item("time_ns", self.time_ns.to_pyarray(py))?;
+        for (name, column) in self.kind.columns().iter().zip(&self.columns) {
+            if column.words.is_empty() {
+                table.set_item(name, column.numbers.to_pyarray(py))?;
+            } else {
+                let codes: Bound<'py, PyArray1<u8>> = column.codes.to_pyarray(py);
+                table.set_item(name, (codes, column.words.clone()))?;
+            }
+        }
+        Ok(table)
+    }
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("RNG_VERSION", rng::VERSION)?;
+    module.add_class::<Simulation>()?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(probes, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    Ok(())
+}
