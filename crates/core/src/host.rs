@@ -55,8 +55,7 @@ pub struct Host {
     endpoints: Vec<Endpoint>,
     /// Index of the first endpoint of each UE, and behind the last.
     first_of_ue: Vec<u32>,
-    ip_id: u16,
-    header: Vec<u8>,
+    tap: Tap,
 }
 
 impl Host {
@@ -68,8 +67,7 @@ impl Host {
             dir,
             endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir)).collect(),
             first_of_ue: (0..=ues).map(first).collect(),
-            ip_id: 0,
-            header: Vec::new(),
+            tap: Tap { interface: dir.index() as u32, ip_id: 0, header: Vec::new() },
         }
     }
 
@@ -80,45 +78,68 @@ impl Host {
         (index < end).then_some(index as usize)
     }
 
-    /// Number of this host's interface in captures.
-    fn interface(&self) -> u32 {
-        self.dir.index() as u32
-    }
-
     /// Sends what the endpoint has to send, and arms its timer.
     #[inline]
     fn pump(&mut self, cx: &mut Cx<'_>, index: usize) {
         let now = cx.now;
-        loop {
-            let endpoint = &mut self.endpoints[index];
-            let Some(transmit) = endpoint.poll_transmit(now) else { break };
-            let mut packet = cx.packet();
-            let (ue, flow) = (endpoint.spec.ue, endpoint.spec.flow);
-            packet.ue = ue;
-            packet.flow = flow;
-            endpoint.write(now, &transmit, &mut packet);
-            let Transmit { seq, len: payload_bytes, cause } = transmit;
-            if payload_bytes > 0 {
-                cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+        let Endpoint { spec, body, .. } = &mut self.endpoints[index];
+        let deadline = match body {
+            Body::Sends { sender, .. } => {
+                while let Some(transmit) = sender.poll_transmit(now) {
+                    let mut packet = new_packet(cx, spec);
+                    sender.write(now, &transmit, &mut packet);
+                    let Transmit { seq, len: payload_bytes, cause } = transmit;
+                    if payload_bytes > 0 {
+                        let (ue, flow) = (spec.ue, spec.flow);
+                        let event = || Event::SegmentSent { ue, flow, seq, payload_bytes, cause };
+                        cx.probe(Kind::SegmentSent, event);
+                    }
+                    self.tap.capture(cx, &packet, self.dir);
+                    cx.emit(self.dir, packet);
+                }
+                sender.deadline()
             }
-            self.capture(cx, &packet, self.dir);
-            cx.emit(self.dir, packet);
-        }
-        match self.endpoints[index].deadline() {
+            Body::Receives { receiver } => {
+                while let Some(cause) = receiver.poll_transmit(now) {
+                    let mut packet = new_packet(cx, spec);
+                    receiver.write(now, cause, &mut packet);
+                    self.tap.capture(cx, &packet, self.dir);
+                    cx.emit(self.dir, packet);
+                }
+                receiver.deadline()
+            }
+        };
+        match deadline {
             Some(at) => cx.arm(index as u32, at),
             None => cx.disarm(index as u32),
         }
     }
+}
 
+#[inline]
+fn new_packet(cx: &mut Cx<'_>, spec: &FlowSpec) -> Box<Packet> {
+    let mut packet = cx.packet();
+    packet.ue = spec.ue;
+    packet.flow = spec.flow;
+    packet
+}
+
+/// Writes what passes a host's interface into the capture, if there is one.
+struct Tap {
+    interface: u32,
+    ip_id: u16,
+    header: Vec<u8>,
+}
+
+impl Tap {
     #[inline]
     fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
         let now = cx.now;
-        let interface = self.interface();
         if let Some(capture) = cx.capture() {
             self.header.clear();
             self.ip_id = self.ip_id.wrapping_add(1);
             encode_header(packet, endpoints_of(packet, dir), self.ip_id, &mut self.header);
-            capture.packet(interface, now, &self.header, packet.len);
+            capture.packet(self.interface, now, &self.header, packet.len);
         }
     }
 }
@@ -156,31 +177,6 @@ impl Endpoint {
                 sender.supply(app.handle_start());
             }
             Body::Receives { receiver, .. } => receiver.open(),
-        }
-    }
-
-    #[inline]
-    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        match &mut self.body {
-            Body::Sends { sender, .. } => sender.poll_transmit(now),
-            Body::Receives { receiver, .. } => {
-                receiver.poll_transmit(now).map(|cause| Transmit { seq: 0, len: 0, cause })
-            }
-        }
-    }
-
-    #[inline]
-    fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
-        match &self.body {
-            Body::Sends { sender, .. } => sender.write(now, transmit, packet),
-            Body::Receives { receiver, .. } => receiver.write(now, transmit.cause, packet),
-        }
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        match &self.body {
-            Body::Sends { sender, .. } => sender.deadline(),
-            Body::Receives { receiver, .. } => receiver.deadline(),
         }
     }
 
@@ -316,7 +312,7 @@ impl Element for Host {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        self.capture(cx, &packet, dir);
+        self.tap.capture(cx, &packet, dir);
         match self.index(packet.ue, packet.flow) {
             Some(index) => {
                 self.endpoints[index].handle_segment(cx, &packet);

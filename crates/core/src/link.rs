@@ -64,7 +64,8 @@ impl Config {
 }
 
 struct Half {
-    rate: Option<Bitrate>,
+    /// Nothing waits for a link of infinite rate.
+    is_infinite: bool,
     delay: Duration,
     loss: Threshold,
     stream: Stream,
@@ -77,12 +78,12 @@ struct Half {
 impl Half {
     fn new(config: &HalfConfig, run_seed: u64, name: &str, dir: Dir) -> Self {
         Self {
-            rate: config.rate,
+            is_infinite: config.rate.is_none(),
             delay: config.delay,
             loss: Threshold::from(config.loss),
             stream: rng::stream(run_seed, &format!("{name}.{}.loss", dir.name())),
             queue: config.queue.build(),
-            books: Bearer::default(),
+            books: Bearer::new(config.rate.unwrap_or_default()),
             packets: 0,
             bytes: 0,
         }
@@ -100,17 +101,14 @@ impl Element for Link {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let half = &mut self.halves[dir.index()];
-        let sent = match half.rate {
-            None => cx.now,
-            Some(rate) => {
-                let view = half.books.view(cx.now);
-                if let Err(reason) = half.queue.admit(cx.now, &packet, &view) {
-                    return cx.drop(packet, reason);
-                }
-                half.books.enter(&packet);
-                half.books.transmit(cx.now, rate.time_to_send(u64::from(packet.len)), &packet)
+        let mut sent = cx.now;
+        if !half.is_infinite {
+            let view = half.books.view(cx.now);
+            if let Err(reason) = half.queue.admit(cx.now, &packet, &view) {
+                return cx.drop(packet, reason);
             }
-        };
+            sent = half.books.transmit(cx.now, &packet);
+        }
         half.packets += 1;
         half.bytes += u64::from(packet.len);
         if half.stream.chance(half.loss) {

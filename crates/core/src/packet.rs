@@ -224,9 +224,23 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Makes a used packet of the pool as good as new.
+    /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
+    /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`) keep their old values, since every
+    /// header has them; whoever takes a packet from the pool sets them.
+    #[inline]
     pub fn clear(&mut self) {
-        *self = Self::default();
+        if self.body.is_some() {
+            self.body = None;
+        }
+        self.sack.clear();
+        self.flags = Flags::default();
+        self.mss = 0;
+        self.window_scale_plus_1 = 0;
+        self.has_timestamps = false;
+        self.sack_permitted = false;
+        self.ecn = 0;
+        self.ip = IpVersion::Ipv4;
+        self.kind = Kind::Tcp;
     }
 
     /// Whether every TCP field is valid.

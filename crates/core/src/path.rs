@@ -94,7 +94,7 @@ impl Path {
         self.outputs.pop_front()
     }
 
-    /// A packet from the pool, all fields default.
+    /// A packet from the pool, cleared: see [`Packet::clear`].
     pub fn packet(&mut self) -> Box<Packet> {
         self.engine.packet()
     }
@@ -152,19 +152,17 @@ impl Path {
     }
 
     /// Handles what the last call set off at the present instant.
-    #[inline]
+    #[inline(always)]
     fn settle_now(&mut self) {
         loop {
             if !self.engine.radio_events.is_empty() {
                 self.tell_subscribers();
             }
-            let Some((target, dir, packet)) = self.engine.next_handover() else {
-                if self.engine.radio_events.is_empty() {
-                    return;
-                }
-                continue;
-            };
-            self.deliver(target, dir, packet);
+            match self.engine.next_handover() {
+                Some((target, dir, packet)) => self.deliver(target, dir, packet),
+                None if self.engine.radio_events.is_empty() => return,
+                None => {}
+            }
         }
     }
 

@@ -92,6 +92,7 @@ struct Flow {
     last_seq_end: u32,
 }
 
+/// A computed end of transmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub end: Instant,
@@ -100,30 +101,45 @@ pub(crate) struct Departure {
     pub flow: u16,
 }
 
-/// The books of one bearer.
+/// The books of one bearer, or of a link.
 #[derive(Debug, Default)]
 pub struct Bearer {
-    /// Rate of the bearer.
-    pub rate: Bitrate,
+    rate: Bitrate,
+    /// Length of the last computed transmission and how long it took: most packets of a bearer are of
+    /// one size, and a division less for each is worth it.
+    last_tx: (u32, Duration),
+    /// SDUs entered one by one (with a link layer).
     held: Count,
     untransmitted: Count,
     flows: Vec<Flow>,
-    /// Computed ends of transmission, earliest first; the front is in transmission.
+    /// Computed ends of transmission (without a link layer), earliest first. The front is in
+    /// transmission, the others wait.
     departures: VecDeque<Departure>,
+    departing_bytes: u64,
     /// End of the last computed transmission.
     busy_until: Instant,
 }
 
 impl Bearer {
+    /// The books of an empty buffer in front of a transmitter of this rate.
+    pub fn new(rate: Bitrate) -> Self {
+        Self { rate, ..Self::default() }
+    }
+
     /// What the buffer holds at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
+        let in_service = self.departures.front().map_or(Count::default(), |departure| Count {
+            sdus: 1,
+            bytes: u64::from(departure.len),
+        });
+        let departing = self.departures.len() as u32;
         BearerView {
-            sdus: self.held.sdus,
-            bytes: self.held.bytes,
-            untransmitted_sdus: self.untransmitted.sdus,
-            untransmitted_bytes: self.untransmitted.bytes,
+            sdus: self.held.sdus + departing,
+            bytes: self.held.bytes + self.departing_bytes,
+            untransmitted_sdus: self.untransmitted.sdus + departing - in_service.sdus,
+            untransmitted_bytes: self.untransmitted.bytes + self.departing_bytes - in_service.bytes,
             rate: self.rate,
         }
     }
@@ -132,79 +148,85 @@ impl Bearer {
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
         let books = self.flows.get(flow as usize).copied().unwrap_or_default();
-        FlowView {
+        let mut view = FlowView {
             sdus: books.held.sdus,
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
+        };
+        for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
+            view.sdus += 1;
+            view.bytes += u64::from(departure.len);
+            view.untransmitted_sdus += u32::from(place > 0);
         }
+        view
     }
 
-    /// A packet enters the buffer.
-    #[inline]
+    /// With a link layer: an SDU enters the buffer.
     pub(crate) fn enter(&mut self, packet: &Packet) {
         self.held.add(packet.len);
         self.untransmitted.add(packet.len);
-        let flow = self.flow(packet.flow);
+        let flow = self.flow(packet);
         flow.held.add(packet.len);
         flow.untransmitted += 1;
-        flow.last_seq_end = packet.seq.wrapping_add(packet.payload);
     }
 
-    /// The first octet of a packet is sent.
-    #[inline]
+    /// With a link layer: the first octet of an SDU is sent.
     pub(crate) fn start(&mut self, flow: u16, len: u32) {
         self.untransmitted.take(len);
-        self.flow(flow).untransmitted -= 1;
+        self.flows[flow as usize].untransmitted -= 1;
     }
 
-    /// A started packet leaves the buffer.
-    #[inline]
+    /// With a link layer: a started SDU leaves the buffer.
     pub(crate) fn leave(&mut self, flow: u16, len: u32) {
         self.held.take(len);
-        self.flow(flow).held.take(len);
+        self.flows[flow as usize].held.take(len);
     }
 
-    /// A packet that was just entered is sent behind the others, `tx` long: returns the end of its
-    /// transmission.
-    #[inline]
-    pub(crate) fn transmit(&mut self, now: Instant, tx: Duration, packet: &Packet) -> Instant {
-        let end = self.busy_until.max(now) + tx;
-        self.busy_until = end;
-        if self.departures.is_empty() {
-            self.start(packet.flow, packet.len);
+    /// Without a link layer: a packet is sent behind the others. Returns the end of its transmission.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
+        if self.last_tx.0 != packet.len {
+            self.last_tx = (packet.len, self.rate.time_to_send(u64::from(packet.len)));
         }
-        self.departures.push_back(Departure { end, seq: packet.seq, len: packet.len, flow: packet.flow });
+        let end = self.busy_until.max(now) + self.last_tx.1;
+        self.busy_until = end;
+        self.flow(packet);
+        let Packet { seq, len, flow, .. } = *packet;
+        self.departing_bytes += u64::from(len);
+        self.departures.push_back(Departure { end, seq, len, flow });
         end
     }
 
-    /// The transmission that is going on.
+    /// The computed transmission that is going on.
     pub(crate) fn in_service(&self) -> Option<&Departure> {
         self.departures.front()
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Instant) {
-        while let Some(&Departure { end, len, flow, .. }) = self.departures.front() {
-            if end > now {
-                break;
-            }
+        if self.busy_until <= now {
+            self.departures.clear();
+            self.departing_bytes = 0;
+            return;
+        }
+        while let Some(departure) = self.departures.front().filter(|departure| departure.end <= now) {
+            self.departing_bytes -= u64::from(departure.len);
             self.departures.pop_front();
-            self.leave(flow, len);
-            if let Some(&Departure { len, flow, .. }) = self.departures.front() {
-                self.start(flow, len);
-            }
         }
     }
 
-    #[inline]
-    fn flow(&mut self, flow: u16) -> &mut Flow {
-        let index = flow as usize;
+    /// The books of the packet's flow, with its sequence number noted.
+    #[inline(always)]
+    fn flow(&mut self, packet: &Packet) -> &mut Flow {
+        let index = packet.flow as usize;
         if index >= self.flows.len() {
             self.flows.resize(index + 1, Flow::default());
         }
-        &mut self.flows[index]
+        let flow = &mut self.flows[index];
+        flow.last_seq_end = packet.seq.wrapping_add(packet.payload);
+        flow
     }
 }
 
@@ -218,11 +240,10 @@ mod tests {
 
     #[test]
     fn computed_ends_are_settled_when_the_books_are_read() {
-        let mut bearer = Bearer::default();
+        let mut bearer = Bearer::new(Bitrate::from_bps(112_000));
         let tx = Duration::from_millis(10);
         for flow in 0..3 {
-            bearer.enter(&packet(flow, 140));
-            bearer.transmit(Instant::ZERO, tx, &packet(flow, 140));
+            bearer.transmit(Instant::ZERO, &packet(flow, 140));
         }
         let view = bearer.view(Instant::ZERO);
         assert_eq!((view.sdus, view.bytes, view.untransmitted_sdus), (3, 420, 2));

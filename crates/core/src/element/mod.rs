@@ -142,7 +142,7 @@ impl Engine {
         Some((next.target, next.dir, next.packet))
     }
 
-    /// A packet from the pool, all fields default.
+    /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
         self.pool.pop().unwrap_or_default()
@@ -212,7 +212,7 @@ impl<'a> Cx<'a> {
         self.engine.agenda.disarm((base + key) as usize);
     }
 
-    /// A packet from the pool, all fields default.
+    /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
         self.engine.packet()

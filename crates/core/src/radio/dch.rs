@@ -12,7 +12,7 @@
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
 use crate::channel::{self, Channel};
-use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::element::{Bearer as Books, Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm};
 use crate::rlc::{self, Rlc, Slot, SlotReport};
@@ -199,7 +199,6 @@ impl Bearer {
             self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
             return cx.drop(packet, reason);
         }
-        books.enter(&packet);
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(view.sdus + 1);
@@ -216,6 +215,7 @@ impl Bearer {
         match &mut self.link_layer {
             None => self.send_whole(cx, packet, view.sdus == 0),
             Some(link_layer) => {
+                cx.bearer(index as usize).enter(&packet);
                 link_layer.rlc.handle_sdu(now, packet);
                 if !link_layer.busy {
                     self.start_slot(cx, false, report);
@@ -229,8 +229,7 @@ impl Bearer {
     fn send_whole(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, idle: bool) {
         let index = self.index();
         let now = cx.now;
-        let tx = self.rate.time_to_send(u64::from(packet.len));
-        let end = cx.bearer(index as usize).transmit(now, tx, &packet);
+        let end = cx.bearer(index as usize).transmit(now, &packet);
         if idle && cx.radio_wanted() {
             self.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
             cx.arm(index, end);
@@ -362,7 +361,7 @@ impl Element for Dch {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for bearer in &self.bearers {
-            cx.bearer(bearer.index() as usize).rate = bearer.rate;
+            *cx.bearer(bearer.index() as usize) = Books::new(bearer.rate);
         }
     }
 

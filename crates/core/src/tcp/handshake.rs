@@ -165,9 +165,8 @@ impl Handshake {
             State::SynReceived => Flags::SYN | Flags::ACK,
             State::Closed | State::Listen | State::SynSent => Flags::SYN,
         };
-        if packet.flags.has(Flags::ACK) {
-            packet.ack = self.peer_iss.wrapping_add(1);
-        }
+        let acks = packet.flags.has(Flags::ACK);
+        packet.ack = if acks { self.peer_iss.wrapping_add(1) } else { 0 };
         if packet.flags.has(Flags::SYN) {
             packet.mss = config.mss.as_u64() as u16;
             packet.window = window.min(u64::from(u16::MAX)) as u16;

@@ -112,6 +112,21 @@ impl Default for Config {
     }
 }
 
+/// What every segment of an endpoint says, computed once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentTemplate {
+    /// IP version.
+    pub ip: IpVersion,
+    /// Whether the timestamps option is present.
+    pub has_timestamps: bool,
+    /// IP and TCP header, bytes.
+    pub header_bytes: u32,
+    /// Receive window, bytes.
+    pub window: u64,
+    /// The window field, scaled.
+    pub window_field: u16,
+}
+
 /// How a connection is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -170,6 +185,18 @@ impl Config {
     pub fn advertised_window(&self) -> u64 {
         let shift = self.window_shift();
         (self.receive_buffer.as_u64() >> shift).min(UNSCALED_WINDOW) << shift
+    }
+
+    /// What every segment of an endpoint says.
+    pub(crate) fn segment_template(&self) -> SegmentTemplate {
+        let window = self.advertised_window();
+        SegmentTemplate {
+            ip: self.ip,
+            has_timestamps: self.timestamps,
+            header_bytes: self.header_bytes(),
+            window,
+            window_field: (window >> self.window_shift()) as u16,
+        }
     }
 
     /// Refuses what cannot work.

@@ -2,7 +2,7 @@
 //!
 //! The application reads at once, so the advertised window is always the whole buffer.
 
-use super::Config;
+use super::{Config, SegmentTemplate};
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::sender::timestamp;
 use crate::packet::{Flags, Packet};
@@ -27,6 +27,7 @@ pub struct Counters {
 /// The receiving endpoint of a flow.
 pub struct Receiver {
     config: Config,
+    template: SegmentTemplate,
     handshake: Handshake,
     /// Next byte expected.
     rcv_nxt: u64,
@@ -48,6 +49,7 @@ impl Receiver {
     pub fn new(config: &Config, role: Role) -> Self {
         Self {
             config: config.clone(),
+            template: config.segment_template(),
             handshake: Handshake::new(config, role),
             rcv_nxt: 0,
             ranges: Vec::new(),
@@ -99,7 +101,7 @@ impl Receiver {
     #[inline]
     fn handle_data(&mut self, now: Instant, start: u64, end: u64) {
         self.counters.segments += 1;
-        if end > self.rcv_nxt + self.config.advertised_window() {
+        if end > self.rcv_nxt + self.template.window {
             self.counters.beyond_window += 1;
             self.ack_now = true;
             return;
@@ -180,21 +182,22 @@ impl Receiver {
     /// Fills in the header of the segment that `poll_transmit` announced.
     #[inline]
     pub fn write(&self, now: Instant, cause: SendCause, packet: &mut Packet) {
-        packet.ip = self.config.ip;
-        if self.config.timestamps {
+        let template = &self.template;
+        packet.ip = template.ip;
+        if template.has_timestamps {
             packet.has_timestamps = true;
             packet.ts_val = timestamp(now);
             packet.ts_ecr = self.ts_recent;
         }
-        let window = self.config.advertised_window();
         if cause != SendCause::New {
-            return self.handshake.write(&self.config, window, packet);
+            return self.handshake.write(&self.config, template.window, packet);
         }
         packet.seq = self.handshake.wire_seq(0);
         packet.ack = self.handshake.wire_ack(self.rcv_nxt);
         packet.flags = Flags::ACK;
-        packet.len = self.config.header_bytes();
-        packet.window = (window >> self.config.window_shift()) as u16;
+        packet.payload = 0;
+        packet.len = template.header_bytes;
+        packet.window = template.window_field;
     }
 
     /// Next byte expected: all bytes before it have been handed to the application.

@@ -9,7 +9,7 @@ use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::recovery::Recovery;
 use super::rto::Rto;
 use super::state::{Phase, Segment, State};
-use super::{Config, RttSampling};
+use super::{Config, RttSampling, SegmentTemplate};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -79,6 +79,7 @@ struct Timed {
 /// The sending endpoint of a flow.
 pub struct Sender {
     config: Config,
+    template: SegmentTemplate,
     handshake: Handshake,
     state: State,
     cc: Box<dyn CongestionControl>,
@@ -101,6 +102,7 @@ impl Sender {
     pub fn new(config: &Config, role: Role) -> Self {
         Self {
             config: config.clone(),
+            template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
             cc: config.cc.build(),
@@ -392,21 +394,22 @@ impl Sender {
     /// Fills in the header of a segment that `poll_transmit` announced.
     #[inline]
     pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
-        packet.ip = self.config.ip;
-        if self.config.timestamps {
+        let template = &self.template;
+        packet.ip = template.ip;
+        if template.has_timestamps {
             packet.has_timestamps = true;
             packet.ts_val = timestamp(now);
+            packet.ts_ecr = 0;
         }
         if transmit.len == 0 {
-            self.handshake.write(&self.config, self.config.advertised_window(), packet);
-            return;
+            return self.handshake.write(&self.config, template.window, packet);
         }
         packet.seq = self.handshake.wire_seq(transmit.seq);
         packet.ack = self.handshake.wire_ack(0);
         packet.flags = Flags::ACK;
         packet.payload = transmit.len;
-        packet.len = self.config.header_bytes() + transmit.len;
-        packet.window = (self.config.advertised_window() >> self.config.window_shift()) as u16;
+        packet.len = template.header_bytes + transmit.len;
+        packet.window = template.window_field;
     }
 
     /// Windows, sequence space and scoreboard.

@@ -82,6 +82,8 @@ impl Segment {
 pub struct State {
     /// Congestion window and threshold.
     pub window: Window,
+    /// Payload of a full segment, bytes.
+    mss: u64,
     /// Bytes by which duplicate ACKs inflate the congestion window during recovery; a partial ACK may
     /// make it negative: RFC 6582 (3.2) step 3.
     pub inflation: i64,
@@ -132,6 +134,7 @@ impl State {
                 mss,
                 arithmetic: config.window_arithmetic,
             },
+            mss: config.payload_bytes(),
             inflation: 0,
             rwnd: config.advertised_window(),
             max_window: config.max_window.map_or(u64::MAX, |n| u64::from(n) * config.payload_bytes()),
@@ -154,7 +157,7 @@ impl State {
 
     /// Payload of a full segment, bytes.
     pub fn mss(&self) -> u64 {
-        self.window.mss as u64
+        self.mss
     }
 
     /// Bytes sent and not acknowledged: RFC 5681 (2).
@@ -168,9 +171,10 @@ impl State {
     }
 
     /// What may be in flight now, bytes.
+    #[inline]
     pub fn send_window(&self) -> u64 {
-        let inflated = (self.window.cwnd as u64).saturating_add_signed(self.inflation);
-        inflated.min(self.peer_window())
+        let inflated = (self.window.cwnd as i64).saturating_add(self.inflation).max(0);
+        (inflated as u64).min(self.peer_window())
     }
 
     /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.
