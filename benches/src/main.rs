@@ -80,14 +80,12 @@ fn run(args: &[String]) -> Result<String, String> {
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default()).map_err(|error| error.to_string())?;
     simulation.run();
-    let results = simulation.results();
-    let flows = results["flows"].as_array().ok_or("no flows")?;
-    let sum = |of: &dyn Fn(&_) -> Option<u64>| flows.iter().filter_map(of).sum::<u64>();
-    let packets = sum(&|flow| flow["bytes_received"].as_u64()) / 536;
-    let sent = sum(&|flow| flow["segments_sent"].as_u64());
-    let rexmit = sum(&|flow| flow["retransmissions"]["total"].as_u64());
-    let timeouts = sum(&|flow| flow["timeouts"].as_u64());
-    let simulated_s = &results["simulated_s"];
+    let flows = simulation.flows();
+    let packets: u64 = flows.iter().map(|flow| flow.bytes_received / 536).sum();
+    let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
+    let rexmit: u64 = flows.iter().map(|flow| flow.retransmissions.total).sum();
+    let timeouts: u64 = flows.iter().map(|flow| flow.timeouts).sum();
+    let simulated_s = simulation.now().as_secs_f64();
     Ok(format!(
         r#"{{"workload": "{name}", "packets": {packets}, "sent": {sent}, "rexmit": {rexmit}, "timeouts": {timeouts}, "simulated_s": {simulated_s}}}"#
     ))

@@ -108,7 +108,7 @@ impl Agenda {
     }
 
     /// Takes the next thing due at or before `end`.
-    #[inline]
+    #[inline(always)]
     pub fn take_due(&mut self, end: Instant) -> Option<(Instant, Due)> {
         loop {
             let (at, source) = self.heap.peek()?;
@@ -170,7 +170,7 @@ impl Default for Heap {
 }
 
 impl Heap {
-    #[inline]
+    #[inline(never)]
     fn push(&mut self, at: Instant, source: u32) {
         let entry = u128::from(at.as_nanos()) << 32 | u128::from(source);
         if self.hole {
@@ -184,7 +184,7 @@ impl Heap {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn peek(&mut self) -> Option<(Instant, u32)> {
         if self.hole {
             self.fill_hole();
@@ -202,6 +202,7 @@ impl Heap {
         self.hole = true;
     }
 
+    #[inline(never)]
     fn fill_hole(&mut self) {
         self.hole = false;
         self.len -= 1;
@@ -213,7 +214,7 @@ impl Heap {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn sift_up(&mut self, mut hole: usize, entry: u128) {
         while hole > 0 {
             let parent = (hole - 1) / ARITY;
@@ -226,16 +227,15 @@ impl Heap {
         self.entries[hole] = entry;
     }
 
-    #[inline]
+    #[inline(always)]
     fn sift_down(&mut self, entry: u128) {
         let entries = &mut self.entries[..];
         let mut hole = 0;
         loop {
+            // Behind the last entry stand sentinels, which are never smaller.
             let first = ARITY * hole + 1;
-            if first >= self.len {
-                break;
-            }
-            let Some(&[a, b, c, d]) = entries[first..].first_chunk::<ARITY>() else { break };
+            let children = entries.get(first..).and_then(|rest| rest.first_chunk::<ARITY>());
+            let Some(&[a, b, c, d]) = children else { break };
             let left = usize::from(b < a);
             let right = usize::from(d < c);
             let left_value = if b < a { b } else { a };

@@ -12,7 +12,8 @@ use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::wire::{Endpoints, encode_header};
-use serde_json::{Value, json};
+use serde::Serialize;
+use std::sync::Arc;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A flow as both hosts need to know it.
@@ -29,7 +30,7 @@ pub struct FlowSpec {
     /// What it has to carry.
     pub app: crate::app::Config,
     /// Both endpoints.
-    pub tcp: tcp::Config,
+    pub tcp: Arc<tcp::Config>,
 }
 
 /// Port of the server; a client's port is its flow number beyond [`CLIENT_PORT`].
@@ -240,60 +241,130 @@ impl Endpoint {
         });
     }
 
-    fn report(&self, now: Instant) -> Value {
+    /// What the sending endpoint says of its flow.
+    fn sender_report(&self, now: Instant) -> Option<FlowReport> {
+        let Body::Sends { sender, finished, .. } = &self.body else { return None };
         let spec = &self.spec;
-        match &self.body {
-            Body::Sends { sender, finished, .. } => {
-                let counters = sender.counters();
-                let until = finished.unwrap_or(now);
-                let seconds = until.since(spec.start).as_secs_f64();
-                let bytes_acked = sender.state().una;
-                let goodput = if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 };
-                let samples = counters.rtt_samples;
-                let mean = counters.rtt_sum.as_secs_f64() * 1e3 / samples.max(1) as f64;
-                let ms = |rtt: Duration| (samples > 0).then_some(rtt.as_secs_f64() * 1e3);
-                json!({
-                    "ue": spec.ue,
-                    "flow": spec.flow,
-                    "direction": spec.dir.name(),
-                    "app": spec.app.name(),
-                    "start_s": spec.start.as_secs_f64(),
-                    "transfer_s": finished.map(|at| at.since(spec.start).as_secs_f64()),
-                    "goodput_bps": goodput,
-                    "bytes_acked": bytes_acked,
-                    "bytes_to_send": spec.app.size(),
-                    "segments_sent": counters.segments_sent,
-                    "retransmissions": {
-                        "total": counters.retransmissions(),
-                        "fast_retransmit": counters.retransmits_fast,
-                        "partial_ack": counters.retransmits_partial,
-                        "timeout": counters.retransmits_timeout,
-                        "go_back_n": counters.retransmits_go_back_n,
-                    },
-                    "timeouts": counters.timeouts,
-                    "fast_retransmits": counters.fast_retransmits,
-                    "dupacks": counters.dupacks,
-                    "rtt_ms": {
-                        "mean": (samples > 0).then_some(mean),
-                        "min": ms(counters.rtt_min.unwrap_or_default()),
-                        "max": ms(counters.rtt_max),
-                        "samples": samples,
-                    },
-                })
-            }
-            Body::Receives { receiver, .. } => {
-                let counters = receiver.counters();
-                json!({
-                    "bytes_received": receiver.rcv_nxt(),
-                    "segments": counters.segments,
-                    "duplicates": counters.duplicates,
-                    "out_of_order": counters.out_of_order,
-                    "beyond_window": counters.beyond_window,
-                    "acks_sent": counters.acks_sent,
-                })
-            }
-        }
+        let counters = sender.counters();
+        let seconds = finished.unwrap_or(now).since(spec.start).as_secs_f64();
+        let bytes_acked = sender.state().una;
+        let samples = counters.rtt_samples;
+        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
+        Some(FlowReport {
+            ue: spec.ue,
+            flow: spec.flow,
+            direction: spec.dir,
+            app: spec.app.name(),
+            start_s: spec.start.as_secs_f64(),
+            transfer_s: finished.map(|at| at.since(spec.start).as_secs_f64()),
+            goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_to_send: spec.app.size(),
+            bytes_acked,
+            bytes_received: 0,
+            segments_sent: counters.segments_sent,
+            retransmissions: Retransmissions {
+                total: counters.retransmissions(),
+                fast_retransmit: counters.retransmits_fast,
+                partial_ack: counters.retransmits_partial,
+                timeout: counters.retransmits_timeout,
+                go_back_n: counters.retransmits_go_back_n,
+            },
+            timeouts: counters.timeouts,
+            fast_retransmits: counters.fast_retransmits,
+            dupacks: counters.dupacks,
+            rtt_ms: RttReport {
+                mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
+                min: counters.rtt_min.map(ms),
+                max: (samples > 0).then(|| ms(counters.rtt_max)),
+                samples,
+            },
+            receiver: tcp::receiver::Counters::default(),
+        })
     }
+}
+
+/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowReport {
+    /// Number of the UE.
+    pub ue: u16,
+    /// Number of the flow at its UE.
+    pub flow: u16,
+    /// Direction of the data.
+    pub direction: Dir,
+    /// Name of the application.
+    pub app: &'static str,
+    /// When the application started.
+    pub start_s: f64,
+    /// From there to the last ACK at the sender; `None` without end or unfinished.
+    pub transfer_s: Option<f64>,
+    /// Payload acknowledged, over the time of the transfer or of the run.
+    pub goodput_bps: f64,
+    /// Size of a finite transfer.
+    pub bytes_to_send: Option<u64>,
+    /// Payload acknowledged at the sender.
+    pub bytes_acked: u64,
+    /// Payload handed to the receiving application.
+    pub bytes_received: u64,
+    /// Segments with data sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments sent again, by cause.
+    pub retransmissions: Retransmissions,
+    /// Expirations of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Duplicate ACKs received.
+    pub dupacks: u64,
+    /// Round-trip times sampled by the sender.
+    pub rtt_ms: RttReport,
+    /// What the receiver counted.
+    pub receiver: tcp::receiver::Counters,
+}
+
+/// Segments sent again, by cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Retransmissions {
+    /// All of them.
+    pub total: u64,
+    /// On the duplicate ACK threshold.
+    pub fast_retransmit: u64,
+    /// On a partial ACK.
+    pub partial_ack: u64,
+    /// When the timer expired.
+    pub timeout: u64,
+    /// The others after a timeout.
+    pub go_back_n: u64,
+}
+
+/// Round-trip times in milliseconds; `None` without a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RttReport {
+    /// Mean of all samples.
+    pub mean: Option<f64>,
+    /// The shortest.
+    pub min: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+    /// How many.
+    pub samples: u64,
+}
+
+/// What both hosts say of every flow, in the order of the flows.
+pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
+    let ends = server.endpoints.iter().zip(&ues.endpoints);
+    ends.filter_map(|(server, ue)| {
+        let (mut report, other) = match server.sender_report(now) {
+            Some(report) => (report, ue),
+            None => (ue.sender_report(now)?, server),
+        };
+        if let Body::Receives { receiver } = &other.body {
+            report.bytes_received = receiver.rcv_nxt();
+            report.receiver = receiver.counters().clone();
+        }
+        Some(report)
+    })
+    .collect()
 }
 
 impl Element for Host {
@@ -331,11 +402,6 @@ impl Element for Host {
             endpoint.open();
         }
         self.pump(cx, key as usize);
-    }
-
-    /// One object for each endpoint, in the order of the flows.
-    fn report(&self, cx: &mut Cx<'_>) -> Value {
-        self.endpoints.iter().map(|endpoint| endpoint.report(cx.now)).collect()
     }
 }
 

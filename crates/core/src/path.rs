@@ -12,6 +12,7 @@ use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// A line of elements with everything that is under way on it.
@@ -132,6 +133,12 @@ impl Path {
     /// Packets that an element dropped for a reason.
     pub fn drops(&self, element: usize, reason: Reason) -> u64 {
         self.engine.drops[element][reason as usize]
+    }
+
+    /// The element at a position counted from the server's side, if it is of type `T`.
+    pub fn element<T: Element>(&self, index: usize) -> Option<&T> {
+        let element: &dyn Any = self.elements.get(index)?.as_ref();
+        element.downcast_ref()
     }
 
     /// What each element counted, from the server's side to the UEs' side.

@@ -18,6 +18,7 @@ use crate::tcp;
 use crate::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -147,19 +148,22 @@ impl Scenario {
 
     /// Every flow with its number at its UE, sorted by UE.
     pub fn flows(&self) -> Vec<FlowSpec> {
+        let shared = Arc::new(self.tcp.clone());
+        let tcp: Vec<_> =
+            self.flow.iter().map(|flow| flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new)).collect();
         let mut specs = Vec::new();
         for ue in 0..self.radio.ues() {
-            let mine = self.flow.iter().filter(|flow| match flow.ue {
+            let mine = self.flow.iter().zip(&tcp).filter(|(flow, _)| match flow.ue {
                 UeChoice::One(one) => one == ue,
                 UeChoice::Each(Each::Each) => true,
             });
-            specs.extend((0..).zip(mine).map(|(number, flow)| FlowSpec {
+            specs.extend((0..).zip(mine).map(|(number, (flow, tcp))| FlowSpec {
                 ue,
                 flow: number,
                 dir: flow.direction,
                 start: Instant::ZERO + flow.start_of(ue),
                 app: flow.app.clone(),
-                tcp: flow.tcp.as_ref().unwrap_or(&self.tcp).clone(),
+                tcp: tcp.clone(),
             }));
         }
         specs

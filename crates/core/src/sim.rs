@@ -1,7 +1,8 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
 use crate::error::ScenarioError;
-use crate::host::Host;
+use crate::element::Element;
+use crate::host::{FlowReport, Host, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
@@ -9,7 +10,8 @@ use crate::scenario::Scenario;
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask};
 use crate::wire::pcapng::PcapngWriter;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Version of the results' structure.
 pub const RESULTS_FORMAT: u32 = 1;
@@ -26,6 +28,8 @@ pub struct Observe {
 /// A run.
 pub struct Simulation {
     path: Path,
+    /// Elements on the path, the hosts included.
+    elements: usize,
     end: Instant,
     seed: u64,
 }
@@ -39,12 +43,13 @@ impl Simulation {
         let flows = scenario.flows();
         let ues = scenario.radio.ues();
         let mut elements = vec![
-            Box::new(Host::new(Dir::Downlink, ues, &flows)) as Box<dyn crate::element::Element>,
+            Box::new(Host::new(Dir::Downlink, ues, &flows)) as Box<dyn Element>,
             scenario.wired.build(seed, "wired"),
         ];
         elements.extend(scenario.middlebox.iter().map(crate::middlebox::Config::build));
         elements.push(scenario.radio.build(seed));
         elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows)));
+        let count = elements.len();
         let mut path = Path::new(elements, observe.probes);
         if observe.capture {
             path.set_capture(PcapngWriter::new(&["server", "ue"]));
@@ -52,7 +57,7 @@ impl Simulation {
         if flows.iter().all(|flow| flow.app.is_finite()) {
             path.stop_after_transfers(flows.len() as u32);
         }
-        Ok(Self { path, end: Instant::ZERO + scenario.duration, seed })
+        Ok(Self { path, elements: count, end: Instant::ZERO + scenario.duration, seed })
     }
 
     /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
@@ -93,46 +98,66 @@ impl Simulation {
     }
 
     /// What share of the run is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
-    pub fn progress(&mut self) -> f64 {
-        let time = self.path.now().as_secs_f64() / self.end.as_secs_f64();
-        let (mut done, mut total) = (0.0, 0.0);
-        for flow in flow_reports(&self.path.reports()) {
-            total += flow["bytes_to_send"].as_f64().unwrap_or(0.0);
-            done += flow["bytes_acked"].as_f64().filter(|_| flow["bytes_to_send"].is_u64()).unwrap_or(0.0);
+    pub fn progress(&self) -> f64 {
+        if self.is_over() {
+            return 1.0;
         }
-        let bytes = if total > 0.0 { done / total } else { 0.0 };
-        if self.is_over() { 1.0 } else { time.max(bytes).min(1.0) }
+        let time = self.path.now().as_secs_f64() / self.end.as_secs_f64();
+        let (mut done, mut total) = (0, 0);
+        for flow in self.flows() {
+            if let Some(size) = flow.bytes_to_send {
+                total += size;
+                done += flow.bytes_acked;
+            }
+        }
+        let bytes = if total > 0 { done as f64 / total as f64 } else { 0.0 };
+        time.max(bytes).min(1.0)
+    }
+
+    /// What is known of every flow.
+    pub fn flows(&self) -> Vec<FlowReport> {
+        let ends = (self.path.element::<Host>(0), self.path.element::<Host>(self.elements - 1));
+        let (Some(server), Some(ues)) = ends else { return Vec::new() };
+        flow_reports(server, ues, self.path.now())
     }
 
     /// Results so far: no clock, no host, the same on every machine.
-    pub fn results(&mut self) -> Value {
-        let complete = self.is_over();
-        let mut reports = self.path.reports();
-        let flows = flow_reports(&reports);
-        let elements = if reports.len() > 2 { reports.drain(1..reports.len() - 1).collect() } else { Vec::new() };
-        json!({
-            "format": RESULTS_FORMAT,
-            "rng": rng::VERSION,
-            "seed": self.seed,
-            "simulated_s": self.path.now().as_secs_f64(),
-            "complete": complete,
-            "flows": flows,
-            "elements": elements,
-        })
+    pub fn results(&mut self) -> Results {
+        let reports = self.path.reports();
+        Results {
+            format: RESULTS_FORMAT,
+            rng: rng::VERSION,
+            seed: self.seed,
+            simulated_s: self.path.now().as_secs_f64(),
+            complete: self.is_over(),
+            flows: self.flows(),
+            elements: reports.into_iter().filter(|report| !report.is_null()).collect(),
+        }
     }
 }
 
-/// Joins what both hosts say of each flow.
-fn flow_reports(reports: &[Value]) -> Vec<Value> {
-    let empty = Vec::new();
-    let of = |report: Option<&Value>| report.and_then(Value::as_array).unwrap_or(&empty).clone();
-    let (server, ue) = (of(reports.first()), of(reports.last()));
-    let join = |(server, ue): (Value, Value)| {
-        let (mut sender, receiver) =
-            if server.get("segments_sent").is_some() { (server, ue) } else { (ue, server) };
-        sender["bytes_received"] = receiver["bytes_received"].clone();
-        sender["receiver"] = receiver;
-        sender
-    };
-    server.into_iter().zip(ue).map(join).collect()
+/// What a run has to tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Results {
+    /// Version of this structure.
+    pub format: u32,
+    /// Version of the random streams.
+    pub rng: &'static str,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Simulated time.
+    pub simulated_s: f64,
+    /// Whether the run came to its end.
+    pub complete: bool,
+    /// Every flow, by UE.
+    pub flows: Vec<FlowReport>,
+    /// What the elements counted, from the server's side to the UEs'.
+    pub elements: Vec<Value>,
+}
+
+impl Results {
+    /// The results as JSON text, keys in the order of declaration.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
 }

@@ -178,7 +178,7 @@ fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(&'a str, &'a s
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') || unit.starts_with(',') {
         if text.starts_with('-') {
-            return error(format!("{what} cannot be negative: {text}"));
+            return error(format!("{what} cannot be negative: {text}; write for example \"{example}\""));
         }
         return error(format!("not {what}: \"{text}\"; write for example \"{example}\""));
     }
@@ -263,7 +263,7 @@ fn bare_probability(value: f64, text: &str) -> Result<Probability, ParseUnitErro
             error(format!("a probability is at most 1, not {text}: did you mean \"{text} %\"?"))
         }
         None if value > 1.0 => error(format!("a probability is at most 1 or \"100 %\", not {text}")),
-        None if value < 0.0 => error(format!("a probability cannot be negative: {text}")),
+        None if value < 0.0 => error(format!("a probability cannot be negative: {text}; write for example \"10 %\"")),
         None => error(format!("not a probability: {text}; write for example \"10 %\" or 0.1")),
     }
 }

@@ -43,7 +43,7 @@ fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
             simulation.results()
         })
     });
-    Ok(pretty(&results.map_err(scenario_error)?))
+    Ok(results.map_err(scenario_error)?.to_json())
 }
 
 /// Everything registered, as JSON.
@@ -55,7 +55,7 @@ fn registry() -> String {
 /// JSON Schema of a scenario.
 #[pyfunction]
 fn schema() -> String {
-    pretty(&Scenario::schema())
+    format!("{:#}", Scenario::schema())
 }
 
 /// The probes with their columns.
@@ -72,10 +72,6 @@ fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
-}
-
-fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}")
 }
 
 /// A run that can be watched.
@@ -156,7 +152,7 @@ impl Simulation {
 
     /// Results so far, as JSON.
     fn results(&mut self) -> String {
-        pretty(&self.inner.results())
+        self.inner.results().to_json()
     }
 }
 

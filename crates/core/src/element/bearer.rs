@@ -97,7 +97,8 @@ struct Flow {
 pub(crate) struct Departure {
     pub end: Instant,
     pub seq: u32,
-    pub len: u32,
+    /// 16 bits: no IP packet is longer, and a buffer holds many of these.
+    pub len: u16,
     pub flow: u16,
 }
 
@@ -192,7 +193,8 @@ impl Bearer {
         let end = self.busy_until.max(now) + self.last_tx.1;
         self.busy_until = end;
         self.flow(packet);
-        let Packet { seq, len, flow, .. } = *packet;
+        let Packet { seq, flow, .. } = *packet;
+        let len = packet.len.min(u32::from(u16::MAX)) as u16;
         self.departing_bytes += u64::from(len);
         self.departures.push_back(Departure { end, seq, len, flow });
         end

@@ -17,10 +17,11 @@ use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// A box on the path.
-pub trait Element: Send + Sync {
+pub trait Element: Any + Send + Sync {
     /// What the element needs from the path; asked once, at build.
     fn layout(&self) -> Layout;
 

@@ -254,10 +254,10 @@ impl Bearer {
         cx.bearer(index as usize).view(now);
         let next = cx.bearer(index as usize).in_service().copied();
         if let Some(gone) = gone {
-            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, gone.len);
+            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, u32::from(gone.len));
         }
         if let Some(next) = next {
-            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
+            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, u32::from(next.len));
             cx.arm(index, next.end);
         }
     }

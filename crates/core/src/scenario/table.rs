@@ -136,9 +136,11 @@ fn explain(path: &str, message: &str) -> ScenarioError {
         let word = if what == "field" { "unknown key" } else { "unknown name" };
         return ScenarioError::new(under(key), word, suggestion(key, &known));
     }
-    match message.split_once("; ").or_else(|| message.split_once(": ")) {
-        Some((what, hint)) if message.starts_with("missing unit") => ScenarioError::new(path, what, hint),
-        _ => ScenarioError::new(path, message, ""),
+    // The words of units.rs: what is wrong, then what would be right.
+    let separator = if message.starts_with("missing unit") { ": write " } else { "; write " };
+    match message.split_once(separator) {
+        Some((what, right)) => ScenarioError::new(path, what, format!("write {right}")),
+        None => ScenarioError::new(path, message, ""),
     }
 }
 

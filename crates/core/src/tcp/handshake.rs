@@ -1,6 +1,6 @@
 //! Opening a connection: SYN, SYN-ACK, ACK, with retransmission. RFC 9293 (3.5), RFC 6298.
 
-use super::{Config, Handshake as Mode, rto::Rto};
+use super::{Config, Handshake as Mode, SegmentTemplate, rto::Rto};
 use crate::packet::{Flags, Packet};
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -37,6 +37,11 @@ pub enum Progress {
 /// One endpoint's side of the handshake.
 #[derive(Debug)]
 pub struct Handshake {
+    mode: Mode,
+    template: SegmentTemplate,
+    mss: u16,
+    /// Window scale option plus one, 0 for none.
+    window_scale_plus_1: u8,
     state: State,
     role: Role,
     rto: Rto,
@@ -56,6 +61,10 @@ impl Handshake {
     /// A closed connection.
     pub fn new(config: &Config, role: Role) -> Self {
         Self {
+            mode: config.handshake,
+            template: config.segment_template(),
+            mss: config.mss.as_u64() as u16,
+            window_scale_plus_1: if config.window_scaling { config.window_shift() + 1 } else { 0 },
             state: State::Closed,
             role,
             rto: Rto::new(&config.rto),
@@ -69,8 +78,8 @@ impl Handshake {
     }
 
     /// The application opens the connection, or starts to listen.
-    pub fn open(&mut self, mode: Mode) {
-        (self.state, self.pending) = match (mode, self.role) {
+    pub fn open(&mut self) {
+        (self.state, self.pending) = match (self.mode, self.role) {
             (Mode::None, _) => (State::Established, false),
             (Mode::ThreeWay, Role::Active) => (State::SynSent, true),
             (Mode::ThreeWay, Role::Passive) => (State::Listen, false),
@@ -156,10 +165,9 @@ impl Handshake {
         Some(if again { SendCause::HandshakeTimeout } else { SendCause::Handshake })
     }
 
-    /// Fills in the header of the segment that `poll_transmit` announced. `window` is unscaled.
-    pub fn write(&self, config: &Config, window: u64, packet: &mut Packet) {
+    /// Fills in the header of the segment that `poll_transmit` announced.
+    pub fn write(&self, packet: &mut Packet) {
         packet.payload = 0;
-        packet.seq = self.iss;
         packet.flags = match self.state {
             State::Established => Flags::ACK,
             State::SynReceived => Flags::SYN | Flags::ACK,
@@ -168,16 +176,16 @@ impl Handshake {
         let acks = packet.flags.has(Flags::ACK);
         packet.ack = if acks { self.peer_iss.wrapping_add(1) } else { 0 };
         if packet.flags.has(Flags::SYN) {
-            packet.mss = config.mss.as_u64() as u16;
-            packet.window = window.min(u64::from(u16::MAX)) as u16;
-            if config.window_scaling {
-                packet.window_scale_plus_1 = config.window_shift() + 1;
-            }
+            // RFC 7323 (2.2): the window of a SYN is never scaled.
+            packet.seq = self.iss;
+            packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
+            packet.mss = self.mss;
+            packet.window_scale_plus_1 = self.window_scale_plus_1;
         } else {
             packet.seq = self.iss.wrapping_add(1);
-            packet.window = (window >> config.window_shift()).min(u64::from(u16::MAX)) as u16;
+            packet.window = self.template.window_field;
         }
-        packet.len = config.ip.header_bytes() + tcp_header_bytes(packet);
+        packet.len = self.template.ip.header_bytes() + tcp_header_bytes(packet);
     }
 
     /// Sequence number on the wire of byte `offset` of this endpoint's stream.

@@ -6,11 +6,11 @@ use super::{Config, SegmentTemplate};
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::sender::timestamp;
 use crate::packet::{Flags, Packet};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 
 /// What a receiver has counted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Counters {
     /// Segments with data received.
     pub segments: u64,
@@ -26,7 +26,8 @@ pub struct Counters {
 
 /// The receiving endpoint of a flow.
 pub struct Receiver {
-    config: Config,
+    ack_every: u32,
+    delayed_ack_timeout: Duration,
     template: SegmentTemplate,
     handshake: Handshake,
     /// Next byte expected.
@@ -48,7 +49,8 @@ impl Receiver {
     /// A receiver that has received nothing.
     pub fn new(config: &Config, role: Role) -> Self {
         Self {
-            config: config.clone(),
+            ack_every: config.ack_every,
+            delayed_ack_timeout: config.delayed_ack_timeout,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             rcv_nxt: 0,
@@ -64,7 +66,7 @@ impl Receiver {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open(self.config.handshake);
+        self.handshake.open();
     }
 
     /// When `handle_deadline` must be called.
@@ -125,10 +127,10 @@ impl Receiver {
             return;
         }
         self.unacked_segments += 1;
-        if self.unacked_segments >= self.config.ack_every {
+        if self.unacked_segments >= self.ack_every {
             self.ack_now = true;
         } else if self.ack_deadline.is_none() {
-            self.ack_deadline = Some(now + self.config.delayed_ack_timeout);
+            self.ack_deadline = Some(now + self.delayed_ack_timeout);
         }
     }
 
@@ -190,7 +192,7 @@ impl Receiver {
             packet.ts_ecr = self.ts_recent;
         }
         if cause != SendCause::New {
-            return self.handshake.write(&self.config, template.window, packet);
+            return self.handshake.write(packet);
         }
         packet.seq = self.handshake.wire_seq(0);
         packet.ack = self.handshake.wire_ack(self.rcv_nxt);

@@ -78,7 +78,7 @@ struct Timed {
 
 /// The sending endpoint of a flow.
 pub struct Sender {
-    config: Config,
+    rtt_sampling: RttSampling,
     template: SegmentTemplate,
     handshake: Handshake,
     state: State,
@@ -101,7 +101,7 @@ impl Sender {
     /// A sender that has sent nothing.
     pub fn new(config: &Config, role: Role) -> Self {
         Self {
-            config: config.clone(),
+            rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
@@ -120,7 +120,7 @@ impl Sender {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open(self.config.handshake);
+        self.handshake.open();
     }
 
     /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
@@ -234,7 +234,7 @@ impl Sender {
             }
             self.state.segments.pop_front();
         }
-        if self.config.timestamps {
+        if self.template.has_timestamps {
             // RFC 7323 (4.1): an ACK that advances the left edge gives a sample.
             let elapsed = timestamp(now).wrapping_sub(packet.ts_ecr);
             let rtt = Duration::from_millis(u64::from(elapsed));
@@ -242,7 +242,7 @@ impl Sender {
             self.count_sample(rtt);
             return;
         }
-        match self.config.rtt_sampling {
+        match self.rtt_sampling {
             RttSampling::EverySegment => {
                 if let Some(sent_at) = first.filter(|_| !ambiguous) {
                     self.sample(now, sent_at);
@@ -354,7 +354,7 @@ impl Sender {
         state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });
         state.nxt = seq + u64::from(len);
         state.max = state.nxt;
-        if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OnePerWindow {
+        if self.timed.is_none() && self.rtt_sampling == RttSampling::OnePerWindow {
             self.timed = Some(Timed { end: state.max, sent_at: now });
         }
         Some(self.sent(now, seq, len, cause))
@@ -402,7 +402,7 @@ impl Sender {
             packet.ts_ecr = 0;
         }
         if transmit.len == 0 {
-            return self.handshake.write(&self.config, template.window, packet);
+            return self.handshake.write(packet);
         }
         packet.seq = self.handshake.wire_seq(transmit.seq);
         packet.ack = self.handshake.wire_ack(0);

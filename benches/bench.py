@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Speed and memory of airpath beside ns-2: what `make bench` runs.
+
+Each tool runs the same workload (see `WORKLOADS`) for the same simulated time, as a process of its own and
+with tracing off. Reported is process CPU time (user and system) per packet delivered in order:
+
+* start-up does not count: a run of one simulated second is taken off CPU time and packets alike;
+* the simulated time is at least the workload's, and so long that each sample lasts at least 2 s of CPU time
+  (`--quick`: a tenth, and 0.3 s);
+* samples of the tools are interleaved, so that a change of the machine's speed hits all of them, and the
+  median of five counts (`--quick`: three);
+* ns-2 runs with the faster of its schedulers Heap and Calendar, tried once for each workload.
+
+Peak memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2
+is Debian's package `ns2`; without it the ratios are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+# Simulated seconds of each workload. All have packets of 576 bytes and pure ACKs of 40, one ACK per segment,
+# bearers of 384 kbit/s and 60 ms with a queue of 50 packets, and 75 ms of wire.
+WORKLOADS = {
+    "W1": 3600,  # one flow, window 122 segments: overflows the queue
+    "W1b": 3600,  # one flow, window 25 segments: no loss
+    "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
+}
+# W3 with few UEs and with many, for the memory of a further one.
+FEW_UES, MANY_UES, CROWD_SECONDS = ("W3x100", 100), ("W3x1000", 1000), 20
+
+START_UP_SECONDS = 1
+START_UPS = 5
+SCHEDULERS = ("Heap", "Calendar")
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class BenchError(Exception):
+    """A run that cannot be made or read; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process, from start to end."""
+
+    cpu_s: float
+    peak_rss_mb: float
+    packets: int
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A simulator: its name in results, and the command that runs a workload."""
+
+    name: str
+    command: tuple[str, ...]
+    workload_option: str
+    time_option: str
+    note: str = ""
+
+    def run(self, workload: str, seconds: int) -> Run:
+        """Simulate `seconds` of a workload."""
+        options = [f"{self.workload_option}{workload}", *f"{self.time_option}{seconds}".split()]
+        command = [*self.command, *options]
+        output, usage = measure(command)
+        try:
+            packets = int(json.loads(output.splitlines()[-1])["packets"])
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise BenchError(f"{' '.join(command)}: no result in its output: {output!r}") from error
+        return Run(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6, packets)
+
+
+def airpath_bench(program: Path) -> Tool:
+    """Return airpath's own workload runner."""
+    return Tool("airpath", (str(program),), "", "--time ")
+
+
+def ns2(program: str, scheduler: str) -> Tool:
+    """Return ns-2 with one of its schedulers."""
+    command = (program, str(HERE / "dumbbell.tcl"), f"scheduler={scheduler}")
+    return Tool("ns2", command, "workload=", "time=", f"scheduler {scheduler}")
+
+
+def measure(command: list[str]) -> tuple[str, resource.struct_rusage]:
+    """Run a command and return its output and what it used.
+
+    The kernel starts the peak memory of a process at that of the process it was forked from, and Python needs
+    more than what is measured here. So a shell forks the command and leaves it to us, its subreaper.
+    """
+    shell = subprocess.Popen(
+        ["sh", "-c", '"$@" &', "sh", *command], stdout=subprocess.PIPE, text=True, process_group=0
+    )
+    assert shell.stdout is not None
+    try:
+        output = shell.stdout.read()
+        ended = [os.wait4(-1, 0), os.wait4(-1, 0)]
+    except BaseException:
+        os.killpg(shell.pid, signal.SIGKILL)
+        raise
+    shell.returncode = 0
+    [(status, usage)] = [(status, usage) for pid, status, usage in ended if pid != shell.pid]
+    if status != 0:
+        raise BenchError(f"{' '.join(command)}: failed with {os.waitstatus_to_exitcode(status)}")
+    return output, usage
+
+
+class Contestant:
+    """One tool on one workload, with its samples."""
+
+    def __init__(self, tool: Tool, workload: str) -> None:
+        self.tool = tool
+        self.workload = workload
+        starts = [tool.run(workload, START_UP_SECONDS) for _ in range(START_UPS)]
+        self.start_up = min(starts, key=lambda run: run.cpu_s)
+        self.samples: list[Run] = []
+
+    def cpu_s(self, run: Run) -> float:
+        """Return the CPU time of a run in seconds, without start-up."""
+        return run.cpu_s - self.start_up.cpu_s
+
+    def us_per_packet(self, run: Run) -> float:
+        """Return the CPU time for each delivered packet in microseconds, without start-up."""
+        return self.cpu_s(run) * 1e6 / (run.packets - self.start_up.packets)
+
+    def needed_seconds(self, least: int, sample_cpu_s: float) -> int:
+        """Return how long to simulate for a sample of the given CPU time."""
+        seconds = least
+        while (cpu_s := self.cpu_s(self.tool.run(self.workload, seconds))) < sample_cpu_s:
+            # A tenth more than needed: the next run may be a little faster.
+            seconds = math.ceil(seconds * 1.1 * sample_cpu_s / max(cpu_s, sample_cpu_s / 100))
+        return seconds
+
+
+def faster_scheduler(program: str, workload: str, seconds: int) -> str:
+    """Return the scheduler with which ns-2 needs the least CPU time for a workload."""
+    return min(SCHEDULERS, key=lambda name: ns2(program, name).run(workload, seconds).cpu_s)
+
+
+def compare(tools: list[Tool], workload: str, quick: bool) -> list[dict[str, str | float]]:
+    """Measure the tools on one workload, print a line for each and return their rows."""
+    standard = WORKLOADS[workload]
+    sample_cpu_s, samples, least = (0.3, 3, standard // 10) if quick else (2.0, 5, standard)
+    contestants = [Contestant(tool, workload) for tool in tools]
+    seconds = max(contestant.needed_seconds(least, sample_cpu_s) for contestant in contestants)
+    for _ in range(samples):
+        for contestant in contestants:
+            contestant.samples.append(contestant.tool.run(workload, seconds))
+    rows: list[dict[str, str | float]] = []
+    for contestant in contestants:
+        tool = contestant.tool
+        costs = [contestant.us_per_packet(run) for run in contestant.samples]
+        packets = contestant.samples[0].packets
+        peak_rss_mb = tool.run(workload, standard).peak_rss_mb
+        row: dict[str, str | float] = {
+            "workload": workload,
+            "tool": tool.name,
+            "cpu_us_per_packet": round(statistics.median(costs), 4),
+            "packets": packets,
+            "peak_rss_mb": round(peak_rss_mb, 2),
+        }
+        rows.append(row)
+        print(
+            f"{workload:10}{tool.name:8}{row['cpu_us_per_packet']:10.3f}{min(costs):9.3f} ..{max(costs):6.3f}"
+            f"{seconds:11,}{packets:13,}{peak_rss_mb:8.1f}   {tool.note}",
+            flush=True,
+        )
+    return rows
+
+
+def kb_per_further_ue(airpath: Tool) -> float:
+    """Return the memory of a further UE with its bearers and flow, in kB."""
+    (few, few_ues), (many, many_ues) = FEW_UES, MANY_UES
+    grown_mb = airpath.run(many, CROWD_SECONDS).peak_rss_mb - airpath.run(few, CROWD_SECONDS).peak_rss_mb
+    return grown_mb * 1000 / (many_ues - few_ues)
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Measure airpath beside ns-2.")
+    add = parser.add_argument
+    add("--quick", action="store_true", help="short samples: a look, not a measurement")
+    add("--workload", action="append", choices=WORKLOADS, help="only this one; may be repeated")
+    add("--airpath", type=Path, default=ROOT / "target/release/airpath-bench", help="airpath's runner")
+    add("--ns2", default="ns", help="ns-2's program (default: ns)")
+    add("--json", type=Path, default=ROOT / "build/bench.json", help="where the rows go")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure, print a table and the ratios, and write the rows."""
+    options = arguments()
+    workloads = options.workload or list(WORKLOADS)
+    if not options.airpath.is_file():
+        raise BenchError(f"{options.airpath} is missing: run `make bench`, which builds it")
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise BenchError("this kernel has no subreapers (Linux 3.4): peak memory cannot be measured")
+    airpath = airpath_bench(options.airpath)
+    program = shutil.which(options.ns2)
+    if program is None:
+        print(f"ns-2 is left out: no program '{options.ns2}'. On Debian: apt-get install ns2\n")
+
+    print(f"{'':18}{'CPU us per packet':>26}{'simulated':>12}{'packets':>13}{'peak':>8}")
+    print(
+        f"{'workload':10}{'tool':8}{'median':>10}{'range':>13}{'s':>14}{'delivered':>13}{'MB':>8}", flush=True
+    )
+    rows: list[dict[str, str | float]] = []
+    ratios = []
+    for workload in workloads:
+        tools = [airpath]
+        if program is not None:
+            seconds = WORKLOADS[workload] // (10 if options.quick else 1)
+            tools.append(ns2(program, faster_scheduler(program, workload, seconds)))
+        measured = compare(tools, workload, options.quick)
+        rows += measured
+        own, *others = [float(row["cpu_us_per_packet"]) for row in measured]
+        ratios += [f"{workload}: ns-2 needs {other / own:.1f} times the CPU of airpath" for other in others]
+    print("", *ratios, sep="\n")
+    print(f"Memory of airpath: {kb_per_further_ue(airpath):.1f} kB for each further UE")
+
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    print(f"Rows written to {os.path.relpath(options.json)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BenchError as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

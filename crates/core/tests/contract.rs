@@ -1,0 +1,234 @@
+//! What every registered element owes its path, whatever it does.
+
+use airpath_core::element::Element;
+use airpath_core::packet::{Dir, Kind, Opaque, Packet};
+use airpath_core::path::Path;
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, Kind as Probe, ProbeMask, Reason};
+use airpath_core::{link, middlebox, radio, rlc, rng};
+
+type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
+
+/// Every element that can stand on a path, in each configuration that changes its nature.
+fn elements() -> Vec<(String, Build)> {
+    let mut all: Vec<(String, Build)> = Vec::new();
+    for config in middlebox::Config::defaults() {
+        all.push((format!("middlebox.{}", config.name()), Box::new(move |_| config.build())));
+    }
+    let lossy = link::Config {
+        rate: Some("1 Mbit/s".parse().unwrap()),
+        delay: Duration::from_millis(5),
+        loss: "20 %".parse().unwrap(),
+        ..link::Config::default()
+    };
+    all.push(("link".into(), Box::new(|seed| link::Config::default().build(seed, "wired"))));
+    all.push(("link, lossy".into(), Box::new(move |seed| lossy.build(seed, "wired"))));
+    for rlc in rlc::Config::defaults() {
+        for limit in [None, Some(3)] {
+            let mut dch = radio::dch::Config { ues: 2, ..radio::dch::Config::default() };
+            for bearer in [&mut dch.downlink, &mut dch.uplink] {
+                bearer.rlc = rlc.clone();
+                bearer.queue = airpath_core::queue::Config::Droptail(airpath_core::queue::droptail::Config {
+                    packets: limit,
+                    ..Default::default()
+                });
+                if rlc.name() != "none" {
+                    bearer.channel =
+                        serde_json::from_value(serde_json::json!({"bernoulli": {"bler": "30 %"}})).unwrap();
+                }
+            }
+            let config = radio::Config::Dch(dch);
+            config.validate().unwrap();
+            all.push((format!("radio.dch, rlc.{}, limit {limit:?}", rlc.name()), Box::new(move |seed| config.build(seed))));
+        }
+    }
+    all
+}
+
+/// A packet that tells itself apart by its sequence number.
+fn packet(path: &mut Path, number: u32) -> Box<Packet> {
+    let mut packet = path.packet();
+    packet.seq = number;
+    packet.ack = 1;
+    packet.ue = (number % 2) as u16;
+    packet.flow = (number % 3) as u16;
+    packet.len = 40 + number * 7 % 1400;
+    packet.payload = packet.len - 40;
+    if number % 5 == 0 {
+        let why = [Opaque::OtherProtocol, Opaque::Encrypted, Opaque::Fragment, Opaque::Malformed];
+        packet.kind = Kind::Opaque(why[(number / 5 % 4) as usize]);
+    }
+    packet
+}
+
+/// What left a path, as (nanoseconds, direction, packet).
+type Log = Vec<(u64, Dir, Packet)>;
+
+/// Pushes 400 packets from both sides at random times and runs until nothing is left to do.
+fn drive(build: &Build, seed: u64) -> (Log, Vec<Packet>, Vec<(Instant, Event)>) {
+    let mut path = Path::new(vec![build(seed)], ProbeMask::NONE.with(Probe::Dropped));
+    let mut stream = rng::stream(seed, "contract.arrivals");
+    let mut at = Instant::ZERO;
+    let mut sent = Vec::new();
+    for number in 0..400 {
+        at += Duration::from_nanos(stream.next_u64() % 30_000_000);
+        let dir = if stream.next_u64() % 2 == 0 { Dir::Downlink } else { Dir::Uplink };
+        let packet = packet(&mut path, number);
+        sent.push((*packet).clone());
+        path.handle_packet(at, dir, packet);
+    }
+    let mut wakeups = 0;
+    while let Some(next) = path.poll_timeout() {
+        path.handle_timeout(next);
+        wakeups += 1;
+        assert!(wakeups < 1_000_000, "an element keeps itself awake");
+    }
+    assert_eq!(path.in_flight(), 0);
+    let mut log = Vec::new();
+    while let Some((at, dir, packet)) = path.poll_output() {
+        log.push((at.as_nanos(), dir, *packet));
+    }
+    let trace = path.take_trace();
+    let dropped: u64 = Reason::ALL.iter().map(|reason| path.drops(0, *reason)).sum();
+    assert_eq!(dropped, trace.len() as u64, "a drop is counted and traced");
+    (log, sent, trace)
+}
+
+#[test]
+fn every_packet_comes_out_unchanged_or_is_dropped_with_a_reason() {
+    for (name, build) in elements() {
+        let (log, sent, trace) = drive(&build, 7);
+        assert_eq!(log.len() + trace.len(), sent.len(), "{name}");
+        for (_, _, packet) in &log {
+            assert_eq!(packet, &sent[packet.seq as usize], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_whose_header_cannot_be_read_passes_like_any_other() {
+    for (name, build) in elements().into_iter().filter(|(name, _)| name.starts_with("middlebox")) {
+        let (log, sent, _) = drive(&build, 11);
+        let unread = |packets: &[Packet]| packets.iter().filter(|packet| !packet.is_tcp()).count();
+        let out: Vec<Packet> = log.into_iter().map(|(_, _, packet)| packet).collect();
+        assert_eq!(unread(&out), unread(&sent), "{name}");
+        assert!(unread(&out) > 0);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_log_and_late_wake_ups_change_nothing() {
+    for (name, build) in elements() {
+        let (log, _, trace) = drive(&build, 3);
+        let (again, _, trace_again) = drive(&build, 3);
+        assert_eq!(log, again, "{name}");
+        assert_eq!(trace, trace_again, "{name}");
+    }
+}
+
+#[test]
+fn packets_leave_in_order_of_time() {
+    for (name, build) in elements() {
+        let (log, _, _) = drive(&build, 5);
+        assert!(log.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{name}");
+        assert!(!log.is_empty(), "{name}");
+    }
+}
+
+/// A driver that wakes late hands packets on late, but the model's times do not move.
+#[test]
+fn lateness_of_the_driver_does_not_move_the_model() {
+    for (name, build) in elements() {
+        let run = |late: bool| {
+            let mut path = Path::new(vec![build(9)], ProbeMask::NONE);
+            for number in 0..200_u64 {
+                if !late {
+                    while let Some(next) = path.poll_timeout().filter(|next| next.as_nanos() < number * 9_000_000) {
+                        path.handle_timeout(next);
+                    }
+                }
+                let packet = packet(&mut path, number as u32);
+                path.handle_packet(Instant::from_nanos(number * 9_000_000), Dir::Downlink, packet);
+            }
+            path.handle_timeout(Instant::from_nanos(60_000_000_000));
+            std::iter::from_fn(|| path.poll_output())
+                .map(|(at, dir, packet)| (at, dir, packet.seq))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(run(false), run(true), "{name}");
+    }
+}
+
+/// Keeps what happened in the buffers.
+#[derive(Default)]
+struct Listener {
+    started: u64,
+    ended: u64,
+    enqueued: u64,
+    dropped: u64,
+    /// Largest difference between the books and the events.
+    views_agree: bool,
+}
+
+impl Element for Listener {
+    fn layout(&self) -> airpath_core::element::Layout {
+        airpath_core::element::Layout { radio_events: true, ..Default::default() }
+    }
+
+    fn handle_start(&mut self, _cx: &mut airpath_core::element::Cx<'_>) {
+        self.views_agree = true;
+    }
+
+    fn handle_packet(&mut self, cx: &mut airpath_core::element::Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        cx.emit(dir, packet);
+    }
+
+    fn handle_radio(
+        &mut self,
+        cx: &mut airpath_core::element::Cx<'_>,
+        event: &airpath_core::element::RadioEvent,
+    ) {
+        use airpath_core::element::RadioEventKind as E;
+        match event.kind {
+            E::Enqueued => self.enqueued += 1,
+            E::Started => self.started += 1,
+            E::Delivered => self.ended += 1,
+            E::Dropped => self.dropped += 1,
+        }
+        let held: u32 = (0..2)
+            .flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir)))
+            .map(|(ue, dir)| {
+                let whole = cx.radio(ue, dir);
+                let flows: u32 = (0..3).map(|flow| cx.radio_flow(ue, dir, flow).sdus).sum();
+                self.views_agree &= flows == whole.sdus && whole.untransmitted_sdus <= whole.sdus;
+                whole.sdus
+            })
+            .sum();
+        self.views_agree &= u64::from(held) + self.ended <= self.enqueued;
+    }
+
+    fn report(&self, _cx: &mut airpath_core::element::Cx<'_>) -> serde_json::Value {
+        serde_json::json!([self.enqueued, self.started, self.ended, self.dropped, self.views_agree])
+    }
+}
+
+/// Whoever listens hears of every packet that enters, starts and leaves, and the books agree.
+#[test]
+fn radio_events_tell_the_whole_life_of_every_packet() {
+    for (name, build) in elements().into_iter().filter(|(name, _)| name.starts_with("radio")) {
+        let mut path = Path::new(vec![Box::new(Listener::default()), build(1)], ProbeMask::NONE);
+        for number in 0..300_u64 {
+            let packet = packet(&mut path, number as u32);
+            let dir = if number % 3 == 0 { Dir::Uplink } else { Dir::Downlink };
+            path.handle_packet(Instant::from_nanos(number * 11_000_000), dir, packet);
+        }
+        while let Some(next) = path.poll_timeout() {
+            path.handle_timeout(next);
+        }
+        let report = path.reports()[0].clone();
+        let count = |index: usize| report[index].as_u64().unwrap();
+        assert_eq!(count(0) + count(3), 300, "{name}: {report}");
+        assert_eq!((count(1), count(2)), (count(0), count(0)), "{name}: {report}");
+        assert_eq!(report[4], true, "{name}: the books disagree with the events");
+    }
+}
