@@ -135,6 +135,13 @@ struct Tap {
 impl Tap {
     #[inline]
     fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
+        if cx.capture().is_some() {
+            self.write(cx, packet, dir);
+        }
+    }
+
+    #[cold]
+    fn write(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
         let now = cx.now;
         if let Some(capture) = cx.capture() {
             self.header.clear();

@@ -103,8 +103,8 @@ impl Element for Link {
         let half = &mut self.halves[dir.index()];
         let mut sent = cx.now;
         if !half.is_infinite {
-            let view = half.books.view(cx.now);
-            if let Err(reason) = half.queue.admit(cx.now, &packet, &view) {
+            half.books.settle(cx.now);
+            if let Err(reason) = half.queue.admit(cx.now, &packet, &half.books) {
                 return cx.drop(packet, reason);
             }
             sent = half.books.transmit(cx.now, &packet);

@@ -128,21 +128,38 @@ impl Bearer {
     }
 
     /// What the buffer holds at `now`.
-    #[inline(always)]
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
-        let in_service = self.departures.front().map_or(Count::default(), |departure| Count {
-            sdus: 1,
-            bytes: u64::from(departure.len),
-        });
-        let departing = self.departures.len() as u32;
         BearerView {
-            sdus: self.held.sdus + departing,
-            bytes: self.held.bytes + self.departing_bytes,
-            untransmitted_sdus: self.untransmitted.sdus + departing - in_service.sdus,
-            untransmitted_bytes: self.untransmitted.bytes + self.departing_bytes - in_service.bytes,
+            sdus: self.sdus(),
+            bytes: self.bytes(),
+            untransmitted_sdus: self.untransmitted_sdus(),
+            untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
         }
+    }
+
+    /// Packets not yet delivered when the books were settled last.
+    #[inline(always)]
+    pub fn sdus(&self) -> u32 {
+        self.held.sdus + self.departures.len() as u32
+    }
+
+    /// Their bytes.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        self.held.bytes + self.departing_bytes
+    }
+
+    /// Packets of which no octet had been sent when the books were settled last.
+    pub fn untransmitted_sdus(&self) -> u32 {
+        self.untransmitted.sdus + self.departures.len().saturating_sub(1) as u32
+    }
+
+    /// Their bytes.
+    pub fn untransmitted_bytes(&self) -> u64 {
+        let in_service = self.departures.front().map_or(0, |departure| departure.len);
+        self.untransmitted.bytes + self.departing_bytes - u64::from(in_service)
     }
 
     /// What `flow` holds in the buffer at `now`.
@@ -207,7 +224,7 @@ impl Bearer {
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.
     #[inline(always)]
-    fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, now: Instant) {
         if self.busy_until <= now {
             self.departures.clear();
             self.departing_bytes = 0;

@@ -102,25 +102,16 @@ pub(crate) struct Engine {
 impl Engine {
     /// Lays out timers, lanes and bearers of all elements.
     pub fn new(layouts: &[Layout], recorder: Recorder) -> Self {
-        let mut agenda = Agenda::default();
-        let mut bases = Vec::with_capacity(layouts.len());
+        let (mut timers, mut lanes, mut bases) = (Vec::new(), Vec::new(), Vec::new());
         let mut bearers = Vec::new();
-        let mut lane = 0;
         for (element, layout) in (0_u16..).zip(layouts) {
-            bases.push(Base { timer: agenda.timer_count() as u32, lane });
-            for key in 0..layout.timers {
-                agenda.add_timer(element, key);
-            }
-            lane += layout.lanes.len() as u32;
+            bases.push(Base { timer: timers.len() as u32, lane: lanes.len() as u32 });
+            timers.extend((0..layout.timers).map(|key| (element, key)));
+            lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
         }
-        for (element, layout) in (0_u16..).zip(layouts) {
-            for &dir in &layout.lanes {
-                agenda.add_lane(neighbour(element, dir), dir);
-            }
-        }
         Self {
-            agenda,
+            agenda: Agenda::new(&timers, &lanes),
             first: None,
             handovers: VecDeque::new(),
             radio_events: VecDeque::new(),
@@ -243,8 +234,15 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn probe(&mut self, kind: Kind, event: impl FnOnce() -> Event) {
         if self.engine.recorder.mask.has(kind) {
-            self.engine.recorder.push(self.now, event());
+            self.record(event);
         }
+    }
+
+    /// Out of line, so that a probe that is off costs its caller neither code nor registers.
+    #[cold]
+    #[inline(never)]
+    fn record(&mut self, event: impl FnOnce() -> Event) {
+        self.engine.recorder.push(self.now, event());
     }
 
     /// Whether events of `kind` are recorded.
@@ -279,6 +277,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Tells the subscribers, before the next packet is handed over.
+    #[inline]
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
             self.engine.radio_events.push_back(event());

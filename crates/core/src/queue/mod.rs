@@ -4,7 +4,7 @@
 
 pub mod droptail;
 
-use crate::element::BearerView;
+use crate::element::Bearer;
 use crate::packet::Packet;
 use crate::registry::registry;
 use crate::time::Instant;
@@ -12,8 +12,8 @@ use crate::trace::Reason;
 
 /// A queue discipline.
 pub trait Aqm: Send + Sync {
-    /// Whether `packet` may enter a buffer that holds `view` at `now`; if not, why.
-    fn admit(&mut self, now: Instant, packet: &Packet, view: &BearerView) -> Result<(), Reason>;
+    /// Whether `packet` may enter the buffer with these books, settled to `now`; if not, why.
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason>;
 }
 
 registry! {

@@ -193,27 +193,28 @@ impl Bearer {
         let index = self.index();
         let now = cx.now;
         let books = cx.bearer(index as usize);
-        let view = books.view(now);
-        if let Err(reason) = self.queue.admit(now, &packet, &view) {
+        books.settle(now);
+        let (queued_sdus, queued_bytes) = (books.sdus() + 1, books.bytes() + u64::from(packet.len));
+        if let Err(reason) = self.queue.admit(now, &packet, books) {
             self.counts.sdus_dropped += 1;
             self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
             return cx.drop(packet, reason);
         }
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
-        self.counts.peak_sdus = self.counts.peak_sdus.max(view.sdus + 1);
+        self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
         let (ue, direction) = (self.ue, self.dir);
         cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
             ue,
             flow: packet.flow,
             direction,
             len_bytes: packet.len,
-            queued_sdus: view.sdus + 1,
-            queued_bytes: (view.bytes + u64::from(packet.len)) as u32,
+            queued_sdus,
+            queued_bytes: queued_bytes as u32,
         });
         self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
         match &mut self.link_layer {
-            None => self.send_whole(cx, packet, view.sdus == 0),
+            None => self.send_whole(cx, packet, queued_sdus == 1),
             Some(link_layer) => {
                 cx.bearer(index as usize).enter(&packet);
                 link_layer.rlc.handle_sdu(now, packet);

@@ -107,6 +107,7 @@ impl Handshake {
     }
 
     /// A segment arrived.
+    #[cold]
     pub fn handle_segment(&mut self, packet: &Packet) -> Progress {
         let syn = packet.flags.has(Flags::SYN);
         let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
@@ -152,10 +153,14 @@ impl Handshake {
     }
 
     /// Whether a segment of the handshake is to be sent now, and why.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<SendCause> {
-        if !std::mem::take(&mut self.pending) {
-            return None;
-        }
+        if self.pending { self.transmit(now) } else { None }
+    }
+
+    #[cold]
+    fn transmit(&mut self, now: Instant) -> Option<SendCause> {
+        self.pending = false;
         if self.is_established() {
             return Some(SendCause::Handshake);
         }
@@ -166,6 +171,7 @@ impl Handshake {
     }
 
     /// Fills in the header of the segment that `poll_transmit` announced.
+    #[cold]
     pub fn write(&self, packet: &mut Packet) {
         packet.payload = 0;
         packet.flags = match self.state {

@@ -169,6 +169,7 @@ impl Sender {
     }
 
     /// The handshake has just been completed.
+    #[cold]
     fn established(&mut self, now: Instant) {
         if let Some(sent_at) = self.handshake.sent_at() {
             self.sample(now, sent_at);
@@ -271,6 +272,7 @@ impl Sender {
         self.last_sample = Some(rtt);
     }
 
+    #[cold]
     fn handle_dupack(&mut self, now: Instant) {
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
@@ -361,6 +363,7 @@ impl Sender {
     }
 
     /// Notes on the scoreboard that the segment at `seq` is sent again; its length.
+    #[cold]
     fn mark_sent_again(&mut self, now: Instant, seq: u64) -> Option<u32> {
         let segment = self.state.segment_mut(seq)?;
         segment.sent_at = now;

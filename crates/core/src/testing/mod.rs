@@ -1,0 +1,3 @@
+//! Test support, compiled with the feature `testing`.
+
+pub mod script;

@@ -1,0 +1,662 @@
+//! Scripts in packetdrill's manner: one TCP endpoint, virtual time, exact instants.
+//!
+//! A script is a list of lines; `#` begins a comment. The first line names the endpoint and, as TOML
+//! assignments over the defaults, its [`Config`]; lines of `config` may add more:
+//!
+//! ```text
+//! # Slow start: each ACK of a full segment sends two. RFC 5681 (3.1)
+//! sender mss="1000 B" initial_window=2 handshake="none"
+//! config recovery.reno={}
+//! bulk                           # or file "20 kB": what the application supplies at the start
+//! 0       > 0:1000 new           # the endpoint sends this, at this instant
+//! 0       > 1000:2000
+//! 0.1     < ack 1000             # this arrives
+//!         > 2000:3000
+//!         > 3000:4000
+//!         ? cwnd == 3000, phase == open
+//! +0.2    < ack 2000 x3          # three of them, 0.2 s after the line before
+//! 1       supply "5 kB"          # the application has more
+//!         nothing until 1.5      # no segment before that instant
+//! ```
+//!
+//! A sender is `passive` and a receiver `active` unless the first line says otherwise: the receiver
+//! opens the connection. Both sides know the same configuration, like a flow of a scenario.
+//!
+//! **Time** is in seconds from the start, or behind a `+` from the line before; without one it is
+//! that of the line before. Deadlines of the endpoint come at their own instants, those at the
+//! instant of an arrival before it.
+//!
+//! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first
+//! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
+//! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
+//! `tsecr` (milliseconds), `mss`, `wscale`, and, only for what is sent, `seq` and `acks` (numbers on
+//! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
+//! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
+//! timestamps are on, `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
+//!
+//! **Every segment that is sent must be expected**, in order, before time moves on or something else
+//! arrives.
+//!
+//! **State** is asserted with `==`; lengths in bytes, times in seconds. A fraction such as `10000/3`
+//! is compared with a tolerance of 1e-9, everything else exactly. The names are those of
+//! [`sender_value`] and [`receiver_value`] in this file.
+
+use crate::packet::{Flags, Packet};
+use crate::tcp::handshake::Role;
+use crate::tcp::state::Phase;
+use crate::tcp::{Config, Receiver, Sender};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+use crate::units::Bytes;
+use crate::wire::tcp_header_bytes;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Deadlines in a row that may pass without time moving on.
+const MAX_DEADLINES_AT_ONCE: u32 = 100;
+
+/// Runs a script.
+///
+/// # Errors
+/// The first line that did not come true, or cannot be read, as `name:line: what`.
+pub fn run(name: &str, text: &str) -> Result<(), String> {
+    let mut setup = Setup::default();
+    let mut runner: Option<Runner> = None;
+    let mut last = 0;
+    for (index, line) in text.lines().enumerate() {
+        let words = split_words(line);
+        if words.is_empty() {
+            continue;
+        }
+        last = index + 1;
+        let result = match &mut runner {
+            Some(runner) => runner.line(&words),
+            None => match setup.line(&words) {
+                Ok(true) => Ok(()),
+                Ok(false) => setup.build().and_then(|built| runner.insert(built).line(&words)),
+                Err(message) => Err(message),
+            },
+        };
+        result.map_err(|message| format!("{name}:{last}: {message}"))?;
+    }
+    let Some(runner) = runner else { return Err(format!("{name}: there is no event")) };
+    runner.nothing_left().map_err(|message| format!("{name}:{last}: after the last line, {message}"))
+}
+
+/// Words of a line without its comment; quotes and braces keep theirs together.
+fn split_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let (mut quoted, mut depth) = (false, 0_u32);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => depth = depth.saturating_sub(1),
+            '#' if !quoted => break,
+            _ => {}
+        }
+        if c.is_whitespace() && !quoted && depth == 0 {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(c);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn unquoted(word: &str) -> &str {
+    word.trim_matches('"')
+}
+
+/// Seconds with at most nine decimals, in nanoseconds.
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    let error = || format!("\"{text}\" is no time in seconds");
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(error());
+    }
+    let whole: u64 = whole.parse().map_err(|_| error())?;
+    let nanos: u64 = format!("{fraction:0<9}").parse().map_err(|_| error())?;
+    whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(nanos)).ok_or_else(error)
+}
+
+fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no number"))
+}
+
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    unquoted(text).parse::<Bytes>().map(Bytes::as_u64).map_err(|error| error.to_string())
+}
+
+/// The lines before the first event.
+#[derive(Default)]
+struct Setup {
+    /// Whether it sends, and its role.
+    endpoint: Option<(bool, Role)>,
+    toml: String,
+    supplied: u64,
+}
+
+impl Setup {
+    /// Takes a line in, or returns false if the events begin with it.
+    fn line(&mut self, words: &[String]) -> Result<bool, String> {
+        let sends = words[0] == "sender";
+        match words[0].as_str() {
+            "sender" | "receiver" if self.endpoint.is_none() => {
+                let role = match words.get(1).map(String::as_str) {
+                    Some("active") => Role::Active,
+                    Some("passive") => Role::Passive,
+                    _ if sends => Role::Passive,
+                    _ => Role::Active,
+                };
+                self.endpoint = Some((sends, role));
+                let named = matches!(words.get(1).map(String::as_str), Some("active" | "passive"));
+                self.assign(&words[if named { 2 } else { 1 }..]);
+            }
+            "config" => self.assign(&words[1..]),
+            "bulk" if words.len() == 1 => self.supplied = u64::MAX,
+            "file" if words.len() == 2 => self.supplied = parse_bytes(&words[1])?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn assign(&mut self, assignments: &[String]) {
+        for assignment in assignments {
+            self.toml.push_str(assignment);
+            self.toml.push('\n');
+        }
+    }
+
+    fn build(&self) -> Result<Runner, String> {
+        let Some((sends, role)) = self.endpoint else {
+            return Err("a script begins with `sender` or `receiver`".into());
+        };
+        let config: Config = toml::from_str(&self.toml).map_err(|error| error.message().to_owned())?;
+        config.validate().map_err(|error| error.to_string())?;
+        let mut endpoint = if sends {
+            Endpoint::Sends(Box::new(Sender::new(&config, role)))
+        } else {
+            Endpoint::Receives(Box::new(Receiver::new(&config, role)))
+        };
+        match &mut endpoint {
+            Endpoint::Sends(sender) => {
+                sender.open();
+                sender.supply(self.supplied);
+            }
+            Endpoint::Receives(receiver) => receiver.open(),
+        }
+        let mut runner = Runner { config, endpoint, now: Instant::ZERO, line_at: 0, sent: VecDeque::new() };
+        runner.drain()?;
+        Ok(runner)
+    }
+}
+
+enum Endpoint {
+    Sends(Box<Sender>),
+    Receives(Box<Receiver>),
+}
+
+impl Endpoint {
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Sends(sender) => sender.deadline(),
+            Self::Receives(receiver) => receiver.deadline(),
+        }
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        match self {
+            Self::Sends(sender) => sender.handle_deadline(now),
+            Self::Receives(receiver) => receiver.handle_deadline(now),
+        }
+    }
+}
+
+/// What a segment is, apart from its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Data(u64, u64),
+    Ack(u64),
+    Syn,
+    SynAck,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data(start, end) => write!(f, "{start}:{end}"),
+            Self::Ack(ack) => write!(f, "ack {ack}"),
+            Self::Syn => f.write_str("syn"),
+            Self::SynAck => f.write_str("synack"),
+        }
+    }
+}
+
+/// A segment as a line of a script describes it.
+struct Described {
+    shape: Shape,
+    cause: Option<SendCause>,
+    /// Fields in order; `None` for an option that is absent.
+    fields: Vec<(String, Option<u64>)>,
+    times: u32,
+}
+
+impl Described {
+    const FIELDS: [&str; 8] = ["win", "tsval", "tsecr", "mss", "wscale", "seq", "acks", "len"];
+
+    fn parse(words: &[String]) -> Result<Self, String> {
+        let mut words = words.iter().map(String::as_str);
+        let first = words.next().ok_or("a segment is missing")?;
+        let shape = match first {
+            "syn" => Shape::Syn,
+            "synack" => Shape::SynAck,
+            "ack" => Shape::Ack(parse_number(words.next().ok_or("`ack` needs a number")?)?),
+            range => {
+                let (start, end) =
+                    range.split_once(':').ok_or_else(|| format!("unknown segment \"{range}\""))?;
+                Shape::Data(parse_number(start)?, parse_number(end)?)
+            }
+        };
+        if matches!(shape, Shape::Data(start, end) if start >= end) {
+            return Err(format!("segment {shape} holds nothing"));
+        }
+        let mut described = Self { shape, cause: None, fields: Vec::new(), times: 1 };
+        while let Some(word) = words.next() {
+            if let Some(cause) = SendCause::ALL.iter().find(|cause| cause.name() == word) {
+                described.cause = Some(*cause);
+            } else if Self::FIELDS.contains(&word) {
+                let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
+                let value = if value == "none" { None } else { Some(parse_number(value)?) };
+                described.fields.push((word.to_owned(), value));
+            } else if let Some(times) = word.strip_prefix('x').and_then(|times| times.parse().ok()) {
+                described.times = times;
+            } else {
+                return Err(format!("unknown word \"{word}\""));
+            }
+        }
+        Ok(described)
+    }
+}
+
+/// A segment that the endpoint has sent.
+struct Sent {
+    at: Instant,
+    shape: Shape,
+    cause: SendCause,
+    packet: Packet,
+}
+
+impl Sent {
+    fn field(&self, name: &str) -> Option<u64> {
+        let packet = &self.packet;
+        match name {
+            "win" => Some(packet.window.into()),
+            "tsval" => packet.has_timestamps.then_some(packet.ts_val.into()),
+            "tsecr" => packet.has_timestamps.then_some(packet.ts_ecr.into()),
+            "mss" => (packet.mss > 0).then_some(packet.mss.into()),
+            "wscale" => packet.window_scale_plus_1.checked_sub(1).map(u64::from),
+            "seq" => Some(packet.seq.into()),
+            "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
+            _ => Some(packet.len.into()),
+        }
+    }
+}
+
+impl fmt::Display for Sent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} at {:?}", self.shape, self.cause.name(), self.at)
+    }
+}
+
+struct Runner {
+    config: Config,
+    endpoint: Endpoint,
+    now: Instant,
+    /// Time of the last line, nanoseconds.
+    line_at: u64,
+    /// Sent and not yet expected.
+    sent: VecDeque<Sent>,
+}
+
+impl Runner {
+    fn line(&mut self, words: &[String]) -> Result<(), String> {
+        let time = &words[0];
+        let words = match time.strip_prefix('+') {
+            Some(span) => {
+                self.line_at += parse_seconds(span)?;
+                &words[1..]
+            }
+            None if time.starts_with(|c: char| c.is_ascii_digit()) => {
+                let at = parse_seconds(time)?;
+                if at < self.line_at {
+                    return Err(format!("{time} s is before the line above"));
+                }
+                self.line_at = at;
+                &words[1..]
+            }
+            None => words,
+        };
+        let at = Instant::from_nanos(self.line_at);
+        match words.first().map(String::as_str) {
+            Some(">") => self.expect(at, &Described::parse(&words[1..])?),
+            Some("<") => self.inject(at, &Described::parse(&words[1..])?),
+            Some("?") => self.check(at, &words[1..].join(" ")),
+            Some("supply") if words.len() == 2 => self.supply(at, parse_bytes(&words[1])?),
+            Some("nothing") if words.len() == 3 && words[1] == "until" => {
+                self.line_at = parse_seconds(&words[2])?;
+                self.advance_before(Instant::from_nanos(self.line_at))?;
+                self.nothing_left()
+            }
+            Some(word) => Err(format!("unknown word \"{word}\"")),
+            None => Err("there is a time and nothing else".into()),
+        }
+    }
+
+    /// Lets everything happen that is due before `at`.
+    fn advance_before(&mut self, at: Instant) -> Result<(), String> {
+        while let Some(due) = self.endpoint.deadline().filter(|due| *due < at) {
+            self.pass(due)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything happen that is due up to `at`, and moves time there.
+    fn advance_to(&mut self, at: Instant) -> Result<(), String> {
+        self.advance_before(at)?;
+        for _ in 0..MAX_DEADLINES_AT_ONCE {
+            match self.endpoint.deadline().filter(|due| *due <= at) {
+                Some(due) => self.pass(due)?,
+                None => {
+                    self.now = at;
+                    return Ok(());
+                }
+            }
+        }
+        Err(format!("the deadline at {at:?} does not go away"))
+    }
+
+    fn pass(&mut self, due: Instant) -> Result<(), String> {
+        if due < self.now {
+            return Err(format!("a deadline at {due:?}, which is past at {:?}", self.now));
+        }
+        self.now = due;
+        self.endpoint.handle_deadline(due);
+        self.drain()
+    }
+
+    /// Takes what the endpoint has to send.
+    fn drain(&mut self) -> Result<(), String> {
+        loop {
+            let mut packet = Packet::default();
+            let cause = match &mut self.endpoint {
+                Endpoint::Sends(sender) => match sender.poll_transmit(self.now) {
+                    Some(transmit) => {
+                        sender.write(self.now, &transmit, &mut packet);
+                        transmit.cause
+                    }
+                    None => return Ok(()),
+                },
+                Endpoint::Receives(receiver) => match receiver.poll_transmit(self.now) {
+                    Some(cause) => {
+                        receiver.write(self.now, cause, &mut packet);
+                        cause
+                    }
+                    None => return Ok(()),
+                },
+            };
+            let headers = packet.ip.header_bytes() + tcp_header_bytes(&packet);
+            if packet.len != headers + packet.payload {
+                return Err(format!("{packet:?} is {} B long", headers + packet.payload));
+            }
+            let shape = self.shape(&packet);
+            self.sent.push_back(Sent { at: self.now, shape, cause, packet });
+        }
+    }
+
+    fn shape(&self, packet: &Packet) -> Shape {
+        let relative = |wire: u32| u64::from(wire.wrapping_sub(self.config.initial_sequence).wrapping_sub(1));
+        match (packet.flags.has(Flags::SYN), packet.flags.has(Flags::ACK)) {
+            (true, false) => Shape::Syn,
+            (true, true) => Shape::SynAck,
+            (false, _) if packet.payload > 0 => {
+                let start = relative(packet.seq);
+                Shape::Data(start, start + u64::from(packet.payload))
+            }
+            (false, _) => Shape::Ack(relative(packet.ack)),
+        }
+    }
+
+    /// Fails if something was sent that no line expects.
+    fn nothing_left(&self) -> Result<(), String> {
+        match self.sent.front() {
+            Some(sent) => Err(format!("unexpected segment {sent}")),
+            None => Ok(()),
+        }
+    }
+
+    fn expect(&mut self, at: Instant, expected: &Described) -> Result<(), String> {
+        if self.sent.is_empty() {
+            self.advance_to(at)?;
+        }
+        let shape = expected.shape;
+        let Some(sent) = self.sent.pop_front() else {
+            return Err(format!("expected {shape} at {at:?}, got nothing"));
+        };
+        if sent.shape != shape || sent.at != at || expected.cause.is_some_and(|cause| cause != sent.cause) {
+            let cause = expected.cause.map_or(String::new(), |cause| format!(" {}", cause.name()));
+            return Err(format!("expected {shape}{cause} at {at:?}, got {sent}"));
+        }
+        for (name, value) in &expected.fields {
+            let got = sent.field(name);
+            if got != *value {
+                return Err(format!("expected {name} {} in {shape}, got {}", show(*value), show(got)));
+            }
+        }
+        Ok(())
+    }
+
+    fn inject(&mut self, at: Instant, described: &Described) -> Result<(), String> {
+        self.advance_to(at)?;
+        self.nothing_left()?;
+        let packet = self.packet(described)?;
+        for _ in 0..described.times {
+            match &mut self.endpoint {
+                Endpoint::Sends(sender) => sender.handle_segment(at, &packet),
+                Endpoint::Receives(receiver) => {
+                    receiver.handle_segment(at, &packet);
+                }
+            }
+            self.drain()?;
+        }
+        Ok(())
+    }
+
+    /// The packet that the other endpoint would send.
+    fn packet(&self, described: &Described) -> Result<Packet, String> {
+        let config = &self.config;
+        let first = config.initial_sequence.wrapping_add(1);
+        let (seq, ack, flags) = match described.shape {
+            Shape::Data(start, _) => (first.wrapping_add(start as u32), first, Flags::ACK),
+            Shape::Ack(ack) => (first, first.wrapping_add(ack as u32), Flags::ACK),
+            Shape::Syn => (config.initial_sequence, 0, Flags::SYN),
+            Shape::SynAck => (config.initial_sequence, first, Flags::SYN | Flags::ACK),
+        };
+        let syn = flags.has(Flags::SYN);
+        let window = config.advertised_window();
+        let mut packet = Packet {
+            seq,
+            ack,
+            flags,
+            ip: config.ip,
+            window: if syn { window.min(65_535) as u16 } else { (window >> config.window_shift()) as u16 },
+            mss: if syn { config.mss.as_u64() as u16 } else { 0 },
+            window_scale_plus_1: if syn && config.window_scaling { config.window_shift() + 1 } else { 0 },
+            has_timestamps: config.timestamps,
+            ts_val: (self.now.as_nanos() / 1_000_000) as u32,
+            ..Packet::default()
+        };
+        if let Shape::Data(start, end) = described.shape {
+            packet.payload = (end - start) as u32;
+        }
+        let echo_given = described.fields.iter().any(|(name, _)| name == "tsecr");
+        let is_ack = matches!(described.shape, Shape::Ack(_) | Shape::SynAck);
+        if config.timestamps && is_ack && !echo_given {
+            return Err("an ACK with timestamps needs `tsecr`".into());
+        }
+        for (name, value) in &described.fields {
+            let number = value.unwrap_or(0);
+            match name.as_str() {
+                "win" => packet.window = number as u16,
+                "tsval" => packet.ts_val = number as u32,
+                "tsecr" => packet.ts_ecr = number as u32,
+                "mss" => packet.mss = number as u16,
+                "wscale" => packet.window_scale_plus_1 = value.map_or(0, |shift| shift as u8 + 1),
+                other => return Err(format!("`{other}` is only for what is sent")),
+            }
+            if value.is_none() && name.starts_with("ts") {
+                packet.has_timestamps = false;
+            }
+        }
+        if described.cause.is_some() {
+            return Err("a cause is only for what is sent".into());
+        }
+        packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + packet.payload;
+        Ok(packet)
+    }
+
+    fn supply(&mut self, at: Instant, bytes: u64) -> Result<(), String> {
+        self.advance_to(at)?;
+        self.nothing_left()?;
+        match &mut self.endpoint {
+            Endpoint::Sends(sender) => sender.supply(bytes),
+            Endpoint::Receives(_) => return Err("a receiver has nothing to supply".into()),
+        }
+        self.drain()
+    }
+
+    fn check(&mut self, at: Instant, assertions: &str) -> Result<(), String> {
+        self.advance_to(at)?;
+        if let Some(sent) = self.sent.iter().find(|sent| sent.at < at) {
+            return Err(format!("unexpected segment {sent}"));
+        }
+        for assertion in assertions.split(',') {
+            let (name, wanted) = assertion
+                .split_once("==")
+                .ok_or_else(|| format!("\"{}\" is no `name == value`", assertion.trim()))?;
+            let (name, wanted) = (name.trim(), wanted.trim());
+            let value = match &self.endpoint {
+                Endpoint::Sends(sender) => sender_value(sender, name),
+                Endpoint::Receives(receiver) => receiver_value(receiver, name),
+            };
+            let value = value.ok_or_else(|| format!("unknown word \"{name}\""))?;
+            if !value.equals(wanted)? {
+                return Err(format!("expected {name} == {wanted} at {at:?}, got {value}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn show(value: Option<u64>) -> String {
+    value.map_or("none".into(), |value| value.to_string())
+}
+
+/// What can be asserted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Value {
+    Number(f64),
+    Nanos(u64),
+    Word(&'static str),
+}
+
+impl Value {
+    fn time(span: Duration) -> Self {
+        Self::Nanos(span.as_nanos())
+    }
+
+    fn deadline(at: Option<Instant>) -> Self {
+        at.map_or(Self::Word("off"), |at| Self::Nanos(at.as_nanos()))
+    }
+
+    fn count(number: u64) -> Self {
+        Self::Number(number as f64)
+    }
+
+    fn equals(self, wanted: &str) -> Result<bool, String> {
+        match self {
+            Self::Number(number) => {
+                if let Some((above, below)) = wanted.split_once('/') {
+                    let exact: f64 = parse_number::<f64>(above)? / parse_number::<f64>(below)?;
+                    return Ok((number - exact).abs() <= 1e-9 * exact.abs());
+                }
+                Ok(number == if wanted == "none" { f64::INFINITY } else { parse_number::<f64>(wanted)? })
+            }
+            Self::Nanos(_) if wanted == "off" => Ok(false),
+            Self::Nanos(nanos) => Ok(nanos == parse_seconds(wanted)?),
+            Self::Word(word) => Ok(word == wanted),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) if number.is_infinite() => f.write_str("none"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Nanos(nanos) => write!(f, "{:.9}", Instant::from_nanos(*nanos).as_secs_f64()),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// What a script may ask of a sender.
+fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
+    let (state, rto, counters) = (sender.state(), sender.rto(), sender.counters());
+    let word = |condition: bool| Value::Word(if condition { "yes" } else { "no" });
+    Some(match name {
+        "cwnd" => Value::Number(state.window.cwnd),
+        "ssthresh" => Value::Number(state.window.ssthresh),
+        "inflation" => Value::Number(state.inflation as f64),
+        "send_window" => Value::count(state.send_window()),
+        "rwnd" => Value::count(state.rwnd),
+        "flight" => Value::count(state.flight_size()),
+        "una" => Value::count(state.una),
+        "nxt" => Value::count(state.nxt),
+        "max" => Value::count(state.max),
+        "dupacks" => Value::count(state.dupacks.into()),
+        "phase" => Value::Word(match state.phase {
+            Phase::Open => "open",
+            Phase::Disorder => "disorder",
+            Phase::Recovery => "recovery",
+            Phase::Loss => "loss",
+        }),
+        "srtt" => Value::time(rto.srtt()),
+        "rttvar" => Value::time(rto.rttvar()),
+        "rto" => Value::time(rto.value()),
+        "timer" => Value::deadline(sender.deadline()),
+        "done" => word(sender.is_done()),
+        "samples" => Value::count(counters.rtt_samples),
+        "timeouts" => Value::count(counters.timeouts),
+        "fast_retransmits" => Value::count(counters.fast_retransmits),
+        "retransmissions" => Value::count(counters.retransmissions()),
+        "dupacks_total" => Value::count(counters.dupacks),
+        _ => return None,
+    })
+}
+
+/// What a script may ask of a receiver.
+fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
+    let counters = receiver.counters();
+    Some(match name {
+        "rcv_nxt" => Value::count(receiver.rcv_nxt()),
+        "timer" => Value::deadline(receiver.deadline()),
+        "segments" => Value::count(counters.segments),
+        "duplicates" => Value::count(counters.duplicates),
+        "out_of_order" => Value::count(counters.out_of_order),
+        "beyond_window" => Value::count(counters.beyond_window),
+        "acks_sent" => Value::count(counters.acks_sent),
+        _ => return None,
+    })
+}
