@@ -208,12 +208,12 @@ mod tests {
                 let source = (stream.next_u64() % sources as u64) as usize;
                 let time = match stream.next_u64() % 50 {
                     0 => Instant::NEVER,
-                    time => at(time),
+                    number => at(number),
                 };
                 times[source] = time;
                 tournament.set(source, time);
                 let earliest = times.iter().min().unwrap();
-                let expected = times.iter().position(|time| time == earliest).unwrap();
+                let expected = times.iter().position(|one| one == earliest).unwrap();
                 assert_eq!(tournament.first().0, *earliest);
                 assert!(*earliest == Instant::NEVER || tournament.first().1 == expected);
             }

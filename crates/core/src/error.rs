@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn an_error_grows_its_path_on_the_way_up() {
-        let error = ScenarioError::new("rate", "is zero", "write a positive rate").under("downlink").under("dch");
+        let error =
+            ScenarioError::new("rate", "is zero", "write a positive rate").under("downlink").under("dch");
         assert_eq!(error.to_string(), "dch.downlink.rate: is zero; write a positive rate");
     }
 }

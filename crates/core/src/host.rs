@@ -13,8 +13,8 @@ use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::wire::{Endpoints, encode_header};
 use serde::Serialize;
-use std::sync::Arc;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 /// A flow as both hosts need to know it.
 #[derive(Clone, Debug)]
@@ -231,7 +231,7 @@ impl Endpoint {
         }
         cx.probe(Kind::TcpState, || {
             let (state, rto) = (sender.state(), sender.rto());
-            let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(u32::MAX)) as u32;
+            let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
             Event::TcpState {
                 ue,
                 flow,
@@ -360,10 +360,10 @@ pub struct RttReport {
 /// What both hosts say of every flow, in the order of the flows.
 pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
     let ends = server.endpoints.iter().zip(&ues.endpoints);
-    ends.filter_map(|(server, ue)| {
-        let (mut report, other) = match server.sender_report(now) {
-            Some(report) => (report, ue),
-            None => (ue.sender_report(now)?, server),
+    ends.filter_map(|(at_server, at_ue)| {
+        let (mut report, other) = match at_server.sender_report(now) {
+            Some(report) => (report, at_ue),
+            None => (at_ue.sender_report(now)?, at_server),
         };
         if let Body::Receives { receiver } = &other.body {
             report.bytes_received = receiver.rcv_nxt();
@@ -417,12 +417,13 @@ impl Element for Host {
 fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
     let ue = u32::from(packet.ue) + 1;
     let (server, client): (IpAddr, IpAddr) = match packet.ip {
-        IpVersion::Ipv4 => {
-            (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into())
-        }
+        IpVersion::Ipv4 => (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into()),
         IpVersion::Ipv6 => {
             let prefix = 0xFD00_u128 << 112;
-            (Ipv6Addr::from_bits(prefix + 1).into(), Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into())
+            (
+                Ipv6Addr::from_bits(prefix + 1).into(),
+                Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into(),
+            )
         }
     };
     let server = SocketAddr::new(server, SERVER_PORT);

@@ -118,9 +118,10 @@ impl Element for Link {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let [downlink, uplink] = self.halves.each_ref().map(|half| {
-            json!({ "packets_sent": half.packets, "bytes_sent": half.bytes })
-        });
+        let [downlink, uplink] = self
+            .halves
+            .each_ref()
+            .map(|half| json!({ "packets_sent": half.packets, "bytes_sent": half.bytes }));
         json!({
             "element": "link",
             "downlink": downlink,

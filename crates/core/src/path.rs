@@ -29,7 +29,8 @@ impl Path {
     /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
-        let subscribers = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events).map(|(i, _)| i).collect();
+        let subscribers =
+            (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events).map(|(i, _)| i).collect();
         let engine = Engine::new(&layouts, Recorder::new(probes));
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
         let mut path = Self { elements, engine, outputs, now, subscribers };

@@ -71,7 +71,7 @@ pub struct Flow {
 
 /// One UE or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected the number of a UE, or \"each\"")]
+#[serde(untagged, expecting = "not a UE; write its number, or \"each\"")]
 pub enum UeChoice {
     /// The UE with this number, from 0.
     One(u16),
@@ -129,19 +129,20 @@ impl Scenario {
         }
         for dir in Dir::BOTH {
             if self.wired.half(dir).rate.is_some_and(|rate| rate.as_bps() == 0) {
-                let key = if self.wired.uplink.is_some() && dir == Dir::Uplink { "uplink.rate" } else { "rate" };
+                let key =
+                    if self.wired.uplink.is_some() && dir == Dir::Uplink { "uplink.rate" } else { "rate" };
                 let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
                 return error(&format!("wired.{key}"), "a link of rate zero never sends".into(), hint);
             }
         }
-        self.radio.validate().map_err(|error| error.under("radio"))?;
-        self.tcp.validate().map_err(|error| error.under("tcp"))?;
+        self.radio.validate().map_err(|inner| inner.under("radio"))?;
+        self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
         if self.flow.is_empty() {
             let hint = "add [[flow]] with a ue, a direction and an app";
             return error("flow", "nothing to send: the scenario has no flow".into(), hint);
         }
         for (index, flow) in self.flow.iter().enumerate() {
-            flow.validate(self.radio.ues()).map_err(|error| error.under(&format!("flow[{index}]")))?;
+            flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
         Ok(())
     }
@@ -149,11 +150,11 @@ impl Scenario {
     /// Every flow with its number at its UE, sorted by UE.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let shared = Arc::new(self.tcp.clone());
-        let tcp: Vec<_> =
+        let endpoints: Vec<_> =
             self.flow.iter().map(|flow| flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new)).collect();
         let mut specs = Vec::new();
         for ue in 0..self.radio.ues() {
-            let mine = self.flow.iter().zip(&tcp).filter(|(flow, _)| match flow.ue {
+            let mine = self.flow.iter().zip(&endpoints).filter(|(flow, _)| match flow.ue {
                 UeChoice::One(one) => one == ue,
                 UeChoice::Each(Each::Each) => true,
             });
@@ -183,7 +184,11 @@ impl Flow {
             && ue >= ues
         {
             let message = format!("there is no UE {ue}: the cell has {ues}, counted from 0");
-            return Err(ScenarioError::new("ue", message, "raise the cell's number of UEs, or choose another"));
+            return Err(ScenarioError::new(
+                "ue",
+                message,
+                "raise the cell's number of UEs, or choose another",
+            ));
         }
         self.app.validate().map_err(|error| error.under("app"))?;
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))

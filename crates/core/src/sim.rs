@@ -1,7 +1,7 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
-use crate::error::ScenarioError;
 use crate::element::Element;
+use crate::error::ScenarioError;
 use crate::host::{FlowReport, Host, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;

@@ -163,7 +163,7 @@ events! {
         flow: u16,
         /// Congestion window, segments.
         tcpi_snd_cwnd: u32,
-        /// Slow start threshold, segments.
+        /// Slow start threshold, segments; 2147483647 while unlimited.
         tcpi_snd_ssthresh: u32,
         /// Segments in flight.
         tcpi_unacked: u32,
@@ -230,7 +230,7 @@ events! {
         /// Bytes in the buffer likewise.
         queued_bytes: u32,
     }
-    /// A bearer delivered a packet to the other side.
+    /// A packet left a bearer's buffer: its last octet was sent or, with a link layer, it arrived.
     BearerDelivered = "bearer_delivered" {
         /// Number of the UE.
         ue: u16,
@@ -240,7 +240,7 @@ events! {
         direction: Dir,
         /// Length of the packet, bytes.
         len_bytes: u32,
-        /// From entering the buffer to delivery, nanoseconds.
+        /// From entering the buffer to arrival at the other side, nanoseconds.
         delay_ns: u64,
     }
     /// A transmission opportunity of a bearer ended.

@@ -262,8 +262,12 @@ fn bare_probability(value: f64, text: &str) -> Result<Probability, ParseUnitErro
         None if value > 1.0 && value <= 100.0 => {
             error(format!("a probability is at most 1, not {text}: did you mean \"{text} %\"?"))
         }
-        None if value > 1.0 => error(format!("a probability is at most 1 or \"100 %\", not {text}")),
-        None if value < 0.0 => error(format!("a probability cannot be negative: {text}; write for example \"10 %\"")),
+        None if value > 1.0 => {
+            error(format!("a probability is at most 1 or \"100 %\", not {text}; write for example \"10 %\""))
+        }
+        None if value < 0.0 => {
+            error(format!("a probability cannot be negative: {text}; write for example \"10 %\""))
+        }
         None => error(format!("not a probability: {text}; write for example \"10 %\" or 0.1")),
     }
 }
@@ -279,7 +283,9 @@ impl FromStr for Probability {
             "" => bare_probability(value(0), text),
             "%" => match Self::new(value(-2)) {
                 Some(probability) => Ok(probability),
-                None => error(format!("a probability is at most 100 %, not {text}")),
+                None => {
+                    error(format!("a probability is at most 100 %, not {text}; write for example \"10 %\""))
+                }
             },
             _ => error(format!("unknown unit \"{unit}\" in \"{text}\": did you mean \"{number} %\"?")),
         }

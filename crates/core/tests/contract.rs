@@ -1,4 +1,5 @@
 //! What every registered element owes its path, whatever it does.
+#![allow(clippy::unwrap_used)]
 
 use airpath_core::element::Element;
 use airpath_core::packet::{Dir, Kind, Opaque, Packet};
@@ -39,7 +40,10 @@ fn elements() -> Vec<(String, Build)> {
             }
             let config = radio::Config::Dch(dch);
             config.validate().unwrap();
-            all.push((format!("radio.dch, rlc.{}, limit {limit:?}", rlc.name()), Box::new(move |seed| config.build(seed))));
+            all.push((
+                format!("radio.dch, rlc.{}, limit {limit:?}", rlc.name()),
+                Box::new(move |seed| config.build(seed)),
+            ));
         }
     }
     all
@@ -54,7 +58,7 @@ fn packet(path: &mut Path, number: u32) -> Box<Packet> {
     packet.flow = (number % 3) as u16;
     packet.len = 40 + number * 7 % 1400;
     packet.payload = packet.len - 40;
-    if number % 5 == 0 {
+    if number.is_multiple_of(5) {
         let why = [Opaque::OtherProtocol, Opaque::Encrypted, Opaque::Fragment, Opaque::Malformed];
         packet.kind = Kind::Opaque(why[(number / 5 % 4) as usize]);
     }
@@ -68,14 +72,14 @@ type Log = Vec<(u64, Dir, Packet)>;
 fn drive(build: &Build, seed: u64) -> (Log, Vec<Packet>, Vec<(Instant, Event)>) {
     let mut path = Path::new(vec![build(seed)], ProbeMask::NONE.with(Probe::Dropped));
     let mut stream = rng::stream(seed, "contract.arrivals");
-    let mut at = Instant::ZERO;
+    let mut clock = Instant::ZERO;
     let mut sent = Vec::new();
     for number in 0..400 {
-        at += Duration::from_nanos(stream.next_u64() % 30_000_000);
-        let dir = if stream.next_u64() % 2 == 0 { Dir::Downlink } else { Dir::Uplink };
+        clock += Duration::from_nanos(stream.next_u64() % 30_000_000);
+        let dir = if stream.next_u64().is_multiple_of(2) { Dir::Downlink } else { Dir::Uplink };
         let packet = packet(&mut path, number);
         sent.push((*packet).clone());
-        path.handle_packet(at, dir, packet);
+        path.handle_packet(clock, dir, packet);
     }
     let mut wakeups = 0;
     while let Some(next) = path.poll_timeout() {
@@ -143,7 +147,9 @@ fn lateness_of_the_driver_does_not_move_the_model() {
             let mut path = Path::new(vec![build(9)], ProbeMask::NONE);
             for number in 0..200_u64 {
                 if !late {
-                    while let Some(next) = path.poll_timeout().filter(|next| next.as_nanos() < number * 9_000_000) {
+                    while let Some(next) =
+                        path.poll_timeout().filter(|next| next.as_nanos() < number * 9_000_000)
+                    {
                         path.handle_timeout(next);
                     }
                 }

@@ -1,4 +1,5 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
+#![allow(clippy::unwrap_used)]
 
 use airpath_core::{app, channel, middlebox, queue, radio, rlc, tcp};
 use std::collections::BTreeSet;

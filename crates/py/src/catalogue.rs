@@ -36,9 +36,11 @@ fn add<T: JsonSchema + Serialize>(components: &mut Vec<Value>, folder: &str, def
     for config in defaults {
         let Ok(Value::Object(tagged)) = serde_json::to_value(config) else { continue };
         for (name, values) in &tagged {
-            let variant = schema["oneOf"].as_array().into_iter().flatten().find_map(|variant| {
-                variant["properties"].get(name)
-            });
+            let variant = schema["oneOf"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find_map(|variant| variant["properties"].get(name));
             let resolved = resolve(&schema, variant.unwrap_or(&Value::Null));
             let mut entry = component(folder, name, resolved, values);
             entry["parameters"] = parameters(&schema, resolved, values);
@@ -56,22 +58,31 @@ fn component(folder: &str, name: &str, schema: &Value, values: &Value) -> Value 
     })
 }
 
+/// The parameters of a configuration; those of a part of it under dotted names.
 fn parameters(root: &Value, schema: &Value, defaults: &Value) -> Value {
+    let mut found = Vec::new();
+    collect(root, schema, defaults, "", &mut found);
+    Value::Array(found)
+}
+
+fn collect(root: &Value, schema: &Value, defaults: &Value, prefix: &str, found: &mut Vec<Value>) {
     let empty = Map::new();
-    let properties = schema["properties"].as_object().unwrap_or(&empty);
-    properties
-        .iter()
-        .map(|(name, property)| {
-            let shape = resolve(root, property);
-            let own = property["description"].as_str();
-            json!({
-                "name": name,
-                "type": type_of(root, shape),
-                "default": defaults.get(name).unwrap_or(&Value::Null),
-                "description": own.or(shape["description"].as_str()).unwrap_or(""),
-            })
-        })
-        .collect()
+    for (name, property) in schema["properties"].as_object().unwrap_or(&empty) {
+        let shape = resolve(root, property);
+        let name = format!("{prefix}{name}");
+        let default = defaults.get(name.rsplit('.').next().unwrap_or_default()).unwrap_or(&Value::Null);
+        if shape["properties"].is_object() {
+            collect(root, shape, default, &format!("{name}."), found);
+            continue;
+        }
+        let own = property["description"].as_str();
+        found.push(json!({
+            "name": name,
+            "type": type_of(root, shape),
+            "default": default,
+            "description": own.or(shape["description"].as_str()).unwrap_or(""),
+        }));
+    }
 }
 
 /// Follows a reference into the schema's definitions.
@@ -93,7 +104,12 @@ fn type_of(root: &Value, schema: &Value) -> String {
         return format!("\"{word}\"");
     }
     if let Some(words) = schema["enum"].as_array() {
-        return words.iter().filter_map(Value::as_str).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
+        return words
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|word| format!("\"{word}\""))
+            .collect::<Vec<_>>()
+            .join(" | ");
     }
     if let Some(example) = schema["examples"].get(0).and_then(Value::as_str) {
         return format!("such as \"{example}\"");
@@ -104,9 +120,12 @@ fn type_of(root: &Value, schema: &Value) -> String {
             format!("{{ {} }}", keys.map(String::as_str).collect::<Vec<_>>().join(", "))
         }
         Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect::<Vec<_>>().join(" | ")
-        }
+        Value::Array(names) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| *name != "null")
+            .collect::<Vec<_>>()
+            .join(" | "),
         _ => String::new(),
     }
 }

@@ -16,7 +16,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-create_exception!(_core, ScenarioError, PyValueError, "A scenario that cannot be run: (path, message, hint).");
+create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run: (path, message, hint)."
+);
 
 fn scenario_error(error: CoreError) -> PyErr {
     ScenarioError::new_err((error.path, error.message, error.hint))
@@ -90,7 +95,11 @@ impl Simulation {
         for name in &probes {
             let kind = Kind::ALL.iter().find(|kind| kind.name() == name).ok_or_else(|| {
                 let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                ScenarioError::new_err(("probes", format!("there is no probe {name}"), format!("known: {}", known.join(", "))))
+                ScenarioError::new_err((
+                    "probes",
+                    format!("there is no probe {name}"),
+                    format!("known: {}", known.join(", ")),
+                ))
             })?;
             mask = mask.with(*kind);
         }
@@ -103,7 +112,8 @@ impl Simulation {
         if !(sim_seconds > 0.0 && sim_seconds.is_finite()) {
             return Err(PyValueError::new_err(format!("sim_seconds must be positive, not {sim_seconds}")));
         }
-        let until = Instant::from_nanos(self.inner.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64));
+        let until =
+            Instant::from_nanos(self.inner.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64));
         Ok(py.detach(|| self.inner.advance_to(until)))
     }
 

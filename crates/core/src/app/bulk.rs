@@ -4,7 +4,7 @@ use super::App;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// There is nothing to configure.
+/// A transfer without end.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}

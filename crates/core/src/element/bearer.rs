@@ -94,12 +94,11 @@ struct Flow {
 
 /// A computed end of transmission.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Departure {
-    pub end: Instant,
-    pub seq: u32,
+struct Departure {
+    end: Instant,
     /// 16 bits: no IP packet is longer, and a buffer holds many of these.
-    pub len: u16,
-    pub flow: u16,
+    len: u16,
+    flow: u16,
 }
 
 /// The books of one bearer, or of a link.
@@ -210,16 +209,11 @@ impl Bearer {
         let end = self.busy_until.max(now) + self.last_tx.1;
         self.busy_until = end;
         self.flow(packet);
-        let Packet { seq, flow, .. } = *packet;
+        let flow = packet.flow;
         let len = packet.len.min(u32::from(u16::MAX)) as u16;
         self.departing_bytes += u64::from(len);
-        self.departures.push_back(Departure { end, seq, len, flow });
+        self.departures.push_back(Departure { end, len, flow });
         end
-    }
-
-    /// The computed transmission that is going on.
-    pub(crate) fn in_service(&self) -> Option<&Departure> {
-        self.departures.front()
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.
@@ -267,8 +261,8 @@ mod tests {
         let view = bearer.view(Instant::ZERO);
         assert_eq!((view.sdus, view.bytes, view.untransmitted_sdus), (3, 420, 2));
         // An end at the moment of reading counts as gone.
-        let view = bearer.view(Instant::ZERO + tx);
-        assert_eq!((view.sdus, view.untransmitted_sdus, view.untransmitted_bytes), (2, 1, 140));
+        let later = bearer.view(Instant::ZERO + tx);
+        assert_eq!((later.sdus, later.untransmitted_sdus, later.untransmitted_bytes), (2, 1, 140));
         assert_eq!(bearer.flow_view(Instant::ZERO + tx, 0).sdus, 0);
         let last = bearer.flow_view(Instant::ZERO + tx, 2);
         assert_eq!((last.sdus, last.untransmitted_sdus, last.last_seq_end), (1, 1, 1100));

@@ -10,7 +10,7 @@
 
 mod bearer;
 
-pub use bearer::{BearerView, Bearer, FlowView, RadioEvent, RadioEventKind};
+pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
@@ -88,6 +88,8 @@ pub(crate) struct Engine {
     pub radio_wanted: bool,
     bearers: Vec<Bearer>,
     bases: Vec<Base>,
+    /// Boxes, because a box is what travels: handing on a pointer instead of 80 bytes is the point.
+    #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,
     pub capture: Option<PcapngWriter>,

@@ -13,17 +13,18 @@
 
 use crate::channel::{self, Channel};
 use crate::element::{Bearer as Books, Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm};
 use crate::rlc::{self, Rlc, Slot, SlotReport};
 use crate::rng;
-use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::VecDeque;
 
 /// A cell of dedicated channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,7 +138,19 @@ struct Bearer {
     queue: Box<dyn Aqm>,
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
+    /// Without a link layer, and only if somebody looks: packets in the buffer.
+    watched: VecDeque<Watched>,
     counts: Counts,
+}
+
+/// A packet whose end of transmission somebody wants to know.
+#[derive(Clone, Copy)]
+struct Watched {
+    entered: Instant,
+    end: Instant,
+    seq: u32,
+    len: u32,
+    flow: u16,
 }
 
 struct LinkLayer {
@@ -175,6 +188,7 @@ impl Bearer {
             delay: config.delay,
             queue: config.queue.build(),
             link_layer,
+            watched: VecDeque::new(),
             counts: Counts::default(),
         }
     }
@@ -231,34 +245,41 @@ impl Bearer {
         let index = self.index();
         let now = cx.now;
         let end = cx.bearer(index as usize).transmit(now, &packet);
-        if idle && cx.radio_wanted() {
-            self.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
-            cx.arm(index, end);
+        if cx.radio_wanted() || cx.probes(Kind::BearerDelivered) {
+            self.watch_departure(cx, &packet, end, idle);
         }
-        let (ue, direction) = (self.ue, self.dir);
-        // Traced ahead of its time, with the delay that tells when.
-        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
-            ue,
-            flow: packet.flow,
-            direction,
-            len_bytes: packet.len,
-            delay_ns: (end + self.delay).since(now).as_nanos(),
-        });
         cx.emit_at(end + self.delay, index, packet);
     }
 
-    /// Without a link layer, and only for subscribers: a transmission has ended.
+    /// Without a link layer, and only if somebody looks: the end of transmission becomes an event.
+    #[cold]
+    fn watch_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, end: Instant, idle: bool) {
+        let index = self.index();
+        let entered = cx.now;
+        self.watched.push_back(Watched { entered, end, seq: packet.seq, len: packet.len, flow: packet.flow });
+        if idle {
+            self.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
+            cx.arm(index, end);
+        }
+    }
+
+    /// A watched transmission has ended.
     fn handle_departure(&mut self, cx: &mut Cx<'_>) {
         let index = self.index();
-        let now = cx.now;
-        let gone = cx.bearer(index as usize).in_service().copied();
-        cx.bearer(index as usize).view(now);
-        let next = cx.bearer(index as usize).in_service().copied();
-        if let Some(gone) = gone {
-            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, u32::from(gone.len));
+        let (ue, direction, delay, now) = (self.ue, self.dir, self.delay, cx.now);
+        if let Some(gone) = self.watched.pop_front() {
+            cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+                ue,
+                flow: gone.flow,
+                direction,
+                len_bytes: gone.len,
+                delay_ns: (now.since(gone.entered) + delay).as_nanos(),
+            });
+            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, gone.len);
         }
+        let next = self.watched.front().copied();
         if let Some(next) = next {
-            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, u32::from(next.len));
+            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
             cx.arm(index, next.end);
         }
     }

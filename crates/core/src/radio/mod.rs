@@ -3,8 +3,8 @@
 pub mod dch;
 
 use crate::element::Element;
-use crate::registry::registry;
 use crate::error::ScenarioError;
+use crate::registry::registry;
 
 registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.

@@ -1,4 +1,4 @@
-//! ARQ with a fixed retransmission delay: the link model of [lundsten2002] ("EasyLink").
+//! ARQ with a fixed retransmission delay: the link model of \[lundsten2002\] ("EasyLink").
 //!
 //! SDUs are cut into blocks of one size. A slot lasts one TTI and carries one block that fills it, or
 //! several smaller PDUs that all complete at its end. At the end of the slot the channel decides for
@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Fixed-delay ARQ parameters.
+/// ARQ whose lost PDUs come back a fixed time later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -143,10 +143,15 @@ impl Config {
         }
         if let Some(pdu) = self.pdu {
             if pdu.as_u64() == 0 {
-                return error("pdu", "a PDU of no size".into(), "write a size such as \"40 B\", or remove the key");
+                return error(
+                    "pdu",
+                    "a PDU of no size".into(),
+                    "write a size such as \"40 B\", or remove the key",
+                );
             }
             if !tti_bytes.is_multiple_of(pdu.as_u64()) {
-                let message = format!("a TTI carries {tti_bytes} B, which is no whole number of PDUs of {pdu}");
+                let message =
+                    format!("a TTI carries {tti_bytes} B, which is no whole number of PDUs of {pdu}");
                 return error("pdu", message, "choose a size that divides the TTI, or remove the key");
             }
         }
@@ -236,7 +241,12 @@ impl Rlc for FixedDelayArq {
         }
         while offset < end {
             let block_end = end.min(offset + self.pdu_bytes);
-            self.queue.push_back(Block { start: offset, end: block_end, first_sdu: number, transmissions: 0 });
+            self.queue.push_back(Block {
+                start: offset,
+                end: block_end,
+                first_sdu: number,
+                transmissions: 0,
+            });
             offset = block_end;
         }
     }
@@ -354,9 +364,9 @@ impl FixedDelayArq {
             sdu.missing = 0;
             report.discarded.extend(sdu.packet.take());
         }
-        let alive = |block: &Block| block.start < start || block.end > end;
+        let alive = |other: &Block| other.start < start || other.end > end;
         self.queue.retain(alive);
-        self.returning.retain(|(_, block)| alive(block));
+        self.returning.retain(|(_, other)| alive(other));
     }
 
     fn hand_up_in_sequence(&mut self, now: Instant, report: &mut SlotReport) {

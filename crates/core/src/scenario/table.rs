@@ -39,7 +39,11 @@ pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), Scena
             (Value::Array(items), index) => {
                 let length = items.len();
                 items.get_mut(index.unwrap_or(0)).ok_or_else(|| {
-                    ScenarioError::new(path, format!("there is no [{}]: {name} has {length}", index.unwrap_or(0)), hint)
+                    ScenarioError::new(
+                        path,
+                        format!("there is no [{}]: {name} has {length}", index.unwrap_or(0)),
+                        hint,
+                    )
                 })?
             }
             (entry, _) => entry,
@@ -51,7 +55,7 @@ pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), Scena
     }
     choose(here, chosen, last);
     // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
-    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
     here.insert((*last).to_owned(), value.unwrap_or_else(|| Value::String(text.to_owned())));
     Ok(())
 }
@@ -101,8 +105,8 @@ fn merged(base: &Table, over: &Table) -> Table {
     let mut result = base.clone();
     for (key, value) in over {
         let value = match (result.get(key), value) {
-            (Some(Value::Table(base)), Value::Table(over)) if !CHOICES.contains(&key.as_str()) => {
-                Value::Table(merged(base, over))
+            (Some(Value::Table(below)), Value::Table(above)) if !CHOICES.contains(&key.as_str()) => {
+                Value::Table(merged(below, above))
             }
             _ => value.clone(),
         };
@@ -136,11 +140,24 @@ fn explain(path: &str, message: &str) -> ScenarioError {
         let word = if what == "field" { "unknown key" } else { "unknown name" };
         return ScenarioError::new(under(key), word, suggestion(key, &known));
     }
-    // The words of units.rs: what is wrong, then what would be right.
-    let separator = if message.starts_with("missing unit") { ": write " } else { "; write " };
-    match message.split_once(separator) {
-        Some((what, right)) => ScenarioError::new(path, what, format!("write {right}")),
-        None => ScenarioError::new(path, message, ""),
+    // The words of units.rs and of serde: what is wrong, then what would be right.
+    const TURNS: [(&str, &str); 5] = [
+        (": write ", "write "),
+        ("; write ", "write "),
+        (": use one of ", "use one of "),
+        (": did you mean ", "did you mean "),
+        (", expected ", "write "),
+    ];
+    for (turn, start) in TURNS {
+        if let Some((what, right)) = message.split_once(turn) {
+            return ScenarioError::new(path, what, format!("{start}{right}"));
+        }
+    }
+    match message.strip_prefix("expected ") {
+        Some(right) => {
+            ScenarioError::new(path, "not a value that can be used here", format!("write {right}"))
+        }
+        None => ScenarioError::new(path, message, "`airpath list` shows what may be written"),
     }
 }
 

@@ -219,7 +219,11 @@ impl Config {
             return error("receive_buffer", message, "write a buffer of several segments, such as \"64 kB\"");
         }
         if self.max_window == Some(0) {
-            return error("max_window", "a window of no segments".into(), "write at least 1, or remove the key");
+            return error(
+                "max_window",
+                "a window of no segments".into(),
+                "write at least 1, or remove the key",
+            );
         }
         if self.initial_ssthresh.is_some_and(|ssthresh| ssthresh.as_u64() < 2 * payload) {
             return error("initial_ssthresh", "below two segments".into(), "write at least twice the MSS");
@@ -231,6 +235,6 @@ impl Config {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
         }
-        self.rto.validate().map_err(|error| error.under("rto"))
+        self.rto.validate().map_err(|inner| inner.under("rto"))
     }
 }

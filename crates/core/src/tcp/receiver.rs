@@ -2,9 +2,9 @@
 //!
 //! The application reads at once, so the advertised window is always the whole buffer.
 
-use super::{Config, SegmentTemplate};
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::sender::timestamp;
+use super::{Config, SegmentTemplate};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -80,10 +80,9 @@ impl Receiver {
         if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
             self.ts_recent = packet.ts_val;
         }
-        if !self.handshake.is_established() || packet.flags.has(Flags::SYN) {
-            if self.handshake.handle_segment(packet) == Progress::Consumed {
-                return None;
-            }
+        let opening = !self.handshake.is_established() || packet.flags.has(Flags::SYN);
+        if opening && self.handshake.handle_segment(packet) == Progress::Consumed {
+            return None;
         }
         if packet.payload == 0 {
             return None;

@@ -348,9 +348,9 @@ impl Sender {
         }
         if seq < state.max {
             cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };
-            let len = self.mark_sent_again(now, seq)?;
-            self.state.nxt = seq + u64::from(len);
-            return Some(self.sent(now, seq, len, cause));
+            let length = self.mark_sent_again(now, seq)?;
+            self.state.nxt = seq + u64::from(length);
+            return Some(self.sent(now, seq, length, cause));
         }
         let len = len as u32;
         state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });

@@ -6,7 +6,7 @@ use crate::tcp::state::{State, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// There is nothing to configure.
+/// Slow start, congestion avoidance, halving: RFC 5681 (3.1).
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}

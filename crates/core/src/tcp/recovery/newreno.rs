@@ -10,7 +10,7 @@ use crate::trace::SendCause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// NewReno parameters.
+/// A partial ACK names the next lost segment: RFC 6582.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -9,7 +9,7 @@ use crate::tcp::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// There is nothing to configure.
+/// The first ACK for new data ends fast recovery: RFC 5681 (3.2).
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}

@@ -1,0 +1,84 @@
+# `make` alone lists the targets. Everything that is built or written goes to target/, build/ and .venv/.
+
+PYTHON ?= python3
+CARGO ?= cargo
+
+# rustup's cargo, where the shell's start-up file has not been read.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+BIN := .venv/bin
+# One Python environment, whatever is active in the calling shell.
+MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	$(BIN)/maturin
+# crates/py is a Python extension module: its tests are Python's.
+RUST_TESTED := -p airpath-core -p airpath-bench
+PYTEST_FLAGS ?=
+
+RUST_SOURCES := $(shell find crates/core/src crates/py/src -name '*.rs') crates/core/Cargo.toml \
+	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: .venv/.built ## make .venv with the package and its development tools in it
+
+.venv/.created:
+	@command -v $(PYTHON) > /dev/null || \
+		{ echo 'airpath needs Python 3.11 or newer: no program $(PYTHON) here.' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "airpath needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1 | cut -d' ' -f2):" \
+		"name a newer one, as in: make build PYTHON=python3.12" >&2; exit 1; }
+	@echo 'The Python environment goes to .venv; the first build downloads what it needs and takes some minutes.'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
+	@touch $@
+
+.venv/.built: .venv/.created pyproject.toml $(RUST_SOURCES)
+	@command -v $(CARGO) > /dev/null || \
+		{ echo 'airpath needs Rust (cargo): see https://rustup.rs' >&2; exit 1; }
+	$(MATURIN) develop --release --extras dev
+	@touch $@
+
+.PHONY: demo
+demo: build ## regenerate Table 3 of Lundsten's thesis beside its published values
+	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo
+
+.PHONY: test
+test: build ## run all tests, Rust's first
+	$(CARGO) test $(RUST_TESTED)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+.PHONY: lint
+lint: build ## check formatting, lints and types; changes nothing
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: bench
+bench: ## measure speed and memory beside ns-2 (two to five minutes)
+	$(CARGO) build --release -p airpath-bench
+	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
+
+.PHONY: papers
+papers: build ## regenerate every published table and figure of every paper
+	@for paper in $$($(BIN)/python -c 'from airpath.papers import PAPERS; print(*PAPERS)'); do \
+		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper"; done
+
+.PHONY: docs
+docs: ## build the documentation of the Rust core
+	$(CARGO) doc --no-deps -p airpath-core
+	@echo 'Start at target/doc/airpath_core/index.html'
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf target build .venv .pytest_cache .ruff_cache .mypy_cache
+	find python -name '*.so' -delete
+	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

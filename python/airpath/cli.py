@@ -1,0 +1,184 @@
+"""The command line: `airpath run | list | config | reproduce`.
+
+Commands print what they found on standard output; progress and errors go to standard error. An
+expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
+Ctrl-C is exit code 130. Heavy libraries are imported where they are needed, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from airpath import _core
+from airpath._core import ScenarioError
+from airpath.folder import OutputError, run_to_folder
+from airpath.papers.command import reproduce
+from airpath.run import run as run_in_memory
+from airpath.scenario import Scenario, load
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    name="airpath",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
+]
+SeedOption = Annotated[int, typer.Option(help="Same scenario and seed, same results.")]
+OutOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Write results, trace and picture here.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run in DIR.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"airpath {_core.version()}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """TCP over cellular radio bearers: simulate a path, regenerate published tables."""
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    out: OutOption = None,
+    force: ForceOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
+    from airpath.summary import print_summary
+
+    chosen = _load(scenario, set_)
+    interrupted = False
+    if out is None:
+        with _progress(chosen.name) as progress:
+            summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
+    else:
+        with _progress(chosen.name) as progress:
+            folder = run_to_folder(chosen, seed, out, force=force, progress=progress)
+        summary, interrupted = folder.summary, folder.interrupted
+    if json_:
+        typer.echo(json.dumps(summary, indent=2))
+    else:
+        print_summary(summary, f"{chosen.name}, seed {seed}")
+        if out is not None:
+            typer.echo(f"files in {out}: {', '.join(sorted(file.name for file in folder.files))}")
+    if interrupted:
+        typer.echo("interrupted: the files hold what there was until then", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command(name="list")
+def list_(json_: JsonOption = False) -> None:
+    """Show the bundled scenarios and everything registered, with parameters, defaults and meanings."""
+    from airpath.summary import catalogue, print_catalogue
+
+    if json_:
+        typer.echo(json.dumps(catalogue(), indent=2))
+    else:
+        print_catalogue(catalogue())
+
+
+@app.command()
+def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
+    """Print a scenario with every default written out."""
+    typer.echo(_load(scenario, set_).text.rstrip("\n"))
+
+
+app.command()(reproduce)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the program and exit.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The command line without the program's name; `sys.argv` if absent.
+    """
+    try:
+        code = app(arguments, prog_name="airpath", standalone_mode=False)
+    except (ScenarioError, OutputError) as error:
+        _fail(*error.args)
+    except typer.TyperException as error:
+        if not error.format_message():  # Without a command the help was printed: that is all.
+            sys.exit(error.exit_code)
+        _fail("command line", error.format_message(), "see 'airpath --help'")
+    except BrokenPipeError:
+        # Whoever read our output has gone; keep the interpreter from complaining as it flushes.
+        sys.stdout = None
+        sys.exit(1)
+    except OSError as error:
+        what = str(error.strerror or error)
+        _fail(str(error.filename or "files"), what, "check the path and its permissions")
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _load(scenario: str, changes: list[str] | None) -> Scenario:
+    """Load a scenario, with changes as given on the command line."""
+    overrides = []
+    for change in changes or []:
+        path, equals, value = change.partition("=")
+        if not equals or not path.strip():
+            hint = "write --set PATH=VALUE, such as --set radio.dch.downlink.rate='128 kbit/s'"
+            raise ScenarioError("--set", f"'{change}' does not name a key and its value", hint)
+        overrides.append((path.strip(), value.strip()))
+    try:
+        loaded = load(scenario)
+        return Scenario(loaded.name, loaded.source, tuple(overrides)) if overrides else loaded
+    except ScenarioError as error:
+        path, message, hint = error.args
+        if " " in path:  # Not a key but a place in the text.
+            path, message = scenario, f"{path}: {message}"
+        raise ScenarioError(path or scenario, message, hint) from error
+
+
+@contextlib.contextmanager
+def _progress(name: str) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar with the time left, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
+
+
+def _fail(key: str, what: str, remedy: str) -> NoReturn:
+    """Print an error as one line and exit."""
+    line = f"error: {key}: {what}" + (f"; {remedy}" if remedy else "")
+    typer.echo(" ".join(line.split()), err=True)
+    sys.exit(BAD_INPUT)
+
+
+if __name__ == "__main__":
+    main()

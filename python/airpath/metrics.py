@@ -1,0 +1,105 @@
+"""What to read off a run: pure functions of its summary and of trace columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
+    """Counters of one radio bearer, or None if the run had no such bearer.
+
+    Parameters
+    ----------
+    summary : dict
+        Content of `results.json`.
+    ue : int
+        Number of the UE.
+    direction : str
+        ``"downlink"`` or ``"uplink"``.
+    """
+    for element in summary["elements"]:
+        if ue < len(element.get("ues", ())):
+            counters: dict[str, Any] | None = element["ues"][ue].get(direction)
+            return counters
+    return None
+
+
+def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
+    """Share of its radio bearer's rate, 0 to 1, that carried IP packets during the run.
+
+    All flows of the bearer count together. None if the flow crosses no bearer.
+    """
+    counters = bearer(summary, flow["ue"], flow["direction"])
+    return None if counters is None else float(counters["utilisation"])
+
+
+def retransmission_share(flow: dict[str, Any]) -> float:
+    """Retransmissions per segment sent, 0 to 1; 0 if nothing was sent."""
+    sent = flow["segments_sent"]
+    return flow["retransmissions"]["total"] / sent if sent else 0.0
+
+
+def block_error_share(counters: dict[str, Any]) -> float:
+    """Lost PDUs per PDU sent on a bearer, 0 to 1; 0 if nothing was sent."""
+    sent = counters["pdus_sent"]
+    return counters["pdus_lost"] / sent if sent else 0.0
+
+
+def goodput_series(
+    time_s: NDArray[np.float64], acked_bytes: NDArray[Any], window_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Goodput in consecutive windows.
+
+    Parameters
+    ----------
+    time_s : ndarray, shape (n,), float64
+        Times of ACKs in seconds, ascending; n >= 1.
+    acked_bytes : ndarray, shape (n,)
+        Bytes acknowledged since the start, such as the column `snd_una`.
+    window_s : float
+        Length of a window in seconds, positive. The last, partial window is left out.
+
+    Returns
+    -------
+    end_s, goodput_bps : ndarray, shape (m,), float64
+        End of each window in seconds, and goodput in it in bit/s.
+    """
+    ends = np.arange(1.0, int(time_s[-1] / window_s) + 1) * float(window_s)
+    last = np.searchsorted(time_s, ends, side="right") - 1
+    acked = np.where(last >= 0, np.asarray(acked_bytes, dtype=float)[last], 0.0)
+    return ends, np.diff(acked, prepend=0.0) * 8 / window_s
+
+
+def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) -> NDArray[np.intp]:
+    """Choose points that draw like all of them: first, lowest, highest and last of each bin.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+        Ascending.
+    y : ndarray, shape (n,)
+        Values; no NaN.
+    start, end : float
+        Range of `x` that is divided into bins, in its unit.
+    bins : int
+        Number of bins.
+
+    Returns
+    -------
+    ndarray, shape (m,), m <= min(n, 4 * (bins + 2))
+        Indices of the points, ascending.
+    """
+    n = len(x)
+    if n <= 4 * bins or end <= start:
+        return np.arange(n)
+    place = np.clip(((x - start) / (end - start) * bins).astype(np.int64), -1, bins)
+    first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    last = np.append(first[1:], n) - 1
+    # Within each bin, sorted by value: the first is the lowest, the last the highest.
+    by_value = np.lexsort((y, place))
+    return np.unique(np.concatenate([first, last, by_value[first], by_value[last]]))

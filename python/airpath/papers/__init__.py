@@ -1,0 +1,11 @@
+"""Papers whose published values airpath sets beside its own, one file and one line per paper."""
+
+from __future__ import annotations
+
+from airpath.papers import lundsten
+from airpath.papers.paper import Paper
+
+PAPERS: dict[str, Paper] = {
+    "lundsten": lundsten.PAPER,
+}
+"""Every paper by its name on the command line."""

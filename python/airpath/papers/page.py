@@ -1,0 +1,223 @@
+"""The page of a reproduction: one HTML file with everything in it, the same for the same seeds."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+
+from airpath import _core
+from airpath.papers.harness import Comparison, Report, Section
+from airpath.papers.picture import comparison_picture, window_picture
+from airpath.papers.verdict import (
+    CLOSE_POINTS,
+    CLOSE_RELATIVE,
+    REPRODUCED_POINTS,
+    REPRODUCED_RELATIVE,
+    VERDICTS,
+)
+from airpath.papers.wording import (
+    VERDICT_WORDS,
+    heading,
+    interval_text,
+    mean_text,
+    not_covered_text,
+    number,
+    published_text,
+    unit_name,
+)
+from airpath.replicate import Estimate
+
+_INTERRUPTED = '<p class="warning">Interrupted: what was not finished is missing.</p>'
+
+
+def render(report: Report, command: str) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    report : Report
+        What came out.
+    command : str
+        The command that gives the same page.
+    """
+    paper = report.paper
+    parts = [
+        f"<h1>{escape(paper.name.capitalize())}, reproduced</h1>",
+        f'<p class="citation">{escape(paper.citation)}.</p>',
+        _INTERRUPTED if report.incomplete else "",
+        _scoreboard(report),
+        *(_section(report, section) for section in report.sections),
+        _background(report),
+        _how_it_was_read(report),
+        _how_to_get_it_again(report, command),
+    ]
+    style = files("airpath.papers").joinpath("page.css").read_text(encoding="utf-8")
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width">',
+            f"<title>{escape(paper.name)} reproduced by airpath</title>",
+            f"<style>\n{style}</style></head>",
+            "<body>",
+            *(part for part in parts if part),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _scoreboard(report: Report) -> str:
+    counts = Counter(comparison.verdict for comparison in report.comparisons)
+    tiles = [
+        f'<div class="tile {name}"><b>{counts[name]}</b> {VERDICT_WORDS[name]}</div>'
+        for name in VERDICTS
+        if counts[name]
+    ]
+    says = f"Measured under reading '{report.paper.default_reading}'"
+    says += "; the last columns show the other readings." if report.other_readings else "."
+    text = escape(f"{says} {not_covered_text(report.paper)}")
+    return f'<div class="tiles">{"".join(tiles)}</div>\n<p>{text}</p>'
+
+
+def _section(report: Report, section: Section) -> str:
+    experiment = section.experiment
+    parts = [f"<h2>{escape(heading(experiment))}</h2>"]
+    if not section.comparisons:
+        return f"{parts[0]}\n<p>Not finished.</p>"
+    parts.append(_measured_table(report, section))
+    parts.extend(_remark(comparison) for comparison in section.comparisons)
+    if section.window is not None:
+        seed, reading = report.effort.rule.first_seed, report.paper.default_reading
+        caption = f"{experiment.place}: {experiment.title}; seed {seed}, reading '{reading}'."
+        parts.append(_picture(window_picture(section.window), caption))
+    elif experiment.kind == "table":
+        parts.append(_comparison_picture(report, section))
+    return "\n".join(part for part in parts if part)
+
+
+def _remark(comparison: Comparison) -> str:
+    said = f"not reproduced. {comparison.reason}" if comparison.reason else ""
+    said = said or (comparison.row.remark if comparison.row else "")
+    return f'<p class="remark"><b>{escape(comparison.published.id)}</b>: {escape(said)}.</p>' if said else ""
+
+
+def _measured_table(report: Report, section: Section) -> str:
+    others = report.other_readings
+    heads = ["published", "measured", "95 % interval", "runs", "unit", "verdict"]
+    rows = []
+    for comparison in section.comparisons:
+        measured, row = comparison.measured, comparison.row
+        if measured is None or row is None:
+            continue
+        cells = [
+            *row.labels,
+            published_text(comparison.published),
+            number(measured.mean),
+            interval_text(measured),
+            str(measured.n),
+            unit_name(comparison.published.unit),
+        ]
+        judged = comparison.verdict
+        tags = [f"<td>{escape(cell)}</td>" for cell in cells]
+        tags.append(f'<td class="verdict {judged}">{VERDICT_WORDS[judged]}</td>')
+        tags.extend(f'<td class="other">{escape(_other(comparison, name))}</td>' for name in others)
+        rows.append(f'<tr id="{escape(comparison.published.id)}">{"".join(tags)}</tr>')
+    columns = section.experiment.columns
+    return _table([*columns, *heads, *others], rows, "numbers" if len(columns) > 1 else "words")
+
+
+def _other(comparison: Comparison, reading: str) -> str:
+    estimate = comparison.others.get(reading)
+    return "not finished" if estimate is None else mean_text(estimate)
+
+
+def _table(heads: Sequence[str], rows: Iterable[str], kind: str) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "\n".join(rows)
+    return f'<div class="wide"><table class="{kind}">\n<tr>{head}</tr>\n{body}\n</table></div>'
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>\n" for name, text in facts)
+    return f'<table class="facts">\n{rows}</table>'
+
+
+def _comparison_picture(report: Report, section: Section) -> str:
+    known = [(c, c.row) for c in section.comparisons if c.row is not None]
+    default = report.paper.default_reading
+
+    def points(reading: str) -> list[tuple[float, float] | None]:
+        estimates = [c.measured if reading == default else c.others.get(reading) for c, _ in known]
+        return [_point(estimate) for estimate in estimates]
+
+    picture = comparison_picture(
+        labels=[row.cells[0].name for _, row in known],
+        unit=known[0][0].published.unit,
+        published=[c.published.target for c, _ in known],
+        measured={reading: points(reading) for reading in (default, *report.other_readings)},
+    )
+    place = section.experiment.place
+    return _picture(picture, f"{place}: published values and what each reading gives, with 95 % intervals.")
+
+
+def _point(estimate: Estimate | None) -> tuple[float, float] | None:
+    return None if estimate is None else (estimate.mean, estimate.half_width)
+
+
+def _picture(png: bytes, caption: str) -> str:
+    data, text = base64.b64encode(png).decode(), escape(caption)
+    image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+
+
+def _background(report: Report) -> str:
+    if not report.background:
+        return ""
+    values = [comparison.published for comparison in report.background]
+    cells = [(v.quantity.replace("_", " "), published_text(v), unit_name(v.unit), v.place) for v in values]
+    rows = ["<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells]
+    says = "Definitions, recommendations and facts that the paper cites: nothing to simulate."
+    table = _table(["quantity", "published", "unit", "place"], rows, "words")
+    return f"<h2>Background</h2>\n<p>{says}</p>\n{table}"
+
+
+def _how_it_was_read(report: Report) -> str:
+    paper = report.paper
+    readings = [
+        (f"{reading.name}{' (judged)' if reading.name == paper.default_reading else ''}", reading.description)
+        for reading in paper.readings
+    ]
+    return "\n".join(
+        [
+            "<h2>How the paper was read</h2>",
+            _facts(paper.parameters),
+            "<p>What it leaves open can be read in several ways. One reading judges the whole paper; the",
+            "others stand beside it.</p>",
+            _facts(readings),
+            f"<details><summary>Base scenario {escape(paper.scenario)}.toml</summary>",
+            f"<pre>{escape(paper.base.source)}</pre></details>",
+        ]
+    )
+
+
+def _how_to_get_it_again(report: Report, command: str) -> str:
+    rule = report.effort.rule
+    if rule.min_runs == rule.max_runs:
+        stop = f"Every cell ran {rule.max_runs} times, with the seeds from {rule.first_seed} on."
+    else:
+        stop = (
+            f"Every cell ran with the seeds from {rule.first_seed} on, until half the width of the 95 % "
+            f"interval was at most {100 * rule.precision:g} % of the mean, or {rule.max_runs} times."
+        )
+    versions = f"airpath {_core.version()}, random numbers {_core.RNG_VERSION}."
+    rules = (
+        "Reproduced: the published value lies where the mean of as many runs as the paper averaged falls "
+        f"with 95 % probability, or the measured mean is within {100 * REPRODUCED_RELATIVE:g} % of it "
+        f"(percentages: or {REPRODUCED_POINTS:g} points). Close: within {100 * CLOSE_RELATIVE:g} % "
+        f"(or {CLOSE_POINTS:g} points). A claimed limit holds on its right side."
+    )
+    text = [f"<p>{escape(said)}</p>" for said in (f"{stop} {versions}", rules)]
+    return "\n".join(["<h2>To get it again</h2>", f"<pre>{escape(command)}</pre>", *text])

@@ -1,0 +1,275 @@
+"""What a paper is made of: published values, readings, cells to simulate, and tables and figures of them.
+
+A *cell* is a scenario that is replicated, with an error-free twin where the paper compares with one. A
+*row* sets one published value against a metric of a cell. A *reading* is one way to understand what
+the paper leaves open; one of them, the default, judges the whole paper, the others are shown beside.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from airpath.papers.send_window import SendWindow
+from airpath.replicate import Estimate, Results
+from airpath.scenario import Scenario, load
+
+Overrides = tuple[tuple[str, str], ...]
+"""Changes to a scenario: dotted path and TOML value, applied in order."""
+
+NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
+"""Classes of published value that no experiment can be set against."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published value, a line of `published/<paper>.csv`; `value` and `corrected` are in `unit`."""
+
+    id: str
+    place: str
+    quantity: str
+    unit: str
+    value: float
+    corrected: float | None
+    kind: str
+    bound: str | None
+    background: bool
+
+    @property
+    def target(self) -> float:
+        """What a measurement is compared with: the corrected value of a misprint, else the value."""
+        return self.value if self.corrected is None else self.corrected
+
+
+@cache
+def load_published(paper: str) -> dict[str, Published]:
+    """Load all published values of a paper by their id, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If an id is not unique.
+    """
+    values: dict[str, Published] = {}
+    text = files("airpath.papers").joinpath(f"published/{paper}.csv").read_text(encoding="utf-8")
+    for line in csv.DictReader(text.splitlines()):
+        if line["id"] in values:
+            raise ValueError(f"two published values are called {line['id']}")
+        context = json.loads(line["scenario"] or "{}")
+        values[line["id"]] = Published(
+            id=line["id"],
+            place=line["place"],
+            quantity=line["quantity"],
+            unit=line["unit"],
+            value=float(line["value"]),
+            corrected=float(line["corrected"]) if line["corrected"] else None,
+            kind=line["kind"],
+            bound=context.get("bound"),
+            background=context.get("class") in NOT_SIMULATED,
+        )
+    return values
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to understand what a paper leaves open."""
+
+    name: str
+    description: str
+    overrides: Overrides
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run of a cell.
+
+    Attributes
+    ----------
+    results : dict
+        Results of the run.
+    reference : dict or None
+        Results of the cell's error-free twin.
+    window : SendWindow or None
+        The send window over time, if it was traced.
+    """
+
+    results: Results
+    reference: Results | None
+    window: SendWindow | None
+
+    @property
+    def reference_results(self) -> Results:
+        """Results of the error-free twin.
+
+        Raises
+        ------
+        ValueError
+            If the cell has none.
+        """
+        if self.reference is None:
+            raise ValueError("this cell has no error-free twin")
+        return self.reference
+
+    @property
+    def traced_window(self) -> SendWindow:
+        """The send window over time.
+
+        Raises
+        ------
+        ValueError
+            If it was not traced.
+        """
+        if self.window is None:
+            raise ValueError("the send window of this cell was not traced")
+        return self.window
+
+
+Metric = Callable[[Outcome], float]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scenario to replicate: the paper's base scenario with changes.
+
+    Attributes
+    ----------
+    name : str
+        What it is, for progress and captions.
+    overrides : tuple
+        Changes to the base scenario.
+    reference : tuple or None
+        Further changes that make the twin that it is compared with; None if there is none.
+    precise : callable
+        Metric whose precision decides how many runs there are.
+    """
+
+    name: str
+    overrides: Overrides
+    reference: Overrides | None
+    precise: Metric
+
+
+def first(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the first (usually the only) cell."""
+    return estimates[0]
+
+
+def lowest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the lowest mean."""
+    return min(estimates, key=lambda estimate: estimate.mean)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published value and what is measured for it.
+
+    Attributes
+    ----------
+    published_id : str
+        Id of the published value.
+    labels : tuple of str
+        Leading columns of the table.
+    cells : tuple of Cell
+        What is simulated.
+    metric : callable
+        The measured value in the published unit, from a run of a cell.
+    pick : callable
+        Which cell counts if there are several.
+    traced : bool
+        Whether the metric needs the send window over time.
+    averaged_runs : int
+        How many runs the paper averaged; 1 where it does not say.
+    remark : str
+        What a reader should know about this value.
+    """
+
+    published_id: str
+    labels: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    metric: Metric
+    pick: Callable[[Sequence[Estimate]], Estimate] = first
+    traced: bool = False
+    averaged_runs: int = 1
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper, or what its text says.
+
+    Attributes
+    ----------
+    kind : str
+        ``table``, ``figure`` or ``text``.
+    number : int or None
+        Number of the table or figure.
+    title : str
+        What it shows.
+    columns : tuple of str
+        Heads of the leading columns, as many as a row has labels.
+    rows : tuple of Row
+        Published values with their measurement.
+    window_of : Cell or None
+        Cell whose send window over time is drawn.
+    """
+
+    kind: Literal["table", "figure", "text"]
+    number: int | None
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    window_of: Cell | None = None
+
+    @property
+    def place(self) -> str:
+        """How the paper calls it."""
+        return "Text" if self.number is None else f"{self.kind.capitalize()} {self.number}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that can be reproduced.
+
+    Attributes
+    ----------
+    name, citation : str
+        Short name, as in the command line; full reference.
+    scenario : str
+        Name of the bundled base scenario.
+    parameters : tuple of (str, str)
+        What the page says about how the paper was read.
+    readings : tuple of Reading
+        All readings.
+    default_reading : str
+        Name of the reading that judges the whole paper.
+    experiments : tuple of Experiment
+        What can be reproduced.
+    """
+
+    name: str
+    citation: str
+    scenario: str
+    parameters: tuple[tuple[str, str], ...]
+    readings: tuple[Reading, ...]
+    default_reading: str
+    experiments: tuple[Experiment, ...]
+
+    @property
+    def published(self) -> dict[str, Published]:
+        """All published values by id."""
+        return load_published(self.name)
+
+    @property
+    def base(self) -> Scenario:
+        """The base scenario."""
+        return load(self.scenario)
+
+    def not_covered(self) -> int:
+        """Count the published values that no experiment covers yet; background is not counted."""
+        covered = {row.published_id for experiment in self.experiments for row in experiment.rows}
+        return sum(not value.background and value.id not in covered for value in self.published.values())

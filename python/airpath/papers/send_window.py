@@ -1,0 +1,61 @@
+"""The send window of one transfer over time, and what a reader of its plot would say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class SendWindow:
+    """A step function: from `time_s[i]` on the window is `segments[i]`.
+
+    Attributes
+    ----------
+    time_s : ndarray of float, shape (n,)
+        Times of the steps in seconds, increasing.
+    segments : ndarray of int, shape (n,)
+        What the sender may have in flight, segments.
+    end_s : float
+        End of the transfer, seconds.
+    """
+
+    time_s: NDArray[np.float64]
+    segments: NDArray[np.int64]
+    end_s: float
+
+    @classmethod
+    def from_trace(cls, time_ns: NDArray[np.uint64], segments: NDArray[np.uint64]) -> SendWindow:
+        """Keep the steps of a trace: the last record of an instant, and only where the window changed.
+
+        Raises
+        ------
+        ValueError
+            If the trace is empty.
+        """
+        if time_ns.size == 0:
+            raise ValueError("nothing was traced")
+        time_s = time_ns.astype(np.float64) / 1e9
+        window = segments.astype(np.int64)
+        last = np.append(time_ns[1:] != time_ns[:-1], True)
+        end_s = float(time_s[-1])
+        time_s, window = time_s[last], window[last]
+        changed = np.insert(window[1:] != window[:-1], 0, True)
+        return cls(time_s[changed], window[changed], end_s)
+
+    @property
+    def maximum(self) -> float:
+        """Largest window, segments."""
+        return float(self.segments.max())
+
+    @property
+    def plateau(self) -> float:
+        """Window at which it stood longest without a change, segments."""
+        return float(self.segments[np.argmax(np.diff(self.time_s, append=self.end_s))])
+
+    @property
+    def lowest_after_start(self) -> float:
+        """Smallest window after it first reached its maximum, segments; the maximum if it never left it."""
+        return float(self.segments[np.argmax(self.segments) :].min())

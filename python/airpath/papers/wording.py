@@ -1,0 +1,100 @@
+"""How values, intervals, verdicts and reasons are put into words, on the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from airpath.papers.paper import Experiment, Paper, Published
+from airpath.papers.verdict import Verdict
+from airpath.replicate import Estimate
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    "reproduced": "reproduced",
+    "close": "close",
+    "not_reproduced": "not reproduced",
+    "background": "background",
+}
+
+_UNITS = {"percent": "%", "1": ""}
+_SIGNS = {"claim_upper": "≤ ", "claim_lower": "≥ ", "claim_approx": "≈ "}
+
+
+def unit_name(unit: str) -> str:
+    """Write a unit of the published values the way it stands behind a number."""
+    return _UNITS.get(unit, unit)
+
+
+def number(value: float) -> str:
+    """Write a value with a sensible number of digits."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+
+
+def mean_text(estimate: Estimate) -> str:
+    """Write mean and half-width."""
+    mean = number(estimate.mean)
+    return mean if estimate.n == 1 else f"{mean} ± {number(estimate.half_width)}"
+
+
+def interval_text(estimate: Estimate) -> str:
+    """Write the interval of an estimate; nothing after one run."""
+    return "" if estimate.n == 1 else f"{number(estimate.ci_low)} … {number(estimate.ci_high)}"
+
+
+def published_text(value: Published) -> str:
+    """Write a published value, with its direction and with what it should have been if it is a misprint."""
+    text = f"{_SIGNS.get(value.kind, '')}{value.value:g}"
+    return text if value.corrected is None else f"{text} (misprint of {value.corrected:g})"
+
+
+def heading(experiment: Experiment) -> str:
+    """Write the title of an experiment with its number."""
+    return experiment.title if experiment.number is None else f"{experiment.place}. {experiment.title}"
+
+
+def not_covered_text(paper: Paper) -> str:
+    """Say how much of the paper no experiment covers yet."""
+    missing = paper.not_covered()
+    return f"{missing} further values of this paper are not covered yet." if missing else ""
+
+
+def reason_for(
+    value: Published,
+    where: str,
+    reading: str,
+    measured: Estimate,
+    others: dict[str, Estimate],
+    judge: Callable[[Estimate], Verdict],
+    remark: str = "",
+) -> str:
+    """Say which experiment shows that a value is not reproduced, and what the other readings give.
+
+    Parameters
+    ----------
+    value : Published
+        The published value.
+    where : str
+        The experiment: table or figure and row.
+    reading : str
+        The default reading.
+    measured, others : Estimate, dict of str to Estimate
+        Under the default reading and under the others that were simulated.
+    judge : callable
+        How an estimate would be judged.
+    remark : str
+        What is known about the value beside.
+    """
+    unit = f" {unit_name(value.unit)}".rstrip()
+    parts = [f"{where}: {measured.n} runs under reading '{reading}' give {mean_text(measured)}{unit}"]
+    if others:
+        means = [estimate.mean for estimate in (measured, *others.values())]
+        spread = f"all {len(means)} readings give {number(min(means))} to {number(max(means))}{unit}"
+        verdicts = {name: judge(estimate) for name, estimate in others.items()}
+        fitting = [
+            f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
+            for name, judged in verdicts.items()
+            if judged != "not_reproduced"
+        ]
+        parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
+    else:
+        parts.append("the other readings were not simulated")
+    return "; ".join([*parts, remark] if remark else parts)

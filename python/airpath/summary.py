@@ -1,0 +1,159 @@
+"""Tables for the terminal: the summary of a run, and the catalogue of what is registered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from airpath import _core
+from airpath.metrics import bearer, block_error_share, utilisation
+from airpath.scenario import bundled
+from airpath.trace import UNITS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# More flows than this are left to results.json.
+MOST_FLOWS = 20
+# Width of the tables where there is no terminal to ask.
+PLAIN_WIDTH = 120
+
+
+def print_summary(summary: dict[str, Any], title: str) -> None:
+    """Print what became of every flow and of its bearer.
+
+    Parameters
+    ----------
+    summary : dict
+        Content of `results.json`.
+    title : str
+        What was run.
+    """
+    console = _console()
+    ended = "ended" if summary["complete"] else "stopped"
+    console.print(f"{title}: {ended} after {summary['simulated_s']:.3f} s of simulated time", highlight=False)
+    flows = summary["flows"][:MOST_FLOWS]
+    console.print(_performance_table(summary, flows))
+    console.print(_sender_table(flows))
+    for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
+        console.print(_bearer_line(summary, ue, direction), highlight=False)
+    if len(summary["flows"]) > len(flows):
+        console.print(f"and {len(summary['flows']) - len(flows)} more flows: see results.json, or --json")
+
+
+def _performance_table(summary: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
+    headings = ("goodput\nkbit/s", "bearer\nused %", "transfer\ns", "RTT ms\nmean", "\nmin", "\nmax")
+    table = _flow_table(*headings)
+    for flow in flows:
+        used, rtt = utilisation(summary, flow), flow["rtt_ms"]
+        table.add_row(
+            _label(flow),
+            f"{flow['goodput_bps'] / 1e3:.1f}",
+            _number(None if used is None else 100 * used, 1),
+            _number(flow["transfer_s"], 3),
+            *(_number(rtt[which], 0) for which in ("mean", "min", "max")),
+        )
+    return table
+
+
+def _sender_table(flows: list[dict[str, Any]]) -> Table:
+    headings = ("segments\nsent", "retrans-\nmitted", "of which\nfast", "partial\nACK", "\ntimeout")
+    table = _flow_table(*headings, "\ngo-back-N", "timer\nexpired")
+    for flow in flows:
+        repeated = flow["retransmissions"]
+        causes = ("total", "fast_retransmit", "partial_ack", "timeout", "go_back_n")
+        counts = (flow["segments_sent"], *(repeated[cause] for cause in causes), flow["timeouts"])
+        table.add_row(_label(flow), *(str(count) for count in counts))
+    return table
+
+
+def _flow_table(*headings: str) -> Table:
+    table = _table()
+    table.add_column("\nUE.flow")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _label(flow: dict[str, Any]) -> str:
+    return f"{flow['ue']}.{flow['flow']} {flow['direction']}"
+
+
+def _bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
+    counters = bearer(summary, ue, direction)
+    if counters is None:
+        return f"UE {ue} has no {direction} bearer"
+    return (
+        f"UE {ue} {direction} bearer: {counters['sdus_delivered']} SDUs delivered, "
+        f"{counters['sdus_dropped']} dropped (buffer full), {counters['sdus_discarded']} given up, "
+        f"at most {counters['peak_queued_sdus']} in the buffer; "
+        f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def catalogue() -> dict[str, Any]:
+    """Everything that can be named: scenarios, registered components, probes with columns and units."""
+    return {
+        "scenarios": bundled(),
+        "components": json.loads(_core.registry()),
+        "probes": {
+            kind: {column: UNITS[column] for column in columns} for kind, columns in _core.probes().items()
+        },
+    }
+
+
+def print_catalogue(content: dict[str, Any]) -> None:
+    """Print what `catalogue` found."""
+    from rich.markup import escape
+
+    console = _console()
+    console.print("[bold]Scenarios[/] (airpath run NAME)")
+    table = _table(show_header=False)
+    for name, shows in content["scenarios"].items():
+        table.add_row(name, escape(shows.removeprefix(f"{name}: ")))
+    console.print(table)
+    console.print("[bold]Components[/] (in a scenario or with --set)")
+    for component in content["components"]:
+        name = ".".join(part for part in (component["folder"], component["name"]) if part)
+        console.print(f"[bold]{name}[/]  {escape(component['description'])}")
+        table = _table(show_header=False)
+        for parameter in component["parameters"]:
+            shown = _default(parameter["default"])
+            cells = (parameter["name"], parameter["type"], shown, parameter["description"])
+            table.add_row(*(escape(str(cell)) for cell in cells))
+        if table.row_count:
+            console.print(table)
+    console.print("[bold]Probes[/] (columns of trace.parquet)")
+    table = _table(show_header=False)
+    for kind, columns in content["probes"].items():
+        with_units = (f"{column} ({unit})" if unit else column for column, unit in columns.items())
+        table.add_row(kind, escape(", ".join(with_units)))
+    console.print(table)
+
+
+def _default(value: Any) -> str:
+    """Show a default as a scenario would write it; "-" where there is none."""
+    if value is None:
+        return "-"
+    if isinstance(value, dict):
+        shown = (f"{key} = {_default(part)}" for key, part in value.items() if part is not None)
+        return "{ " + ", ".join(shown) + " }" if value else "{}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=PLAIN_WIDTH)
+
+
+def _table(show_header: bool = True) -> Table:
+    from rich.table import Table
+
+    return Table(box=None, show_header=show_header, pad_edge=False, padding=(0, 2, 0, 0))

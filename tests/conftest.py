@@ -1,0 +1,31 @@
+"""What several tests use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from airpath import cli
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def airpath_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run the command line inside this process."""
+
+    def call(*arguments: object) -> Outcome:
+        with pytest.raises(SystemExit) as exit_:
+            cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Outcome(int(exit_.value.code or 0), captured.out, captured.err)
+
+    return call

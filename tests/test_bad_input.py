@@ -1,0 +1,155 @@
+"""Every bad input is one line on standard error with key, cause and remedy, and exit code 2."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from airpath import cli
+
+SCENARIO = """\
+# a scenario in which one line is replaced
+duration = "5 s"
+
+[wired]
+rate = "100 Mbit/s"
+delay = "75 ms"
+
+[radio.dch.downlink]
+rate = "384 kbit/s"
+
+[radio.dch.downlink.rlc.fixed_delay_arq]
+pdu = "40 B"
+
+[radio.dch.downlink.channel.bernoulli]
+bler = "10 %"
+
+[tcp]
+receive_buffer = "64 kB"
+
+[[flow]]
+ue = 0
+direction = "downlink"
+
+[flow.app.file]
+size = "50 kB"
+"""
+
+DOWNLINK = "radio.dch.downlink"
+
+# What is wrong: (line, what it is replaced with, key, words of the cause, words of the remedy).
+CASES = {
+    "unknown key": ('delay = "75 ms"', 'dealy = "75 ms"', "wired.dealy", "unknown", "delay"),
+    "unknown component": ("fixed_delay_arq]", "arq]", f"{DOWNLINK}.rlc.arq", "unknown", "fixed_delay_arq"),
+    "missing unit": ('"75 ms"', '"75"', "wired.delay", "missing unit", "60 ms"),
+    "number without a unit": ('"75 ms"', "75", "wired.delay", "missing unit", "60 ms"),
+    "wrong unit": ('"75 ms"', '"75 kbit/s"', "wired.delay", "75 kbit/s", "ms"),
+    "wrong unit of a rate": ('"384 kbit/s"', '"384 kB"', f"{DOWNLINK}.rate", "384 kB", "kbit/s"),
+    "negative rate": ('"384 kbit/s"', '"-384 kbit/s"', f"{DOWNLINK}.rate", "-384 kbit/s", "kbit/s"),
+    "zero rate": ('"384 kbit/s"', '"0 kbit/s"', f"{DOWNLINK}.rate", "zero", "kbit/s"),
+    "zero PDU size": ('"40 B"', '"0 B"', f"{DOWNLINK}.rlc.fixed_delay_arq.pdu", "no size", "40 B"),
+    "BLER 1.0 without a limit": ('"10 %"', '"100 %"', f"{DOWNLINK}.channel", "lost", "max_transmissions"),
+    "impossible probability": ('"10 %"', '"110 %"', f"{DOWNLINK}.channel.bernoulli.bler", "110 %", "%"),
+    "window below one segment": ('"64 kB"', '"1 kB"', "tcp.receive_buffer", "below one segment", "kB"),
+    "text where a number belongs": ("ue = 0", 'ue = "first"', "flow[0].ue", "UE", "each"),
+    "a UE that is not there": ("ue = 0", "ue = 7", "flow[0].ue", "UE 7", "UEs"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_value(case, tmp_path, airpath_command):
+    line, replacement, key, cause, remedy = CASES[case]
+    file = tmp_path / "bad.toml"
+    assert SCENARIO.count(line) == 1
+    file.write_text(SCENARIO.replace(line, replacement))
+    check_error(airpath_command("run", file), key, cause, remedy)
+
+
+def test_the_unchanged_scenario_is_good(tmp_path, airpath_command):
+    file = tmp_path / "good.toml"
+    file.write_text(SCENARIO)
+    assert airpath_command("run", file).code == 0
+
+
+def test_file_that_is_no_toml(tmp_path, airpath_command):
+    file = tmp_path / "bad.toml"
+    file.write_text("duration = = 3\n")
+    check_error(airpath_command("run", file), str(file), "line 1, column 12: not TOML", "example")
+
+
+def test_file_that_is_no_text(tmp_path, airpath_command):
+    file = tmp_path / "bad.toml"
+    file.write_bytes(b"\x89PNG\xff\xfe")
+    check_error(airpath_command("run", file), str(file), "not UTF-8", "TOML")
+
+
+def test_file_that_is_missing(tmp_path, airpath_command):
+    file = tmp_path / "missing.toml"
+    check_error(airpath_command("run", file), str(file), "No such file", "airpath list")
+
+
+def test_name_that_is_not_bundled(airpath_command):
+    check_error(airpath_command("run", "umts-9"), "umts-9", "no such scenario", "umts-384")
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "cause", "remedy"),
+    [
+        ("duration", "--set", "'duration'", "PATH=VALUE"),
+        ("durration=5 s", "durration", "unknown", "duration"),
+        ("duration=5", "duration", "missing unit", "60 ms"),
+        (f"{DOWNLINK}.rate=-1 kbit/s", f"{DOWNLINK}.rate", "-1 kbit/s", "kbit/s"),
+        ("tcp.recovery.renno.x=1", "tcp.recovery.renno", "unknown", "reno"),
+    ],
+)
+def test_bad_change_on_the_command_line(change, key, cause, remedy, airpath_command):
+    check_error(airpath_command("run", "umts-384", "--set", change), key, cause, remedy)
+
+
+def test_seed_out_of_range(airpath_command):
+    check_error(airpath_command("run", "umts-384", "--seed", -1), "seed", "-1", "from 0")
+
+
+def test_unknown_option(airpath_command):
+    check_error(airpath_command("run", "umts-384", "--fast"), "command line", "--fast", "--help")
+
+
+def test_output_folder_that_cannot_be_made(tmp_path, airpath_command):
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    check_error(airpath_command("run", "umts-384", "--out", file / "below"), "out", "below", "folder")
+    check_error(airpath_command("run", "umts-384", "--out", file), "out", "file", "folder")
+
+
+def test_output_folder_with_a_run(tmp_path, airpath_command):
+    assert airpath_command("run", "umts-384", "--out", tmp_path).code == 0
+    results = (tmp_path / "results.json").read_bytes()
+    outcome = airpath_command("run", "umts-384", "--seed", 2, "--out", tmp_path)
+    check_error(outcome, "out", "holds a run already", "--force")
+    assert (tmp_path / "results.json").read_bytes() == results
+    assert airpath_command("run", "umts-384", "--seed", 2, "--out", tmp_path, "--force").code == 0
+    assert (tmp_path / "results.json").read_bytes() != results
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, the disk that is always full")
+@pytest.mark.parametrize(
+    "file", ["scenario.resolved.toml", "trace.parquet", "capture.pcapng", "results.json"]
+)
+def test_full_disk(file, tmp_path, airpath_command):
+    os.symlink("/dev/full", tmp_path / file)
+    check_error(
+        airpath_command("run", "umts-384", "--out", tmp_path), "out", "No space left", "disk with room"
+    )
+
+
+def check_error(outcome, key: str, cause: str, remedy: str) -> None:
+    assert outcome.code == cli.BAD_INPUT
+    assert outcome.out == ""
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.startswith(f"error: {key}: ")
+    what, _, hint = outcome.err.removeprefix(f"error: {key}: ").rstrip("\n").partition("; ")
+    assert what and hint, outcome.err
+    assert cause in what
+    assert remedy in hint

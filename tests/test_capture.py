@@ -1,0 +1,99 @@
+"""An independent reader of the capture counts what the run itself counted.
+
+At the server's interface the sender's own segments are seen as they leave, so everything that tshark
+takes for data sent before is a retransmission. tshark files some of them under other names: "fast" and
+"spurious" retransmissions carry the flag `tcp.analysis.retransmission` too, and what follows its
+predecessors within a few milliseconds it calls "out of order".
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import airpath
+
+RETRANSMISSIONS = "tcp.analysis.retransmission or tcp.analysis.out_of_order"
+DUPACKS = "tcp.analysis.duplicate_ack"
+AT_SERVER = 'frame.interface_name == "server"'
+AT_UE = 'frame.interface_name == "ue"'
+
+OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_sequence"}
+SHORT_QUEUE = {"radio.dch.downlink.queue.droptail.packets": 6}
+TWO_UES = {"radio.dch.ues": 2}
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """Run with changes; give the run's result and its capture file."""
+
+    def make(name: str, changes: dict[str, str | int | bool]) -> tuple[airpath.Result, Path]:
+        scenario = airpath.load(name)
+        for path, value in changes.items():
+            scenario = scenario.with_(path, value)
+        result = airpath.run(scenario, seed=1, probes=(), capture=True)
+        file = tmp_path / "capture.pcapng"
+        file.write_bytes(result.capture)
+        return result, file
+
+    return make
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("umts-384", {}),
+        ("umts-384", OUT_OF_SEQUENCE | {"tcp.mss": "536 B"}),
+        ("umts-384", SHORT_QUEUE),
+        ("umts-384", SHORT_QUEUE | {"tcp.timestamps": True}),
+        ("umts-384", SHORT_QUEUE | {"tcp.ip": "ipv6", "tcp.initial_sequence": 4_294_900_000}),
+        ("umts-384", TWO_UES | SHORT_QUEUE),
+        ("umts-128", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
+        ("umts-64", OUT_OF_SEQUENCE),
+    ],
+)
+def test_tshark_counts_what_the_run_counted(name, changes, capture, tmp_path):
+    result, file = capture(name, changes)
+    # tshark follows a connection without regard to interfaces: each must be a file of its own.
+    server = tmp_path / "server.pcapng"
+    tshark(file, AT_SERVER, "-w", server)
+    retransmissions = sum(flow["retransmissions"]["total"] for flow in result.flows)
+    dupacks = sum(flow["dupacks"] for flow in result.flows)
+    assert retransmissions > 0
+    assert dupacks > 0
+    assert count(server, RETRANSMISSIONS) == retransmissions
+    assert count(server, DUPACKS) == dupacks
+
+
+@needs_tshark
+def test_every_segment_and_every_ack_is_captured(capture):
+    result, file = capture("umts-384", SHORT_QUEUE)
+    (flow,) = result.flows
+    assert count(file, f"{AT_SERVER} and tcp.len > 0") == flow["segments_sent"]
+    # The ACK that ends the handshake, and SYN, are the UE's too.
+    assert count(file, f"{AT_UE} and tcp.len == 0 and tcp.srcport == 0") == 0
+    pure_acks = f"{AT_UE} and tcp.len == 0 and tcp.flags.syn == 0"
+    assert count(file, pure_acks) == flow["receiver"]["acks_sent"] + 1
+
+
+@needs_tshark
+def test_checksums_and_headers_are_sound(capture):
+    _, file = capture("umts-384", {"tcp.timestamps": True})
+    assert count(file, "_ws.malformed or ip.checksum.status == 0") == 0
+    assert count(file, "not tcp") == 0
+
+
+def tshark(file: Path, display_filter: str, *arguments: object) -> str:
+    command = ["tshark", "-n", "-r", file, "-Y", display_filter, *arguments]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def count(file: Path, display_filter: str) -> int:
+    return len(tshark(file, display_filter, "-T", "fields", "-e", "frame.number").split())

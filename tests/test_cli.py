@@ -1,0 +1,152 @@
+"""The command line: what each command prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+import airpath
+from airpath.scenario import bundled
+
+
+def test_version(airpath_command):
+    assert airpath_command("--version") == (0, f"airpath {airpath.__version__}\n", "")
+
+
+def test_summary_table_says_what_became_of_the_flow(airpath_command):
+    outcome = airpath_command("run", "umts-384")
+    flow = airpath.run("umts-384", probes=()).flows[0]
+    assert outcome.code == 0
+    assert outcome.err == ""
+    performance, sender = (
+        line.split() for line in outcome.out.splitlines() if line.startswith("0.0 downlink ")
+    )
+    rtt = [f"{flow['rtt_ms'][which]:.0f}" for which in ("mean", "min", "max")]
+    assert performance[2] == f"{flow['goodput_bps'] / 1000:.1f}"
+    assert performance[4:] == [f"{flow['transfer_s']:.3f}", *rtt]
+    causes = ("total", "fast_retransmit", "partial_ack", "timeout", "go_back_n")
+    repeated = [str(flow["retransmissions"][cause]) for cause in causes]
+    assert sender[2:] == [str(flow["segments_sent"]), *repeated, str(flow["timeouts"])]
+
+
+def test_without_out_nothing_is_written(airpath_command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert airpath_command("run", "umts-64").code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_out_says_where_the_files_are(airpath_command, tmp_path):
+    out = tmp_path / "a" / "b"
+    outcome = airpath_command("run", "umts-64", "--out", out)
+    assert outcome.code == 0
+    assert f"files in {out}" in outcome.out
+    for name in ("results.json", "trace.parquet", "capture.pcapng", "plot.png", "scenario.resolved.toml"):
+        assert name in outcome.out
+        assert (out / name).is_file()
+
+
+def test_run_json_is_results_json(airpath_command, tmp_path):
+    outcome = airpath_command("run", "umts-64", "--seed", 3, "--json", "--out", tmp_path)
+    assert json.loads(outcome.out) == json.loads((tmp_path / "results.json").read_text())
+    assert json.loads(outcome.out)["seed"] == 3
+
+
+def test_set_changes_the_run(airpath_command):
+    plain = json.loads(airpath_command("run", "umts-64", "--json").out)
+    changes = ("--set", "radio.dch.downlink.rate=128 kbit/s", "--set", "tcp.initial_window=2")
+    changed = json.loads(airpath_command("run", "umts-64", *changes, "--json").out)
+    assert changed["flows"][0]["transfer_s"] < 0.7 * plain["flows"][0]["transfer_s"]
+
+
+def test_many_flows_are_cut_in_the_table_only(airpath_command, tmp_path):
+    file = tmp_path / "cell.toml"
+    source = airpath.load("umts-64").source.replace("ues = 1", "ues = 30").replace("ue = 0", 'ue = "each"')
+    file.write_text(source)
+    outcome = airpath_command("run", file)
+    assert sum(line.split()[1:2] == ["downlink"] for line in outcome.out.splitlines()) == 2 * 20
+    assert "10 more flows" in outcome.out
+    assert len(json.loads(airpath_command("run", file, "--json").out)["flows"]) == 30
+
+
+def test_config_prints_every_default_and_can_be_run(airpath_command, tmp_path):
+    outcome = airpath_command("config", "umts-384", "--set", "tcp.mss=536 B")
+    resolved = tomllib.loads(outcome.out)
+    assert resolved["tcp"]["mss"] == "536 B"
+    assert resolved["tcp"]["dupack_threshold"] == 3
+    file = tmp_path / "resolved.toml"
+    file.write_text(outcome.out)
+    changed = airpath_command("run", "umts-384", "--set", "tcp.mss=536 B", "--json").out
+    assert airpath_command("run", file, "--json").out == changed
+    assert airpath_command("config", file).out == outcome.out
+
+
+def test_list_shows_everything_registered(airpath_command):
+    content = json.loads(airpath_command("list", "--json").out)
+    names = {(part["folder"], part["name"]) for part in content["components"]}
+    for component in (
+        ("app", "bulk"),
+        ("app", "file"),
+        ("channel", "bernoulli"),
+        ("queue", "droptail"),
+        ("radio", "dch"),
+        ("rlc", "fixed_delay_arq"),
+        ("tcp.cc", "reno"),
+        ("tcp.recovery", "newreno"),
+    ):
+        assert component in names
+    assert set(content["scenarios"]) == set(bundled()) >= {"umts-64", "umts-128", "umts-384"}
+    for component in content["components"]:
+        assert component["description"]
+        for parameter in component["parameters"]:
+            assert {"name", "type", "default", "description"} == set(parameter)
+            assert parameter["description"]
+    shown = airpath_command("list").out
+    for _, name in names:
+        assert name in shown
+    assert "retransmission_delay" in shown
+    assert "60 ms" in shown
+    assert "tcpi_rtt (us)" in shown
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_bundled_scenarios_are_short_and_say_what_they_show(name):
+    source = airpath.load(name).source
+    first, *rest = source.splitlines()
+    assert first.startswith(f"# {name}: ")
+    assert len(rest) < 40
+    assert len(first) <= 120
+
+
+def test_help_is_quick_and_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from airpath.cli import main\n"
+        "try:\n    main(['--help'])\n"
+        "except SystemExit:\n"
+        "    print([name for name in ('matplotlib', 'pyarrow', 'scipy.stats') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "reproduce" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "airpath.cli", "list"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_output_is_plain_where_there_is_no_terminal():
+    command = [sys.executable, "-m", "airpath.cli", "run", "umts-64"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout

@@ -1,0 +1,233 @@
+"""Papers: quick points of their tables, what the command writes, and the published values themselves."""
+
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from airpath.cli import app
+from airpath.papers import PAPERS, harness
+from airpath.papers.harness import Effort, Reproduction
+from airpath.papers.lundsten import PAPER, TABLE_3, TEXT
+from airpath.papers.verdict import VERDICTS
+
+KEYS = [
+    "id",
+    "place",
+    "published",
+    "corrected",
+    "measured",
+    "ci_low",
+    "ci_high",
+    "runs",
+    "unit",
+    "verdict",
+    "reason",
+]
+FLOOR = 100 * (1 / 0.9 - 1)
+
+
+def reproduce(tmp_path, *options, paper="lundsten"):
+    """Run the command; its result, the parsed JSON and the page."""
+    out, json_file = tmp_path / "out", tmp_path / "out.json"
+    words = ["reproduce", paper, *options, "--out", str(out), "--json", str(json_file)]
+    result = CliRunner().invoke(app, words)
+    values = json.loads(json_file.read_text()) if json_file.exists() and json_file.stat().st_size else None
+    page = out / "index.html"
+    return result, values, page.read_text() if page.exists() else None
+
+
+@pytest.fixture(scope="module")
+def quick():
+    """Everything about the thesis with five runs per cell and one reading."""
+    reproduction = Reproduction(PAPER, PAPER.experiments, Effort.of(quick=True, runs=None))
+    complete = reproduction.simulate()
+    return reproduction.report(complete, background=True)
+
+
+@pytest.fixture(scope="module")
+def increases(quick):
+    """Percent by speed in kbit/s and packet size in bytes."""
+    table = next(section for section in quick.sections if section.experiment is TABLE_3)
+    return {tuple(map(int, c.row.labels[:2])): c.measured for c in table.comparisons}
+
+
+def test_small_packets_on_the_fast_bearer_suffer_by_far_the_most(increases):
+    others = [known.mean for cell, known in increases.items() if cell != (384, 576)]
+    assert increases[384, 576].mean > 5 * max(others)
+
+
+def test_the_increases_fall_in_the_published_order(increases):
+    order = [(384, 576), (384, 1500), (128, 576)]
+    rest = [increases[cell].mean for cell in increases if cell not in order]
+    means = [increases[cell].mean for cell in order] + [max(rest)]
+    assert means == sorted(means, reverse=True)
+    assert means[1] > means[2] * 1.02
+
+
+@pytest.mark.parametrize("cell", [(128, 1500), (64, 576), (64, 1500)])
+def test_slow_bearers_pay_for_retransmissions_only(increases, cell):
+    assert increases[cell].mean == pytest.approx(FLOOR, abs=0.3)
+
+
+def test_no_cell_is_cheaper_than_its_retransmissions(increases):
+    assert all(known.mean > FLOOR - 0.3 for known in increases.values())
+
+
+def test_large_packets_at_128_kbits_keep_the_window_at_its_limit(quick):
+    figure = next(section for section in quick.sections if section.experiment.number == 16)
+    window = figure.window
+    stays_s = np.diff(window.time_s, append=window.end_s)
+    assert window.maximum == 7
+    assert stays_s[window.segments == 7].sum() / stays_s.sum() > 0.99
+
+
+def test_every_value_has_a_verdict_and_every_failure_a_reason(quick):
+    for comparison in quick.comparisons:
+        assert comparison.verdict in VERDICTS
+        assert bool(comparison.reason) == (comparison.verdict == "not_reproduced")
+        assert (comparison.measured is None) == (comparison.verdict == "background")
+        if comparison.reason:
+            assert re.match(r"(Table|Figure) \d+|Text", comparison.reason)
+
+
+def test_a_reason_tells_what_the_other_readings_give(tmp_path):
+    _, values, _ = reproduce(tmp_path, "--table", "4", "--runs", "3")
+    reasons = {value["id"]: value["reason"] for value in values if value["verdict"] == "not_reproduced"}
+    assert "lundsten-t4-384-576" in reasons
+    assert all(re.search(r"all 4 readings give \S+ to \S+ %", reason) for reason in reasons.values())
+
+
+def test_the_json_has_one_object_per_value_of_the_table(tmp_path):
+    result, values, _ = reproduce(tmp_path, "--table", "3", "--runs", "2", "--quick")
+    assert result.exit_code == 0
+    assert [value["id"] for value in values] == [row.published_id for row in TABLE_3.rows]
+    assert all(list(value) == KEYS for value in values)
+    assert all(value["place"] == "Table 3" and value["runs"] == 2 for value in values)
+    assert all(value["ci_low"] < value["measured"] < value["ci_high"] for value in values)
+
+
+def test_one_run_has_no_interval_in_the_json(tmp_path):
+    _, values, _ = reproduce(tmp_path, "--table", "4", "--runs", "1", "--quick")
+    assert {(value["runs"], value["ci_low"], value["ci_high"]) for value in values} == {(1, None, None)}
+
+
+def test_everything_together_leaves_the_rest_of_the_paper_without_a_verdict(tmp_path):
+    result, values, page = reproduce(tmp_path, "--quick", "--runs", "2")
+    background = [value for value in values if value["verdict"] == "background"]
+    assert background and all(value["measured"] is None and value["runs"] == 0 for value in background)
+    covered = {value["id"] for value in values}
+    missing = len(PAPER.published) - len(covered)
+    assert missing == PAPER.not_covered()
+    for text in (result.stdout, page):
+        assert f"{missing} further values of this paper are not covered yet" in text
+
+
+def test_result_and_page_do_not_depend_on_the_number_of_workers(tmp_path):
+    options = ("--table", "3", "--figure", "15", "--runs", "3")
+    _, one, page_one = reproduce(tmp_path / "1", *options, "--workers", "1")
+    _, two, page_two = reproduce(tmp_path / "2", *options, "--workers", "2")
+    assert one == two
+    assert page_one == page_two
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path):
+    _, _, page = reproduce(tmp_path, "--table", "3", "--figure", "13", "--runs", "2")
+    assert not re.search(r"https?:|//[a-z]|url\(|<script|<link|@import", re.sub(r"base64,[^\"]+", "", page))
+    sources = re.findall(r'src="([^"]{0,30})', page)
+    assert len(sources) == 2 and all(source.startswith("data:image/png;base64,") for source in sources)
+    assert "airpath reproduce lundsten --table 3 --figure 13 --runs 2" in page
+    assert all(reading.name in page for reading in PAPER.readings)
+
+
+def test_no_cell_is_simulated_twice(monkeypatch, tmp_path):
+    drive, jobs = harness.drive, []
+
+    def counting(some, *rest):
+        jobs.extend(some)
+        drive(some, *rest)
+
+    monkeypatch.setattr(harness, "drive", counting)
+    reproduce(tmp_path, "--table", "3", "--table", "4", "--figure", "13", "--runs", "1")
+    # Six cells and their error-free twins, in every reading.
+    assert len(jobs) == 2 * 6 * len(PAPER.readings)
+    assert all(job.replication.runs == 1 for job in jobs)
+
+
+def test_ctrl_c_keeps_what_is_finished(monkeypatch, tmp_path):
+    drive = harness.drive
+
+    def interrupted(jobs, workers=None, on_run=None):
+        if len(jobs) == 6 * len(PAPER.readings) and jobs[0].replication.runs == 0 and interrupted.armed:
+            drive(jobs[:2], workers, on_run)
+            raise KeyboardInterrupt
+        interrupted.armed = True
+        drive(jobs, workers, on_run)
+
+    interrupted.armed = False
+    monkeypatch.setattr(harness, "drive", interrupted)
+    result, values, page = reproduce(tmp_path, "--table", "3", "--runs", "2")
+    assert result.exit_code == 130
+    assert [value["id"] for value in values] == [row.published_id for row in TABLE_3.rows[:2]]
+    assert "Interrupted" in page and "not finished" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nobody"], "error: paper: there is no 'nobody'; choose one of: lundsten"),
+        (
+            ["lundsten", "--table", "99"],
+            "error: table: lundsten has no table 99 to reproduce; choose from: Table 3,",
+        ),
+        (
+            ["lundsten", "--figure", "3"],
+            "error: figure: lundsten has no figure 3 to reproduce; choose from: Table 3,",
+        ),
+        (["lundsten", "--runs", "0"], "error: runs: 0 is too few; give at least 1"),
+        (["lundsten", "--workers", "0"], "error: workers: 0 is too few; give at least 1"),
+        (
+            ["lundsten", "--out", "/dev/null/nowhere"],
+            "error: out: cannot write to '/dev/null/nowhere/index.html':",
+        ),
+        (["lundsten", "--json", "/dev/null/nowhere"], "error: json: cannot write to '/dev/null/nowhere':"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_remedy(words, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["reproduce", *words])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(says)
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS.keys())
+def test_the_published_values_are_sound(paper):
+    published = paper.published
+    assert published
+    for value in published.values():
+        assert value.id.startswith(f"{paper.name}-") and value.place and value.unit
+        assert not (value.background and value.kind in ("simulated", "model"))
+        assert value.kind != "qualitative_range" or value.bound in ("low", "high")
+    table = files("airpath.papers").joinpath(f"published/{paper.name}.csv").read_text()
+    assert len(table.splitlines()) == 1 + len(published)
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS.keys())
+def test_every_row_stands_where_the_paper_printed_it(paper):
+    rows = [(experiment, row) for experiment in paper.experiments for row in experiment.rows]
+    assert len({row.published_id for _, row in rows}) == len(rows)
+    for experiment, row in rows:
+        place = paper.published[row.published_id].place
+        assert experiment is TEXT or place.removesuffix(" text") == experiment.place
+        assert len(row.labels) == len(experiment.columns)
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS.keys())
+def test_the_base_scenario_is_short_and_the_default_reading_exists(paper):
+    assert len(paper.base.source.splitlines()) <= 40
+    assert paper.base.source.startswith(f"# {paper.scenario}: ")
+    assert paper.default_reading in {reading.name for reading in paper.readings}
