@@ -179,6 +179,7 @@ impl Tournament {
         nodes[index] = winner;
         while index > 1 {
             let rival = nodes[index ^ 1];
+            // The left one wins a draw.
             let rival_is_left = index & 1 == 1;
             let rival_wins = (rival.at < winner.at) | (rival_is_left & (rival.at == winner.at));
             winner.at = if rival_wins { rival.at } else { winner.at };

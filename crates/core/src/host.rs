@@ -37,26 +37,35 @@ pub struct FlowSpec {
 const SERVER_PORT: u16 = 80;
 const CLIENT_PORT: u16 = 49_152;
 
-enum Body {
-    Sends { sender: Box<Sender>, app: Box<dyn App>, finite: bool, finished: Option<Instant> },
-    Receives { receiver: Box<Receiver> },
-}
-
+/// One endpoint of a flow at this host.
 struct Endpoint {
     spec: FlowSpec,
-    body: Body,
+    end: End,
     /// The application has started, or the endpoint listens.
     opened: bool,
 }
 
+enum End {
+    Sends(SendingEnd),
+    Receives(ReceivingEnd),
+}
+
+struct SendingEnd {
+    sender: Box<Sender>,
+    app: Box<dyn App>,
+    finished: Option<Instant>,
+}
+
+struct ReceivingEnd {
+    receiver: Box<Receiver>,
+}
+
 /// One end of the path.
 pub struct Host {
-    /// The direction in which this host sends.
-    dir: Dir,
     endpoints: Vec<Endpoint>,
     /// Index of the first endpoint of each UE, and behind the last.
     first_of_ue: Vec<u32>,
-    tap: Tap,
+    port: Port,
 }
 
 impl Host {
@@ -65,74 +74,46 @@ impl Host {
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec]) -> Self {
         let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
         Self {
-            dir,
             endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir)).collect(),
             first_of_ue: (0..=ues).map(first).collect(),
-            tap: Tap { interface: dir.index() as u32, ip_id: 0, header: Vec::new() },
+            port: Port { dir, ip_id: 0, header: Vec::new() },
         }
     }
 
+    #[inline]
     fn index(&self, ue: u16, flow: u16) -> Option<usize> {
         let first = *self.first_of_ue.get(ue as usize)?;
         let end = *self.first_of_ue.get(ue as usize + 1)?;
         let index = first + u32::from(flow);
         (index < end).then_some(index as usize)
     }
-
-    /// Sends what the endpoint has to send, and arms its timer.
-    #[inline]
-    fn pump(&mut self, cx: &mut Cx<'_>, index: usize) {
-        let now = cx.now;
-        let Endpoint { spec, body, .. } = &mut self.endpoints[index];
-        let deadline = match body {
-            Body::Sends { sender, .. } => {
-                while let Some(transmit) = sender.poll_transmit(now) {
-                    let mut packet = new_packet(cx, spec);
-                    sender.write(now, &transmit, &mut packet);
-                    let Transmit { seq, len: payload_bytes, cause } = transmit;
-                    if payload_bytes > 0 {
-                        let (ue, flow) = (spec.ue, spec.flow);
-                        let event = || Event::SegmentSent { ue, flow, seq, payload_bytes, cause };
-                        cx.probe(Kind::SegmentSent, event);
-                    }
-                    self.tap.capture(cx, &packet, self.dir);
-                    cx.emit(self.dir, packet);
-                }
-                sender.deadline()
-            }
-            Body::Receives { receiver } => {
-                while let Some(cause) = receiver.poll_transmit(now) {
-                    let mut packet = new_packet(cx, spec);
-                    receiver.write(now, cause, &mut packet);
-                    self.tap.capture(cx, &packet, self.dir);
-                    cx.emit(self.dir, packet);
-                }
-                receiver.deadline()
-            }
-        };
-        match deadline {
-            Some(at) => cx.arm(index as u32, at),
-            None => cx.disarm(index as u32),
-        }
-    }
 }
 
-#[inline]
-fn new_packet(cx: &mut Cx<'_>, spec: &FlowSpec) -> Box<Packet> {
-    let mut packet = cx.packet();
-    packet.ue = spec.ue;
-    packet.flow = spec.flow;
-    packet
-}
-
-/// Writes what passes a host's interface into the capture, if there is one.
-struct Tap {
-    interface: u32,
+/// The host's connection to the path.
+struct Port {
+    /// The direction in which the host sends.
+    dir: Dir,
     ip_id: u16,
+    /// Reused from packet to packet.
     header: Vec<u8>,
 }
 
-impl Tap {
+impl Port {
+    #[inline]
+    fn packet(cx: &mut Cx<'_>, spec: &FlowSpec) -> Box<Packet> {
+        let mut packet = cx.packet();
+        packet.ue = spec.ue;
+        packet.flow = spec.flow;
+        packet
+    }
+
+    #[inline]
+    fn send(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.capture(cx, &packet, self.dir);
+        cx.emit(self.dir, packet);
+    }
+
+    /// Writes what passes the host's interface into the capture, if there is one.
     #[inline]
     fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
         if cx.capture().is_some() {
@@ -147,90 +128,51 @@ impl Tap {
             self.header.clear();
             self.ip_id = self.ip_id.wrapping_add(1);
             encode_header(packet, endpoints_of(packet, dir), self.ip_id, &mut self.header);
-            capture.packet(self.interface, now, &self.header, packet.len);
+            capture.packet(self.dir.index() as u32, now, &self.header, packet.len);
         }
     }
 }
 
-impl Endpoint {
-    fn new(spec: &FlowSpec, host: Dir) -> Self {
-        let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
-        let body = if spec.dir == host {
-            Body::Sends {
-                sender: Box::new(Sender::new(&spec.tcp, role)),
-                app: spec.app.build(),
-                finite: spec.app.is_finite(),
-                finished: None,
-            }
-        } else {
-            let receiver = Box::new(Receiver::new(&spec.tcp, role));
-            Body::Receives { receiver }
-        };
-        Self { spec: spec.clone(), body, opened: false }
+impl SendingEnd {
+    /// An ACK arrived.
+    #[inline]
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+        self.sender.handle_segment(cx.now, packet);
+        if self.finished.is_none() && self.sender.is_done() {
+            self.finished = Some(cx.now);
+            cx.finish_transfer();
+        }
+        self.probe(cx, spec);
     }
 
-    /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
-    fn acts_first(&self, host: Dir) -> bool {
-        match self.spec.tcp.handshake {
-            Handshake::ThreeWay => host == Dir::Uplink,
-            Handshake::None => self.spec.dir == host,
-        }
-    }
-
-    fn open(&mut self) {
-        self.opened = true;
-        match &mut self.body {
-            Body::Sends { sender, app, .. } => {
-                sender.open();
-                sender.supply(app.handle_start());
+    /// Sends what may be sent, and arms the timer under `key`.
+    #[inline]
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+        let now = cx.now;
+        while let Some(transmit) = self.sender.poll_transmit(now) {
+            let mut packet = Port::packet(cx, spec);
+            self.sender.write(now, &transmit, &mut packet);
+            let Transmit { seq, len: payload_bytes, cause } = transmit;
+            if payload_bytes > 0 {
+                let (ue, flow) = (spec.ue, spec.flow);
+                cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
             }
-            Body::Receives { receiver, .. } => receiver.open(),
+            port.send(cx, packet);
         }
+        arm(cx, key, self.sender.deadline());
     }
 
     #[inline]
-    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let (ue, flow) = (self.spec.ue, self.spec.flow);
-        match &mut self.body {
-            Body::Sends { sender, finite, finished, .. } => {
-                sender.handle_segment(cx.now, packet);
-                if *finite && finished.is_none() && sender.is_done() {
-                    *finished = Some(cx.now);
-                    cx.finish_transfer();
-                }
-                self.probe_sender(cx);
-            }
-            Body::Receives { receiver } => {
-                let Some(seq) = receiver.handle_segment(cx.now, packet) else { return };
-                let (payload_bytes, rcv_nxt) = (packet.payload, receiver.rcv_nxt());
-                let event = || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt };
-                cx.probe(Kind::SegmentReceived, event);
-            }
-        }
-    }
-
-    fn handle_deadline(&mut self, cx: &mut Cx<'_>) {
-        match &mut self.body {
-            Body::Sends { sender, .. } => {
-                sender.handle_deadline(cx.now);
-                self.probe_sender(cx);
-            }
-            Body::Receives { receiver, .. } => receiver.handle_deadline(cx.now),
-        }
-    }
-
-    #[inline]
-    fn probe_sender(&mut self, cx: &mut Cx<'_>) {
-        let Body::Sends { sender, .. } = &mut self.body else { return };
-        let (ue, flow) = (self.spec.ue, self.spec.flow);
+    fn probe(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
+        let (ue, flow) = (spec.ue, spec.flow);
         if cx.probes(Kind::RttSample)
-            && let Some(rtt) = sender.take_rtt_sample()
+            && let Some(rtt) = self.sender.take_rtt_sample()
         {
             let rtt_us = rtt.as_micros() as u32;
             cx.probe(Kind::RttSample, || Event::RttSample { ue, flow, rtt_us });
         }
         cx.probe(Kind::TcpState, || {
-            let (state, rto) = (sender.state(), sender.rto());
+            let (state, rto) = (self.sender.state(), self.sender.rto());
             let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
             Event::TcpState {
                 ue,
@@ -247,10 +189,96 @@ impl Endpoint {
             }
         });
     }
+}
+
+impl ReceivingEnd {
+    /// Data arrived.
+    #[inline]
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+        let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
+        let (ue, flow, payload_bytes) = (spec.ue, spec.flow, packet.payload);
+        let rcv_nxt = self.receiver.rcv_nxt();
+        cx.probe(Kind::SegmentReceived, || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+    }
+
+    /// Sends the ACK that is due, and arms the timer under `key`.
+    #[inline]
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+        let now = cx.now;
+        while let Some(cause) = self.receiver.poll_transmit(now) {
+            let mut packet = Port::packet(cx, spec);
+            self.receiver.write(now, cause, &mut packet);
+            port.send(cx, packet);
+        }
+        arm(cx, key, self.receiver.deadline());
+    }
+}
+
+#[inline]
+fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => cx.arm(key, at),
+        None => cx.disarm(key),
+    }
+}
+
+impl Endpoint {
+    fn new(spec: &FlowSpec, host: Dir) -> Self {
+        let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
+        let end = if spec.dir == host {
+            let sender = Box::new(Sender::new(&spec.tcp, role));
+            End::Sends(SendingEnd { sender, app: spec.app.build(), finished: None })
+        } else {
+            End::Receives(ReceivingEnd { receiver: Box::new(Receiver::new(&spec.tcp, role)) })
+        };
+        Self { spec: spec.clone(), end, opened: false }
+    }
+
+    /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
+    fn acts_first(&self, host: Dir) -> bool {
+        match self.spec.tcp.handshake {
+            Handshake::ThreeWay => host == Dir::Uplink,
+            Handshake::None => self.spec.dir == host,
+        }
+    }
+
+    fn open(&mut self) {
+        self.opened = true;
+        match &mut self.end {
+            End::Sends(end) => {
+                end.sender.open();
+                end.sender.supply(end.app.handle_start());
+            }
+            End::Receives(end) => end.receiver.open(),
+        }
+    }
+
+    /// The timer expired: the application starts, or a deadline of TCP has passed.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, port: &mut Port, key: u32) {
+        let opened = self.opened;
+        if !opened {
+            self.open();
+        }
+        match &mut self.end {
+            End::Sends(end) => {
+                if opened {
+                    end.sender.handle_deadline(cx.now);
+                    end.probe(cx, &self.spec);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
+            End::Receives(end) => {
+                if opened {
+                    end.receiver.handle_deadline(cx.now);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
+        }
+    }
 
     /// What the sending endpoint says of its flow.
     fn sender_report(&self, now: Instant) -> Option<FlowReport> {
-        let Body::Sends { sender, finished, .. } = &self.body else { return None };
+        let End::Sends(SendingEnd { sender, finished, .. }) = &self.end else { return None };
         let spec = &self.spec;
         let counters = sender.counters();
         let seconds = finished.unwrap_or(now).since(spec.start).as_secs_f64();
@@ -365,7 +393,7 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
             Some(report) => (report, at_ue),
             None => (at_ue.sender_report(now)?, at_server),
         };
-        if let Body::Receives { receiver } = &other.body {
+        if let End::Receives(ReceivingEnd { receiver }) = &other.end {
             report.bytes_received = receiver.rcv_nxt();
             report.receiver = receiver.counters().clone();
         }
@@ -381,7 +409,7 @@ impl Element for Host {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
-            if endpoint.acts_first(self.dir) {
+            if endpoint.acts_first(self.port.dir) {
                 cx.arm(key, endpoint.spec.start);
             } else {
                 endpoint.open();
@@ -390,25 +418,27 @@ impl Element for Host {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        self.tap.capture(cx, &packet, dir);
-        match self.index(packet.ue, packet.flow) {
-            Some(index) => {
-                self.endpoints[index].handle_segment(cx, &packet);
+        self.port.capture(cx, &packet, dir);
+        let Some(index) = self.index(packet.ue, packet.flow) else {
+            return cx.drop(packet, Reason::UnknownFlow);
+        };
+        let Endpoint { spec, end, .. } = &mut self.endpoints[index];
+        match end {
+            End::Sends(end) => {
+                end.handle_segment(cx, spec, &packet);
                 cx.free(packet);
-                self.pump(cx, index);
+                end.pump(cx, spec, &mut self.port, index as u32);
             }
-            None => cx.drop(packet, Reason::UnknownFlow),
+            End::Receives(end) => {
+                end.handle_segment(cx, spec, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
         }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        let endpoint = &mut self.endpoints[key as usize];
-        if endpoint.opened {
-            endpoint.handle_deadline(cx);
-        } else {
-            endpoint.open();
-        }
-        self.pump(cx, key as usize);
+        self.endpoints[key as usize].handle_timer(cx, &mut self.port, key);
     }
 }
 

@@ -175,7 +175,9 @@ impl Flow {
     fn start_of(&self, ue: u16) -> Duration {
         match self.ue {
             UeChoice::One(_) => self.start,
-            UeChoice::Each(Each::Each) => self.start + self.stagger.saturating_mul(u64::from(ue)),
+            UeChoice::Each(Each::Each) => {
+                self.start + self.stagger.saturating_mul(u64::from(ue)).min(Duration::LONGEST)
+            }
         }
     }
 

@@ -120,6 +120,8 @@ struct Form {
     misspelt: &'static [(&'static str, &'static str)],
     /// Two examples.
     examples: [&'static str; 2],
+    /// The largest value, in smallest units.
+    max: u64,
 }
 
 const DURATION: Form = Form {
@@ -141,6 +143,7 @@ const DURATION: Form = Form {
         ("hour hours", "h"),
     ],
     examples: ["60 ms", "1.5 s"],
+    max: Duration::LONGEST.as_nanos(),
 };
 
 const BITRATE: Form = Form {
@@ -154,6 +157,7 @@ const BITRATE: Form = Form {
         ("gbps gbit gbits/s", "Gbit/s"),
     ],
     examples: ["384 kbit/s", "7.2 Mbit/s"],
+    max: u64::MAX,
 };
 
 const BYTES: Form = Form {
@@ -169,6 +173,7 @@ const BYTES: Form = Form {
     ],
     misspelt: &[("byte bytes", "B")],
     examples: ["64 kB", "1500 B"],
+    max: u64::MAX,
 };
 
 /// Splits the decimal number at the start of `text` from the unit behind it.
@@ -196,7 +201,7 @@ fn parse(form: &Form, text: &str) -> Result<u64, ParseUnitError> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
-    let too_large = || error(format!("\"{text}\" is too large: at most {} {unit}", u64::MAX / size));
+    let too_large = || error(format!("\"{text}\" is too large: at most {} {unit}", form.max / size));
     let too_fine = || error(format!("\"{text}\" is not a whole number of {}", form.smallest));
     // 2^-20 MiB is the longest fraction that is whole in a smallest unit; so nothing below overflows
     // but the whole part.
@@ -209,7 +214,8 @@ fn parse(form: &Form, text: &str) -> Result<u64, ParseUnitError> {
         return too_fine();
     }
     let value = format!("0{whole}").parse().ok().and_then(|whole: u64| whole.checked_mul(size));
-    value.and_then(|value| value.checked_add((parts / scale) as u64)).map_or_else(too_large, Ok)
+    let value = value.and_then(|value| value.checked_add((parts / scale) as u64));
+    value.filter(|value| *value <= form.max).map_or_else(too_large, Ok)
 }
 
 fn unknown_unit(form: &Form, text: &str, number: &str, unit: &str) -> String {

@@ -92,6 +92,9 @@ struct Flow {
     last_seq_end: u32,
 }
 
+/// Beyond the end of every run, and yet a time to which others can be added.
+const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
+
 /// A computed end of transmission.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
@@ -204,9 +207,10 @@ impl Bearer {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
         if self.last_tx.0 != packet.len {
-            self.last_tx = (packet.len, self.rate.time_to_send(u64::from(packet.len)));
+            let tx = self.rate.time_to_send(u64::from(packet.len));
+            self.last_tx = (packet.len, tx.min(FAR.since(Instant::ZERO)));
         }
-        let end = self.busy_until.max(now) + self.last_tx.1;
+        let end = (self.busy_until.max(now) + self.last_tx.1).min(FAR);
         self.busy_until = end;
         self.flow(packet);
         let flow = packet.flow;
