@@ -12,6 +12,7 @@
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 /// What fell due.
 pub(crate) enum Due {
@@ -70,7 +71,7 @@ impl Agenda {
         self.timers[timer].wanted = Instant::NEVER;
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, lane: usize, at: Instant, packet: Box<Packet>) {
         let line = &mut self.lanes[lane];
         assert!(at >= line.last, "lane {lane}: {at:?} is before {:?}", line.last);
@@ -171,7 +172,7 @@ impl Tournament {
     }
 
     /// This source is due at `at`, `NEVER` for not at all.
-    #[inline]
+    #[inline(never)]
     fn set(&mut self, source: usize, at: Instant) {
         let nodes = &mut self.nodes[..];
         let mut index = nodes.len() / 2 + source;
@@ -182,8 +183,8 @@ impl Tournament {
             // The left one wins a draw.
             let rival_is_left = index & 1 == 1;
             let rival_wins = (rival.at < winner.at) | (rival_is_left & (rival.at == winner.at));
-            winner.at = if rival_wins { rival.at } else { winner.at };
-            winner.source = if rival_wins { rival.source } else { winner.source };
+            winner.at = select_unpredictable(rival_wins, rival.at, winner.at);
+            winner.source = select_unpredictable(rival_wins, rival.source, winner.source);
             index /= 2;
             nodes[index] = winner;
         }

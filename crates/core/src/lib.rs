@@ -13,27 +13,33 @@
 //! * [`middlebox`], [`link`], [`path`]: what is between;
 //! * [`scenario`], [`sim`]: a run from a text.
 
-mod agenda;
-pub mod app;
-pub mod channel;
-pub mod element;
 pub mod error;
-pub mod host;
-pub mod link;
-pub mod middlebox;
-pub mod packet;
-pub mod path;
-pub mod queue;
-pub mod radio;
-mod registry;
-pub mod rlc;
+pub mod time;
+pub mod units;
 pub mod rng;
+pub mod packet;
+pub mod wire;
+pub mod trace;
+
+mod agenda;
+pub mod element;
+mod registry;
+
+pub mod queue;
+pub mod channel;
+pub mod rlc;
+pub mod radio;
+
+pub mod tcp;
+pub mod app;
+pub mod host;
+
+pub mod middlebox;
+pub mod link;
+pub mod path;
+
 pub mod scenario;
 pub mod sim;
-pub mod tcp;
+
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod time;
-pub mod trace;
-pub mod units;
-pub mod wire;

@@ -186,7 +186,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Panics
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
-    #[inline]
+    #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
         let base = self.engine.bases[self.element as usize].lane;
         self.engine.agenda.put((base + lane) as usize, at, packet);

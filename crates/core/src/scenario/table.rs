@@ -141,11 +141,12 @@ fn explain(path: &str, message: &str) -> ScenarioError {
         return ScenarioError::new(under(key), word, suggestion(key, &known));
     }
     // The words of units.rs and of serde: what is wrong, then what would be right.
-    const TURNS: [(&str, &str); 5] = [
+    const TURNS: [(&str, &str); 6] = [
         (": write ", "write "),
         ("; write ", "write "),
         (": use one of ", "use one of "),
         (": did you mean ", "did you mean "),
+        (": at most ", "write at most "),
         (", expected ", "write "),
     ];
     for (turn, start) in TURNS {

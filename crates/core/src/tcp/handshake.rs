@@ -51,6 +51,8 @@ pub struct Handshake {
     /// A SYN, SYN-ACK or the final ACK waits to be sent.
     pending: bool,
     lost_syn: bool,
+    /// The SYN or SYN-ACK was sent more than once: no sample (RFC 6298 (3)).
+    ambiguous: bool,
     /// Sequence number of this endpoint's SYN.
     iss: u32,
     /// Sequence number of the other endpoint's SYN.
@@ -72,6 +74,7 @@ impl Handshake {
             sent_at: None,
             pending: false,
             lost_syn: false,
+            ambiguous: false,
             iss: config.initial_sequence,
             peer_iss: config.initial_sequence,
         }
@@ -120,6 +123,7 @@ impl Handshake {
             State::Established => Progress::Established,
             State::Listen | State::SynReceived if syn && !packet.flags.has(Flags::ACK) => {
                 self.peer_iss = packet.seq;
+                self.ambiguous |= self.state == State::SynReceived;
                 self.state = State::SynReceived;
                 self.pending = true;
                 Progress::Consumed
@@ -148,6 +152,7 @@ impl Handshake {
         if self.deadline.is_some_and(|at| at <= now) {
             self.rto.on_timeout();
             self.lost_syn = true;
+            self.ambiguous = true;
             self.pending = true;
         }
     }
@@ -165,7 +170,7 @@ impl Handshake {
             return Some(SendCause::Handshake);
         }
         let again = self.lost_syn;
-        self.sent_at = if again { None } else { Some(now) };
+        self.sent_at = if self.ambiguous { None } else { Some(now) };
         self.deadline = Some(now + self.rto.value());
         Some(if again { SendCause::HandshakeTimeout } else { SendCause::Handshake })
     }

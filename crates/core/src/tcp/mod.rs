@@ -146,8 +146,7 @@ pub enum WindowArithmetic {
     #[default]
     Rfc5681,
     /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
-    /// number, at least two. The ACK that ends a Reno recovery also opens the window, and duplicate
-    /// ACKs beyond the threshold inflate it even where no second fast retransmit is allowed.
+    /// number, at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
     Ns2,
 }
 

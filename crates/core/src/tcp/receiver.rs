@@ -96,7 +96,7 @@ impl Receiver {
     /// RFC 7323 (4.3) (2): the segment holds the byte acknowledged last.
     fn echoes(&self, packet: &Packet) -> bool {
         let last = self.handshake.wire_ack(self.last_ack_sent);
-        packet.seq.wrapping_sub(last) as i32 <= 0
+        packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
     }
 
     #[inline]
@@ -141,7 +141,7 @@ impl Receiver {
             start = start.min(self.ranges[from].0);
             end = end.max(self.ranges[to - 1].1);
         }
-        if (from, to) == (to, from + 1) && self.ranges[from] == (start, end) {
+        if to == from + 1 && self.ranges[from] == (start, end) {
             self.counters.duplicates += 1;
         }
         self.ranges.splice(from..to, [(start, end)]);

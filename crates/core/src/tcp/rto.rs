@@ -152,11 +152,6 @@ impl Rto {
         self.base.max(self.config.min).saturating_mul(1 << self.backoff).min(self.config.max)
     }
 
-    /// Whether the timer expired since the last valid sample.
-    pub fn is_backed_off(&self) -> bool {
-        self.backoff > 0
-    }
-
     /// Smoothed round-trip time, zero before the first sample.
     pub fn srtt(&self) -> Duration {
         self.estimate.map_or(Duration::ZERO, |estimate| estimate.srtt)

@@ -95,6 +95,10 @@ pub struct Sender {
     peer_shift: u8,
     counters: Counters,
     last_sample: Option<Duration>,
+    /// Timestamp to echo, RFC 7323 (4.3).
+    ts_recent: u32,
+    /// Offset of the segment that timed out last.
+    timeout_una: Option<u64>,
 }
 
 impl Sender {
@@ -115,6 +119,8 @@ impl Sender {
             peer_shift: config.window_shift(),
             counters: Counters::default(),
             last_sample: None,
+            ts_recent: 0,
+            timeout_una: None,
         }
     }
 
@@ -141,9 +147,13 @@ impl Sender {
 
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) {
+        if packet.has_timestamps && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = packet.ts_val;
+        }
         if !self.handshake.is_established() {
-            if self.handshake.handle_segment(packet) == Progress::Consumed {
-                self.take_options(packet);
+            let progress = self.handshake.handle_segment(packet);
+            self.take_options(packet);
+            if progress == Progress::Consumed {
                 return;
             }
             self.established(now);
@@ -197,6 +207,7 @@ impl Sender {
         self.take_acked(now, packet);
         self.state.dupacks = 0;
         self.state.limited_transmit = 0;
+        self.state.limited_bytes = 0;
         self.state.restart_timer = true;
         match self.state.phase {
             Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
@@ -299,14 +310,17 @@ impl Sender {
         self.counters.timeouts += 1;
         let state = &mut self.state;
         // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
-        let again = self.rto.is_backed_off() && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
+        let again = self.timeout_una == Some(state.una)
+            && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
+        self.timeout_una = Some(state.una);
+        state.inflation = 0;
         if !again {
             state.window.ssthresh = self.cc.ssthresh_after_loss(state);
         }
         state.window.cwnd = state.window.mss;
-        state.inflation = 0;
         state.dupacks = 0;
         state.limited_transmit = 0;
+        state.limited_bytes = 0;
         state.retransmit = None;
         state.recover = Some(state.max);
         state.phase = Phase::Loss;
@@ -344,6 +358,9 @@ impl Sender {
             if state.limited_transmit == 0 || seq + len > cwnd_end.min(state.una + state.peer_window()) {
                 return None;
             }
+            if seq < state.max && state.window.arithmetic == super::WindowArithmetic::Rfc5681 {
+                return None;
+            }
             cause = SendCause::LimitedTransmit;
         }
         if seq < state.max {
@@ -351,6 +368,9 @@ impl Sender {
             let length = self.mark_sent_again(now, seq)?;
             self.state.nxt = seq + u64::from(length);
             return Some(self.sent(now, seq, length, cause));
+        }
+        if cause == SendCause::LimitedTransmit {
+            state.limited_bytes += len;
         }
         let len = len as u32;
         state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });
@@ -402,7 +422,7 @@ impl Sender {
         if template.has_timestamps {
             packet.has_timestamps = true;
             packet.ts_val = timestamp(now);
-            packet.ts_ecr = 0;
+            packet.ts_ecr = self.ts_recent;
         }
         if transmit.len == 0 {
             return self.handshake.write(packet);

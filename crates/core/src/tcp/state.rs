@@ -108,6 +108,8 @@ pub struct State {
     pub retransmit: Option<(u64, SendCause)>,
     /// New segments that duplicate ACKs allow beyond the window: RFC 3042.
     pub limited_transmit: u32,
+    /// Bytes that limited transmit has sent since the last new ACK.
+    pub limited_bytes: u64,
     /// Loss recovery wants the retransmission timer restarted.
     pub restart_timer: bool,
     /// Segments from `una` to `max`.
@@ -146,6 +148,7 @@ impl State {
             recover: None,
             retransmit: None,
             limited_transmit: 0,
+            limited_bytes: 0,
             restart_timer: false,
             segments: VecDeque::new(),
             dupack_threshold: config.dupack_threshold,
@@ -180,7 +183,11 @@ impl State {
     /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.
     pub fn half_window(&self) -> f64 {
         match self.window.arithmetic {
-            WindowArithmetic::Rfc5681 => (self.flight_size() as f64 / 2.0).max(self.window.floor()),
+            WindowArithmetic::Rfc5681 => {
+                // RFC 5681 (3.2) step 2: without what limited transmit sent.
+                let flight = self.flight_size().saturating_sub(self.limited_bytes);
+                (flight as f64 / 2.0).max(self.window.floor())
+            }
             WindowArithmetic::Ns2 => {
                 let half_segments = (self.send_window() / self.mss()) / 2;
                 (half_segments as f64 * self.window.mss).max(self.window.floor())

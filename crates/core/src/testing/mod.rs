@@ -1,3 +1,4 @@
 //! Test support, compiled with the feature `testing`.
 
 pub mod script;
+mod state;

@@ -38,14 +38,21 @@
 //! arrives.
 //!
 //! **State** is asserted with `==`; lengths in bytes, times in seconds. A fraction such as `10000/3`
-//! is compared with a tolerance of 1e-9, everything else exactly. The names are those of
-//! [`sender_value`] and [`receiver_value`] in this file.
+//! is compared with a tolerance of 1e-9, everything else exactly; `none` is an unlimited threshold,
+//! `off` a timer that does not run.
+//!
+//! * sender: `cwnd`, `ssthresh`, `inflation`, `send_window`, `rwnd`, `flight`, `una`, `nxt`, `max`,
+//!   `dupacks`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`, `rto`, `timer`,
+//!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
+//!   `retransmissions`, `dupacks_total`;
+//! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
+//!   `beyond_window`, `acks_sent`.
 
+use super::state::{receiver_value, sender_value};
 use crate::packet::{Flags, Packet};
 use crate::tcp::handshake::Role;
-use crate::tcp::state::Phase;
 use crate::tcp::{Config, Receiver, Sender};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::SendCause;
 use crate::units::Bytes;
 use crate::wire::tcp_header_bytes;
@@ -54,6 +61,8 @@ use std::fmt;
 
 /// Deadlines in a row that may pass without time moving on.
 const MAX_DEADLINES_AT_ONCE: u32 = 100;
+/// Segments that may wait to be expected.
+const MAX_SENT: usize = 10_000;
 
 /// Runs a script.
 ///
@@ -110,7 +119,7 @@ fn unquoted(word: &str) -> &str {
 }
 
 /// Seconds with at most nine decimals, in nanoseconds.
-fn parse_seconds(text: &str) -> Result<u64, String> {
+pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
     let error = || format!("\"{text}\" is no time in seconds");
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -121,7 +130,7 @@ fn parse_seconds(text: &str) -> Result<u64, String> {
     whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(nanos)).ok_or_else(error)
 }
 
-fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("\"{text}\" is no number"))
 }
 
@@ -187,7 +196,8 @@ impl Setup {
             }
             Endpoint::Receives(receiver) => receiver.open(),
         }
-        let mut runner = Runner { config, endpoint, now: Instant::ZERO, line_at: 0, sent: VecDeque::new() };
+        let (now, sent) = (Instant::ZERO, VecDeque::new());
+        let mut runner = Runner { config, endpoint, now, passed_at_once: 0, line_at: 0, sent };
         runner.drain()?;
         Ok(runner)
     }
@@ -314,6 +324,8 @@ struct Runner {
     config: Config,
     endpoint: Endpoint,
     now: Instant,
+    /// Deadlines in a row that have passed at `now`.
+    passed_at_once: u32,
     /// Time of the last line, nanoseconds.
     line_at: u64,
     /// Sent and not yet expected.
@@ -364,22 +376,20 @@ impl Runner {
 
     /// Lets everything happen that is due up to `at`, and moves time there.
     fn advance_to(&mut self, at: Instant) -> Result<(), String> {
-        self.advance_before(at)?;
-        for _ in 0..MAX_DEADLINES_AT_ONCE {
-            match self.endpoint.deadline().filter(|due| *due <= at) {
-                Some(due) => self.pass(due)?,
-                None => {
-                    self.now = at;
-                    return Ok(());
-                }
-            }
+        while let Some(due) = self.endpoint.deadline().filter(|due| *due <= at) {
+            self.pass(due)?;
         }
-        Err(format!("the deadline at {at:?} does not go away"))
+        self.now = at;
+        Ok(())
     }
 
     fn pass(&mut self, due: Instant) -> Result<(), String> {
         if due < self.now {
             return Err(format!("a deadline at {due:?}, which is past at {:?}", self.now));
+        }
+        self.passed_at_once = if due == self.now { self.passed_at_once + 1 } else { 1 };
+        if self.passed_at_once > MAX_DEADLINES_AT_ONCE {
+            return Err(format!("the deadline at {due:?} does not go away"));
         }
         self.now = due;
         self.endpoint.handle_deadline(due);
@@ -388,7 +398,7 @@ impl Runner {
 
     /// Takes what the endpoint has to send.
     fn drain(&mut self) -> Result<(), String> {
-        loop {
+        while self.sent.len() < MAX_SENT {
             let mut packet = Packet::default();
             let cause = match &mut self.endpoint {
                 Endpoint::Sends(sender) => match sender.poll_transmit(self.now) {
@@ -413,6 +423,7 @@ impl Runner {
             let shape = self.shape(&packet);
             self.sent.push_back(Sent { at: self.now, shape, cause, packet });
         }
+        Err(format!("{MAX_SENT} segments wait to be expected"))
     }
 
     fn shape(&self, packet: &Packet) -> Shape {
@@ -561,102 +572,4 @@ impl Runner {
 
 fn show(value: Option<u64>) -> String {
     value.map_or("none".into(), |value| value.to_string())
-}
-
-/// What can be asserted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Value {
-    Number(f64),
-    Nanos(u64),
-    Word(&'static str),
-}
-
-impl Value {
-    fn time(span: Duration) -> Self {
-        Self::Nanos(span.as_nanos())
-    }
-
-    fn deadline(at: Option<Instant>) -> Self {
-        at.map_or(Self::Word("off"), |at| Self::Nanos(at.as_nanos()))
-    }
-
-    fn count(number: u64) -> Self {
-        Self::Number(number as f64)
-    }
-
-    fn equals(self, wanted: &str) -> Result<bool, String> {
-        match self {
-            Self::Number(number) => {
-                if let Some((above, below)) = wanted.split_once('/') {
-                    let exact: f64 = parse_number::<f64>(above)? / parse_number::<f64>(below)?;
-                    return Ok((number - exact).abs() <= 1e-9 * exact.abs());
-                }
-                Ok(number == if wanted == "none" { f64::INFINITY } else { parse_number::<f64>(wanted)? })
-            }
-            Self::Nanos(_) if wanted == "off" => Ok(false),
-            Self::Nanos(nanos) => Ok(nanos == parse_seconds(wanted)?),
-            Self::Word(word) => Ok(word == wanted),
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) if number.is_infinite() => f.write_str("none"),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Nanos(nanos) => write!(f, "{:.9}", Instant::from_nanos(*nanos).as_secs_f64()),
-            Self::Word(word) => f.write_str(word),
-        }
-    }
-}
-
-/// What a script may ask of a sender.
-fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
-    let (state, rto, counters) = (sender.state(), sender.rto(), sender.counters());
-    let word = |condition: bool| Value::Word(if condition { "yes" } else { "no" });
-    Some(match name {
-        "cwnd" => Value::Number(state.window.cwnd),
-        "ssthresh" => Value::Number(state.window.ssthresh),
-        "inflation" => Value::Number(state.inflation as f64),
-        "send_window" => Value::count(state.send_window()),
-        "rwnd" => Value::count(state.rwnd),
-        "flight" => Value::count(state.flight_size()),
-        "una" => Value::count(state.una),
-        "nxt" => Value::count(state.nxt),
-        "max" => Value::count(state.max),
-        "dupacks" => Value::count(state.dupacks.into()),
-        "phase" => Value::Word(match state.phase {
-            Phase::Open => "open",
-            Phase::Disorder => "disorder",
-            Phase::Recovery => "recovery",
-            Phase::Loss => "loss",
-        }),
-        "srtt" => Value::time(rto.srtt()),
-        "rttvar" => Value::time(rto.rttvar()),
-        "rto" => Value::time(rto.value()),
-        "timer" => Value::deadline(sender.deadline()),
-        "done" => word(sender.is_done()),
-        "samples" => Value::count(counters.rtt_samples),
-        "timeouts" => Value::count(counters.timeouts),
-        "fast_retransmits" => Value::count(counters.fast_retransmits),
-        "retransmissions" => Value::count(counters.retransmissions()),
-        "dupacks_total" => Value::count(counters.dupacks),
-        _ => return None,
-    })
-}
-
-/// What a script may ask of a receiver.
-fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
-    let counters = receiver.counters();
-    Some(match name {
-        "rcv_nxt" => Value::count(receiver.rcv_nxt()),
-        "timer" => Value::deadline(receiver.deadline()),
-        "segments" => Value::count(counters.segments),
-        "duplicates" => Value::count(counters.duplicates),
-        "out_of_order" => Value::count(counters.out_of_order),
-        "beyond_window" => Value::count(counters.beyond_window),
-        "acks_sent" => Value::count(counters.acks_sent),
-        _ => return None,
-    })
 }

@@ -3,7 +3,6 @@
 pub mod newreno;
 pub mod reno;
 
-use super::WindowArithmetic;
 use super::cc::CongestionControl;
 use super::state::{Phase, State};
 use crate::registry::registry;
@@ -36,12 +35,7 @@ impl Default for Config {
 /// Fast retransmit on the threshold, one more segment for each duplicate ACK beyond it: RFC 5681
 /// (3.2); new data on the ones before it: RFC 3042.
 fn on_dupack_without_sack(state: &mut State, cc: &mut dyn CongestionControl) {
-    let inflates = state.phase == Phase::Recovery
-        || (state.window.arithmetic == WindowArithmetic::Ns2
-            && state.recover.is_some()
-            && state.phase != Phase::Loss
-            && state.dupacks > state.dupack_threshold);
-    if inflates {
+    if state.phase == Phase::Recovery {
         state.inflation += state.mss() as i64;
     } else if state.dupacks == state.dupack_threshold {
         state.limited_transmit = 0;

@@ -4,6 +4,7 @@
 //! losses in a window, a timeout is then faster than one segment for each round trip.
 
 use super::Recovery;
+use crate::tcp::WindowArithmetic;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::state::State;
 use crate::trace::SendCause;
@@ -42,10 +43,14 @@ struct Newreno {
 }
 
 impl Recovery for Newreno {
-    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, acked: u64) {
+    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) {
         let recover = state.recover.unwrap_or(state.una);
         let mss = state.window.mss;
         if state.una >= recover {
+            if state.window.arithmetic == WindowArithmetic::Ns2 {
+                state.exit_recovery(state.window.ssthresh);
+                return cc.on_ack(&mut state.window, acked);
+            }
             // Step 3, full acknowledgment, option 1: avoid a burst.
             let flight = (state.flight_size() as f64).max(mss);
             state.exit_recovery(state.window.ssthresh.min(flight + mss));

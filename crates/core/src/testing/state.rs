@@ -1,0 +1,106 @@
+//! What a script may assert of an endpoint: the names and values behind `?`.
+
+use super::script::{parse_number, parse_seconds};
+use crate::tcp::state::Phase;
+use crate::tcp::{Receiver, Sender};
+use crate::time::{Duration, Instant};
+use std::fmt;
+
+/// What can be asserted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(f64),
+    Nanos(u64),
+    Word(&'static str),
+}
+
+impl Value {
+    fn time(span: Duration) -> Self {
+        Self::Nanos(span.as_nanos())
+    }
+
+    fn deadline(at: Option<Instant>) -> Self {
+        at.map_or(Self::Word("off"), |at| Self::Nanos(at.as_nanos()))
+    }
+
+    fn count(number: u64) -> Self {
+        Self::Number(number as f64)
+    }
+
+    /// Whether the value is the one that a script wants.
+    pub(super) fn equals(self, wanted: &str) -> Result<bool, String> {
+        match self {
+            Self::Number(number) => {
+                if let Some((above, below)) = wanted.split_once('/') {
+                    let exact: f64 = parse_number::<f64>(above)? / parse_number::<f64>(below)?;
+                    return Ok((number - exact).abs() <= 1e-9 * exact.abs());
+                }
+                Ok(number == if wanted == "none" { f64::INFINITY } else { parse_number::<f64>(wanted)? })
+            }
+            Self::Nanos(_) if wanted == "off" => Ok(false),
+            Self::Nanos(nanos) => Ok(nanos == parse_seconds(wanted)?),
+            Self::Word(word) => Ok(word == wanted),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) if number.is_infinite() => f.write_str("none"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Nanos(nanos) => write!(f, "{:.9}", Instant::from_nanos(*nanos).as_secs_f64()),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// What a script may ask of a sender.
+pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
+    let (state, rto, counters) = (sender.state(), sender.rto(), sender.counters());
+    let word = |condition: bool| Value::Word(if condition { "yes" } else { "no" });
+    Some(match name {
+        "cwnd" => Value::Number(state.window.cwnd),
+        "ssthresh" => Value::Number(state.window.ssthresh),
+        "inflation" => Value::Number(state.inflation as f64),
+        "send_window" => Value::count(state.send_window()),
+        "rwnd" => Value::count(state.rwnd),
+        "flight" => Value::count(state.flight_size()),
+        "una" => Value::count(state.una),
+        "nxt" => Value::count(state.nxt),
+        "max" => Value::count(state.max),
+        "dupacks" => Value::count(state.dupacks.into()),
+        "phase" => Value::Word(match state.phase {
+            Phase::Open => "open",
+            Phase::Disorder => "disorder",
+            Phase::Recovery => "recovery",
+            Phase::Loss => "loss",
+        }),
+        "srtt" => Value::time(rto.srtt()),
+        "rttvar" => Value::time(rto.rttvar()),
+        "rto" => Value::time(rto.value()),
+        "timer" => Value::deadline(sender.deadline()),
+        "done" => word(sender.is_done()),
+        "samples" => Value::count(counters.rtt_samples),
+        "timeouts" => Value::count(counters.timeouts),
+        "fast_retransmits" => Value::count(counters.fast_retransmits),
+        "retransmissions" => Value::count(counters.retransmissions()),
+        "dupacks_total" => Value::count(counters.dupacks),
+        _ => return None,
+    })
+}
+
+/// What a script may ask of a receiver.
+pub(super) fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
+    let counters = receiver.counters();
+    Some(match name {
+        "rcv_nxt" => Value::count(receiver.rcv_nxt()),
+        "timer" => Value::deadline(receiver.deadline()),
+        "segments" => Value::count(counters.segments),
+        "duplicates" => Value::count(counters.duplicates),
+        "out_of_order" => Value::count(counters.out_of_order),
+        "beyond_window" => Value::count(counters.beyond_window),
+        "acks_sent" => Value::count(counters.acks_sent),
+        _ => return None,
+    })
+}
