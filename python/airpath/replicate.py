@@ -134,14 +134,19 @@ class Rule:
 class Replication(Generic[T]):
     """The runs of one scenario: which seeds come next, and what is known so far.
 
-    `metric`, a number from the outcome of a run, decides when to stop. `fingerprint` is what of an
-    outcome must be equal for two runs to count as the same: the outcome itself if absent.
+    `metric`, a number from the outcome of a run, decides when to stop, together with the metrics in
+    `also`: each must be precise enough. `fingerprint` is what of an outcome must be equal for two runs
+    to count as the same: the outcome itself if absent.
     """
 
     def __init__(
-        self, metric: Callable[[T], float], rule: Rule, fingerprint: Callable[[T], object] | None = None
+        self,
+        metric: Callable[[T], float],
+        rule: Rule,
+        fingerprint: Callable[[T], object] | None = None,
+        also: Sequence[Callable[[T], float]] = (),
     ) -> None:
-        self._metric = metric
+        self._metrics = (metric, *also)
         self._rule = rule
         self._fingerprint = fingerprint or (lambda outcome: outcome)
         self._outcomes: dict[int, T] = {}
@@ -173,7 +178,7 @@ class Replication(Generic[T]):
 
     def estimate(self, metric: Callable[[T], float] | None = None) -> Estimate:
         """Estimate the mean of `metric`, or of the one that decides when to stop."""
-        return estimate([(metric or self._metric)(outcome) for outcome in self.outcomes])
+        return estimate([(metric or self._metrics[0])(outcome) for outcome in self.outcomes])
 
     def expected_runs(self) -> int:
         """How many runs it will take in all, as far as the spread so far tells."""
@@ -182,10 +187,14 @@ class Replication(Generic[T]):
             return self.runs
         if self.runs < max(rule.min_runs, 2):
             return rule.min_runs
-        now = self.estimate()
-        wanted = rule.precision * abs(now.mean)
-        needed = math.inf if wanted == 0 else self.runs * (now.half_width / wanted) ** 2
+        needed = self.runs * max(self._excess(metric) for metric in self._metrics) ** 2
         return rule.max_runs if needed > rule.max_runs else max(math.ceil(needed), self.runs, rule.min_runs)
+
+    def _excess(self, metric: Callable[[T], float]) -> float:
+        """Half-width of a metric's interval, in units of the one that is enough."""
+        now = self.estimate(metric)
+        enough = self._rule.precision * abs(now.mean)
+        return now.half_width / enough if enough > 0 else 0.0 if now.half_width == 0 else math.inf
 
     def _next_target(self) -> int:
         rule, n = self._rule, self._target
@@ -197,8 +206,7 @@ class Replication(Generic[T]):
             return rule.min_runs
         if n >= rule.max_runs:
             return n
-        now = self.estimate()
-        if now.half_width <= rule.precision * abs(now.mean):
+        if all(self._excess(metric) <= 1 for metric in self._metrics):
             return n
         return min(n + rule.batch, rule.max_runs)
 

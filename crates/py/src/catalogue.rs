@@ -1,5 +1,6 @@
 //! Everything registered with its parameters, read from the configuration types' JSON Schemas.
 
+use airpath_core::scenario::{Flow, Scenario};
 use airpath_core::{app, channel, link, middlebox, queue, radio, rlc, tcp};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
@@ -16,6 +17,10 @@ pub fn registry() -> Value {
     add(&mut components, "rlc", &rlc::Config::defaults());
     add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
+    let scenario = Scenario::default();
+    let flow = Flow::default();
+    components.push(component("", "scenario", &schema::<Scenario>(), &json!({ "duration": scenario.duration })));
+    components.push(component("", "flow", &schema::<Flow>(), &serde_json::to_value(flow).unwrap_or_default()));
     components.push(component("", "tcp", &schema::<tcp::Config>(), &default_of::<tcp::Config>()));
     components.push(component("", "wired", &schema::<link::Config>(), &default_of::<link::Config>()));
     Value::Array(components)

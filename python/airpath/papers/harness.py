@@ -187,7 +187,11 @@ class Reproduction:
                 return Outcome(results, twin, window)
             return Outcome(json.loads(_core.run(text, seed)), twin, None)
 
-        replication = Replication(cell.precise, self._effort.rule, lambda o: without_seed(o.results))
+        rows = (row for experiment in self._experiments for row in experiment.rows)
+        metrics = [row.metric for row in rows if cell in row.cells and row.metric is not cell.precise]
+        replication = Replication(
+            cell.precise, self._effort.rule, lambda o: without_seed(o.results), tuple(dict.fromkeys(metrics))
+        )
         job = Job(simulate, replication)
         self._jobs[text] = job
         self._names[id(job)] = f"{cell.name}, {reading.name}"
