@@ -103,7 +103,7 @@ impl Scenario {
         for (path, value) in overrides {
             table::set(&mut table, path, value)?;
         }
-        table::inherit_tcp(&mut table);
+        table::inherit(&mut table);
         let scenario: Self = table::deserialize(table)?;
         scenario.validate()?;
         Ok(scenario)
@@ -128,12 +128,14 @@ impl Scenario {
             return error("duration", "the run would end at once".into(), "write a time such as \"60 s\"");
         }
         for dir in Dir::BOTH {
-            if self.wired.half(dir).rate.is_some_and(|rate| rate.as_bps() == 0) {
-                let key =
-                    if self.wired.uplink.is_some() && dir == Dir::Uplink { "uplink.rate" } else { "rate" };
+            let own_uplink = self.wired.uplink.is_some() && dir == Dir::Uplink;
+            let wired = if own_uplink { "wired.uplink" } else { "wired" };
+            let half = self.wired.half(dir);
+            if half.rate.is_some_and(|rate| rate.as_bps() == 0) {
                 let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
-                return error(&format!("wired.{key}"), "a link of rate zero never sends".into(), hint);
+                return error(&format!("{wired}.rate"), "a link of rate zero never sends".into(), hint);
             }
+            half.queue.validate().map_err(|inner| inner.under("queue").under(wired))?;
         }
         self.radio.validate().map_err(|inner| inner.under("radio"))?;
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;

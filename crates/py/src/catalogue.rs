@@ -19,8 +19,18 @@ pub fn registry() -> Value {
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
     let scenario = Scenario::default();
     let flow = Flow::default();
-    components.push(component("", "scenario", &schema::<Scenario>(), &json!({ "duration": scenario.duration })));
-    components.push(component("", "flow", &schema::<Flow>(), &serde_json::to_value(flow).unwrap_or_default()));
+    components.push(component(
+        "",
+        "scenario",
+        &schema::<Scenario>(),
+        &json!({ "duration": scenario.duration }),
+    ));
+    components.push(component(
+        "",
+        "flow",
+        &schema::<Flow>(),
+        &serde_json::to_value(flow).unwrap_or_default(),
+    ));
     components.push(component("", "tcp", &schema::<tcp::Config>(), &default_of::<tcp::Config>()));
     components.push(component("", "wired", &schema::<link::Config>(), &default_of::<link::Config>()));
     Value::Array(components)

@@ -6,6 +6,7 @@
 
 use super::Aqm;
 use crate::element::Bearer;
+use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::Reason;
@@ -37,6 +38,22 @@ pub enum InService {
 }
 
 impl Config {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        let hints = [
+            ("packets", self.packets == Some(0), "write at least 1, or remove the key for no limit"),
+            (
+                "bytes",
+                self.bytes.is_some_and(|bytes| bytes.as_u64() == 0),
+                "write a size such as \"64 kB\", or remove the key for no limit",
+            ),
+        ];
+        // Without the packet in service, no room means that nobody waits.
+        let refused = hints.iter().find(|(_, is_zero, _)| *is_zero && self.in_service == InService::Counted);
+        refused.map_or(Ok(()), |(key, _, hint)| {
+            Err(ScenarioError::new(*key, "a buffer without room drops everything", *hint))
+        })
+    }
+
     pub(super) fn build(&self) -> Box<dyn Aqm> {
         Box::new(Droptail {
             packets: self.packets.unwrap_or(u32::MAX),

@@ -5,6 +5,7 @@
 pub mod droptail;
 
 use crate::element::Bearer;
+use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::registry::registry;
 use crate::time::Instant;
@@ -20,6 +21,18 @@ registry! {
     /// A queue discipline and its parameters.
     pub enum Config: build() -> Box<dyn Aqm> {
         Droptail = droptail,
+    }
+}
+
+impl Config {
+    /// Refuses a buffer that lets nothing pass.
+    ///
+    /// # Errors
+    /// Names the key below `queue`, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        match self {
+            Self::Droptail(config) => config.validate().map_err(|error| error.under("droptail")),
+        }
     }
 }
 

@@ -107,6 +107,7 @@ impl BearerConfig {
             let hint = "write a positive rate such as \"384 kbit/s\"";
             return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
         }
+        self.queue.validate().map_err(|error| error.under("queue"))?;
         match &self.rlc {
             rlc::Config::None(_) if !self.channel.is_error_free() => Err(ScenarioError::new(
                 "channel",

@@ -260,7 +260,8 @@ impl Rlc for FixedDelayArq {
                 return if idle { Slot::Idle } else { Slot::IdleUntil(start) };
             }
         }
-        self.take_back(now, boundary);
+        // On the grid every slot begins at a boundary, whether another ends there or not.
+        self.take_back(now, boundary || self.config.slots == Slots::Grid);
         if self.queue.is_empty() {
             return match self.returning.front() {
                 Some(&(at, _)) => Slot::IdleUntil(at),
@@ -297,7 +298,7 @@ impl Rlc for FixedDelayArq {
             report.pdus_lost += 1;
             if self.config.max_transmissions == Some(block.transmissions) {
                 self.give_up(block, report);
-            } else {
+            } else if self.is_needed(&block) {
                 self.returning.push_back((now + self.config.retransmission_delay, block));
             }
         }
@@ -310,29 +311,35 @@ impl Rlc for FixedDelayArq {
 impl FixedDelayArq {
     /// Puts blocks that are back by `now` at the head of the queue.
     fn take_back(&mut self, now: Instant, boundary: bool) {
-        let mut together = Vec::new();
-        // One draw decides for all that come back at this instant.
-        let mut tie_lost = None;
-        while let Some(&(at, block)) = self.returning.front() {
+        // Where nothing else is waiting the bearer is idle, and whatever comes back goes at once.
+        let mut is_waiting = !self.queue.is_empty();
+        while let Some(&(at, _)) = self.returning.front() {
             if at > now {
                 break;
             }
-            // Where nothing else is waiting the bearer is idle, and whatever comes back goes at once.
-            if at == now && boundary && !(self.queue.is_empty() && together.is_empty()) {
-                let lost = *tie_lost.get_or_insert_with(|| !self.stream.chance(self.tie_before));
-                if lost {
-                    break;
-                }
+            // One draw decides for all that come back at this instant.
+            if at == now && boundary && is_waiting && !self.stream.chance(self.tie_before) {
+                break;
             }
-            self.returning.pop_front();
-            together.push(block);
+            is_waiting = true;
+            self.take_back_at(at);
         }
-        if self.config.requeue == Requeue::Together {
-            together.reverse();
+    }
+
+    /// Puts the blocks that come back at one instant at the head of the queue.
+    fn take_back_at(&mut self, instant: Instant) {
+        let count = self.returning.iter().take_while(|(at, _)| *at == instant).count();
+        let together = self.returning.drain(..count).map(|(_, block)| block);
+        match self.config.requeue {
+            Requeue::OneByOne => together.for_each(|block| self.queue.push_front(block)),
+            Requeue::Together => together.rev().for_each(|block| self.queue.push_front(block)),
         }
-        for block in together {
-            self.queue.push_front(block);
-        }
+    }
+
+    /// Whether the block holds octets of an SDU that was not given up. (One that was handed up has no
+    /// octets in a block that has not arrived.)
+    fn is_needed(&self, block: &Block) -> bool {
+        self.sdus.range(self.touched(*block)).any(|sdu| sdu.packet.is_some())
     }
 
     /// The SDUs that a block touches, as indices into `sdus`.
@@ -356,17 +363,17 @@ impl FixedDelayArq {
 
     /// Discards every SDU that has octets in the block, with all blocks that hold nothing else.
     fn give_up(&mut self, block: Block, report: &mut SlotReport) {
-        let touched = self.touched(block);
-        let Some(last) = touched.clone().next_back() else { return };
-        let (start, end) = (self.sdus[touched.start].start, self.sdus[last].end);
-        for index in touched {
+        for index in self.touched(block) {
             let sdu = &mut self.sdus[index];
             sdu.missing = 0;
             report.discarded.extend(sdu.packet.take());
         }
-        let alive = |other: &Block| other.start < start || other.end > end;
-        self.queue.retain(alive);
-        self.returning.retain(|(_, other)| alive(other));
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.retain(|other| self.is_needed(other));
+        self.queue = queue;
+        let mut returning = std::mem::take(&mut self.returning);
+        returning.retain(|(_, other)| self.is_needed(other));
+        self.returning = returning;
     }
 
     fn hand_up_in_sequence(&mut self, now: Instant, report: &mut SlotReport) {

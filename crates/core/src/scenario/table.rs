@@ -2,10 +2,11 @@
 
 use crate::error::ScenarioError;
 use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
 /// Tables that hold one component each: naming another replaces the present one.
-const CHOICES: &[&str] = &["cc", "recovery", "rlc", "channel", "queue", "radio", "app"];
+const CHOICES: &[&str] = &["cc", "recovery", "rlc", "channel", "queue", "radio", "app", "middlebox"];
 
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {
@@ -28,41 +29,73 @@ pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), Scena
     let Some((last, parents)) = keys.split_last().filter(|_| keys.iter().all(|key| !key.is_empty())) else {
         return Err(ScenarioError::new(path, "not a path of keys", hint));
     };
+    // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
+    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
+    let value = value.unwrap_or_else(|| Value::String(text.to_owned()));
     let mut here = table;
     let mut chosen = None;
     for key in parents {
         choose(here, chosen, key);
         chosen = Some(*key);
-        let (name, index) = split_index(key);
-        let entry = here.entry(name).or_insert_with(|| Value::Table(Table::new()));
-        let entry = match (entry, index) {
-            (Value::Array(items), index) => {
-                let length = items.len();
-                items.get_mut(index.unwrap_or(0)).ok_or_else(|| {
-                    ScenarioError::new(
-                        path,
-                        format!("there is no [{}]: {name} has {length}", index.unwrap_or(0)),
-                        hint,
-                    )
-                })?
-            }
-            (entry, _) => entry,
-        };
-        let Value::Table(next) = entry else {
+        let Value::Table(next) = entry(here, key, path, true)? else {
             return Err(ScenarioError::new(path, format!("{key} is no table"), hint));
         };
         here = next;
     }
     choose(here, chosen, last);
-    // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
-    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
-    here.insert((*last).to_owned(), value.unwrap_or_else(|| Value::String(text.to_owned())));
+    *entry(here, last, path, false)? = value;
     Ok(())
+}
+
+/// What stands under `key`, such as `tcp` or `flow[1]`; a new table where nothing does.
+fn entry<'a>(
+    table: &'a mut Table,
+    key: &str,
+    path: &str,
+    is_parent: bool,
+) -> Result<&'a mut Value, ScenarioError> {
+    let (name, index) = split_index(key);
+    // Whoever names a list of one without an index means that one.
+    let only = match table.get(name) {
+        Some(Value::Array(items)) if is_parent && items.len() == 1 => Some(0),
+        Some(Value::Array(items)) if is_parent && index.is_none() => {
+            let message = format!("there are {} of {name}", items.len());
+            return Err(ScenarioError::new(path, message, format!("write {name}[0] for the first")));
+        }
+        _ => None,
+    };
+    let Some(index) = index.or(only) else {
+        return Ok(table.entry(name).or_insert_with(|| Value::Table(Table::new())));
+    };
+    let items = match table.get_mut(name) {
+        Some(Value::Array(items)) => items.as_mut_slice(),
+        Some(_) => {
+            return Err(ScenarioError::new(
+                path,
+                format!("{name} is no list"),
+                format!("write {name} without [{index}]"),
+            ));
+        }
+        None => &mut [],
+    };
+    let length = items.len();
+    items.get_mut(index).ok_or_else(|| {
+        let hint = match length {
+            0 => format!("add [[{name}]] to the scenario"),
+            1 => format!("write {name}[0]"),
+            _ => format!("write {name}[0] to {name}[{}]", length - 1),
+        };
+        ScenarioError::new(
+            path,
+            format!("there is no {name}[{index}]: the list has {length}, counted from 0"),
+            hint,
+        )
+    })
 }
 
 /// Under a table of choice, another component's parameters make way.
 fn choose(table: &mut Table, parent: Option<&str>, key: &str) {
-    if parent.is_some_and(|parent| CHOICES.contains(&parent)) {
+    if parent.is_some_and(|parent| CHOICES.contains(&split_index(parent).0)) {
         table.retain(|name, _| name == key);
     }
 }
@@ -90,8 +123,15 @@ fn split_index(key: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// A flow's `[tcp]` holds only what differs from the scenario's.
-pub(super) fn inherit_tcp(table: &mut Table) {
+/// A flow's `[tcp]` holds only what differs from the scenario's, `[wired.uplink]` only what differs from
+/// the downlink.
+pub(super) fn inherit(table: &mut Table) {
+    if let Some(Value::Table(wired)) = table.get_mut("wired")
+        && let Some(Value::Table(uplink)) = wired.remove("uplink")
+    {
+        let uplink = merged(wired, &uplink);
+        wired.insert("uplink".to_owned(), Value::Table(uplink));
+    }
     let Some(Value::Table(shared)) = table.get("tcp").cloned() else { return };
     let Some(Value::Array(flows)) = table.get_mut("flow") else { return };
     for flow in flows {
@@ -116,15 +156,37 @@ fn merged(base: &Table, over: &Table) -> Table {
 }
 
 pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
-    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
-        let path = error.path().to_string();
-        let message = one_line(error.inner().message());
-        explain(if path == "." { "" } else { &path }, &message)
+    let root = Value::Table(table);
+    serde_path_to_error::deserialize(root.clone()).map_err(|error| {
+        let (path, value) = find(&root, error.path());
+        explain(&path, value, &one_line(error.inner().message()))
     })
 }
 
+/// The path as it is written in a scenario, as far as it leads, and what stands there. (Of a component
+/// given as a bare word serde's path names the word as if it were a key.)
+fn find<'a>(root: &'a Value, path: &serde_path_to_error::Path) -> (String, Option<&'a Value>) {
+    let (mut written, mut here) = (String::new(), Some(root));
+    for segment in path {
+        let (text, next) = match segment {
+            Segment::Seq { index } => (format!("[{index}]"), here.and_then(|value| value.get(*index))),
+            Segment::Map { key } | Segment::Enum { variant: key }
+                if !matches!(here, Some(Value::String(_))) =>
+            {
+                let dot = if written.is_empty() { "" } else { "." };
+                (format!("{dot}{key}"), here.and_then(|value| value.get(key)))
+            }
+            _ => continue,
+        };
+        written.push_str(&text);
+        here = next;
+    }
+    (written, here)
+}
+
 /// Splits serde's words into what is wrong and what would be right.
-fn explain(path: &str, message: &str) -> ScenarioError {
+fn explain(path: &str, value: Option<&Value>, message: &str) -> ScenarioError {
+    let last = path.rsplit('.').next().unwrap_or_default();
     let under = |key: &str| {
         let repeated = path == key || path.ends_with(&format!(".{key}"));
         match (path.is_empty(), repeated) {
@@ -137,35 +199,75 @@ fn explain(path: &str, message: &str) -> ScenarioError {
         let Some(rest) = message.strip_prefix(&format!("unknown {what} `")) else { continue };
         let Some((key, rest)) = rest.split_once('`') else { continue };
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-        let word = if what == "field" { "unknown key" } else { "unknown name" };
-        return ScenarioError::new(under(key), word, suggestion(key, &known));
+        return match value {
+            Some(Value::String(_)) if what == "variant" => {
+                ScenarioError::new(path, format!("unknown name \"{key}\""), suggestion(key, &known))
+            }
+            _ if what == "field" => ScenarioError::new(under(key), "unknown key", suggestion(key, &known)),
+            _ => ScenarioError::new(under(key), "unknown name", suggestion(key, &known)),
+        };
+    }
+    // A choice of one, in words that speak of TOML and not of Rust.
+    let words = match (message, value) {
+        ("invalid type: unit variant, expected newtype variant", Some(Value::String(name))) => Some((
+            format!("\"{name}\" is a key here, not a value"),
+            format!("write {last}.{name} = {{}}, or what it needs instead of {{}}"),
+        )),
+        ("invalid type: unit variant, expected string only", _) => {
+            Some(("not a name".into(), "write one in quotes".into()))
+        }
+        _ if message.starts_with("wanted exactly 1 element, found 0") => {
+            Some(("nothing is chosen".into(), "name one; `airpath list` shows what there is".into()))
+        }
+        _ if message.starts_with("wanted exactly 1 element, more") => {
+            Some(("more than one is chosen".into(), "keep one of them".into()))
+        }
+        _ => None,
+    };
+    if let Some((what, right)) = words {
+        return ScenarioError::new(path, what, right);
     }
     // The words of units.rs and of serde: what is wrong, then what would be right.
-    const TURNS: [(&str, &str); 6] = [
+    const TURNS: [(&str, &str); 5] = [
         (": write ", "write "),
         ("; write ", "write "),
         (": use one of ", "use one of "),
         (": did you mean ", "did you mean "),
-        (": at most ", "write at most "),
         (", expected ", "write "),
     ];
     for (turn, start) in TURNS {
         if let Some((what, right)) = message.split_once(turn) {
-            return ScenarioError::new(path, what, format!("{start}{right}"));
+            return ScenarioError::new(path, in_toml(what), format!("{start}{}", in_toml(right)));
         }
     }
     match message.strip_prefix("expected ") {
         Some(right) => {
-            ScenarioError::new(path, "not a value that can be used here", format!("write {right}"))
+            ScenarioError::new(path, "not a value that can be used here", format!("write {}", in_toml(right)))
         }
         None => ScenarioError::new(path, message, "`airpath list` shows what may be written"),
     }
 }
 
+/// Serde's names of types in the words of TOML.
+fn in_toml(words: &str) -> &str {
+    match words {
+        "invalid type: map" => "invalid type: table",
+        "invalid type: sequence" => "invalid type: list",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "a boolean" => "true or false",
+        "a sequence" => "a list: in double brackets, such as [[flow]]",
+        _ if words.starts_with("struct ") => "a table, in braces or under its name in brackets",
+        _ => words,
+    }
+}
+
 fn suggestion(key: &str, known: &[&str]) -> String {
-    let nearest = known.iter().map(|name| (distance(key, name), *name)).min();
+    // The beginning of a name is as near as can be.
+    let far = |name: &str| if key.len() > 2 && name.starts_with(key) { 0 } else { distance(key, name) };
+    let nearest = known.iter().map(|name| (far(name), *name)).min();
     match nearest {
-        Some((distance, name)) if distance <= 1 + key.len() / 4 => format!("did you mean {name}?"),
+        Some((away, name)) if away <= 1 + key.len() / 4 => format!("did you mean {name}?"),
         _ if known.is_empty() => "there is nothing to set here".to_owned(),
         _ => format!("known here: {}", known.join(", ")),
     }

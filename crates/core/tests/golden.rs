@@ -1,0 +1,122 @@
+//! Every event of the bundled scenarios, as one number: whatever changes a behaviour, on purpose or
+//! not, on this platform or another, changes it.
+//!
+//! After a change on purpose: say in the change log what changed and why, and take the new numbers over
+//! with `cargo insta review` (or from the message of the failing test).
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, ProbeMask, Value};
+use std::fs;
+use std::path::Path;
+
+const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: true };
+
+/// The bundled scenarios by name, sorted.
+fn bundled() -> Vec<(String, Scenario)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/airpath/scenarios");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            found.push((name, Scenario::parse(&fs::read_to_string(&path).unwrap(), &[]).unwrap()));
+        }
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    assert!(found.len() >= 4, "only {} scenarios were found", found.len());
+    found
+}
+
+/// FNV-1a with 64 bits: short, and not in need of strength.
+struct Hash(u64);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn event(&mut self, at: Instant, event: &Event) {
+        self.bytes(&at.as_nanos().to_le_bytes());
+        self.bytes(event.kind().name().as_bytes());
+        event.values(|value| match value {
+            Value::Number(number) => self.bytes(&number.to_le_bytes()),
+            Value::Word(word) => self.bytes(word.as_bytes()),
+        });
+    }
+}
+
+#[test]
+fn the_hash_is_the_published_one() {
+    // Test vectors of Noll's reference.
+    for (text, expected) in [("", 0xcbf2_9ce4_8422_2325), ("foobar", 0x8594_4171_f739_67e8)] {
+        let mut hash = Hash::new();
+        hash.bytes(text.as_bytes());
+        assert_eq!(hash.0, expected);
+    }
+}
+
+#[test]
+fn trajectories_are_the_same_everywhere() {
+    let mut lines = Vec::new();
+    for (name, scenario) in bundled() {
+        let mut simulation = Simulation::new(&scenario, 1, EVERYTHING).unwrap();
+        let (mut hash, mut events, mut captured) = (Hash::new(), 0, Hash::new());
+        let mut until = Instant::ZERO;
+        let mut is_over = false;
+        while !is_over {
+            until += Duration::from_secs(20);
+            is_over = simulation.advance_to(until);
+            for (at, event) in simulation.take_trace() {
+                hash.event(at, &event);
+                events += 1;
+            }
+            captured.bytes(&simulation.take_capture());
+        }
+        let end = simulation.now().as_nanos();
+        lines.push(format!(
+            "{name}: ends at {end} ns, {events} events {:016x}, capture {:016x}",
+            hash.0, captured.0
+        ));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
+    umts-128: ends at 72751626880 ns, 7919 events 5c8cfa0b457c4cf5, capture 6f11afca9749a662
+    umts-384: ends at 49922366080 ns, 10810 events 33f72e735d07819b, capture fc828889e7c336eb
+    umts-64: ends at 72606257280 ns, 5921 events 5d1e5216aeb972c7, capture 8bfec51136b032e5
+    ");
+}
+
+/// Probes and captures tell, and change nothing; nor does it matter in how many steps a run is made, or
+/// that somebody asks for results in between.
+#[test]
+fn observation_changes_nothing() {
+    for (name, mut scenario) in bundled() {
+        scenario.duration = scenario.duration.min(Duration::from_secs(90));
+        let mut plain = Simulation::new(&scenario, 1, Observe::default()).unwrap();
+        plain.run();
+        let expected = plain.results();
+        assert!(plain.take_trace().is_empty() && plain.take_capture().is_empty());
+
+        let mut observed = Simulation::new(&scenario, 1, EVERYTHING).unwrap();
+        let mut until = Instant::ZERO;
+        while !observed.advance_to(until) {
+            until += Duration::from_nanos(777_777_777);
+            observed.results();
+        }
+        assert!(observed.results() == expected, "{name} changes when it is observed");
+        assert!(!observed.take_trace().is_empty() && !observed.take_capture().is_empty());
+
+        let mut other_seed = Simulation::new(&scenario, 2, Observe::default()).unwrap();
+        other_seed.run();
+        assert_ne!(other_seed.results().flows, expected.flows, "{name}: the seed does not matter");
+    }
+}

@@ -1,0 +1,676 @@
+//! What a scenario's author reads when something is wrong, word for word; and what is right.
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::packet::Dir;
+use airpath_core::rlc;
+use airpath_core::scenario::{Each, Scenario, UeChoice};
+use airpath_core::tcp::recovery::newreno::Variant;
+use airpath_core::tcp::{self, Handshake};
+use airpath_core::time::Duration;
+use airpath_core::units::{Bitrate, Bytes};
+use airpath_core::{app, channel, middlebox, queue, radio};
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// Whole scenarios that are wrong.
+const WRONG_WHOLE: &[&str] = &[
+    // No TOML.
+    "duration",
+    "[[flow]]\nstart = \"1 s\"\ndirection = downlink",
+    "[[flow]]\n[[flow]",
+    "duration = \"1 s\"\nduration = \"2 s\"\n[[flow]]",
+    // No flow.
+    "",
+    "duration = \"1 s\"",
+    "flow = []",
+    "flow = 1",
+    "[flow]\nue = 0",
+];
+
+/// What is wrong in a scenario that has a flow.
+const WRONG: &[&str] = &[
+    // Unknown keys, from the top to the bottom.
+    "durations = \"60 s\"",
+    "[wired]\ndelays = \"60 ms\"",
+    "[wired.uplink]\nrates = \"1 Mbit/s\"",
+    "[wired.queue.droptail]\npacket = 50",
+    "[radio.dch]\nue = 2",
+    "[radio.dch.downlink]\nspeed = \"384 kbit/s\"",
+    "[radio.dch.downlink.queue.droptail]\nbyte = \"64 kB\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\nttl = \"20 ms\"",
+    "[radio.dch.downlink.rlc.none]\ntti = \"20 ms\"",
+    "[radio.dch.uplink.channel.bernoulli]\nber = \"10 %\"",
+    "[tcp]\ninitial_windows = 2",
+    "[tcp.rto]\nminimum = \"1 s\"",
+    "[tcp.recovery.newreno]\nvariants = \"impatient\"",
+    "[tcp.recovery.reno]\nvariant = \"impatient\"",
+    "[[flow]]\n[[flow]]\nbegin = \"1 s\"",
+    "[[flow]]\n[flow.app.file]\nsizes = \"1 MB\"",
+    "[[flow]]\n[flow.app.bulk]\nsize = \"1 MB\"",
+    "[[flow]]\n[flow.tcp.rto]\nmaxi = \"1 s\"",
+    "[[middlebox]]\n[middlebox.tap]\nx = 1",
+    // Unknown names.
+    "[radio.dhc]",
+    "[radio.dch.downlink.rlc.fixed_delay]",
+    "[radio.dch.downlink.channel.bernouilli]",
+    "[radio.dch.downlink.queue.droptial]",
+    "[tcp.cc.renno]",
+    "[tcp.recovery.new_reno]",
+    "[[middlebox]]\n[middlebox.tab]",
+    "[[flow]]\n[flow.app.files]",
+    "[[flow]]\ndirection = \"down\"",
+    "[tcp]\nhandshake = \"two_way\"",
+    "[tcp]\nip = \"ipv5\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\ntie = \"behind\"",
+    // Not one component.
+    "[tcp]\nrecovery = \"reno\"",
+    "[tcp.recovery]",
+    "[tcp.recovery.reno]\n[tcp.recovery.newreno]",
+    "[tcp]\nrecovery.reno = true",
+    // Wrong types.
+    "duration = true",
+    "duration = [1]",
+    "wired = 1",
+    "radio = \"dch\"",
+    "[radio.dch]\nues = \"two\"",
+    "[radio.dch]\nues = 1.5",
+    "[radio.dch]\nues = -1",
+    "[radio.dch]\nues = 70000",
+    "[tcp]\nlimited_transmit = \"yes\"",
+    "[tcp]\nlimited_transmit = 1",
+    "[tcp]\nhandshake = 3",
+    "[tcp]\nrto = \"1 s\"",
+    "[[flow]]\nue = \"all\"",
+    "[[flow]]\nue = -1",
+    "[[flow]]\napp = \"bulk\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\ntie = \"probability\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\ntie.probability = 2",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\nmax_transmissions = -1",
+    // Units.
+    "duration = 60",
+    "duration = \"60\"",
+    "duration = \"60 kbit/s\"",
+    "duration = \"1 minute\"",
+    "duration = \"-1 s\"",
+    "[wired]\nrate = 100",
+    "[wired]\nloss = 10",
+    "[wired]\nloss = \"-1 %\"",
+    "[wired]\ndelay = -75",
+    "[radio.dch.downlink]\nrate = \"384 kbps\"",
+    "[tcp]\nmss = 1460",
+    "[tcp]\nmss = \"1460 s\"",
+    // Nothing, or too little.
+    "duration = \"0 s\"",
+    "[wired]\nrate = \"0 bit/s\"",
+    "[wired.uplink]\nrate = \"0 bit/s\"",
+    "[radio.dch]\nues = 0",
+    "[radio.dch.downlink]\nrate = \"0 bit/s\"",
+    "[radio.dch.uplink]\nrate = \"0 kbit/s\"",
+    "[radio.dch.downlink.queue.droptail]\npackets = 0",
+    "[radio.dch.uplink.queue.droptail]\nbytes = \"0 B\"",
+    "[wired.queue.droptail]\npackets = 0",
+    "[wired.uplink.queue.droptail]\npackets = 0",
+    "[[flow]]\n[[flow]]\n[flow.app.file]\nsize = \"0 B\"",
+    "[[flow]]\nue = 1",
+    "[radio.dch]\nues = 2\n[[flow]]\nue = 1\n[[flow]]\nue = 2",
+    // Channel and link layer.
+    "[radio.dch.downlink.channel.bernoulli]\nbler = 0.1",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.bernoulli.bler = 1",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\ntti = \"0 ms\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\ntti = \"20 us\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"0 B\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"50 B\"",
+    "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"1920 B\"",
+    "[radio.dch.uplink.rlc.fixed_delay_arq]\nmax_transmissions = 0",
+    // TCP.
+    "[tcp]\nmss = \"0 B\"",
+    "[tcp]\nmss = \"12 B\"\ntimestamps = true",
+    "[tcp]\nmss = \"64 KiB\"",
+    "[tcp]\ninitial_window = 0",
+    "[tcp]\ninitial_window = 11",
+    "[tcp]\ninitial_ssthresh = \"1460 B\"",
+    "[tcp]\nmax_window = 0",
+    "[tcp]\ndupack_threshold = 0",
+    "[tcp]\nreceive_buffer = \"1459 B\"",
+    "[tcp]\nack_every = 0",
+    "[tcp]\nack_every = 3",
+    "[tcp.rto]\nmin = \"0 s\"",
+    "[tcp.rto]\ninitial = \"0 s\"",
+    "[tcp.rto]\nmax = \"500 ms\"",
+    "[tcp.rto]\ntick = \"0 ms\"",
+    "[[flow]]\n[[flow]]\n[flow.tcp]\nack_every = 3",
+];
+
+/// Overrides that are wrong, of [`ONE_FLOW`].
+const WRONG_OVERRIDES: &[(&str, &str)] = &[
+    // Paths.
+    ("", "1"),
+    (".", "1"),
+    ("radio..ues", "1"),
+    ("duration.seconds", "60"),
+    ("radio.dch.ues.downlink", "2"),
+    ("tcp.rto.min.value", "1 s"),
+    ("flow.1.start", "1 s"),
+    ("flow[1].start", "1 s"),
+    ("flow[1]", "{}"),
+    ("flow[-1].start", "1 s"),
+    ("flow.first.start", "1 s"),
+    ("middlebox.0.tap", "{}"),
+    // Names.
+    ("durations", "1 s"),
+    ("radio.dch.downlink.queue.droptail.packet", "10"),
+    ("radio.dhc.ues", "2"),
+    ("tcp.recovery", "reno"),
+    ("tcp.recovery.newrono", "{}"),
+    ("tcp.recovery.reno.variant", "impatient"),
+    ("flow[0].starts", "1 s"),
+    ("flow[0].direction", "down"),
+    // Values.
+    ("duration", "60"),
+    ("duration", "60 s extra"),
+    ("flow[0].ue", "3"),
+];
+
+const ONE_FLOW: &str = "
+duration = \"10 s\"
+
+[radio.dch]
+ues = 2
+
+[tcp.recovery.newreno]
+variant = \"slow_but_steady\"
+
+[[flow]]
+[flow.app.file]
+size = \"1 kB\"
+";
+
+fn parse(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    try_parse(text, overrides).unwrap_or_else(|error| panic!("{error}, in:\n{text}"))
+}
+
+fn try_parse(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+    let owned = |&(path, value): &(&str, &str)| (path.to_owned(), value.to_owned());
+    let overrides: Vec<_> = overrides.iter().map(owned).collect();
+    Scenario::parse(text, &overrides).map_err(|error| error.to_string())
+}
+
+fn error(text: &str, overrides: &[(&str, &str)]) -> String {
+    try_parse(text, overrides).err().unwrap_or_else(|| "NOT REFUSED".to_owned())
+}
+
+#[test]
+fn every_error_names_the_key_and_what_would_be_right() {
+    let mut lines = Vec::new();
+    let mut tell = |case: String, error: String| lines.extend([case, format!("    {error}")]);
+    for text in WRONG_WHOLE {
+        let case = if text.is_empty() { "(empty)".to_owned() } else { text.replace('\n', " | ") };
+        tell(case, error(text, &[]));
+    }
+    for text in WRONG {
+        let flow = if text.contains("[[flow]]") { "" } else { "\n[[flow]]" };
+        tell(text.replace('\n', " | "), error(&format!("{text}{flow}"), &[]));
+    }
+    for (path, value) in WRONG_OVERRIDES {
+        tell(format!("--set '{path}={value}'"), error(ONE_FLOW, &[(path, value)]));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    duration
+        line 1, column 9: not TOML: key with no value, expected `=`; see the bundled scenarios for examples
+    [[flow]] | start = "1 s" | direction = downlink
+        line 3, column 13: not TOML: string values must be quoted, expected literal string; see the bundled scenarios for examples
+    [[flow]] | [[flow]
+        line 2, column 8: not TOML: unclosed array table, expected `]`; see the bundled scenarios for examples
+    duration = "1 s" | duration = "2 s" | [[flow]]
+        line 2, column 1: not TOML: duplicate key; see the bundled scenarios for examples
+    (empty)
+        flow: nothing to send: the scenario has no flow; add [[flow]] with a ue, a direction and an app
+    duration = "1 s"
+        flow: nothing to send: the scenario has no flow; add [[flow]] with a ue, a direction and an app
+    flow = []
+        flow: nothing to send: the scenario has no flow; add [[flow]] with a ue, a direction and an app
+    flow = 1
+        flow: invalid type: integer `1`; write a list: in double brackets, such as [[flow]]
+    [flow] | ue = 0
+        flow: invalid type: table; write a list: in double brackets, such as [[flow]]
+    durations = "60 s"
+        durations: unknown key; did you mean duration?
+    [wired] | delays = "60 ms"
+        wired.delays: unknown key; did you mean delay?
+    [wired.uplink] | rates = "1 Mbit/s"
+        wired.uplink.rates: unknown key; did you mean rate?
+    [wired.queue.droptail] | packet = 50
+        wired.queue.droptail.packet: unknown key; did you mean packets?
+    [radio.dch] | ue = 2
+        radio.dch.ue: unknown key; did you mean ues?
+    [radio.dch.downlink] | speed = "384 kbit/s"
+        radio.dch.downlink.speed: unknown key; known here: rate, delay, queue, rlc, channel
+    [radio.dch.downlink.queue.droptail] | byte = "64 kB"
+        radio.dch.downlink.queue.droptail.byte: unknown key; did you mean bytes?
+    [radio.dch.downlink.rlc.fixed_delay_arq] | ttl = "20 ms"
+        radio.dch.downlink.rlc.fixed_delay_arq.ttl: unknown key; did you mean tti?
+    [radio.dch.downlink.rlc.none] | tti = "20 ms"
+        radio.dch.downlink.rlc.none.tti: unknown key; there is nothing to set here
+    [radio.dch.uplink.channel.bernoulli] | ber = "10 %"
+        radio.dch.uplink.channel.bernoulli.ber: unknown key; did you mean bler?
+    [tcp] | initial_windows = 2
+        tcp.initial_windows: unknown key; did you mean initial_window?
+    [tcp.rto] | minimum = "1 s"
+        tcp.rto.minimum: unknown key; known here: initial, min, max, tick
+    [tcp.recovery.newreno] | variants = "impatient"
+        tcp.recovery.newreno.variants: unknown key; did you mean variant?
+    [tcp.recovery.reno] | variant = "impatient"
+        tcp.recovery.reno.variant: unknown key; there is nothing to set here
+    [[flow]] | [[flow]] | begin = "1 s"
+        flow[1].begin: unknown key; known here: ue, direction, start, stagger, app, tcp
+    [[flow]] | [flow.app.file] | sizes = "1 MB"
+        flow[0].app.file.sizes: unknown key; did you mean size?
+    [[flow]] | [flow.app.bulk] | size = "1 MB"
+        flow[0].app.bulk.size: unknown key; there is nothing to set here
+    [[flow]] | [flow.tcp.rto] | maxi = "1 s"
+        flow[0].tcp.rto.maxi: unknown key; did you mean max?
+    [[middlebox]] | [middlebox.tap] | x = 1
+        middlebox[0].tap.x: unknown key; there is nothing to set here
+    [radio.dhc]
+        radio.dhc: unknown name; known here: dch
+    [radio.dch.downlink.rlc.fixed_delay]
+        radio.dch.downlink.rlc.fixed_delay: unknown name; known here: none, fixed_delay_arq
+    [radio.dch.downlink.channel.bernouilli]
+        radio.dch.downlink.channel.bernouilli: unknown name; did you mean bernoulli?
+    [radio.dch.downlink.queue.droptial]
+        radio.dch.downlink.queue.droptial: unknown name; did you mean droptail?
+    [tcp.cc.renno]
+        tcp.cc.renno: unknown name; did you mean reno?
+    [tcp.recovery.new_reno]
+        tcp.recovery.new_reno: unknown name; did you mean newreno?
+    [[middlebox]] | [middlebox.tab]
+        middlebox[0].tab: unknown name; did you mean tap?
+    [[flow]] | [flow.app.files]
+        flow[0].app.files: unknown name; did you mean file?
+    [[flow]] | direction = "down"
+        flow[0].direction: unknown name "down"; known here: downlink, uplink
+    [tcp] | handshake = "two_way"
+        tcp.handshake: unknown name "two_way"; known here: three_way, none
+    [tcp] | ip = "ipv5"
+        tcp.ip: unknown name "ipv5"; did you mean ipv4?
+    [radio.dch.downlink.rlc.fixed_delay_arq] | tie = "behind"
+        radio.dch.downlink.rlc.fixed_delay_arq.tie: unknown name "behind"; known here: before, after, probability
+    [tcp] | recovery = "reno"
+        tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
+    [tcp.recovery]
+        tcp.recovery: nothing is chosen; name one; `airpath list` shows what there is
+    [tcp.recovery.reno] | [tcp.recovery.newreno]
+        tcp.recovery: more than one is chosen; keep one of them
+    [tcp] | recovery.reno = true
+        tcp.recovery.reno: invalid type: boolean `true`; write a table, in braces or under its name in brackets
+    duration = true
+        duration: invalid type: boolean `true`; write a duration with its unit, such as "60 ms"
+    duration = [1]
+        duration: invalid type: list; write a duration with its unit, such as "60 ms"
+    wired = 1
+        wired: invalid type: integer `1`; write a table, in braces or under its name in brackets
+    radio = "dch"
+        radio: "dch" is a key here, not a value; write radio.dch = {}, or what it needs instead of {}
+    [radio.dch] | ues = "two"
+        radio.dch.ues: invalid type: string "two"; write a whole number from 0 to 65535
+    [radio.dch] | ues = 1.5
+        radio.dch.ues: invalid type: floating point `1.5`; write a whole number from 0 to 65535
+    [radio.dch] | ues = -1
+        radio.dch.ues: invalid value: integer `-1`; write a whole number from 0 to 65535
+    [radio.dch] | ues = 70000
+        radio.dch.ues: invalid value: integer `70000`; write a whole number from 0 to 65535
+    [tcp] | limited_transmit = "yes"
+        tcp.limited_transmit: invalid type: string "yes"; write true or false
+    [tcp] | limited_transmit = 1
+        tcp.limited_transmit: invalid type: integer `1`; write true or false
+    [tcp] | handshake = 3
+        tcp.handshake: not a name; write one in quotes
+    [tcp] | rto = "1 s"
+        tcp.rto: invalid type: string "1 s"; write a table, in braces or under its name in brackets
+    [[flow]] | ue = "all"
+        flow[0].ue: not a UE; write its number, or "each"
+    [[flow]] | ue = -1
+        flow[0].ue: not a UE; write its number, or "each"
+    [[flow]] | app = "bulk"
+        flow[0].app: "bulk" is a key here, not a value; write app.bulk = {}, or what it needs instead of {}
+    [radio.dch.downlink.rlc.fixed_delay_arq] | tie = "probability"
+        radio.dch.downlink.rlc.fixed_delay_arq.tie: "probability" is a key here, not a value; write tie.probability = {}, or what it needs instead of {}
+    [radio.dch.downlink.rlc.fixed_delay_arq] | tie.probability = 2
+        radio.dch.downlink.rlc.fixed_delay_arq.tie.probability: a probability is at most 1, not 2; did you mean "2 %"?
+    [radio.dch.downlink.rlc.fixed_delay_arq] | max_transmissions = -1
+        radio.dch.downlink.rlc.fixed_delay_arq.max_transmissions: invalid value: integer `-1`; write a whole number from 0 to 4294967295
+    duration = 60
+        duration: missing unit; write "60 ms" or "1.5 s", not 60
+    duration = "60"
+        duration: missing unit; write "60 ms" or "1.5 s", not 60
+    duration = "60 kbit/s"
+        duration: unknown unit "kbit/s" in "60 kbit/s"; use one of ns, us, ms, s, min, h
+    duration = "1 minute"
+        duration: unknown unit "minute" in "1 minute"; did you mean "1 min"?
+    duration = "-1 s"
+        duration: a duration cannot be negative: -1 s; write for example "60 ms"
+    [wired] | rate = 100
+        wired.rate: missing unit; write "384 kbit/s" or "7.2 Mbit/s", not 100
+    [wired] | loss = 10
+        wired.loss: a probability is at most 1, not 10; did you mean "10 %"?
+    [wired] | loss = "-1 %"
+        wired.loss: a probability cannot be negative: -1 %; write for example "10 %"
+    [wired] | delay = -75
+        wired.delay: a duration cannot be negative: -75; write for example "60 ms"
+    [radio.dch.downlink] | rate = "384 kbps"
+        radio.dch.downlink.rate: unknown unit "kbps" in "384 kbps"; did you mean "384 kbit/s"?
+    [tcp] | mss = 1460
+        tcp.mss: missing unit; write "64 kB" or "1500 B", not 1460
+    [tcp] | mss = "1460 s"
+        tcp.mss: unknown unit "s" in "1460 s"; use one of B, kB, KiB, MB, MiB, GB
+    duration = "0 s"
+        duration: the run would end at once; write a time such as "60 s"
+    [wired] | rate = "0 bit/s"
+        wired.rate: a link of rate zero never sends; write a positive rate such as "100 Mbit/s", or remove the key for no limit
+    [wired.uplink] | rate = "0 bit/s"
+        wired.uplink.rate: a link of rate zero never sends; write a positive rate such as "100 Mbit/s", or remove the key for no limit
+    [radio.dch] | ues = 0
+        radio.dch.ues: a cell needs at least one UE; write ues = 1
+    [radio.dch.downlink] | rate = "0 bit/s"
+        radio.dch.downlink.rate: a bearer of rate zero never sends; write a positive rate such as "384 kbit/s"
+    [radio.dch.uplink] | rate = "0 kbit/s"
+        radio.dch.uplink.rate: a bearer of rate zero never sends; write a positive rate such as "384 kbit/s"
+    [radio.dch.downlink.queue.droptail] | packets = 0
+        radio.dch.downlink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    [radio.dch.uplink.queue.droptail] | bytes = "0 B"
+        radio.dch.uplink.queue.droptail.bytes: a buffer without room drops everything; write a size such as "64 kB", or remove the key for no limit
+    [wired.queue.droptail] | packets = 0
+        wired.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    [wired.uplink.queue.droptail] | packets = 0
+        wired.uplink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    [[flow]] | [[flow]] | [flow.app.file] | size = "0 B"
+        flow[1].app.file.size: a file of no bytes; write a size such as "1 MB"
+    [[flow]] | ue = 1
+        flow[0].ue: there is no UE 1: the cell has 1, counted from 0; raise the cell's number of UEs, or choose another
+    [radio.dch] | ues = 2 | [[flow]] | ue = 1 | [[flow]] | ue = 2
+        flow[1].ue: there is no UE 2: the cell has 2, counted from 0; raise the cell's number of UEs, or choose another
+    [radio.dch.downlink.channel.bernoulli] | bler = 0.1
+        radio.dch.downlink.channel: without a link layer nothing retransmits lost blocks; choose rlc.fixed_delay_arq, or remove the channel
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.bernoulli.bler = 1
+        radio.dch.downlink.channel: every block is lost and retransmitted for ever; lower the block error rate, or set rlc.fixed_delay_arq.max_transmissions
+    [radio.dch.downlink.rlc.fixed_delay_arq] | tti = "0 ms"
+        radio.dch.downlink.rlc.fixed_delay_arq.tti: a slot of no length; write a TTI such as "20 ms"
+    [radio.dch.downlink.rlc.fixed_delay_arq] | tti = "20 us"
+        radio.dch.downlink.rlc.fixed_delay_arq.tti: a TTI of 20 us at 384 kbit/s carries less than one byte; lengthen the TTI or raise the rate
+    [radio.dch.downlink.rlc.fixed_delay_arq] | pdu = "0 B"
+        radio.dch.downlink.rlc.fixed_delay_arq.pdu: a PDU of no size; write a size such as "40 B", or remove the key
+    [radio.dch.downlink.rlc.fixed_delay_arq] | pdu = "50 B"
+        radio.dch.downlink.rlc.fixed_delay_arq.pdu: a TTI carries 960 B, which is no whole number of PDUs of 50 B; choose a size that divides the TTI, or remove the key
+    [radio.dch.downlink.rlc.fixed_delay_arq] | pdu = "1920 B"
+        radio.dch.downlink.rlc.fixed_delay_arq.pdu: a TTI carries 960 B, which is no whole number of PDUs of 1920 B; choose a size that divides the TTI, or remove the key
+    [radio.dch.uplink.rlc.fixed_delay_arq] | max_transmissions = 0
+        radio.dch.uplink.rlc.fixed_delay_arq.max_transmissions: nothing would ever be sent; write at least 1, or remove the key for no limit
+    [tcp] | mss = "0 B"
+        tcp.mss: segments of 0 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
+    [tcp] | mss = "12 B" | timestamps = true
+        tcp.mss: segments of 12 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
+    [tcp] | mss = "64 KiB"
+        tcp.mss: segments of 64 KiB cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
+    [tcp] | initial_window = 0
+        tcp.initial_window: an initial window of 0 segments; write 1 to 10 (RFC 6928)
+    [tcp] | initial_window = 11
+        tcp.initial_window: an initial window of 11 segments; write 1 to 10 (RFC 6928)
+    [tcp] | initial_ssthresh = "1460 B"
+        tcp.initial_ssthresh: below two segments; write at least twice the MSS
+    [tcp] | max_window = 0
+        tcp.max_window: a window of no segments; write at least 1, or remove the key
+    [tcp] | dupack_threshold = 0
+        tcp.dupack_threshold: every ACK would be a loss; write 3 (RFC 5681)
+    [tcp] | receive_buffer = "1459 B"
+        tcp.receive_buffer: a window of 1459 B is below one segment of 1460 B; write a buffer of several segments, such as "64 kB"
+    [tcp] | ack_every = 0
+        tcp.ack_every: an ACK every 0 segments; write 1 or 2 (RFC 5681)
+    [tcp] | ack_every = 3
+        tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+    [tcp.rto] | min = "0 s"
+        tcp.rto.min: a timeout of no length; write a time such as "1 s"
+    [tcp.rto] | initial = "0 s"
+        tcp.rto.initial: a timeout of no length; write a time such as "1 s"
+    [tcp.rto] | max = "500 ms"
+        tcp.rto.max: 500 ms is too short; write a maximum of at least the minimum and the initial value
+    [tcp.rto] | tick = "0 ms"
+        tcp.rto.tick: a clock that never ticks; write a time such as "100 ms", or remove the key for exact times
+    [[flow]] | [[flow]] | [flow.tcp] | ack_every = 3
+        flow[1].tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+    --set '=1'
+        not a path of keys; write --set path.to.key=value, such as --set radio.dch.ues=2
+    --set '.=1'
+        .: not a path of keys; write --set path.to.key=value, such as --set radio.dch.ues=2
+    --set 'radio..ues=1'
+        radio..ues: not a path of keys; write --set path.to.key=value, such as --set radio.dch.ues=2
+    --set 'duration.seconds=60'
+        duration.seconds: duration is no table; write --set path.to.key=value, such as --set radio.dch.ues=2
+    --set 'radio.dch.ues.downlink=2'
+        radio.dch.ues.downlink: ues is no table; write --set path.to.key=value, such as --set radio.dch.ues=2
+    --set 'tcp.rto.min.value=1 s'
+        tcp.rto.min: invalid type: table; write a duration with its unit, such as "60 ms"
+    --set 'flow.1.start=1 s'
+        flow.1.start: there is no flow[1]: the list has 1, counted from 0; write flow[0]
+    --set 'flow[1].start=1 s'
+        flow[1].start: there is no flow[1]: the list has 1, counted from 0; write flow[0]
+    --set 'flow[1]={}'
+        flow[1]: there is no flow[1]: the list has 1, counted from 0; write flow[0]
+    --set 'flow[-1].start=1 s'
+        flow[-1]: unknown key; known here: duration, wired, middlebox, radio, tcp, flow
+    --set 'flow.first.start=1 s'
+        flow[0].first: unknown key; known here: ue, direction, start, stagger, app, tcp
+    --set 'middlebox.0.tap={}'
+        middlebox.0.tap: there is no middlebox[0]: the list has 0, counted from 0; add [[middlebox]] to the scenario
+    --set 'durations=1 s'
+        durations: unknown key; did you mean duration?
+    --set 'radio.dch.downlink.queue.droptail.packet=10'
+        radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
+    --set 'radio.dhc.ues=2'
+        radio.dhc: unknown name; known here: dch
+    --set 'tcp.recovery=reno'
+        tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
+    --set 'tcp.recovery.newrono={}'
+        tcp.recovery.newrono: unknown name; did you mean newreno?
+    --set 'tcp.recovery.reno.variant=impatient'
+        tcp.recovery.reno.variant: unknown key; there is nothing to set here
+    --set 'flow[0].starts=1 s'
+        flow[0].starts: unknown key; did you mean start?
+    --set 'flow[0].direction=down'
+        flow[0].direction: unknown name "down"; known here: downlink, uplink
+    --set 'duration=60'
+        duration: missing unit; write "60 ms" or "1.5 s", not 60
+    --set 'duration=60 s extra'
+        duration: unknown unit "s extra" in "60 s extra"; use one of ns, us, ms, s, min, h
+    --set 'flow[0].ue=3'
+        flow[0].ue: there is no UE 3: the cell has 2, counted from 0; raise the cell's number of UEs, or choose another
+    "#);
+}
+
+// What is right.
+
+/// The same values beside others that give them a meaning.
+#[test]
+fn what_can_work_is_not_refused() {
+    for text in [
+        // No limit but one of transmissions.
+        "[radio.dch.downlink]\nrlc.fixed_delay_arq.max_transmissions = 1\nchannel.bernoulli.bler = 1",
+        "[radio.dch.downlink]\nrlc.none = {}\nchannel.bernoulli.bler = 0",
+        // Nobody waits, but an idle transmitter takes a packet.
+        "[radio.dch.downlink.queue.droptail]\npackets = 0\nin_service = \"excluded\"",
+        "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"960 B\"",
+        "[radio.dch.downlink.rlc.fixed_delay_arq]\nretransmission_delay = \"0 s\"",
+        "[tcp]\nmss = \"13 B\"\ntimestamps = true",
+        "[tcp]\ninitial_window = 10",
+        "[tcp]\nreceive_buffer = \"1460 B\"",
+        "[wired]\nloss = \"100 %\"",
+    ] {
+        assert_reads_back(&parse(&format!("{text}\n[[flow]]\n"), &[]));
+    }
+}
+
+#[test]
+fn an_override_takes_toml_or_a_bare_word() {
+    let scenario = parse(
+        ONE_FLOW,
+        &[
+            ("duration", "90 s"),
+            ("radio.dch.downlink.rate", "128 kbit/s"),
+            ("radio.dch.uplink.rate", "\"32 kbit/s\""),
+            ("radio.dch.ues", "3"),
+            ("tcp.limited_transmit", "false"),
+            ("tcp.handshake", "none"),
+            ("tcp.rto", "{ min = \"200 ms\" }"),
+            ("flow.0.ue", "each"),
+        ],
+    );
+    assert_eq!(scenario.duration, Duration::from_secs(90));
+    let radio::Config::Dch(dch) = &scenario.radio;
+    assert_eq!(dch.downlink.rate, Bitrate::from_bps(128_000));
+    assert_eq!(dch.uplink.rate, Bitrate::from_bps(32_000));
+    assert_eq!(dch.ues, 3);
+    assert!(!scenario.tcp.limited_transmit);
+    assert_eq!(scenario.tcp.handshake, Handshake::None);
+    assert_eq!(scenario.tcp.rto.min, Duration::from_millis(200));
+    assert_eq!(scenario.flow[0].ue, UeChoice::Each(Each::Each));
+}
+
+#[test]
+fn a_flow_is_counted_with_a_dot_or_in_brackets() {
+    let two = format!("{ONE_FLOW}\n[[flow]]\nue = 1\n");
+    for (first, second) in [("flow.0.start", "flow.1.start"), ("flow[0].start", "flow[1].start")] {
+        let scenario = parse(&two, &[(first, "1 s"), (second, "2 s")]);
+        let starts: Vec<_> = scenario.flow.iter().map(|flow| flow.start).collect();
+        assert_eq!(starts, [Duration::from_secs(1), Duration::from_secs(2)]);
+    }
+}
+
+#[test]
+fn an_override_may_replace_a_whole_flow() {
+    for path in ["flow.0", "flow[0]"] {
+        let scenario = parse(ONE_FLOW, &[(path, "{ ue = 1, direction = \"uplink\" }")]);
+        assert_eq!((scenario.flow.len(), scenario.flow[0].direction), (1, Dir::Uplink));
+        assert_eq!(scenario.flow[0].app.name(), "bulk", "nothing is left of the old flow");
+    }
+}
+
+#[test]
+fn an_override_replaces_a_component_or_changes_it() {
+    let changed = parse(ONE_FLOW, &[("tcp.recovery.newreno.variant", "impatient")]).tcp.recovery;
+    let impatient = tcp::recovery::newreno::Config { variant: Variant::Impatient };
+    assert_eq!(changed, tcp::recovery::Config::Newreno(impatient));
+    for (path, value) in [("tcp.recovery.reno", "{}"), ("tcp.recovery", "{ reno = {} }")] {
+        assert_eq!(parse(ONE_FLOW, &[(path, value)]).tcp.recovery.name(), "reno");
+    }
+    // A key below the new component is enough to choose it.
+    let limit = "radio.dch.downlink.rlc.fixed_delay_arq.max_transmissions";
+    let radio::Config::Dch(dch) = parse(ONE_FLOW, &[(limit, "4")]).radio;
+    let rlc::Config::FixedDelayArq(arq) = &dch.downlink.rlc else { panic!("{:?}", dch.downlink.rlc) };
+    assert_eq!(arq.max_transmissions, Some(4));
+    // The later override counts.
+    let none = parse(ONE_FLOW, &[(limit, "4"), ("radio.dch.downlink.rlc.none", "{}")]);
+    let radio::Config::Dch(replaced) = none.radio;
+    assert_eq!(replaced.downlink.rlc.name(), "none");
+    assert_eq!(parse(ONE_FLOW, &[("flow.0.app.bulk", "{}")]).flow[0].app.name(), "bulk");
+}
+
+#[test]
+fn a_flow_inherits_what_its_tcp_does_not_say() {
+    let text = "
+[tcp]
+mss = \"536 B\"
+ack_every = 1
+rto = { min = \"200 ms\", tick = \"100 ms\" }
+recovery.newreno = { variant = \"slow_but_steady\" }
+
+[[flow]]
+
+[[flow]]
+[flow.tcp]
+initial_window = 2
+rto.tick = \"10 ms\"
+recovery.reno = {}
+";
+    let scenario = parse(text, &[("tcp.timestamps", "true")]);
+    assert!(scenario.tcp.timestamps, "an override of [tcp] holds for every flow");
+    assert_eq!(scenario.flow[0].tcp, None);
+    let mut expected = scenario.tcp.clone();
+    expected.initial_window = 2;
+    expected.rto.tick = Some(Duration::from_millis(10));
+    expected.recovery = tcp::recovery::Config::Reno(tcp::recovery::reno::Config {});
+    assert_eq!(scenario.flow[1].tcp, Some(expected));
+    assert_eq!(scenario.tcp.mss, Bytes::from_bytes(536));
+    assert_reads_back(&scenario);
+}
+
+fn assert_reads_back(scenario: &Scenario) {
+    let resolved = scenario.to_toml().unwrap();
+    let again = parse(&resolved, &[]);
+    assert_eq!(&again, scenario, "{resolved}");
+    assert_eq!(again.to_toml().unwrap(), resolved);
+}
+
+#[test]
+fn every_bundled_scenario_reads_back_from_its_resolved_form() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/airpath/scenarios");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            assert_reads_back(&parse(&fs::read_to_string(&path).unwrap(), &[]));
+            count += 1;
+        }
+    }
+    assert!(count >= 4, "only {count} scenarios were found");
+}
+
+/// Each component is chosen by its name alone, with its defaults, and reads back.
+#[test]
+fn every_component_stands_in_a_scenario_by_its_name() {
+    fn check<T: Serialize>(path: &str, names: &[&str], defaults: &[T]) {
+        let arq = "radio.dch.downlink.rlc.fixed_delay_arq";
+        assert_eq!(names.len(), defaults.len());
+        for (name, default) in names.iter().zip(defaults) {
+            let key = format!("{path}.{name}");
+            let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
+            // A channel may need a link layer.
+            let scenario = parse(&text, &[(arq, "{}"), (key.as_str(), "{}")]);
+            let written = serde_json::to_value(&scenario).unwrap();
+            let pointer = format!("/{}", path.replace('.', "/"));
+            let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));
+            assert_eq!(there, &serde_json::to_value(default).unwrap(), "{key}");
+            assert_reads_back(&scenario);
+        }
+    }
+    check("flow.0.app", app::Config::NAMES, &app::Config::defaults());
+    check("middlebox.0", middlebox::Config::NAMES, &middlebox::Config::defaults());
+    check("wired.queue", queue::Config::NAMES, &queue::Config::defaults());
+    check("radio.dch.downlink.queue", queue::Config::NAMES, &queue::Config::defaults());
+    check("radio.dch.downlink.channel", channel::Config::NAMES, &channel::Config::defaults());
+    check("radio.dch.uplink.rlc", rlc::Config::NAMES, &rlc::Config::defaults());
+    check("tcp.cc", tcp::cc::Config::NAMES, &tcp::cc::Config::defaults());
+    check("tcp.recovery", tcp::recovery::Config::NAMES, &tcp::recovery::Config::defaults());
+    for default in radio::Config::defaults() {
+        let scenario = parse(&format!("[radio]\n{} = {{}}\n[[flow]]\n", default.name()), &[]);
+        assert_eq!(scenario.radio, default);
+        assert_reads_back(&scenario);
+    }
+}
+
+#[test]
+fn the_uplink_of_the_wire_inherits_what_it_does_not_name() {
+    let text = "[wired]\nrate = \"1 Mbit/s\"\ndelay = \"75 ms\"\n[wired.uplink]\nloss = \"1 %\"\n[[flow]]\n";
+    let scenario = Scenario::parse(text, &[]).unwrap();
+    let uplink = scenario.wired.half(airpath_core::packet::Dir::Uplink);
+    assert_eq!((uplink.rate, uplink.delay), (scenario.wired.rate, scenario.wired.delay));
+    assert_ne!(uplink.loss, scenario.wired.loss);
+}
+
+#[test]
+fn an_override_of_one_among_several_must_say_which() {
+    let text = "[[flow]]\n[[flow]]\n";
+    let overrides = |path: &str| vec![(path.to_owned(), "1 s".to_owned())];
+    let error = Scenario::parse(text, &overrides("flow.start")).unwrap_err();
+    assert_eq!(error.to_string(), "flow.start: there are 2 of flow; write flow[0] for the first");
+    assert!(Scenario::parse(text, &overrides("flow[1].start")).is_ok());
+}
