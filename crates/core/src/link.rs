@@ -6,7 +6,7 @@
 
 use crate::element::{Bearer, Cx, Element, Layout};
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm};
+use crate::queue::{self, Aqm, Discipline};
 use crate::rng::{self, Stream, Threshold};
 use crate::time::Duration;
 use crate::trace::Reason;
@@ -67,9 +67,10 @@ struct Half {
     /// Nothing waits for a link of infinite rate.
     is_infinite: bool,
     delay: Duration,
+    is_lossy: bool,
     loss: Threshold,
     stream: Stream,
-    queue: Box<dyn Aqm>,
+    queue: Discipline,
     books: Bearer,
     packets: u64,
     bytes: u64,
@@ -80,10 +81,11 @@ impl Half {
         Self {
             is_infinite: config.rate.is_none(),
             delay: config.delay,
+            is_lossy: config.loss > Probability::ZERO,
             loss: Threshold::from(config.loss),
             stream: rng::stream(run_seed, &format!("{name}.{}.loss", dir.name())),
             queue: config.queue.build(),
-            books: Bearer::new(config.rate.unwrap_or_default()),
+            books: Bearer::new(config.rate.unwrap_or_default(), false),
             packets: 0,
             bytes: 0,
         }
@@ -111,7 +113,7 @@ impl Element for Link {
         }
         half.packets += 1;
         half.bytes += u64::from(packet.len);
-        if half.stream.chance(half.loss) {
+        if half.is_lossy && half.stream.chance(half.loss) {
             return cx.drop(packet, Reason::LinkLoss);
         }
         cx.emit_at(sent + half.delay, dir.index() as u32, packet);

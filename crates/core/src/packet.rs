@@ -169,8 +169,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Blocks carried inline. A fourth, possible only without timestamps, is not modelled.
+    /// Blocks kept. A fourth, possible only without timestamps, is not modelled.
     pub const MAX: usize = 3;
+    /// No blocks.
+    pub const NONE: Self = Self { count: 0, blocks: [(0, 0); Self::MAX] };
 
     /// Adds a block; returns false and does nothing when full.
     pub fn push(&mut self, left: u32, right: u32) -> bool {
@@ -186,12 +188,24 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..self.count as usize]
     }
-
-    /// Forgets all blocks.
-    pub fn clear(&mut self) {
-        self.count = 0;
-    }
 }
+
+/// TCP options that few packets carry; timestamps, which all or none carry, have fields of the packet.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Options {
+    /// MSS option of a SYN in bytes, 0 if absent.
+    pub mss: u16,
+    /// Window scale option of a SYN plus one, 0 if absent.
+    pub window_scale_plus_1: u8,
+    /// Whether a SYN permits SACK.
+    pub sack_permitted: bool,
+    /// SACK option.
+    pub sack: SackBlocks,
+}
+
+/// What a packet without options has.
+static NO_OPTIONS: Options =
+    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE };
 
 /// The packet's bytes from the first byte of the IP header, in live use.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -207,6 +221,9 @@ pub struct Body {
 pub struct Packet {
     /// Bytes of the packet; `None` ("virtual") in simulation. Boxed: it is absent where speed counts.
     pub body: Option<Box<Body>>,
+    /// Options beside timestamps. Boxed: a packet is touched by every box on its way, and the fewer
+    /// cache lines it has the better.
+    pub options: Option<Box<Options>>,
     /// Sequence number of the first payload byte (or of SYN/FIN).
     pub seq: u32,
     /// Acknowledgment number; valid with [`Flags::ACK`].
@@ -215,8 +232,6 @@ pub struct Packet {
     pub ts_val: u32,
     /// Echoed timestamp; valid with [`Flags::ACK`].
     pub ts_ecr: u32,
-    /// SACK option.
-    pub sack: SackBlocks,
     /// Length of the IP packet in bytes, IP header included.
     pub len: u32,
     /// TCP payload in bytes.
@@ -229,14 +244,8 @@ pub struct Packet {
     pub flags: Flags,
     /// Window field as on the wire: not yet scaled.
     pub window: u16,
-    /// MSS option of a SYN in bytes, 0 if absent.
-    pub mss: u16,
-    /// Window scale option of a SYN plus one, 0 if absent.
-    pub window_scale_plus_1: u8,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,
-    /// Whether a SYN permits SACK.
-    pub sack_permitted: bool,
     /// ECN field of the IP header, RFC 3168 (5): 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
     /// IP version.
@@ -254,15 +263,24 @@ impl Packet {
         if self.body.is_some() {
             self.body = None;
         }
-        self.sack.clear();
+        if self.options.is_some() {
+            self.options = None;
+        }
         self.flags = Flags::default();
-        self.mss = 0;
-        self.window_scale_plus_1 = 0;
         self.has_timestamps = false;
-        self.sack_permitted = false;
         self.ecn = 0;
         self.ip = IpVersion::Ipv4;
         self.kind = Kind::Tcp;
+    }
+
+    /// Options beside timestamps.
+    pub fn options(&self) -> &Options {
+        self.options.as_deref().unwrap_or(&NO_OPTIONS)
+    }
+
+    /// Options beside timestamps, to be set.
+    pub fn options_mut(&mut self) -> &mut Options {
+        self.options.get_or_insert_default()
     }
 
     /// Whether every TCP field is valid.
@@ -277,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_packet_fits_the_memory_budget() {
-        assert!(size_of::<Packet>() <= 88, "{} bytes", size_of::<Packet>());
+        assert!(size_of::<Packet>() <= 56, "{} bytes", size_of::<Packet>());
     }
 
     #[test]

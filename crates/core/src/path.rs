@@ -162,10 +162,19 @@ impl Path {
     /// Handles what the last call set off at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
+        if self.engine.radio_wanted {
+            return self.settle_with_subscribers();
+        }
+        while let Some((target, dir, packet)) = self.engine.next_handover() {
+            self.deliver(target, dir, packet);
+        }
+    }
+
+    /// The same where somebody hears of radio events: before the next packet is handed over.
+    #[cold]
+    fn settle_with_subscribers(&mut self) {
         loop {
-            if !self.engine.radio_events.is_empty() {
-                self.tell_subscribers();
-            }
+            self.tell_subscribers();
             match self.engine.next_handover() {
                 Some((target, dir, packet)) => self.deliver(target, dir, packet),
                 None if self.engine.radio_events.is_empty() => return,
@@ -174,7 +183,6 @@ impl Path {
         }
     }
 
-    #[cold]
     fn tell_subscribers(&mut self) {
         while let Some(event) = self.engine.radio_events.pop_front() {
             for &index in &self.subscribers {

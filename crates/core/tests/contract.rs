@@ -178,7 +178,7 @@ struct Listener {
 
 impl Element for Listener {
     fn layout(&self) -> airpath_core::element::Layout {
-        airpath_core::element::Layout { radio_events: true, ..Default::default() }
+        airpath_core::element::Layout { radio_events: true, flow_views: true, ..Default::default() }
     }
 
     fn handle_start(&mut self, _cx: &mut airpath_core::element::Cx<'_>) {

@@ -275,7 +275,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.dhc]
         radio.dhc: unknown name; known here: dch
     [radio.dch.downlink.rlc.fixed_delay]
-        radio.dch.downlink.rlc.fixed_delay: unknown name; known here: none, fixed_delay_arq
+        radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
         radio.dch.downlink.channel.bernouilli: unknown name; did you mean bernoulli?
     [radio.dch.downlink.queue.droptial]
@@ -289,7 +289,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[flow]] | [flow.app.files]
         flow[0].app.files: unknown name; did you mean file?
     [[flow]] | direction = "down"
-        flow[0].direction: unknown name "down"; known here: downlink, uplink
+        flow[0].direction: unknown name "down"; did you mean downlink?
     [tcp] | handshake = "two_way"
         tcp.handshake: unknown name "two_way"; known here: three_way, none
     [tcp] | ip = "ipv5"
@@ -477,7 +477,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'flow[0].starts=1 s'
         flow[0].starts: unknown key; did you mean start?
     --set 'flow[0].direction=down'
-        flow[0].direction: unknown name "down"; known here: downlink, uplink
+        flow[0].direction: unknown name "down"; did you mean downlink?
     --set 'duration=60'
         duration: missing unit; write "60 ms" or "1.5 s", not 60
     --set 'duration=60 s extra'

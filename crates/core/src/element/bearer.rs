@@ -114,7 +114,8 @@ pub struct Bearer {
     /// SDUs entered one by one (with a link layer).
     held: Count,
     untransmitted: Count,
-    flows: Vec<Flow>,
+    /// Books by flow; `None` while nobody reads them.
+    flows: Option<Vec<Flow>>,
     /// Computed ends of transmission (without a link layer), earliest first. The front is in
     /// transmission, the others wait.
     departures: VecDeque<Departure>,
@@ -124,9 +125,9 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    /// The books of an empty buffer in front of a transmitter of this rate.
-    pub fn new(rate: Bitrate) -> Self {
-        Self { rate, ..Self::default() }
+    /// The books of an empty buffer in front of a transmitter of this rate, also by flow if wanted.
+    pub fn new(rate: Bitrate, by_flow: bool) -> Self {
+        Self { rate, flows: by_flow.then(Vec::new), ..Self::default() }
     }
 
     /// What the buffer holds at `now`.
@@ -167,7 +168,7 @@ impl Bearer {
     /// What `flow` holds in the buffer at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
-        let books = self.flows.get(flow as usize).copied().unwrap_or_default();
+        let books = self.flows.iter().flatten().nth(flow as usize).copied().unwrap_or_default();
         let mut view = FlowView {
             sdus: books.held.sdus,
             bytes: books.held.bytes,
@@ -186,21 +187,26 @@ impl Bearer {
     pub(crate) fn enter(&mut self, packet: &Packet) {
         self.held.add(packet.len);
         self.untransmitted.add(packet.len);
-        let flow = self.flow(packet);
-        flow.held.add(packet.len);
-        flow.untransmitted += 1;
+        if let Some(flow) = self.flow(packet) {
+            flow.held.add(packet.len);
+            flow.untransmitted += 1;
+        }
     }
 
     /// With a link layer: the first octet of an SDU is sent.
     pub(crate) fn start(&mut self, flow: u16, len: u32) {
         self.untransmitted.take(len);
-        self.flows[flow as usize].untransmitted -= 1;
+        if let Some(flows) = &mut self.flows {
+            flows[flow as usize].untransmitted -= 1;
+        }
     }
 
     /// With a link layer: a started SDU leaves the buffer.
     pub(crate) fn leave(&mut self, flow: u16, len: u32) {
         self.held.take(len);
-        self.flows[flow as usize].held.take(len);
+        if let Some(flows) = &mut self.flows {
+            flows[flow as usize].held.take(len);
+        }
     }
 
     /// Without a link layer: a packet is sent behind the others. Returns the end of its transmission.
@@ -234,16 +240,17 @@ impl Bearer {
         }
     }
 
-    /// The books of the packet's flow, with its sequence number noted.
+    /// The books of the packet's flow, if somebody reads them, with its sequence number noted.
     #[inline(always)]
-    fn flow(&mut self, packet: &Packet) -> &mut Flow {
+    fn flow(&mut self, packet: &Packet) -> Option<&mut Flow> {
+        let flows = self.flows.as_mut()?;
         let index = packet.flow as usize;
-        if index >= self.flows.len() {
-            self.flows.resize(index + 1, Flow::default());
+        if index >= flows.len() {
+            flows.resize(index + 1, Flow::default());
         }
-        let flow = &mut self.flows[index];
+        let flow = flows.get_mut(index)?;
         flow.last_seq_end = packet.seq.wrapping_add(packet.payload);
-        flow
+        Some(flow)
     }
 }
 
@@ -257,7 +264,7 @@ mod tests {
 
     #[test]
     fn computed_ends_are_settled_when_the_books_are_read() {
-        let mut bearer = Bearer::new(Bitrate::from_bps(112_000));
+        let mut bearer = Bearer::new(Bitrate::from_bps(112_000), true);
         let tx = Duration::from_millis(10);
         for flow in 0..3 {
             bearer.transmit(Instant::ZERO, &packet(flow, 140));

@@ -16,6 +16,7 @@ use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason, Recorder};
+use crate::units::Bitrate;
 use crate::wire::pcapng::PcapngWriter;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -59,6 +60,8 @@ pub struct Layout {
     pub lanes: Vec<Dir>,
     /// Whether [`Element::handle_radio`] is to be called.
     pub radio_events: bool,
+    /// Whether [`Cx::radio_flow`] is going to be called: books by flow are kept only then.
+    pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
     pub bearers: u32,
 }
@@ -87,6 +90,8 @@ pub(crate) struct Engine {
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
     bearers: Vec<Bearer>,
+    /// Somebody reads books by flow.
+    flows_wanted: bool,
     bases: Vec<Base>,
     /// Boxes, because a box is what travels: handing on a pointer instead of 80 bytes is the point.
     #[allow(clippy::vec_box)]
@@ -112,6 +117,7 @@ impl Engine {
             lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
         }
+        let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         Self {
             agenda: Agenda::new(&timers, &lanes),
             first: None,
@@ -119,6 +125,7 @@ impl Engine {
             radio_events: VecDeque::new(),
             radio_wanted: layouts.iter().any(|layout| layout.radio_events),
             bearers,
+            flows_wanted,
             bases,
             pool: Vec::new(),
             recorder,
@@ -266,10 +273,19 @@ impl<'a> Cx<'a> {
     }
 
     /// What one flow holds in a UE's bearer, settled to now.
+    ///
+    /// # Panics
+    /// If no element's layout asked for flow views.
     pub fn radio_flow(&mut self, ue: u16, dir: Dir, flow: u16) -> FlowView {
+        assert!(self.engine.flows_wanted, "set Layout::flow_views");
         let now = self.now;
         let bearer = self.engine.bearers.get_mut(bearer_index(ue, dir));
         bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+    }
+
+    /// The cell opens the books of a bearer of this rate.
+    pub(crate) fn open_bearer(&mut self, index: usize, rate: Bitrate) {
+        self.engine.bearers[index] = Bearer::new(rate, self.engine.flows_wanted);
     }
 
     /// The books of a bearer: for the cell that keeps it.

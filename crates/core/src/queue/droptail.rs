@@ -4,7 +4,7 @@
 //! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
 //! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
 
-use super::Aqm;
+use super::{Aqm, Discipline};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -54,8 +54,8 @@ impl Config {
         })
     }
 
-    pub(super) fn build(&self) -> Box<dyn Aqm> {
-        Box::new(Droptail {
+    pub(super) fn build(&self) -> Discipline {
+        Discipline::Droptail(Droptail {
             packets: self.packets.unwrap_or(u32::MAX),
             bytes: self.bytes.map_or(u64::MAX, Bytes::as_u64),
             in_service: self.in_service,
@@ -63,13 +63,15 @@ impl Config {
     }
 }
 
-struct Droptail {
+/// Drop-tail in use.
+pub struct Droptail {
     packets: u32,
     bytes: u64,
     in_service: InService,
 }
 
 impl Aqm for Droptail {
+    #[inline]
     fn admit(&mut self, _now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason> {
         let (sdus, bytes) = match self.in_service {
             InService::Counted => (buffer.sdus(), buffer.bytes()),
@@ -91,7 +93,7 @@ mod tests {
     /// transmission.
     fn admits(config: &Config, sdus: u32) -> bool {
         let packet = Packet { len: 100, ..Packet::default() };
-        let mut buffer = Bearer::new(Bitrate::from_bps(8));
+        let mut buffer = Bearer::new(Bitrate::from_bps(8), false);
         for _ in 0..sdus {
             buffer.transmit(Instant::ZERO, &packet);
         }

@@ -17,9 +17,28 @@ pub trait Aqm: Send + Sync {
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason>;
 }
 
+/// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
+/// it alone is not behind a pointer.
+pub enum Discipline {
+    /// Drop-tail.
+    Droptail(droptail::Droptail),
+    /// Any other.
+    Other(Box<dyn Aqm>),
+}
+
+impl Aqm for Discipline {
+    #[inline]
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason> {
+        match self {
+            Self::Droptail(droptail) => droptail.admit(now, packet, buffer),
+            Self::Other(aqm) => aqm.admit(now, packet, buffer),
+        }
+    }
+}
+
 registry! {
     /// A queue discipline and its parameters.
-    pub enum Config: build() -> Box<dyn Aqm> {
+    pub enum Config: build() -> Discipline {
         Droptail = droptail,
     }
 }

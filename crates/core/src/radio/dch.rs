@@ -12,10 +12,10 @@
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
 use crate::channel::{self, Channel};
-use crate::element::{Bearer as Books, Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm};
+use crate::queue::{self, Aqm, Discipline};
 use crate::rlc::{self, Rlc, Slot, SlotReport};
 use crate::rng;
 use crate::time::{Duration, Instant};
@@ -136,7 +136,7 @@ struct Bearer {
     dir: Dir,
     rate: Bitrate,
     delay: Duration,
-    queue: Box<dyn Aqm>,
+    queue: Discipline,
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
     /// Without a link layer, and only if somebody looks: packets in the buffer.
@@ -384,7 +384,7 @@ impl Element for Dch {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for bearer in &self.bearers {
-            *cx.bearer(bearer.index() as usize) = Books::new(bearer.rate);
+            cx.open_bearer(bearer.index() as usize, bearer.rate);
         }
     }
 

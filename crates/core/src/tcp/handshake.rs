@@ -190,8 +190,8 @@ impl Handshake {
             // RFC 7323 (2.2): the window of a SYN is never scaled.
             packet.seq = self.iss;
             packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
-            packet.mss = self.mss;
-            packet.window_scale_plus_1 = self.window_scale_plus_1;
+            packet.options_mut().mss = self.mss;
+            packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = self.template.window_field;

@@ -194,7 +194,7 @@ impl Sender {
     /// What the other endpoint's SYN says of its window. RFC 7323 (2.3).
     fn take_options(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::SYN) {
-            self.peer_shift = packet.window_scale_plus_1.saturating_sub(1);
+            self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);
             self.state.rwnd = u64::from(packet.window);
         }
     }

@@ -305,8 +305,8 @@ impl Sent {
             "win" => Some(packet.window.into()),
             "tsval" => packet.has_timestamps.then_some(packet.ts_val.into()),
             "tsecr" => packet.has_timestamps.then_some(packet.ts_ecr.into()),
-            "mss" => (packet.mss > 0).then_some(packet.mss.into()),
-            "wscale" => packet.window_scale_plus_1.checked_sub(1).map(u64::from),
+            "mss" => Some(packet.options().mss.into()).filter(|mss| *mss > 0),
+            "wscale" => packet.options().window_scale_plus_1.checked_sub(1).map(u64::from),
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
             _ => Some(packet.len.into()),
@@ -502,12 +502,15 @@ impl Runner {
             flags,
             ip: config.ip,
             window: if syn { window.min(65_535) as u16 } else { (window >> config.window_shift()) as u16 },
-            mss: if syn { config.mss.as_u64() as u16 } else { 0 },
-            window_scale_plus_1: if syn && config.window_scaling { config.window_shift() + 1 } else { 0 },
             has_timestamps: config.timestamps,
             ts_val: (self.now.as_nanos() / 1_000_000) as u32,
             ..Packet::default()
         };
+        if syn {
+            packet.options_mut().mss = config.mss.as_u64() as u16;
+            packet.options_mut().window_scale_plus_1 =
+                if config.window_scaling { config.window_shift() + 1 } else { 0 };
+        }
         if let Shape::Data(start, end) = described.shape {
             packet.payload = (end - start) as u32;
         }
@@ -522,8 +525,10 @@ impl Runner {
                 "win" => packet.window = number as u16,
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
-                "mss" => packet.mss = number as u16,
-                "wscale" => packet.window_scale_plus_1 = value.map_or(0, |shift| shift as u8 + 1),
+                "mss" => packet.options_mut().mss = number as u16,
+                "wscale" => {
+                    packet.options_mut().window_scale_plus_1 = value.map_or(0, |shift| shift as u8 + 1)
+                }
                 other => return Err(format!("`{other}` is only for what is sent")),
             }
             if value.is_none() && name.starts_with("ts") {

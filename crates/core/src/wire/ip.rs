@@ -116,11 +116,11 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
         };
         // A known option of another length than its own is skipped like an unknown one.
         match (kind, value) {
-            (MSS, &[high, low]) if is_syn => packet.mss = u16::from_be_bytes([high, low]),
+            (MSS, &[high, low]) if is_syn => packet.options_mut().mss = u16::from_be_bytes([high, low]),
             (WINDOW_SCALE, &[shift]) if is_syn => {
-                packet.window_scale_plus_1 = shift.min(MAX_WINDOW_SHIFT) + 1
+                packet.options_mut().window_scale_plus_1 = shift.min(MAX_WINDOW_SHIFT) + 1
             }
-            (SACK_PERMITTED, []) if is_syn => packet.sack_permitted = true,
+            (SACK_PERMITTED, []) if is_syn => packet.options_mut().sack_permitted = true,
             (TIMESTAMPS, value) if value.len() == 8 => {
                 packet.has_timestamps = true;
                 (packet.ts_val, packet.ts_ecr) = two_words(value);
@@ -128,7 +128,7 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
             (SACK, value) if !is_syn && value.len() % 8 == 0 => {
                 for block in value.chunks_exact(8) {
                     let (left, right) = two_words(block);
-                    packet.sack.push(left, right);
+                    packet.options_mut().sack.push(left, right);
                 }
             }
             _ => {}
@@ -155,14 +155,15 @@ pub struct Endpoints {
 /// Bytes of the TCP header that [`encode_header`] writes for `packet`, options included.
 pub fn tcp_header_bytes(packet: &Packet) -> u32 {
     let timestamps = if packet.has_timestamps { 12 } else { 0 };
+    let options = packet.options();
     if packet.flags.has(Flags::SYN) {
-        let mss = if packet.mss != 0 { 4 } else { 0 };
+        let mss = if options.mss != 0 { 4 } else { 0 };
         // Beside timestamps it takes the place of the two bytes that pad them.
-        let sack_permitted = if packet.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
-        let window_scale = if packet.window_scale_plus_1 != 0 { 4 } else { 0 };
+        let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
+        let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
         return 20 + mss + sack_permitted + timestamps + window_scale;
     }
-    let blocks = packet.sack.as_slice().len() as u32;
+    let blocks = options.sack.as_slice().len() as u32;
     20 + timestamps + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
@@ -251,26 +252,27 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
     out.extend_from_slice(&packet.window.to_be_bytes());
     out.extend_from_slice(&[0; 4]);
     let is_syn = packet.flags.has(Flags::SYN);
-    if is_syn && packet.mss != 0 {
+    let options = packet.options();
+    if is_syn && options.mss != 0 {
         out.extend_from_slice(&[MSS, 4]);
-        out.extend_from_slice(&packet.mss.to_be_bytes());
+        out.extend_from_slice(&options.mss.to_be_bytes());
     }
-    if is_syn && packet.sack_permitted {
+    if is_syn && options.sack_permitted {
         let padding: &[u8] = if packet.has_timestamps { &[] } else { &[NOP, NOP] };
         out.extend_from_slice(padding);
         out.extend_from_slice(&[SACK_PERMITTED, 2]);
     }
     if packet.has_timestamps {
-        let padding: &[u8] = if is_syn && packet.sack_permitted { &[] } else { &[NOP, NOP] };
+        let padding: &[u8] = if is_syn && options.sack_permitted { &[] } else { &[NOP, NOP] };
         out.extend_from_slice(padding);
         out.extend_from_slice(&[TIMESTAMPS, 10]);
         out.extend_from_slice(&packet.ts_val.to_be_bytes());
         out.extend_from_slice(&packet.ts_ecr.to_be_bytes());
     }
-    if is_syn && packet.window_scale_plus_1 != 0 {
-        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, packet.window_scale_plus_1 - 1]);
+    if is_syn && options.window_scale_plus_1 != 0 {
+        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, options.window_scale_plus_1 - 1]);
     }
-    let blocks = packet.sack.as_slice();
+    let blocks = options.sack.as_slice();
     if !is_syn && !blocks.is_empty() {
         out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
         for (left, right) in blocks {
@@ -326,7 +328,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::{Body, SackBlocks};
+    use crate::packet::{Body, Options, SackBlocks};
 
     fn endpoints(ip: IpVersion) -> Endpoints {
         match ip {
@@ -399,12 +401,11 @@ mod tests {
             let mut packet = Packet { seq, ack, window, flags: Flags(flags), ecn, payload, ..Packet::default() };
             packet.ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
             if packet.flags.has(Flags::SYN) {
-                packet.mss = mss;
-                packet.window_scale_plus_1 = window_scale_plus_1;
-                packet.sack_permitted = sack_permitted;
+                let options = Options { mss, window_scale_plus_1, sack_permitted, ..Options::default() };
+                packet.options = (options != Options::default()).then(|| Box::new(options));
             } else {
                 for (left, right) in blocks {
-                    packet.sack.push(left, right);
+                    packet.options_mut().sack.push(left, right);
                 }
             }
             if has_timestamps {
@@ -474,7 +475,8 @@ mod tests {
     #[test]
     fn ue_flow_and_body_are_left_alone() {
         let body = Some(Box::new(Body { bytes: vec![1], touched: true }));
-        let mut packet = Packet { ue: 3, flow: 4, body: body.clone(), mss: 5, ..Packet::default() };
+        let mut packet = Packet { ue: 3, flow: 4, body: body.clone(), ..Packet::default() };
+        packet.options_mut().mss = 5;
         parse(&encode(&data(IpVersion::Ipv4, 10)), &mut packet);
         assert_eq!(packet, Packet { ue: 3, flow: 4, body, ..data(IpVersion::Ipv4, 10) });
     }
@@ -482,7 +484,9 @@ mod tests {
     #[test]
     fn a_syn_is_encoded_byte_for_byte() {
         let mut syn = data(IpVersion::Ipv4, 0);
-        (syn.flags, syn.mss, syn.sack_permitted, syn.window_scale_plus_1) = (Flags::SYN, 1460, true, 8);
+        syn.flags = Flags::SYN;
+        *syn.options_mut() =
+            Options { mss: 1460, window_scale_plus_1: 8, sack_permitted: true, ..Options::default() };
         syn.len = 60;
         let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 3, 3, 7];
         assert_eq!(encode(&syn)[40..], options);
@@ -494,7 +498,7 @@ mod tests {
     #[test]
     fn an_acknowledgment_is_encoded_byte_for_byte() {
         let mut ack = data(IpVersion::Ipv4, 0);
-        ack.sack.push(1, 2);
+        ack.options_mut().sack.push(1, 2);
         ack.len += 12;
         let options = [1, 1, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         assert_eq!(encode(&ack)[40..], options);
@@ -506,9 +510,9 @@ mod tests {
         let packet =
             with_options(Flags::ACK, &[253, 4, 1, 2, 2, 4, 5, 180, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0]);
         assert!(packet.is_tcp());
-        assert_eq!((packet.mss, packet.sack.as_slice()), (0, &[(1, 2)][..]));
+        assert_eq!((packet.options().mss, packet.options().sack.as_slice()), (0, &[(1, 2)][..]));
         let syn = with_options(Flags::SYN, &[2, 5, 5, 180, 1, 3, 3, 15]);
-        assert_eq!((syn.mss, syn.window_scale_plus_1), (0, 15));
+        assert_eq!((syn.options().mss, syn.options().window_scale_plus_1), (0, 15));
     }
 
     #[test]
@@ -519,7 +523,7 @@ mod tests {
         }
         let mut three = SackBlocks::default();
         assert!(three.push(1, 2) && three.push(3, 4) && three.push(5, 6));
-        assert_eq!(with_options(Flags::ACK, &options).sack, three);
+        assert_eq!(with_options(Flags::ACK, &options).options().sack, three);
     }
 
     #[test]
