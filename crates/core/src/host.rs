@@ -155,7 +155,13 @@ impl SendingEnd {
             let Transmit { seq, len: payload_bytes, cause } = transmit;
             if payload_bytes > 0 {
                 let (ue, flow) = (spec.ue, spec.flow);
-                cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+                cx.probe(Kind::SegmentSent, move || Event::SegmentSent {
+                    ue,
+                    flow,
+                    seq,
+                    payload_bytes,
+                    cause,
+                });
             }
             port.send(cx, packet);
         }
@@ -169,10 +175,11 @@ impl SendingEnd {
             && let Some(rtt) = self.sender.take_rtt_sample()
         {
             let rtt_us = rtt.as_micros() as u32;
-            cx.probe(Kind::RttSample, || Event::RttSample { ue, flow, rtt_us });
+            cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
         }
-        cx.probe(Kind::TcpState, || {
-            let (state, rto) = (self.sender.state(), self.sender.rto());
+        let sender = &self.sender;
+        cx.probe(Kind::TcpState, move || {
+            let (state, rto) = (sender.state(), sender.rto());
             let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
             Event::TcpState {
                 ue,
@@ -198,7 +205,13 @@ impl ReceivingEnd {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
         let (ue, flow, payload_bytes) = (spec.ue, spec.flow, packet.payload);
         let rcv_nxt = self.receiver.rcv_nxt();
-        cx.probe(Kind::SegmentReceived, || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+        cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived {
+            ue,
+            flow,
+            seq,
+            payload_bytes,
+            rcv_nxt,
+        });
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.

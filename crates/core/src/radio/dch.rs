@@ -219,11 +219,12 @@ impl Bearer {
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
         let (ue, direction) = (self.ue, self.dir);
-        cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
+        let (flow, len_bytes) = (packet.flow, packet.len);
+        cx.probe(Kind::BearerEnqueued, move || Event::BearerEnqueued {
             ue,
-            flow: packet.flow,
+            flow,
             direction,
-            len_bytes: packet.len,
+            len_bytes,
             queued_sdus,
             queued_bytes: queued_bytes as u32,
         });

@@ -340,7 +340,8 @@ impl Sender {
         if !self.handshake.is_established() {
             return None;
         }
-        if let Some((seq, cause)) = self.state.retransmit.take() {
+        if let Some((seq, cause)) = self.state.retransmit {
+            self.state.retransmit = None;
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
         }
