@@ -23,8 +23,8 @@ pub use receiver::Receiver;
 pub use sender::{Sender, Transmit};
 
 use crate::error::ScenarioError;
-use crate::packet::IpVersion;
-use crate::time::Duration;
+use crate::packet::{IpVersion, Packet};
+use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,24 @@ pub(crate) struct SegmentTemplate {
     pub window: u64,
     /// The window field, scaled.
     pub window_field: u16,
+}
+
+impl SegmentTemplate {
+    /// Fills in what does not depend on the kind of segment.
+    #[inline]
+    pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
+        packet.ip = self.ip;
+        if self.has_timestamps {
+            packet.has_timestamps = true;
+            packet.ts_val = timestamp(now);
+            packet.ts_ecr = ts_ecr;
+        }
+    }
+}
+
+/// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).
+pub(crate) fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
 }
 
 /// How a connection is opened.

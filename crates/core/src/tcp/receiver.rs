@@ -3,7 +3,6 @@
 //! The application reads at once, so the advertised window is always the whole buffer.
 
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::sender::timestamp;
 use super::{Config, SegmentTemplate};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
@@ -184,12 +183,7 @@ impl Receiver {
     #[inline]
     pub fn write(&self, now: Instant, cause: SendCause, packet: &mut Packet) {
         let template = &self.template;
-        packet.ip = template.ip;
-        if template.has_timestamps {
-            packet.has_timestamps = true;
-            packet.ts_val = timestamp(now);
-            packet.ts_ecr = self.ts_recent;
-        }
+        template.stamp(now, self.ts_recent, packet);
         if cause != SendCause::New {
             return self.handshake.write(packet);
         }

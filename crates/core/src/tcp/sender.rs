@@ -9,7 +9,7 @@ use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::recovery::Recovery;
 use super::rto::Rto;
 use super::state::{Phase, Segment, State};
-use super::{Config, RttSampling, SegmentTemplate};
+use super::{Config, RttSampling, SegmentTemplate, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -419,12 +419,7 @@ impl Sender {
     #[inline]
     pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
         let template = &self.template;
-        packet.ip = template.ip;
-        if template.has_timestamps {
-            packet.has_timestamps = true;
-            packet.ts_val = timestamp(now);
-            packet.ts_ecr = self.ts_recent;
-        }
+        template.stamp(now, self.ts_recent, packet);
         if transmit.len == 0 {
             return self.handshake.write(packet);
         }
@@ -461,9 +456,4 @@ impl Sender {
     pub fn segments(&self) -> &VecDeque<Segment> {
         &self.state.segments
     }
-}
-
-/// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).
-pub(super) fn timestamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32
 }

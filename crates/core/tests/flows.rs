@@ -1,0 +1,95 @@
+//! Whole runs with several flows in both directions: everything arrives, whatever lies between.
+
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::packet::Dir;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Results, Simulation};
+
+/// Two UEs with a download and an upload each, over a lossy wire, a small buffer and a bearer that
+/// loses blocks in both directions.
+const BUSY: &str = r#"
+    duration = "20 min"
+    [wired]
+    rate = "2 Mbit/s"
+    delay = "40 ms"
+    loss = "0.5 %"
+    [[middlebox]]
+    tap = {}
+    [radio.dch]
+    ues = 2
+    [radio.dch.downlink]
+    queue.droptail.packets = 20
+    rlc.fixed_delay_arq.delivery = "out_of_sequence"
+    channel.bernoulli.bler = "10 %"
+    [radio.dch.uplink]
+    rate = "128 kbit/s"
+    delay = "10 ms"
+    rlc.fixed_delay_arq.pdu = "40 B"
+    channel.bernoulli.bler = "5 %"
+    [[flow]]
+    ue = "each"
+    stagger = "700 ms"
+    app.file.size = "200 kB"
+    [[flow]]
+    ue = "each"
+    direction = "uplink"
+    start = "1 s"
+    app.file.size = "99999 B"
+"#;
+
+fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {
+    let overrides: Vec<_> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let scenario = Scenario::parse(text, &overrides).unwrap();
+    let mut simulation = Simulation::new(&scenario, seed, Observe::default()).unwrap();
+    simulation.run();
+    simulation.results()
+}
+
+#[test]
+fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
+    let variants: [&[(&str, &str)]; 6] = [
+        &[],
+        &[("tcp.ip", "ipv6"), ("tcp.timestamps", "true")],
+        &[("tcp.handshake", "none"), ("tcp.initial_window", "1"), ("tcp.ack_every", "1")],
+        &[("tcp.recovery.reno", "{}"), ("tcp.window_arithmetic", "ns2"), ("tcp.rto.tick", "100 ms")],
+        &[("tcp.rtt_sampling", "one_per_window"), ("tcp.initial_sequence", "4294900000")],
+        &[("tcp.mss", "200 B"), ("tcp.receive_buffer", "1 MB"), ("tcp.max_window", "30")],
+    ];
+    for (seed, overrides) in (1..).zip(variants) {
+        let results = run(BUSY, overrides, seed);
+        assert!(results.complete && results.flows.len() == 4, "{overrides:?}");
+        for flow in &results.flows {
+            let size = if flow.direction == Dir::Downlink { 200_000 } else { 99_999 };
+            assert_eq!((flow.bytes_acked, flow.bytes_received), (size, size), "{overrides:?}: {flow:?}");
+            assert!(flow.transfer_s.unwrap() > 5.0 && flow.rtt_ms.min.unwrap() >= 80.0, "{flow:?}");
+        }
+        let lost: u64 = results.flows.iter().map(|flow| flow.retransmissions.total).sum();
+        assert!(lost > 0, "nothing was lost, so nothing was shown: {overrides:?}");
+    }
+}
+
+#[test]
+fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
+    // Common random numbers: the first UE's blocks meet the same fate, whatever sends them.
+    let error_rate = |overrides: &[(&str, &str)]| {
+        let scenario =
+            |seed| run(BUSY, overrides, seed).elements.last().unwrap()["ues"][0]["downlink"].clone();
+        let cell = scenario(5);
+        (cell["pdus_lost"].as_u64().unwrap(), cell["pdus_sent"].as_u64().unwrap())
+    };
+    let (lost, sent) = error_rate(&[]);
+    let (lost_reno, sent_reno) = error_rate(&[("tcp.recovery.reno", "{}")]);
+    // 10 % of some 270 blocks each; the same draws for the blocks that both sent.
+    let extra = sent.abs_diff(sent_reno);
+    assert!(lost.abs_diff(lost_reno) <= extra, "{lost}/{sent} {lost_reno}/{sent_reno}");
+}
+
+#[test]
+fn a_run_ends_at_its_duration_and_says_whether_transfers_are_complete() {
+    let results = run(BUSY, &[("duration", "2 s")], 1);
+    assert_eq!(results.simulated_s, 2.0);
+    assert!(results.complete && results.flows.iter().all(|flow| flow.transfer_s.is_none()));
+    assert!(results.flows.iter().any(|flow| flow.bytes_acked > 0));
+}
