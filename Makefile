@@ -63,7 +63,7 @@ lint: build ## check formatting, lints and types; changes nothing
 	$(BIN)/mypy
 
 .PHONY: bench
-bench: ## measure speed and memory beside ns-2 (two to five minutes)
+bench: ## measure speed and memory beside ns-2 (three to six minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 
