@@ -226,6 +226,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Drops a packet: counted, and traced if somebody looks.
+    #[cold]
     pub fn drop(&mut self, packet: Box<Packet>, reason: Reason) {
         self.engine.drops[self.element as usize][reason as usize] += 1;
         let element = self.element;
@@ -308,9 +309,12 @@ impl<'a> Cx<'a> {
         self.engine.drops[self.element as usize][reason as usize]
     }
 
-    /// Whether somebody subscribed to radio events.
-    pub(crate) fn radio_wanted(&self) -> bool {
+    /// Whether somebody wants to know what happens in the buffers of bearers.
+    #[inline]
+    pub(crate) fn watches_bearers(&self) -> bool {
         self.engine.radio_wanted
+            || self.engine.recorder.mask.has(Kind::BearerEnqueued)
+            || self.engine.recorder.mask.has(Kind::BearerDelivered)
     }
 
     /// A finite transfer is complete; the last one ends the run.

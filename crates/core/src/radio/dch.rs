@@ -205,52 +205,63 @@ impl Bearer {
 
     #[inline]
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        let index = self.index();
+        let index = self.index() as usize;
         let now = cx.now;
-        let books = cx.bearer(index as usize);
+        let books = cx.bearer(index);
         books.settle(now);
-        let (queued_sdus, queued_bytes) = (books.sdus() + 1, books.bytes() + u64::from(packet.len));
         if let Err(reason) = self.queue.admit(now, &packet, books) {
-            self.counts.sdus_dropped += 1;
-            self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
-            return cx.drop(packet, reason);
+            return self.refuse(cx, packet, reason);
         }
+        let queued_sdus = books.sdus() + 1;
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
-        let (ue, direction) = (self.ue, self.dir);
-        let (flow, len_bytes) = (packet.flow, packet.len);
-        cx.probe(Kind::BearerEnqueued, move || Event::BearerEnqueued {
-            ue,
-            flow,
-            direction,
-            len_bytes,
-            queued_sdus,
-            queued_bytes: queued_bytes as u32,
-        });
-        self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
-        match &mut self.link_layer {
-            None => self.send_whole(cx, packet, queued_sdus == 1),
-            Some(link_layer) => {
-                cx.bearer(index as usize).enter(&packet);
-                link_layer.rlc.handle_sdu(now, packet);
-                if !link_layer.busy {
-                    self.start_slot(cx, false, report);
-                }
-            }
+        let watched = cx.watches_bearers();
+        if watched {
+            self.note_enqueued(cx, &packet);
         }
+        if self.link_layer.is_some() {
+            return self.handle_sdu_with_link_layer(cx, packet, report);
+        }
+        // Without a link layer the end of the transmission is computed at once.
+        let end = cx.bearer(index).transmit(now, &packet);
+        if watched {
+            self.watch_departure(cx, &packet, end, queued_sdus == 1);
+        }
+        cx.emit_at(end + self.delay, index as u32, packet);
     }
 
-    /// Without a link layer: the end of the transmission is computed at once.
-    #[inline]
-    fn send_whole(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, idle: bool) {
-        let index = self.index();
-        let now = cx.now;
-        let end = cx.bearer(index as usize).transmit(now, &packet);
-        if cx.radio_wanted() || cx.probes(Kind::BearerDelivered) {
-            self.watch_departure(cx, &packet, end, idle);
+    #[cold]
+    fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
+        self.counts.sdus_dropped += 1;
+        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+        cx.drop(packet, reason);
+    }
+
+    #[cold]
+    fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
+        let books = cx.bearer(self.index() as usize);
+        let queued_sdus = books.sdus() + 1;
+        let queued_bytes = (books.bytes() + u64::from(packet.len)) as u32;
+        cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
+            ue: self.ue,
+            flow: packet.flow,
+            direction: self.dir,
+            len_bytes: packet.len,
+            queued_sdus,
+            queued_bytes,
+        });
+        self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
+    }
+
+    #[inline(never)]
+    fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
+        cx.bearer(self.index() as usize).enter(&packet);
+        let Some(link_layer) = &mut self.link_layer else { return };
+        link_layer.rlc.handle_sdu(cx.now, packet);
+        if !link_layer.busy {
+            self.start_slot(cx, false, report);
         }
-        cx.emit_at(end + self.delay, index, packet);
     }
 
     /// Without a link layer, and only if somebody looks: the end of transmission becomes an event.
