@@ -5,6 +5,7 @@
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
+use airpath_core::trace::{Event, Kind, ProbeMask};
 
 /// Two UEs with a download and an upload each, over a lossy wire, a small buffer and a bearer that
 /// loses blocks in both directions.
@@ -38,11 +39,14 @@ const BUSY: &str = r#"
     app.file.size = "99999 B"
 "#;
 
-fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {
+fn build(text: &str, overrides: &[(&str, &str)], seed: u64, observe: Observe) -> Simulation {
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let scenario = Scenario::parse(text, &overrides).unwrap();
-    let mut simulation = Simulation::new(&scenario, seed, Observe::default()).unwrap();
+    Simulation::new(&Scenario::parse(text, &overrides).unwrap(), seed, observe).unwrap()
+}
+
+fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {
+    let mut simulation = build(text, overrides, seed, Observe::default());
     simulation.run();
     simulation.results()
 }
@@ -70,20 +74,26 @@ fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
     }
 }
 
+/// Common random numbers: the n-th block of a bearer meets the same fate, whatever sends it.
 #[test]
 fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
-    // Common random numbers: the first UE's blocks meet the same fate, whatever sends them.
-    let error_rate = |overrides: &[(&str, &str)]| {
-        let scenario =
-            |seed| run(BUSY, overrides, seed).elements.last().unwrap()["ues"][0]["downlink"].clone();
-        let cell = scenario(5);
-        (cell["pdus_lost"].as_u64().unwrap(), cell["pdus_sent"].as_u64().unwrap())
+    let fates = |overrides: &[(&str, &str)]| -> Vec<u32> {
+        let probes = ProbeMask::NONE.with(Kind::SlotEnded);
+        let mut simulation = build(BUSY, overrides, 5, Observe { probes, capture: false });
+        simulation.run();
+        let events = simulation.take_trace().into_iter();
+        let of_first_downlink = |(_, event)| match event {
+            Event::SlotEnded { ue: 0, direction: Dir::Downlink, pdus_lost, .. } => Some(pdus_lost),
+            _ => None,
+        };
+        events.filter_map(of_first_downlink).collect()
     };
-    let (lost, sent) = error_rate(&[]);
-    let (lost_reno, sent_reno) = error_rate(&[("tcp.recovery.reno", "{}")]);
-    // 10 % of some 270 blocks each; the same draws for the blocks that both sent.
-    let extra = sent.abs_diff(sent_reno);
-    assert!(lost.abs_diff(lost_reno) <= extra, "{lost}/{sent} {lost_reno}/{sent_reno}");
+    let newreno = fates(&[]);
+    let reno = fates(&[("tcp.recovery.reno", "{}"), ("tcp.initial_window", "2"), ("tcp.mss", "700 B")]);
+    let both = newreno.len().min(reno.len());
+    assert!(both > 200 && newreno.len() != reno.len(), "{} and {} slots", newreno.len(), reno.len());
+    assert_eq!(newreno[..both], reno[..both]);
+    assert!(newreno.contains(&1) && newreno.contains(&0));
 }
 
 #[test]
