@@ -78,8 +78,7 @@ fn run(args: &[String]) -> Result<String, String> {
     let workload = workload(name).ok_or(USAGE)?;
     let text = scenario(&workload, seconds.unwrap_or(workload.seconds));
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
-    let mut simulation =
-        Simulation::new(&scenario, 1, Observe::default()).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::new(&scenario, 1, Observe::default());
     simulation.run();
     let flows = simulation.flows();
     let packets: u64 = flows.iter().map(|flow| flow.bytes_received / 536).sum();

@@ -1,7 +1,6 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
 use crate::element::Element;
-use crate::error::ScenarioError;
 use crate::host::{FlowReport, Host, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;
@@ -35,11 +34,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds a run at time zero.
-    ///
-    /// # Errors
-    /// None at present: a parsed scenario is valid. Kept for components that read files.
-    pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Result<Self, ScenarioError> {
+    /// Builds a run at time zero. Nothing can fail: a parsed scenario is valid.
+    pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let flows = scenario.flows();
         let ues = scenario.radio.ues();
         let mut elements = vec![
@@ -57,7 +53,7 @@ impl Simulation {
         if flows.iter().all(|flow| flow.app.is_finite()) {
             path.stop_after_transfers(flows.len() as u32);
         }
-        Ok(Self { path, elements: count, end: Instant::ZERO + scenario.duration, seed })
+        Self { path, elements: count, end: Instant::ZERO + scenario.duration, seed }
     }
 
     /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes

@@ -42,7 +42,7 @@ const BUSY: &str = r#"
 fn build(text: &str, overrides: &[(&str, &str)], seed: u64, observe: Observe) -> Simulation {
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    Simulation::new(&Scenario::parse(text, &overrides).unwrap(), seed, observe).unwrap()
+    Simulation::new(&Scenario::parse(text, &overrides).unwrap(), seed, observe)
 }
 
 fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {

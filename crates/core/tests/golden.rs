@@ -68,7 +68,7 @@ fn the_hash_is_the_published_one() {
 fn trajectories_are_the_same_everywhere() {
     let mut lines = Vec::new();
     for (name, scenario) in bundled() {
-        let mut simulation = Simulation::new(&scenario, 1, EVERYTHING).unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, EVERYTHING);
         let (mut hash, mut events, mut captured) = (Hash::new(), 0, Hash::new());
         let mut until = Instant::ZERO;
         let mut is_over = false;
@@ -101,12 +101,12 @@ fn trajectories_are_the_same_everywhere() {
 fn observation_changes_nothing() {
     for (name, mut scenario) in bundled() {
         scenario.duration = scenario.duration.min(Duration::from_secs(90));
-        let mut plain = Simulation::new(&scenario, 1, Observe::default()).unwrap();
+        let mut plain = Simulation::new(&scenario, 1, Observe::default());
         plain.run();
         let expected = plain.results();
         assert!(plain.take_trace().is_empty() && plain.take_capture().is_empty());
 
-        let mut observed = Simulation::new(&scenario, 1, EVERYTHING).unwrap();
+        let mut observed = Simulation::new(&scenario, 1, EVERYTHING);
         let mut until = Instant::ZERO;
         while !observed.advance_to(until) {
             until += Duration::from_nanos(777_777_777);
@@ -115,7 +115,7 @@ fn observation_changes_nothing() {
         assert!(observed.results() == expected, "{name} changes when it is observed");
         assert!(!observed.take_trace().is_empty() && !observed.take_capture().is_empty());
 
-        let mut other_seed = Simulation::new(&scenario, 2, Observe::default()).unwrap();
+        let mut other_seed = Simulation::new(&scenario, 2, Observe::default());
         other_seed.run();
         assert_ne!(other_seed.results().flows, expected.flows, "{name}: the seed does not matter");
     }

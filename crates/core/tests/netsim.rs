@@ -32,7 +32,7 @@ fn run(seed: u64, overrides: &[(&str, String)]) -> Results {
     let overrides: Vec<_> =
         overrides.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect();
     let scenario = Scenario::parse(SCENARIO, &overrides).unwrap();
-    let mut simulation = Simulation::new(&scenario, seed, Observe::default()).unwrap();
+    let mut simulation = Simulation::new(&scenario, seed, Observe::default());
     simulation.run();
     simulation.results()
 }

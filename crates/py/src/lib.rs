@@ -43,12 +43,11 @@ fn resolve(text: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
 fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
     let scenario = parse(text, &[])?;
     let results = py.detach(|| {
-        CoreSimulation::new(&scenario, seed, Observe::default()).map(|mut simulation| {
-            simulation.run();
-            simulation.results()
-        })
+        let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
+        simulation.run();
+        simulation.results()
     });
-    Ok(results.map_err(scenario_error)?.to_json())
+    Ok(results.to_json())
 }
 
 /// Everything registered, as JSON.
@@ -104,7 +103,7 @@ impl Simulation {
             mask = mask.with(*kind);
         }
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture });
-        Ok(Self { inner: inner.map_err(scenario_error)? })
+        Ok(Self { inner })
     }
 
     /// Runs this many simulated seconds on; returns whether the run is over.
