@@ -457,7 +457,7 @@ impl Element for Host {
 
 /// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
 /// the same numbers in fd00::/64), as in captures.
-fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
+pub fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
     let ue = u32::from(packet.ue) + 1;
     let (server, client): (IpAddr, IpAddr) = match packet.ip {
         IpVersion::Ipv4 => (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into()),

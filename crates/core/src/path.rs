@@ -7,7 +7,7 @@
 //! Each deadline is handled at its own instant, however late the driver wakes.
 
 use crate::agenda::Due;
-use crate::element::{Cx, Element, Engine};
+use crate::element::{BearerView, Cx, Element, Engine};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -129,6 +129,11 @@ impl Path {
     /// Packets on lanes: under way inside the path.
     pub fn in_flight(&self) -> usize {
         self.engine.agenda.in_flight()
+    }
+
+    /// What a UE's bearer holds at the time up to which the path has been run.
+    pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
+        Cx::new(self.now, 0, &mut self.engine).radio(ue, dir)
     }
 
     /// Packets that an element dropped for a reason.

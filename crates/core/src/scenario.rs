@@ -8,6 +8,7 @@
 mod table;
 
 use crate::app;
+use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
 use crate::link;
@@ -147,6 +148,14 @@ impl Scenario {
             flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
         Ok(())
+    }
+
+    /// The elements between the hosts, from the server's side: link, boxes, cell.
+    pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
+        let mut elements = vec![self.wired.build(run_seed, "wired")];
+        elements.extend(self.middlebox.iter().map(middlebox::Config::build));
+        elements.push(self.radio.build(run_seed));
+        elements
     }
 
     /// Every flow with its number at its UE, sorted by UE.

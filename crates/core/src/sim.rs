@@ -38,12 +38,8 @@ impl Simulation {
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let flows = scenario.flows();
         let ues = scenario.radio.ues();
-        let mut elements = vec![
-            Box::new(Host::new(Dir::Downlink, ues, &flows)) as Box<dyn Element>,
-            scenario.wired.build(seed, "wired"),
-        ];
-        elements.extend(scenario.middlebox.iter().map(crate::middlebox::Config::build));
-        elements.push(scenario.radio.build(seed));
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows))];
+        elements.extend(scenario.network(seed));
         elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows)));
         let count = elements.len();
         let mut path = Path::new(elements, observe.probes);

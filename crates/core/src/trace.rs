@@ -4,6 +4,10 @@
 //! one branch on a bit mask. Times are in nanoseconds, lengths in bytes; the `tcpi_*` fields carry
 //! the names and units of Linux's `struct tcp_info` (times in microseconds, windows in segments).
 
+mod columns;
+
+pub use columns::{Column, Table};
+
 use crate::packet::Dir;
 use crate::time::Instant;
 
@@ -98,6 +102,8 @@ words! {
         Timeout = "timeout",
         /// Sent again after a timeout without knowing that it was lost.
         GoBackN = "go_back_n",
+        /// Sent again, the reason being known to the sender alone: seen from outside.
+        Retransmission = "retransmission",
         /// The same SYN or SYN-ACK again.
         HandshakeTimeout = "handshake_timeout",
     }

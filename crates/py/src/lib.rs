@@ -9,8 +9,8 @@ use airpath_core::rng;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::Instant;
-use airpath_core::trace::{Kind, ProbeMask, Value};
-use numpy::{PyArray1, ToPyArray};
+use airpath_core::trace::{Kind, ProbeMask, Table};
+use numpy::ToPyArray;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -136,20 +136,9 @@ impl Simulation {
 
     /// What the probes recorded since the last call: kind -> column -> values.
     fn take_trace<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut tables: Vec<Table> = Kind::ALL.iter().map(|kind| Table::new(*kind)).collect();
-        for (at, event) in self.inner.take_trace() {
-            let table = &mut tables[event.kind() as usize];
-            table.time_ns.push(at.as_nanos());
-            let mut column = table.columns.iter_mut();
-            event.values(|value| {
-                if let Some(column) = column.next() {
-                    column.push(value);
-                }
-            });
-        }
         let trace = PyDict::new(py);
-        for table in tables.iter().filter(|table| !table.time_ns.is_empty()) {
-            trace.set_item(table.kind.name(), table.to_py(py)?)?;
+        for table in Table::from_events(&self.inner.take_trace()) {
+            trace.set_item(table.kind.name(), columns(py, &table)?)?;
         }
         Ok(trace)
     }
@@ -165,55 +154,18 @@ impl Simulation {
     }
 }
 
-/// The events of one kind, column by column.
-struct Table {
-    kind: Kind,
-    time_ns: Vec<u64>,
-    columns: Vec<Column>,
-}
-
-#[derive(Default)]
-struct Column {
-    numbers: Vec<u64>,
-    /// A column of words holds codes into this list instead.
-    words: Vec<&'static str>,
-    codes: Vec<u8>,
-}
-
-impl Column {
-    fn push(&mut self, value: Value) {
-        match value {
-            Value::Number(number) => self.numbers.push(number),
-            Value::Word(word) => {
-                let code = self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
-                    self.words.push(word);
-                    self.words.len() - 1
-                });
-                self.codes.push(code as u8);
-            }
+/// A table as NumPy arrays: column -> numbers, or (codes, words).
+fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("time_ns", table.time_ns.to_pyarray(py))?;
+    for (name, column) in table.named() {
+        if column.words.is_empty() {
+            result.set_item(name, column.numbers.to_pyarray(py))?;
+        } else {
+            result.set_item(name, (column.codes.to_pyarray(py), column.words.clone()))?;
         }
     }
-}
-
-impl Table {
-    fn new(kind: Kind) -> Self {
-        let columns = kind.columns().iter().map(|_| Column::default()).collect();
-        Self { kind, time_ns: Vec::new(), columns }
-    }
-
-    fn to_py<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let table = PyDict::new(py);
-        table.set_item("time_ns", self.time_ns.to_pyarray(py))?;
-        for (name, column) in self.kind.columns().iter().zip(&self.columns) {
-            if column.words.is_empty() {
-                table.set_item(name, column.numbers.to_pyarray(py))?;
-            } else {
-                let codes: Bound<'py, PyArray1<u8>> = column.codes.to_pyarray(py);
-                table.set_item(name, (codes, column.words.clone()))?;
-            }
-        }
-        Ok(table)
-    }
+    Ok(result)
 }
 
 #[pymodule]

@@ -13,6 +13,7 @@
 
 pub mod cc;
 pub mod handshake;
+pub mod reassembly;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;

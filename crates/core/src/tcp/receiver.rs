@@ -3,6 +3,7 @@
 //! The application reads at once, so the advertised window is always the whole buffer.
 
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
+use super::reassembly::{Arrival, Reassembly};
 use super::{Config, SegmentTemplate};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
@@ -29,10 +30,7 @@ pub struct Receiver {
     delayed_ack_timeout: Duration,
     template: SegmentTemplate,
     handshake: Handshake,
-    /// Next byte expected.
-    rcv_nxt: u64,
-    /// Ranges received beyond `rcv_nxt`: sorted, disjoint, not touching.
-    ranges: Vec<(u64, u64)>,
+    reassembly: Reassembly,
     /// Full segments since the last ACK.
     unacked_segments: u32,
     ack_now: bool,
@@ -52,8 +50,7 @@ impl Receiver {
             delayed_ack_timeout: config.delayed_ack_timeout,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
-            rcv_nxt: 0,
-            ranges: Vec::new(),
+            reassembly: Reassembly::default(),
             unacked_segments: 0,
             ack_now: false,
             ack_deadline: None,
@@ -86,8 +83,8 @@ impl Receiver {
         if packet.payload == 0 {
             return None;
         }
-        let wire_next = self.handshake.wire_ack(self.rcv_nxt);
-        let start = unwrap_sequence(self.rcv_nxt, wire_next, packet.seq)?;
+        let rcv_nxt = self.rcv_nxt();
+        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), packet.seq)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
     }
@@ -101,57 +98,29 @@ impl Receiver {
     #[inline]
     fn handle_data(&mut self, now: Instant, start: u64, end: u64) {
         self.counters.segments += 1;
-        if end > self.rcv_nxt + self.template.window {
+        if end > self.rcv_nxt() + self.template.window {
             self.counters.beyond_window += 1;
             self.ack_now = true;
             return;
         }
-        if end <= self.rcv_nxt {
-            self.counters.duplicates += 1;
-            self.ack_now = true;
-            return;
+        match self.reassembly.handle(start, end) {
+            Arrival::InOrder => {
+                self.unacked_segments += 1;
+                if self.unacked_segments < self.ack_every {
+                    self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
+                    return;
+                }
+            }
+            Arrival::FillsGap => {}
+            Arrival::OutOfOrder => self.counters.out_of_order += 1,
+            Arrival::DuplicateOutOfOrder => {
+                self.counters.out_of_order += 1;
+                self.counters.duplicates += 1;
+            }
+            Arrival::Duplicate => self.counters.duplicates += 1,
         }
-        if start > self.rcv_nxt {
-            self.counters.out_of_order += 1;
-            self.insert(start, end);
-            self.ack_now = true;
-            return;
-        }
-        self.rcv_nxt = end;
-        if !self.ranges.is_empty() {
-            // RFC 5681 (4.2): a segment that fills a gap is acknowledged at once.
-            self.advance();
-            self.ack_now = true;
-            return;
-        }
-        self.unacked_segments += 1;
-        if self.unacked_segments >= self.ack_every {
-            self.ack_now = true;
-        } else if self.ack_deadline.is_none() {
-            self.ack_deadline = Some(now + self.delayed_ack_timeout);
-        }
-    }
-
-    /// Adds a range beyond a gap, joined with those it touches.
-    fn insert(&mut self, mut start: u64, mut end: u64) {
-        let from = self.ranges.partition_point(|range| range.1 < start);
-        let to = self.ranges.partition_point(|range| range.0 <= end);
-        if from < to {
-            start = start.min(self.ranges[from].0);
-            end = end.max(self.ranges[to - 1].1);
-        }
-        if to == from + 1 && self.ranges[from] == (start, end) {
-            self.counters.duplicates += 1;
-        }
-        self.ranges.splice(from..to, [(start, end)]);
-    }
-
-    /// Moves `rcv_nxt` over the ranges that it has reached.
-    fn advance(&mut self) {
-        let reached = self.ranges.partition_point(|range| range.0 <= self.rcv_nxt);
-        for (_, end) in self.ranges.drain(..reached) {
-            self.rcv_nxt = self.rcv_nxt.max(end);
-        }
+        // RFC 5681 (4.2): only a segment in order, while nothing is missing, may wait for its ACK.
+        self.ack_now = true;
     }
 
     /// The deadline has passed: the delayed ACK is due, or the SYN was not answered.
@@ -174,7 +143,7 @@ impl Receiver {
         }
         self.unacked_segments = 0;
         self.ack_deadline = None;
-        self.last_ack_sent = self.rcv_nxt;
+        self.last_ack_sent = self.rcv_nxt();
         self.counters.acks_sent += 1;
         Some(SendCause::New)
     }
@@ -188,7 +157,7 @@ impl Receiver {
             return self.handshake.write(packet);
         }
         packet.seq = self.handshake.wire_seq(0);
-        packet.ack = self.handshake.wire_ack(self.rcv_nxt);
+        packet.ack = self.handshake.wire_ack(self.rcv_nxt());
         packet.flags = Flags::ACK;
         packet.payload = 0;
         packet.len = template.header_bytes;
@@ -196,8 +165,9 @@ impl Receiver {
     }
 
     /// Next byte expected: all bytes before it have been handed to the application.
+    #[inline]
     pub fn rcv_nxt(&self) -> u64 {
-        self.rcv_nxt
+        self.reassembly.rcv_nxt()
     }
 
     /// What has been counted.

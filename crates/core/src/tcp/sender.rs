@@ -405,7 +405,8 @@ impl Sender {
             SendCause::New
             | SendCause::LimitedTransmit
             | SendCause::Handshake
-            | SendCause::HandshakeTimeout => {}
+            | SendCause::HandshakeTimeout
+            | SendCause::Retransmission => {}
         }
         self.timed_out = false;
         if self.rto_deadline.is_none() {

@@ -8,7 +8,7 @@
 //! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP
 //! options, no extension headers, only the TCP options that `Packet` has fields for, and a TCP
 //! checksum as if all payload bytes were zero. A packet read from a device that had more than that
-//! cannot be made again from its `Packet` alone.
+//! cannot be made again from its `Packet` alone: [`rewrite`](super::rewrite()) changes its bytes in place.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -36,12 +36,53 @@ pub fn parse(bytes: &[u8], packet: &mut Packet) {
     *packet = read;
 }
 
-fn read_ip(bytes: &[u8], packet: &mut Packet) -> Result<(), Opaque> {
-    let (protocol, segment) = match bytes.first().map(|first| first >> 4) {
-        Some(4) => read_ipv4(bytes, packet)?,
-        Some(6) => read_ipv6(bytes, packet)?,
-        _ => return Err(Opaque::Malformed),
+/// Protocol, addresses and, of TCP and UDP, ports of the IP packet in `bytes`; of anything else ports are
+/// zero, of fragments too, since only the first has any. `None` if the IP header cannot be read.
+pub fn endpoints(bytes: &[u8]) -> Option<(u8, Endpoints)> {
+    let mut header = Packet::default();
+    let (protocol, payload) = match read_network(bytes, &mut header) {
+        Ok((protocol, payload)) => (protocol, payload),
+        Err(Opaque::Fragment) => (ip_number::IPV6_FRAG, &[][..]),
+        Err(_) => return None,
     };
+    let (src, dst): (IpAddr, IpAddr) = match header.ip {
+        IpVersion::Ipv4 => (
+            Ipv4Addr::from(*bytes.get(12..16)?.first_chunk::<4>()?).into(),
+            Ipv4Addr::from(*bytes.get(16..20)?.first_chunk::<4>()?).into(),
+        ),
+        IpVersion::Ipv6 => (
+            Ipv6Addr::from(*bytes.get(8..24)?.first_chunk::<16>()?).into(),
+            Ipv6Addr::from(*bytes.get(24..40)?.first_chunk::<16>()?).into(),
+        ),
+    };
+    let ports = match (protocol, payload) {
+        (ip_number::TCP | ip_number::UDP, &[a, b, c, d, ..]) => {
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
+        _ => (0, 0),
+    };
+    let endpoints = Endpoints { src: SocketAddr::new(src, ports.0), dst: SocketAddr::new(dst, ports.1) };
+    Some((protocol.0, endpoints))
+}
+
+/// Where the TCP header of a packet that [`parse`] reads as TCP begins.
+pub(super) fn tcp_offset(bytes: &[u8]) -> Option<usize> {
+    let mut header = Packet::default();
+    let (protocol, segment) = read_network(bytes, &mut header).ok()?;
+    (protocol == ip_number::TCP).then(|| header.len as usize - segment.len())
+}
+
+/// Reads the IP header and returns the protocol above it with its bytes.
+fn read_network<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
+    match bytes.first().map(|first| first >> 4) {
+        Some(4) => read_ipv4(bytes, packet),
+        Some(6) => read_ipv6(bytes, packet),
+        _ => Err(Opaque::Malformed),
+    }
+}
+
+fn read_ip(bytes: &[u8], packet: &mut Packet) -> Result<(), Opaque> {
+    let (protocol, segment) = read_network(bytes, packet)?;
     match protocol {
         ip_number::TCP => read_tcp(segment, packet),
         ip_number::ENCAPSULATING_SECURITY_PAYLOAD | ip_number::AUTHENTICATION_HEADER => {
@@ -314,13 +355,13 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MAX_WINDOW_SHIFT: u8 = 14;
 
 // Kinds of TCP options.
-const END: u8 = 0;
-const NOP: u8 = 1;
+pub(super) const END: u8 = 0;
+pub(super) const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
+pub(super) const TIMESTAMPS: u8 = 8;
 
 #[cfg(test)]
 mod tests {
