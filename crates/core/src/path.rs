@@ -52,13 +52,17 @@ impl Path {
     }
 
     /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
-    /// Everything due before it, or at the same instant, is handled first.
+    /// Everything due before it is handled first; what is due at the same instant comes after it.
     ///
     /// # Panics
     /// If `at` is before what has already been handled.
     pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
         assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
-        self.handle_timeout(at);
+        while self.poll_timeout().is_some_and(|due| due < at) && self.handle_next(at) {}
+        if self.engine.stopped {
+            return self.engine.free(packet);
+        }
+        self.now = at;
         let target = match dir {
             Dir::Downlink => 0,
             Dir::Uplink => self.elements.len() as u16 - 1,
@@ -68,22 +72,32 @@ impl Path {
     }
 
     /// Handles everything due up to `now`, each thing at its own instant.
+    #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
-        while !self.engine.stopped {
-            let Some((at, due)) = self.engine.agenda.take_due(now) else { break };
-            self.now = at;
-            match due {
-                Due::Packet { target, dir, packet } => self.deliver(target, dir, packet),
-                Due::Timer { element, key } => {
-                    let mut cx = Cx::new(at, element, &mut self.engine);
-                    self.elements[element as usize].handle_timer(&mut cx, key);
-                }
-            }
-            self.settle_now();
-        }
+        while self.handle_next(now) {}
         if !self.engine.stopped {
             self.now = now;
         }
+    }
+
+    /// Handles the first thing due up to `now`, with all that it sets off at its instant. Returns whether
+    /// there was one. For drivers whose world answers at once: see [`Path::poll_output`] in between.
+    #[inline(always)]
+    pub fn handle_next(&mut self, now: Instant) -> bool {
+        if self.engine.stopped {
+            return false;
+        }
+        let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
+        self.now = at;
+        match due {
+            Due::Packet { target, dir, packet } => self.deliver(target, dir, packet),
+            Due::Timer { element, key } => {
+                let mut cx = Cx::new(at, element, &mut self.engine);
+                self.elements[element as usize].handle_timer(&mut cx, key);
+            }
+        }
+        self.settle_now();
+        true
     }
 
     /// When [`Path::handle_timeout`] has something to do next.

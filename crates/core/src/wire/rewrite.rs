@@ -209,7 +209,8 @@ mod tests {
             parse(&written, &mut packet);
             rewrite(&mut written, &packet);
             assert_eq!(written, bytes(ip, odd));
-            let headers = (Ipv6Header::from_slice(&written).is_ok(), TcpHeader::from_slice(&written[20..]).is_ok());
+            let headers =
+                (Ipv6Header::from_slice(&written).is_ok(), TcpHeader::from_slice(&written[20..]).is_ok());
             assert!(headers.0 == (ip == IpVersion::Ipv6) && (headers.1 || ip == IpVersion::Ipv6));
         }
     }

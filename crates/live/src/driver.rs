@@ -1,0 +1,116 @@
+//! The driver: a path, and a world of clock and devices around it.
+//!
+//! A turn hands the path everything that arrived and runs everything that is due, each at its own
+//! instant and one after the other, with what leaves in between written out. A driver that is woken
+//! late therefore catches up in the order in which things would have happened: as long as the world
+//! keeps its arrival times, the model does not notice. (Devices of a kernel do not: what has waited
+//! there arrives when it is read.)
+
+use crate::flows::Flows;
+use airpath_core::packet::{Body, Dir, Packet};
+use airpath_core::path::Path;
+use airpath_core::time::Instant;
+use airpath_core::wire::{encode_header, parse, rewrite};
+
+/// What lies outside the path: a clock, and a device at either end.
+pub trait World {
+    /// What time it is, on the scale of the path. Never runs backwards.
+    fn now(&mut self) -> Instant;
+
+    /// Takes the packet that arrived next, if one arrived by `due` or is there now, into `bytes`. Returns
+    /// when it arrived and which way it goes.
+    fn receive(&mut self, due: Instant, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)>;
+
+    /// Hands over a packet that left the path at `at`.
+    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]);
+}
+
+/// Packets taken in or deadlines handled in a turn: then others, such as signals, have their turn.
+const STEPS_PER_TURN: u32 = 512;
+
+/// Bodies kept for further packets.
+const SPARE_BODIES: usize = 1024;
+
+/// A path that is driven by a clock and by devices.
+pub struct Driver {
+    /// The path.
+    pub path: Path,
+    /// Which packets belong together.
+    pub flows: Flows,
+    /// What was read last; reused.
+    bytes: Vec<u8>,
+    /// Bodies of packets that have left. Boxes, because packets carry them so.
+    #[allow(clippy::vec_box)]
+    spare: Vec<Box<Body>>,
+}
+
+impl Driver {
+    /// Drives `path`, whose ends are open, from its time zero.
+    pub fn new(path: Path) -> Self {
+        Self { path, flows: Flows::default(), bytes: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Handles all that has arrived or is due. Returns when something is due next; it may be in the past
+    /// where a turn had to end before everything was done.
+    pub fn turn(&mut self, world: &mut impl World) -> Option<Instant> {
+        for _ in 0..STEPS_PER_TURN {
+            let now = world.now();
+            let due = self.path.poll_timeout().filter(|at| *at <= now);
+            if let Some((at, dir)) = world.receive(due.unwrap_or(now), &mut self.bytes) {
+                self.take_in(at, dir);
+            } else if let Some(at) = due {
+                self.path.handle_next(at);
+            } else {
+                break;
+            }
+            self.put_out(world);
+            if self.path.stopped() {
+                return None;
+            }
+        }
+        self.path.poll_timeout()
+    }
+
+    fn take_in(&mut self, at: Instant, dir: Dir) {
+        let mut packet = self.path.packet();
+        parse(&self.bytes, &mut packet);
+        packet.ue = LIVE_UE;
+        packet.flow = self.flows.number(dir, &self.bytes, &packet);
+        let mut body = self.spare.pop().unwrap_or_default();
+        body.bytes.clear();
+        body.bytes.extend_from_slice(&self.bytes);
+        body.touched = false;
+        packet.body = Some(body);
+        self.path.handle_packet(at.max(self.path.now()), dir, packet);
+    }
+
+    fn put_out(&mut self, world: &mut impl World) {
+        while let Some((at, dir, mut packet)) = self.path.poll_output() {
+            if let Some(mut body) = packet.body.take() {
+                if body.touched {
+                    rewrite(&mut body.bytes, &packet);
+                }
+                world.send(at, dir, &body.bytes);
+                if self.spare.len() < SPARE_BODIES {
+                    self.spare.push(body);
+                }
+            } else if let Some(bytes) = self.made(dir, &packet) {
+                world.send(at, dir, &bytes);
+            }
+            self.path.free(packet);
+        }
+    }
+
+    /// The bytes of a packet that a box on the path made: a header, and zeros for its payload.
+    #[cold]
+    fn made(&self, dir: Dir, packet: &Packet) -> Option<Vec<u8>> {
+        let endpoints = self.flows.endpoints(packet.flow, dir)?;
+        let mut bytes = Vec::new();
+        encode_header(packet, endpoints, 0, &mut bytes);
+        bytes.resize(packet.len as usize, 0);
+        Some(bytes)
+    }
+}
+
+/// The UE whose bearer real packets use.
+pub const LIVE_UE: u16 = 0;

@@ -1,0 +1,14 @@
+//! Real packets through airpath's bearers.
+//!
+//! The path, its elements and their randomness are those of `airpath-core`; this crate adds what the
+//! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
+//! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
+//!
+//! * [`driver`], [`flows`], [`meter`], [`port`], [`lateness`]: pure; also the tests' drivers use them.
+//! * The others are Linux.
+
+pub mod driver;
+pub mod flows;
+pub mod lateness;
+pub mod meter;
+pub mod port;

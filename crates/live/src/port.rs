@@ -1,0 +1,174 @@
+//! Either end of a live path, where the simulator has its host: captures, counts and meters what passes.
+//!
+//! It changes nothing, and holds nothing back. Because it stands where a host would, positions of
+//! elements on the path are those of the simulator.
+
+use crate::meter::{Incoming, Outgoing};
+use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::packet::{Dir, Kind, Opaque, Packet};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, Kind as Probe, SendCause};
+use serde::Serialize;
+
+/// One end of a live path.
+pub struct Port {
+    /// The direction in which this end sends.
+    dir: Dir,
+    /// Bytes of each packet that the capture keeps.
+    snaplen: usize,
+    flows: Vec<Flow>,
+    /// What this end sent into the path, and what it was handed.
+    pub sent: Counts,
+    /// What the path handed to this end.
+    pub received: Counts,
+}
+
+/// What passed, in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets of these whose TCP header could not be read, by the reason why.
+    pub opaque: OpaqueCounts,
+}
+
+/// Packets whose TCP header could not be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OpaqueCounts {
+    /// Another protocol.
+    pub other_protocol: u64,
+    /// ESP or AH.
+    pub encrypted: u64,
+    /// Fragments.
+    pub fragment: u64,
+    /// Headers that contradict themselves.
+    pub malformed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.len);
+        match packet.kind {
+            Kind::Tcp => {}
+            Kind::Opaque(Opaque::OtherProtocol) => self.opaque.other_protocol += 1,
+            Kind::Opaque(Opaque::Encrypted) => self.opaque.encrypted += 1,
+            Kind::Opaque(Opaque::Fragment) => self.opaque.fragment += 1,
+            Kind::Opaque(Opaque::Malformed) => self.opaque.malformed += 1,
+        }
+    }
+}
+
+/// What this end saw of a flow.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Packets and bytes sent.
+    pub sent: (u64, u64),
+    /// Packets and bytes received.
+    pub received: (u64, u64),
+    /// When the first packet passed.
+    pub began: Instant,
+    /// When the last one did.
+    pub last: Instant,
+    /// TCP data sent.
+    pub outgoing: Outgoing,
+    /// TCP data received.
+    pub incoming: Incoming,
+}
+
+impl Port {
+    /// An end that sends towards `dir` and keeps `snaplen` bytes of each packet, if there is a capture.
+    pub fn new(dir: Dir, snaplen: usize) -> Self {
+        let (sent, received) = (Counts::default(), Counts::default());
+        Self { dir, snaplen, flows: Vec::new(), sent, received }
+    }
+
+    /// What this end saw of a flow, if it saw anything.
+    pub fn flow(&self, number: u16) -> Option<&Flow> {
+        self.flows.get(usize::from(number)).filter(|flow| flow.sent.0 + flow.received.0 > 0)
+    }
+
+    /// Flows of which a packet passed since `since`.
+    pub fn active_flows(&self, since: Instant) -> usize {
+        self.flows.iter().filter(|flow| flow.last >= since && flow.sent.0 + flow.received.0 > 0).count()
+    }
+
+    /// The round-trip time measured last on the flow that was busy last.
+    pub fn last_rtt(&self) -> Option<(Instant, Duration)> {
+        let timed = self.flows.iter().filter_map(|flow| Some((flow.last, flow.outgoing.rtt.last?)));
+        timed.max_by_key(|(last, _)| *last)
+    }
+
+    fn capture(&self, cx: &mut Cx<'_>, packet: &Packet) {
+        let now = cx.now;
+        let (interface, snaplen) = (self.dir.index() as u32, self.snaplen);
+        if let (Some(capture), Some(body)) = (cx.capture(), &packet.body) {
+            let kept = &body.bytes[..body.bytes.len().min(snaplen)];
+            capture.packet(interface, now, kept, body.bytes.len() as u32);
+        }
+    }
+
+    fn meter(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &Packet) {
+        let index = usize::from(packet.flow);
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, Flow::default);
+        }
+        let flow = &mut self.flows[index];
+        let (ue, number, now, payload_bytes) = (packet.ue, packet.flow, cx.now, packet.payload);
+        if flow.sent.0 + flow.received.0 == 0 {
+            flow.began = now;
+        }
+        flow.last = now;
+        let counts = if dir == self.dir { &mut flow.sent } else { &mut flow.received };
+        *counts = (counts.0 + 1, counts.1 + u64::from(packet.len));
+        if !packet.is_tcp() {
+            return;
+        }
+        if dir == self.dir {
+            flow.incoming.handle_sent(packet);
+            if let Some((seq, again)) = flow.outgoing.handle_sent(now, packet) {
+                let cause = if again { SendCause::Retransmission } else { SendCause::New };
+                cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
+                    ue,
+                    flow: number,
+                    seq,
+                    payload_bytes,
+                    cause,
+                });
+            }
+            return;
+        }
+        if let Some(rtt) = flow.outgoing.handle_ack(now, packet) {
+            let rtt_us = rtt.as_micros() as u32;
+            cx.probe(Probe::RttSample, move || Event::RttSample { ue, flow: number, rtt_us });
+        }
+        if let Some(seq) = flow.incoming.handle_received(packet) {
+            let rcv_nxt = flow.incoming.rcv_nxt();
+            cx.probe(Probe::SegmentReceived, move || Event::SegmentReceived {
+                ue,
+                flow: number,
+                seq,
+                payload_bytes,
+                rcv_nxt,
+            });
+        }
+    }
+}
+
+impl Element for Port {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        self.capture(cx, &packet);
+        if dir == self.dir { &mut self.sent } else { &mut self.received }.add(&packet);
+        // Beyond the last number there is no telling what belongs together.
+        if packet.flow < crate::flows::MOST_FLOWS {
+            self.meter(cx, dir, &packet);
+        }
+        cx.emit(dir, packet);
+    }
+}
