@@ -12,3 +12,9 @@ pub mod flows;
 pub mod lateness;
 pub mod meter;
 pub mod port;
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::{Obstacle, serve};

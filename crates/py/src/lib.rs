@@ -78,6 +78,14 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The driver of a live link: does what is asked for over the socket `fd` and returns when all is over.
+/// For a process of its own with one thread (see `live_driver.py`).
+#[cfg(target_os = "linux")]
+#[pyfunction]
+fn live_driver(py: Python<'_>, fd: i32) -> PyResult<()> {
+    py.detach(|| airpath_live::serve(fd)).map_err(PyErr::from)
+}
+
 /// A run that can be watched.
 #[pyclass]
 struct Simulation {
@@ -179,5 +187,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(probes, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(live_driver, module)?)?;
     Ok(())
 }

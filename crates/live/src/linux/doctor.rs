@@ -1,0 +1,129 @@
+//! Whether a live link works on this machine: by making one.
+
+use super::init::{Init, Order, Programs, Report};
+use super::message::{self, kind};
+use super::namespaces;
+use super::session::end_with_parent;
+use super::sys;
+use super::tuns::Clock;
+use crate::lateness::Lateness;
+use airpath_core::time::Duration;
+use nix::sys::prctl;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+/// What was found of one thing that a live link needs, or would be better with.
+#[derive(Debug, Serialize)]
+struct Check {
+    check: String,
+    /// Absent if it was not tried.
+    ok: Option<bool>,
+    found: String,
+    remedy: String,
+    needed: bool,
+}
+
+/// Everything needed, in the order in which it is tried.
+const NEEDED: &[&str] = &["TUN device", "namespaces", "TUN in a namespace", "link", "processes"];
+
+const SCHEDULER_REMEDY: &str = "run as root, or allow real-time priorities: rtprio in \
+    /etc/security/limits.conf, or setcap; without them packets leave up to some milliseconds late while the machine \
+    is busy";
+
+/// Tries everything and says what was found, check by check.
+pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
+    let mut passed = Vec::new();
+    let made = namespaces::create(&BTreeMap::new(), &mut passed);
+    end_with_parent();
+    let processes = made.and_then(|mut link| {
+        let [server, ue] = &link.ends;
+        let command = ["true".to_owned()];
+        let environment = BTreeMap::new();
+        let init = Init::start(&Programs {
+            namespaces: [&server.namespace, &ue.namespace],
+            command: &command,
+            server: None,
+            environment: &environment,
+            terminal: false,
+            keep_capabilities: link.user_namespace,
+        })?;
+        init.order(Order::StartCommand);
+        let ended = loop {
+            match init.wait() {
+                Some(Report::Ended(status)) => break format!("a program ran in the link and ended with {status}"),
+                Some(_) => {}
+                None => break "no program could be run in the link".to_owned(),
+            }
+        };
+        init.end();
+        passed.push(("processes", ended));
+        let sockets = link.ends[0].kernel.sockets.tcp();
+        Ok(sockets.map(|_| "state of TCP connections by sock_diag".to_owned()))
+    });
+    for (check, found) in &passed {
+        tell(stream, check, Some(true), found, "", true)?;
+    }
+    let sockets = match processes {
+        Ok(sockets) => sockets,
+        Err(obstacle) => {
+            tell(stream, &obstacle.stage, Some(false), &obstacle.message, &obstacle.hint, true)?;
+            for check in NEEDED.iter().skip(passed.len() + 1) {
+                tell(stream, check, None, "not tried", "", true)?;
+            }
+            return Ok(());
+        }
+    };
+    match sockets {
+        Ok(found) => tell(stream, "kernel's TCP state", Some(true), &found, "", false)?,
+        Err(error) => {
+            let remedy = "load the kernel's module tcp_diag; without it there are no tcpi_* columns";
+            tell(stream, "kernel's TCP state", Some(false), &error.to_string(), remedy, false)?;
+        }
+    }
+    let fifo = sys::set_fifo(1);
+    let (is_fifo, found) = match fifo {
+        Ok(()) => (true, "SCHED_FIFO is allowed".to_owned()),
+        Err(error) => (false, format!("SCHED_FIFO: {error}")),
+    };
+    tell(stream, "real-time scheduling", Some(is_fifo), &found, if is_fifo { "" } else { SCHEDULER_REMEDY }, false)?;
+    let lateness = sleep_a_while();
+    let found = format!(
+        "sleeps of 1 ms ended late by {:.0} us (median), {:.0} us (p99)",
+        lateness.quantile_us(0.5),
+        lateness.quantile_us(0.99)
+    );
+    let is_good = lateness.quantile_us(0.99) < 200.0;
+    let remedy = if is_good { "" } else { "leave the machine a core to spare; on a laptop, switch power saving off" };
+    tell(stream, "timers", Some(is_good), &found, remedy, false)?;
+    let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let remedy = "others are modules of the kernel, such as modprobe tcp_bbr";
+    tell(stream, "congestion control", Some(true), available.trim(), remedy, false)
+}
+
+/// How late a sleeping process wakes up here.
+fn sleep_a_while() -> Lateness {
+    let _ = prctl::set_timerslack(1);
+    let (clock, mut lateness) = (Clock::start(), Lateness::default());
+    for _ in 0..300 {
+        let due = clock.now() + Duration::from_millis(1);
+        let _ = nix::poll::ppoll(&mut [], Some(TimeSpec::milliseconds(1)), None);
+        lateness.record(due, clock.now());
+    }
+    lateness
+}
+
+fn tell(
+    stream: &mut UnixStream,
+    check: &str,
+    ok: Option<bool>,
+    found: &str,
+    remedy: &str,
+    needed: bool,
+) -> io::Result<()> {
+    let (check, found, remedy) = (check.to_owned(), found.to_owned(), remedy.to_owned());
+    message::write_json(stream, kind::CHECK, &Check { check, ok, found, remedy, needed })
+}

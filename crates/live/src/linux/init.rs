@@ -1,0 +1,366 @@
+//! The processes in the link: the first process of a PID namespace, and what it starts for the user.
+//!
+//! When the first process of a PID namespace ends, however it does, the kernel kills all others in it:
+//! nothing that was started in a link can outlive it. It has a /proc of its own, so that programs see
+//! themselves there. Programs lead process groups of their own; the user's program gets the terminal.
+
+use super::obstacle::{Obstacle, UNPRIVILEGED};
+use super::sys;
+use airpath_core::packet::Dir;
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getppid};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// What is to be started.
+pub struct Programs<'a> {
+    /// Namespaces of the server's and of the UE's end.
+    pub namespaces: [&'a File; 2],
+    /// The user's program with its arguments.
+    pub command: &'a [String],
+    /// A shell command for the server's side.
+    pub server: Option<&'a str>,
+    /// Added to the environment of both.
+    pub environment: &'a BTreeMap<String, String>,
+    /// Whether the user's program gets the terminal on standard input.
+    pub terminal: bool,
+    /// Whether programs keep their power over the two networks: in a user namespace.
+    pub keep_capabilities: bool,
+}
+
+/// What the driver asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Start the server's program.
+    StartServer,
+    /// Start the user's program.
+    StartCommand,
+    /// Send this signal to the user's program.
+    Signal(i32),
+    /// Let the stopped program go on.
+    Continue,
+}
+
+/// What the driver is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The namespace is there; whether it has a /proc of its own.
+    Ready(bool),
+    /// The user's program ended with this exit status, 128 + n if by signal n.
+    Ended(i32),
+    /// The user's program was stopped.
+    Stopped,
+    /// The server's program ended with this exit status.
+    ServerEnded(i32),
+    /// A program cannot be started.
+    Refused(String),
+}
+
+/// The driver's hold on the processes in the link.
+pub struct Init {
+    channel: OwnedFd,
+    outer: Pid,
+}
+
+/// Capabilities over the networks of the link: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW.
+const NETWORK_CAPABILITIES: &[u32] = &[10, 12, 13];
+
+/// The server's program may finish by itself for this long when the user's has ended; then it is told to.
+const GRACE_MS: u16 = 500;
+/// And after this it is killed.
+const PATIENCE_MS: u16 = 2000;
+
+impl Init {
+    /// Starts the first process of a new PID namespace.
+    ///
+    /// # Panics
+    /// If this process has more than one thread.
+    pub fn start(programs: &Programs<'_>) -> Result<Self, Obstacle> {
+        let failed = |error: Errno| Obstacle::new("processes", format!("cannot be started: {error}"), UNPRIVILEGED);
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let (channel, inner) =
+            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).map_err(failed)?;
+        let driver = nix::unistd::getpid();
+        // A process that makes a PID namespace for its children can have no more threads: hence one between.
+        let outer = sys::fork(|| {
+            drop_channel(&channel);
+            outer(driver, &inner, programs)
+        });
+        let init = Self { channel, outer: outer.map_err(failed)? };
+        drop(inner);
+        match init.wait() {
+            Some(Report::Ready(_)) => Ok(init),
+            Some(Report::Refused(what)) => Err(Obstacle::new("PID namespace", what, UNPRIVILEGED)),
+            _ => Err(Obstacle::new("PID namespace", "its first process ended at once", UNPRIVILEGED)),
+        }
+    }
+
+    /// To be polled: readable when there is a report.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+
+    /// Gives an order. One that comes too late is lost.
+    pub fn order(&self, order: Order) {
+        let message = match order {
+            Order::StartServer => vec![b'S'],
+            Order::StartCommand => vec![b'R'],
+            Order::Continue => vec![b'c'],
+            Order::Signal(number) => vec![b's', number as u8],
+        };
+        let _ = send(self.channel.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL);
+    }
+
+    /// The next report; `None` when all processes of the link have ended.
+    pub fn wait(&self) -> Option<Report> {
+        let mut bytes = [0; 4096];
+        loop {
+            return match recv(self.channel.as_raw_fd(), &mut bytes, MsgFlags::empty()) {
+                Ok(length @ 1..) => Report::read(&bytes[..length]),
+                Err(Errno::EINTR) => continue,
+                _ => None,
+            };
+        }
+    }
+
+    /// Ends everything that still runs in the link.
+    pub fn end(self) {
+        drop(self.channel);
+        let _ = waitpid(self.outer, None);
+    }
+}
+
+/// In the child: the parent's end is the parent's alone, or its closing would not be noticed.
+fn drop_channel(channel: &OwnedFd) {
+    let _ = nix::unistd::close(channel.as_raw_fd());
+}
+
+impl Report {
+    fn write(&self, channel: &OwnedFd) {
+        let number = |kind, value: i32| [&[kind][..], &value.to_le_bytes()].concat();
+        let message = match self {
+            Self::Ready(own_proc) => vec![b'p', u8::from(*own_proc)],
+            Self::Ended(status) => number(b'x', *status),
+            Self::Stopped => vec![b't'],
+            Self::ServerEnded(status) => number(b'e', *status),
+            Self::Refused(what) => [b"n", what.as_bytes()].concat(),
+        };
+        let _ = send(channel.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL);
+    }
+
+    fn read(message: &[u8]) -> Option<Self> {
+        let (kind, rest) = message.split_first()?;
+        let number = || rest.first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
+        Some(match kind {
+            b'p' => Self::Ready(rest == [1]),
+            b'x' => Self::Ended(number()),
+            b't' => Self::Stopped,
+            b'e' => Self::ServerEnded(number()),
+            _ => Self::Refused(String::from_utf8_lossy(rest).into_owned()),
+        })
+    }
+}
+
+/// The process between: makes the PID namespace, starts its first process, and ends with it.
+fn outer(driver: Pid, channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    if getppid() != driver {
+        return 1;
+    }
+    let refused = |what: &str, error: Errno| {
+        Report::Refused(format!("{what}: {error}")).write(channel);
+        1
+    };
+    if let Err(error) = unshare(CloneFlags::CLONE_NEWPID) {
+        return refused("cannot be made", error);
+    }
+    match sys::fork(|| first_process(channel, programs)) {
+        Ok(first) => {
+            let _ = nix::unistd::close(channel.as_raw_fd());
+            let _ = waitpid(first, None);
+            0
+        }
+        Err(error) => refused("its first process cannot be started", error),
+    }
+}
+
+fn first_process(channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    let _ = prctl::set_name(c"airpath-init");
+    let mut signals = SigSet::all();
+    signals.remove(Signal::SIGSEGV);
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
+    let mut watched = SigSet::empty();
+    watched.add(Signal::SIGCHLD);
+    let Ok(children) = SignalFd::with_flags(&watched, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC) else {
+        return 1;
+    };
+    Report::Ready(mount_proc().is_ok()).write(channel);
+    if programs.keep_capabilities {
+        // Without them, everything works that needs no power over the network.
+        let _ = sys::keep_capabilities(NETWORK_CAPABILITIES);
+    }
+    Processes { channel, children, programs, command: None, server: None, ended: false }.run();
+    0
+}
+
+/// A mount namespace with a /proc that shows the processes of the link.
+fn mount_proc() -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    let nothing: Option<&str> = None;
+    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), "/proc", Some("proc"), flags, nothing)
+}
+
+struct Processes<'a> {
+    channel: &'a OwnedFd,
+    children: SignalFd,
+    programs: &'a Programs<'a>,
+    command: Option<Pid>,
+    server: Option<Pid>,
+    /// The user's program has ended.
+    ended: bool,
+}
+
+impl Processes<'_> {
+    /// Until the driver closes the channel, or the user's program has ended and the server's after it.
+    fn run(mut self) {
+        let mut told_to_end = false;
+        loop {
+            let timeout = match (self.ended, told_to_end) {
+                (false, _) => PollTimeout::NONE,
+                (true, false) => PollTimeout::from(GRACE_MS),
+                (true, true) => PollTimeout::from(PATIENCE_MS),
+            };
+            let mut fds = [
+                PollFd::new(self.channel.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
+            ];
+            let ready = poll(&mut fds, timeout);
+            let has_order = fds[0].any().unwrap_or(false);
+            if ready == Ok(0) {
+                match self.server {
+                    Some(server) if !told_to_end => {
+                        let _ = killpg(server, Signal::SIGTERM);
+                        told_to_end = true;
+                    }
+                    _ => return,
+                }
+            }
+            while matches!(self.children.read_signal(), Ok(Some(_))) {}
+            self.reap();
+            if has_order && !self.obey() {
+                return;
+            }
+            if self.ended && self.server.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Takes note of processes that ended or were stopped; also of those that others left behind.
+    fn reap(&mut self) {
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
+        while let Ok(status) = waitpid(Pid::from_raw(-1), Some(flags)) {
+            let (pid, exit_status) = match status {
+                WaitStatus::Exited(pid, code) => (pid, code),
+                WaitStatus::Signaled(pid, signal, _) => (pid, 128 + signal as i32),
+                WaitStatus::Stopped(pid, _) => {
+                    if Some(pid) == self.command {
+                        Report::Stopped.write(self.channel);
+                    }
+                    continue;
+                }
+                WaitStatus::StillAlive => return,
+                _ => continue,
+            };
+            if Some(pid) == self.command {
+                self.command = None;
+                self.ended = true;
+                Report::Ended(exit_status).write(self.channel);
+            } else if Some(pid) == self.server {
+                self.server = None;
+                Report::ServerEnded(exit_status).write(self.channel);
+            }
+        }
+    }
+
+    /// Follows one order; false if there will be no more.
+    fn obey(&mut self) -> bool {
+        let mut message = [0; 16];
+        match recv(self.channel.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => return false,
+            Err(Errno::EAGAIN | Errno::EINTR) => return true,
+            Err(_) => return false,
+            Ok(_) => {}
+        }
+        match (message[0], self.command) {
+            (b'S', _) => self.start_server(),
+            (b'R', None) => self.start_command(),
+            (b's', Some(command)) => {
+                // Also numbers that nix has no name for, such as those of real-time signals.
+                let group = -command.as_raw();
+                let _ = nix::sys::signal::kill(Pid::from_raw(group), Signal::try_from(i32::from(message[1])).ok());
+            }
+            (b'c', Some(command)) => {
+                if self.programs.terminal {
+                    let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);
+                }
+                let _ = killpg(command, Signal::SIGCONT);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn start_server(&mut self) {
+        let Some(line) = self.programs.server else { return };
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(line).stdin(Stdio::null());
+        match self.start(Dir::Downlink, command) {
+            Ok(pid) => self.server = Some(pid),
+            Err(status) => Report::ServerEnded(status).write(self.channel),
+        }
+    }
+
+    fn start_command(&mut self) {
+        let [program, arguments @ ..] = self.programs.command else { return };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if self.programs.terminal {
+            sys::takes_terminal(&mut command);
+        }
+        match self.start(Dir::Uplink, command) {
+            Ok(pid) => self.command = Some(pid),
+            Err(status) => {
+                self.ended = true;
+                Report::Ended(status).write(self.channel);
+            }
+        }
+    }
+
+    /// Starts a program at the end that sends towards `dir`; says why where that is not possible, with the
+    /// exit status that a shell would have.
+    fn start(&self, dir: Dir, mut command: Command) -> Result<Pid, i32> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        command.envs(self.programs.environment).process_group(0);
+        let entered = setns(self.programs.namespaces[dir.index()], CloneFlags::CLONE_NEWNET);
+        let started = entered.map_err(std::io::Error::from).and_then(|()| command.spawn());
+        started.map(|child| Pid::from_raw(child.id() as i32)).map_err(|error| {
+            Report::Refused(format!("{name}: {error}")).write(self.channel);
+            if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
+        })
+    }
+}

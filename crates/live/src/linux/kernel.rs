@@ -1,0 +1,286 @@
+//! What the kernel knows: TCP's state by connection (sock_diag), counters of a namespace and its device.
+//!
+//! Everything is opened while the process is in the namespace, and read from outside later.
+
+use crate::flows::FlowKey;
+use airpath_core::packet::Dir;
+use airpath_core::trace::Event;
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP};
+use netlink_packet_sock_diag::inet::nlas::Nla;
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
+use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::FileExt;
+
+/// What the kernel knows of a namespace.
+pub struct Namespace {
+    /// Counters.
+    pub counters: Counters,
+    /// Sockets.
+    pub sockets: Sockets,
+}
+
+impl Namespace {
+    /// Of the present namespace.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self { counters: Counters::open()?, sockets: Sockets::open()? })
+    }
+}
+
+/// Counters of a namespace.
+pub struct Counters {
+    devices: File,
+    snmp: File,
+    netstat: File,
+}
+
+/// Counters of TCP that tell how a transfer went, by their names in /proc/net/snmp and /proc/net/netstat.
+const TCP_COUNTERS: &[&str] = &[
+    "ActiveOpens", "PassiveOpens", "InSegs", "OutSegs", "RetransSegs", "InErrs", "OutRsts",
+    "TCPTimeouts", "TCPLossProbes", "TCPFastRetrans", "TCPSlowStartRetrans", "TCPLostRetransmit",
+    "TCPSpuriousRTOs", "TCPSpuriousRtxHostQueues", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
+    "TCPPartialUndo", "TCPLossUndo", "TCPSACKReorder", "TCPTSReorder", "TCPZeroWindowDrop", "InCsumErrors",
+];
+
+impl Counters {
+    fn open() -> io::Result<Self> {
+        let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
+        Ok(Self { devices: open("dev")?, snmp: open("snmp")?, netstat: open("netstat")? })
+    }
+
+    /// Packets that a device dropped, on the way out of the kernel and into it.
+    pub fn dropped(&self, interface: &str) -> u64 {
+        let text = read(&self.devices);
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'));
+        let fields: Vec<u64> = line.unwrap_or("").split_whitespace().filter_map(|field| field.parse().ok()).collect();
+        // Eight columns of what was received, then eight of what was sent; the fourth counts drops.
+        [3, 11].iter().filter_map(|column| fields.get(*column)).sum()
+    }
+
+    /// Counters of TCP, those that are zero left out.
+    pub fn tcp(&self) -> Map<String, Value> {
+        let mut found = Map::new();
+        for text in [read(&self.snmp), read(&self.netstat)] {
+            let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Tcp")).collect();
+            // A line of names is followed by one of values.
+            for pair in lines.chunks_exact(2) {
+                for (name, value) in pair[0].split_whitespace().zip(pair[1].split_whitespace()) {
+                    let value = value.parse::<u64>().unwrap_or(0);
+                    if TCP_COUNTERS.contains(&name) && value > 0 {
+                        found.insert(name.to_owned(), value.into());
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A file of /proc from its beginning; what it could not tell is left out.
+fn read(file: &File) -> String {
+    let mut text = Vec::new();
+    let mut part = vec![0; 1 << 14];
+    while let Ok(length @ 1..) = file.read_at(&mut part, text.len() as u64) {
+        text.extend_from_slice(&part[..length]);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The sockets of a namespace.
+pub struct Sockets {
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+/// What the kernel says of one end of a TCP connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// The local and the remote address.
+    pub addresses: (SocketAddr, SocketAddr),
+    /// Name of the congestion control.
+    pub congestion_control: String,
+    /// `struct tcp_info`, as long as this kernel has it.
+    raw: Vec<u8>,
+}
+
+impl Sockets {
+    fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+        socket.bind_auto()?;
+        socket.connect(&NetlinkAddress::new(0, 0))?;
+        Ok(Self { socket, buffer: vec![0; 1 << 16] })
+    }
+
+    /// Whether a program listens for TCP connections or has bound a UDP socket.
+    pub fn somebody_listens(&mut self) -> io::Result<bool> {
+        let mut found = false;
+        for family in [AF_INET, AF_INET6] {
+            self.dump(family, IPPROTO_TCP, StateFlags::LISTEN, &mut |_| found = true)?;
+            self.dump(family, IPPROTO_UDP, StateFlags::CLOSE, &mut |_| found = true)?;
+        }
+        Ok(found)
+    }
+
+    /// Every TCP connection with data on its way or yet to come.
+    pub fn tcp(&mut self) -> io::Result<Vec<TcpInfo>> {
+        let states = StateFlags::ESTABLISHED
+            | StateFlags::FIN_WAIT1
+            | StateFlags::FIN_WAIT2
+            | StateFlags::CLOSE_WAIT
+            | StateFlags::CLOSING
+            | StateFlags::LAST_ACK;
+        let mut found = Vec::new();
+        for family in [AF_INET, AF_INET6] {
+            self.dump(family, IPPROTO_TCP, states.clone(), &mut |response| found.extend(TcpInfo::read(response)))?;
+        }
+        Ok(found)
+    }
+
+    fn dump(
+        &mut self,
+        family: u8,
+        protocol: u8,
+        states: StateFlags,
+        each: &mut dyn FnMut(&InetResponse),
+    ) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+        let socket_id = if family == AF_INET { SocketId::new_v4() } else { SocketId::new_v6() };
+        let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
+        let request = InetRequest { family, protocol, extensions, states, socket_id };
+        let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        loop {
+            let length = self.socket.recv(&mut &mut self.buffer[..], 0)?;
+            let mut rest = &self.buffer[..length.min(self.buffer.len())];
+            while !rest.is_empty() {
+                let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, format!("sock_diag: {error}"));
+                let answer = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(invalid)?;
+                match answer.payload {
+                    NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => each(&response),
+                    NetlinkPayload::Done(_) => return Ok(()),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    _ => {}
+                }
+                // Messages are aligned to four bytes.
+                let taken = (answer.header.length as usize).next_multiple_of(4).max(16);
+                rest = rest.get(taken..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+impl TcpInfo {
+    fn read(response: &InetResponse) -> Option<Self> {
+        let id = &response.header.socket_id;
+        let address = |ip: IpAddr, port| SocketAddr::new(plain(ip), port);
+        let addresses = (
+            address(id.source_address, id.source_port),
+            address(id.destination_address, id.destination_port),
+        );
+        let (mut raw, mut congestion_control) = (None, String::new());
+        for nla in &response.nlas {
+            match nla {
+                Nla::TcpInfo(bytes) => raw = Some(bytes.clone()),
+                Nla::Congestion(name) => congestion_control.clone_from(name),
+                _ => {}
+            }
+        }
+        Some(Self { addresses, congestion_control, raw: raw? })
+    }
+
+    /// The connection, seen from the end that sends towards `dir`.
+    pub fn key(&self, dir: Dir) -> FlowKey {
+        let (local, remote) = self.addresses;
+        let (server, ue) = if dir == Dir::Downlink { (local, remote) } else { (remote, local) };
+        FlowKey { protocol: IPPROTO_TCP, server, ue }
+    }
+
+    /// Bytes acknowledged.
+    pub fn bytes_acked(&self) -> u64 {
+        u64::from(self.word(120)) | u64::from(self.word(124)) << 32
+    }
+
+    /// Retransmission timeouts so far (Linux 6.7 and later), else 0.
+    pub fn timeouts(&self) -> u64 {
+        u64::from(self.word(240) & 0xffff)
+    }
+
+    /// The state as the simulator's senders tell theirs.
+    pub fn event(&self, ue: u16, flow: u16) -> Event {
+        let (cwnd, mss) = (self.word(80), self.word(16).max(1));
+        // Linux 5.4 and later; before, the congestion window alone is known.
+        let peer_window = if self.raw.len() >= 232 { self.word(228) / mss } else { cwnd };
+        Event::TcpState {
+            ue,
+            flow,
+            tcpi_snd_cwnd: cwnd,
+            tcpi_snd_ssthresh: self.word(76),
+            tcpi_unacked: self.word(24),
+            send_window: cwnd.min(peer_window),
+            tcpi_rtt: self.word(68),
+            tcpi_rttvar: self.word(72),
+            tcpi_rto: self.word(8),
+            tcpi_ca_state: u32::from(self.raw.get(1).copied().unwrap_or(0)),
+            snd_una: self.bytes_acked(),
+        }
+    }
+
+    /// The 32-bit number at a place of `struct tcp_info` (include/uapi/linux/tcp.h, which only grows), 0
+    /// where this kernel ends before it.
+    fn word(&self, at: usize) -> u32 {
+        let bytes = self.raw.get(at..at + 4).and_then(|bytes| bytes.first_chunk::<4>());
+        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    }
+}
+
+/// An IPv6 socket that talks IPv4 names mapped addresses.
+fn plain(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    /// Needs no privilege: looks at this test's own sockets.
+    #[test]
+    fn the_kernel_tells_of_both_ends_of_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        client.write_all(&[0; 1000]).unwrap();
+        let mut sockets = Sockets::open().unwrap();
+        assert!(sockets.somebody_listens().unwrap());
+        let mine = |info: &&TcpInfo| info.addresses.0 == client.local_addr().unwrap();
+        let all = sockets.tcp().unwrap();
+        let info = all.iter().find(mine).unwrap();
+        assert_eq!(info.addresses.1, accepted.peer_addr().map(|_| accepted.local_addr().unwrap()).unwrap());
+        assert!((1000..=1001).contains(&info.bytes_acked()), "{}", info.bytes_acked());
+        assert!(!info.congestion_control.is_empty());
+        let Event::TcpState { tcpi_snd_cwnd, tcpi_rtt, .. } = info.event(0, 0) else { panic!() };
+        assert!(tcpi_snd_cwnd >= 2 && tcpi_rtt > 0);
+    }
+
+    #[test]
+    fn counters_are_read_by_their_names() {
+        let counters = Counters::open().unwrap();
+        assert!(counters.tcp().keys().all(|name| TCP_COUNTERS.contains(&name.as_str())));
+        assert_eq!(counters.dropped("no such interface"), 0);
+    }
+}

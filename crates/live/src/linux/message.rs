@@ -1,0 +1,119 @@
+//! The channel to whoever asked for the link: frames of a length, a type and a payload.
+//!
+//! Towards the driver there is JSON only: the configuration first, requests later. Back go statuses,
+//! trace, capture, results and obstacles (see `writer`).
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// What a link is to be.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// Run a link, or say what works.
+    pub mode: Mode,
+    /// A resolved scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Names of the kinds of event to record.
+    pub probes: Vec<String>,
+    /// Whether to capture packets.
+    pub capture: bool,
+    /// Bytes of each packet in the capture.
+    pub snaplen: usize,
+    /// The program to run on the UE's side, with its arguments.
+    pub command: Vec<String>,
+    /// A shell command to run on the server's side.
+    pub server: Option<String>,
+    /// Added to the environment of both.
+    pub environment: BTreeMap<String, String>,
+    /// When the program is told to end, seconds after its start.
+    pub duration_s: Option<f64>,
+    /// Kernel parameters of both namespaces.
+    pub sysctl: BTreeMap<String, String>,
+    /// Seconds between statuses.
+    pub status_interval_s: f64,
+    /// Seconds between looks at the kernel's sockets.
+    pub tcp_info_interval_s: f64,
+    /// The largest 99th percentile of lateness of a valid run, microseconds.
+    pub lateness_bound_us: f64,
+    /// Whether the program gets the terminal on standard input to itself.
+    pub terminal: bool,
+}
+
+/// What a driver is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// To run a link.
+    Run,
+    /// To say what works on this machine.
+    Doctor,
+}
+
+/// What may be asked of a running link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    /// Pass this signal on to the program.
+    Signal(i32),
+    /// The program was stopped and may go on.
+    Continue(bool),
+}
+
+/// Types of frames.
+pub mod kind {
+    /// Configuration.
+    pub const CONFIGURATION: u8 = b'C';
+    /// Request.
+    pub const REQUEST: u8 = b'K';
+    /// Status.
+    pub const STATUS: u8 = b'S';
+    /// A stretch of the trace.
+    pub const TRACE: u8 = b'T';
+    /// A stretch of the capture file.
+    pub const CAPTURE: u8 = b'P';
+    /// Results.
+    pub const RESULTS: u8 = b'R';
+    /// Why there is no link.
+    pub const OBSTACLE: u8 = b'E';
+    /// A check of the doctor.
+    pub const CHECK: u8 = b'D';
+}
+
+/// No frame that a driver is sent is longer: a scenario may hold traces of some megabytes.
+const LONGEST: u32 = 1 << 30;
+
+/// Reads one frame: its type and payload. `None` at the end of the stream.
+pub fn read(stream: &mut UnixStream) -> io::Result<Option<(u8, Vec<u8>)>> {
+    let mut length = [0; 4];
+    match stream.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        result => result?,
+    }
+    let length = u32::from_le_bytes(length);
+    if length == 0 || length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+    }
+    let mut frame = vec![0; length as usize];
+    stream.read_exact(&mut frame)?;
+    let payload = frame.split_off(1);
+    Ok(Some((frame[0], payload)))
+}
+
+/// Writes one frame made of `parts`.
+pub fn write(stream: &mut UnixStream, kind: u8, parts: &[&[u8]]) -> io::Result<()> {
+    let length: usize = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut head = (length as u32).to_le_bytes().to_vec();
+    head.push(kind);
+    stream.write_all(&head)?;
+    parts.iter().try_for_each(|part| stream.write_all(part))
+}
+
+/// Writes one frame with a JSON payload.
+pub fn write_json(stream: &mut UnixStream, kind: u8, value: &impl serde::Serialize) -> io::Result<()> {
+    write(stream, kind, &[&serde_json::to_vec(value)?])
+}

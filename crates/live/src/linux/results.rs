@@ -1,0 +1,146 @@
+//! The results of a live run: the structure of the simulator's, and what only a live run has.
+//!
+//! A flow has the keys of a simulated one. What nobody can tell from packets and from the kernel's
+//! counters is null.
+
+use super::kernel::Counters;
+use super::namespaces::INTERFACE;
+use super::sampler::LastSeen;
+use crate::driver::Driver;
+use crate::flows::FlowKey;
+use crate::port::{Counts, Flow, Port};
+use airpath_core::packet::Dir;
+use airpath_core::time::Instant;
+use serde_json::{Value, json};
+
+/// One object for each flow, in the order in which they appeared.
+pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
+    let (Some(server), Some(ue)) = (driver.path.element::<Port>(0), driver.path.element::<Port>(last)) else {
+        return Vec::new();
+    };
+    let nothing = Flow::default();
+    let keys = (0..).zip(driver.flows.keys());
+    keys.filter_map(|(number, key)| {
+        let ends = [server.flow(number), ue.flow(number)];
+        // What was lost on the way in was seen by one end only.
+        ends[0].or(ends[1])?;
+        let ends = ends.map(|end| end.unwrap_or(&nothing));
+        Some(if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) })
+    })
+    .collect()
+}
+
+/// The direction in which a flow carried more, and what its sending and receiving end saw.
+fn direction<'a>(ends: [&'a Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &'a Flow, &'a Flow) {
+    let [server, ue] = ends;
+    if carried(ue) > carried(server) { (Dir::Uplink, ue, server) } else { (Dir::Downlink, server, ue) }
+}
+
+fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
+    let (dir, sender, receiver) = direction(ends, |end| end.outgoing.una.max(end.outgoing.segments));
+    let (out, incoming) = (&sender.outgoing, &receiver.incoming);
+    let info = seen.get(key);
+    let start = ends.iter().map(|end| end.began).min().unwrap_or_default();
+    let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
+    let seconds = out.last_acked.since(start).as_secs_f64();
+    let [mean, min, max] = out.rtt.ms();
+    json!({
+        "ue": crate::driver::LIVE_UE,
+        "flow": number,
+        "direction": dir.name(),
+        "app": null,
+        "protocol": key.protocol_name(),
+        "server_address": key.server.to_string(),
+        "ue_address": key.ue.to_string(),
+        "congestion_control": info.map(|info| info.congestion_control.clone()),
+        "start_s": start.as_secs_f64(),
+        "transfer_s": finished.then_some(seconds),
+        "goodput_bps": rate(out.una, seconds),
+        "bytes_to_send": out.size(),
+        "bytes_acked": out.una,
+        "bytes_received": incoming.rcv_nxt(),
+        "segments_sent": out.segments,
+        "retransmissions": {
+            "total": out.retransmissions,
+            "fast_retransmit": null,
+            "partial_ack": null,
+            "timeout": null,
+            "go_back_n": null,
+        },
+        "timeouts": info.map(super::kernel::TcpInfo::timeouts),
+        "fast_retransmits": null,
+        "dupacks": out.dupacks,
+        "rtt_ms": { "mean": mean, "min": min, "max": max, "samples": out.rtt.samples },
+        "receiver": incoming.counters,
+    })
+}
+
+/// UDP, ICMP and the rest: packets and bytes of IP.
+fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
+    let (dir, sender, receiver) = direction(ends, |end| end.sent.1);
+    let start = ends.iter().filter(|end| end.sent.0 + end.received.0 > 0).map(|end| end.began).min();
+    let start = start.unwrap_or_default();
+    let seconds = receiver.last.since(start).as_secs_f64();
+    json!({
+        "ue": crate::driver::LIVE_UE,
+        "flow": number,
+        "direction": dir.name(),
+        "app": null,
+        "protocol": key.protocol_name(),
+        "server_address": key.server.to_string(),
+        "ue_address": key.ue.to_string(),
+        "congestion_control": null,
+        "start_s": start.as_secs_f64(),
+        "transfer_s": null,
+        "goodput_bps": rate(receiver.received.1, seconds),
+        "bytes_to_send": null,
+        "bytes_acked": null,
+        "bytes_received": receiver.received.1,
+        "segments_sent": sender.sent.0,
+        "retransmissions": { "total": 0, "fast_retransmit": null, "partial_ack": null, "timeout": null, "go_back_n": null },
+        "timeouts": null,
+        "fast_retransmits": null,
+        "dupacks": 0,
+        "rtt_ms": { "mean": null, "min": null, "max": null, "samples": 0 },
+        "receiver": { "segments": receiver.received.0, "duplicates": 0, "out_of_order": 0, "acks_sent": 0 },
+    })
+}
+
+fn rate(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+}
+
+/// What passed one end.
+pub fn end(port: &Port, counters: &Counters, refused: u64) -> Value {
+    let Counts { packets: received, bytes: received_bytes, .. } = port.received;
+    json!({
+        "sent": port.sent.packets,
+        "sent_bytes": port.sent.bytes,
+        "received": received,
+        "received_bytes": received_bytes,
+        "tun_dropped": counters.dropped(INTERFACE),
+        "refused_by_kernel": refused,
+        "opaque": port.sent.opaque,
+    })
+}
+
+/// Why a run does not show what the model says, if it does not.
+pub fn invalid_because(p99_us: f64, bound_us: f64, tun_dropped: u64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if p99_us > bound_us {
+        reasons.push(format!("p99 lateness {p99_us:.0} us passes the bound of {bound_us:.0} us"));
+    }
+    if tun_dropped > 0 {
+        reasons.push(format!("the TUN devices dropped {tun_dropped} packets that the model never saw"));
+    }
+    reasons
+}
+
+/// How much happened in one direction: for statuses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// When.
+    pub at: Instant,
+    /// Bytes that came out, by direction.
+    pub bytes: [u64; 2],
+}

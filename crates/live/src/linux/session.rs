@@ -1,0 +1,486 @@
+//! A live run from its configuration to its results: puts everything together and keeps it going.
+
+use super::init::{Init, Order, Programs, Report};
+use super::message::{self, Configuration, Mode, Request, kind};
+use super::namespaces::{self, End, Link, SERVER, UE};
+use super::obstacle::Obstacle;
+use super::results::{self, Progress};
+use super::sampler::Sampler;
+use super::tuns::{Clock, Tuns};
+use super::writer::{self, Outbox, Record};
+use super::{doctor, kernel, sys};
+use crate::driver::{Driver, LIVE_UE};
+use crate::port::Port;
+use airpath_core::element::Element;
+use airpath_core::packet::Dir;
+use airpath_core::path::Path;
+use airpath_core::rng;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::RESULTS_FORMAT;
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Kind, ProbeMask};
+use airpath_core::wire::PcapngWriter;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+/// Priority of the driver where SCHED_FIFO is allowed: above everything ordinary, below what keeps a
+/// machine alive.
+const FIFO_PRIORITY: i32 = 10;
+/// Trace and capture are handed to their writer this often.
+const FLUSH: Duration = Duration::from_millis(100);
+/// The server's program gets this long to open a socket before the user's starts all the same.
+const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+/// A program that was told to end is killed after this.
+const KILL_AFTER: Duration = Duration::from_secs(5);
+
+/// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
+///
+/// # Errors
+/// If the descriptor is no socket or nobody is at its other end.
+pub fn serve(fd: RawFd) -> io::Result<()> {
+    // Whoever sends signals means the user's program, and reaches it through our parent.
+    let mut signals = SigSet::all();
+    signals.remove(Signal::SIGSEGV);
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
+    end_with_parent();
+    let _ = prctl::set_name(c"airpath-link");
+    let mut stream = UnixStream::from(sys::inherited(fd)?);
+    let Some((kind::CONFIGURATION, text)) = message::read(&mut stream)? else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no configuration"));
+    };
+    let result = match serde_json::from_slice::<Configuration>(&text) {
+        Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
+        Ok(configuration) => run(&configuration, &stream),
+        Err(error) => Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it")),
+    };
+    match result {
+        Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
+        Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
+    }
+}
+
+/// This process is killed when its parent ends. To be called again when its credentials have changed.
+pub fn end_with_parent() {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+}
+
+/// The environment of both programs.
+fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
+    let mut environment = configuration.environment.clone();
+    let own = [
+        ("AIRPATH_SERVER", SERVER.0.to_string()),
+        ("AIRPATH_UE", UE.0.to_string()),
+        ("AIRPATH_SERVER6", SERVER.1.to_string()),
+        ("AIRPATH_UE6", UE.1.to_string()),
+        // What mahimahi's shells set: scripts made for them run here.
+        ("MAHIMAHI_BASE", SERVER.0.to_string()),
+    ];
+    environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    environment
+}
+
+fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
+    let scenario = Scenario::parse(&configuration.scenario, &[])
+        .map_err(|error| Obstacle { stage: error.path, message: error.message, hint: error.hint })?;
+    if scenario.radio.ues() != 1 {
+        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
+        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
+    }
+    let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
+    let link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
+    end_with_parent();
+    let environment = environment(configuration);
+    let [server, ue] = &link.ends;
+    let init = Init::start(&Programs {
+        namespaces: [&server.namespace, &ue.namespace],
+        command: &configuration.command,
+        server: configuration.server.as_deref(),
+        environment: &environment,
+        terminal: configuration.terminal,
+        keep_capabilities: link.user_namespace,
+    })?;
+    // From here on there may be threads: nothing is forked any more.
+    let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
+    let result = Session::start(configuration, &scenario, link, &init, outbox).and_then(|session| {
+        session.run(stream.as_fd()).map_err(io_failed)
+    });
+    init.end();
+    // The writer ends with the last outbox, which the session held; results come behind all records.
+    let _ = writer.join();
+    result
+}
+
+/// A link that works.
+struct Session<'a> {
+    configuration: &'a Configuration,
+    init: &'a Init,
+    outbox: Outbox,
+    clock: Clock,
+    driver: Driver,
+    tuns: Tuns,
+    sampler: Sampler,
+    counters: [kernel::Counters; 2],
+    /// Kept open, so that the namespaces stay until the last figures are read.
+    _namespaces: [File; 2],
+    /// Position of the UE's port.
+    last: usize,
+    about: About,
+    exit_status: Option<i32>,
+    ended_by: &'static str,
+    /// When the program is killed if it has not ended by then.
+    kill_at: Option<Instant>,
+    next_flush: Instant,
+    next_status: Instant,
+    progress: Progress,
+    flows_told: usize,
+    lost_records: u64,
+}
+
+/// What the user is told of the link once.
+struct About {
+    scheduler: String,
+    user_namespace: bool,
+    notices: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the server's program, waits until it listens, and starts the user's.
+    fn start(
+        configuration: &'a Configuration,
+        scenario: &Scenario,
+        link: Link,
+        init: &'a Init,
+        outbox: Outbox,
+    ) -> Result<Self, Obstacle> {
+        let mut notices = Vec::new();
+        let [server, ue] = link.ends;
+        let (mut server, ue) = (server, ue);
+        if configuration.server.is_some() {
+            init.order(Order::StartServer);
+            wait_for_server(init, &mut server, &mut notices)?;
+        }
+        let path = path(configuration, scenario);
+        let last = scenario.network(configuration.seed).len() + 1;
+        let _ = prctl::set_timerslack(1);
+        let scheduler = match sys::set_fifo(FIFO_PRIORITY) {
+            Ok(()) => format!("SCHED_FIFO {FIFO_PRIORITY}"),
+            Err(_) => "SCHED_OTHER".to_owned(),
+        };
+        let End { namespace: server_namespace, device: server_device, kernel: server_kernel } = server;
+        let End { namespace: ue_namespace, device: ue_device, kernel: ue_kernel } = ue;
+        let clock = Clock::start();
+        let samples_wanted = configuration.probes.iter().any(|probe| probe == Kind::TcpState.name());
+        let sampler = Sampler::start(
+            [server_kernel.sockets, ue_kernel.sockets],
+            clock,
+            std::time::Duration::from_secs_f64(configuration.tcp_info_interval_s.clamp(0.001, 60.0)),
+            samples_wanted.then(|| outbox.clone()),
+        );
+        let about = About { scheduler, user_namespace: link.user_namespace, notices };
+        outbox.put(Record::Status(json!({
+            "state": "up",
+            "server_addr": SERVER.0.to_string(),
+            "ue_addr": UE.0.to_string(),
+            "scheduler": about.scheduler,
+            "user_namespace": about.user_namespace,
+            "pid_namespace": true,
+            "notices": about.notices,
+        })));
+        init.order(Order::StartCommand);
+        Ok(Self {
+            configuration,
+            init,
+            outbox,
+            clock,
+            driver: Driver::new(path),
+            tuns: Tuns::new(clock, [server_device, ue_device]),
+            sampler,
+            counters: [server_kernel.counters, ue_kernel.counters],
+            _namespaces: [server_namespace, ue_namespace],
+            last,
+            about,
+            exit_status: None,
+            ended_by: "command",
+            kill_at: None,
+            next_flush: Instant::ZERO + FLUSH,
+            next_status: Instant::ZERO,
+            progress: Progress::default(),
+            flows_told: 0,
+            lost_records: 0,
+        })
+    }
+
+    /// Until all programs have ended or nobody is interested any more.
+    fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
+        let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
+        let duration = self.configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
+        let mut ends_at = duration;
+        loop {
+            let due = self.driver.turn(&mut self.tuns);
+            let now = self.clock.now();
+            self.flush(now, false);
+            if ends_at.is_some_and(|at| at <= now) {
+                ends_at = None;
+                if self.exit_status.is_none() {
+                    self.ended_by = "duration";
+                    self.tell_to_end(Signal::SIGTERM as i32, now);
+                }
+            }
+            if self.kill_at.is_some_and(|at| at <= now) {
+                self.kill_at = None;
+                self.init.order(Order::Signal(Signal::SIGKILL as i32));
+            }
+            let next = [due, ends_at, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
+            let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
+            if has_report {
+                match self.init.wait() {
+                    Some(report) => self.handle(report),
+                    None => break,
+                }
+            }
+            if has_request {
+                match message::read(&mut stream)? {
+                    Some((kind::REQUEST, text)) => self.obey(&text),
+                    // Nobody is interested any more.
+                    _ => break,
+                }
+            }
+        }
+        let now = self.clock.now();
+        self.driver.path.handle_timeout(now);
+        self.flush(now, true);
+        Ok(self.results(now))
+    }
+
+    /// Sleeps until something arrives, but not beyond `until`. Returns whether there is a request and
+    /// whether there is a report.
+    fn wait(&mut self, until: Instant, requests: BorrowedFd<'_>) -> io::Result<[bool; 2]> {
+        let left = until.since(self.clock.now());
+        let [server, ue] = self.tuns.devices();
+        let mut fds = [
+            PollFd::new(server.as_fd(), PollFlags::POLLIN),
+            PollFd::new(ue.as_fd(), PollFlags::POLLIN),
+            PollFd::new(requests, PollFlags::POLLIN),
+            PollFd::new(self.init.fd(), PollFlags::POLLIN),
+        ];
+        match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left.as_nanos() as i64)), None) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready = fds.map(|fd| fd.any().unwrap_or(false));
+        self.tuns.readable = [ready[0] || self.tuns.readable[0], ready[1] || self.tuns.readable[1]];
+        Ok([ready[2], ready[3]])
+    }
+
+    fn handle(&mut self, report: Report) {
+        match report {
+            Report::Ended(status) => {
+                self.exit_status = Some(status);
+                self.kill_at = None;
+                self.tell(json!({ "state": "ended", "exit_status": status }));
+            }
+            Report::Stopped => self.tell(json!({ "state": "stopped" })),
+            Report::ServerEnded(status) if status != 0 && self.exit_status.is_none() => {
+                self.notice(format!("the server's command ended with status {status}"));
+            }
+            Report::Refused(what) => self.notice(what),
+            Report::ServerEnded(_) | Report::Ready(_) => {}
+        }
+    }
+
+    fn obey(&mut self, text: &[u8]) {
+        match serde_json::from_slice(text) {
+            Ok(Request::Signal(number)) => {
+                let now = self.clock.now();
+                self.ended_by = "signal";
+                if [Signal::SIGTERM as i32, Signal::SIGHUP as i32].contains(&number) {
+                    self.tell_to_end(number, now);
+                } else {
+                    self.init.order(Order::Signal(number));
+                }
+            }
+            Ok(Request::Continue(_)) => self.init.order(Order::Continue),
+            Err(error) => self.notice(format!("a request that cannot be read: {error}")),
+        }
+    }
+
+    /// The user's program is to end; if it does not, it is killed later.
+    fn tell_to_end(&mut self, signal: i32, now: Instant) {
+        self.init.order(Order::Signal(signal));
+        self.kill_at.get_or_insert(now + KILL_AFTER);
+    }
+
+    fn tell(&self, status: Value) {
+        self.outbox.put(Record::Status(status));
+    }
+
+    fn notice(&mut self, text: String) {
+        self.tell(json!({ "state": "notice", "text": text }));
+        self.about.notices.push(text);
+    }
+
+    /// Hands over what was recorded, and a status if it is time for one.
+    fn flush(&mut self, now: Instant, is_last: bool) {
+        if now < self.next_flush && !is_last {
+            return;
+        }
+        self.next_flush = now + FLUSH;
+        let keys = self.driver.flows.keys();
+        for (number, key) in (0..).zip(keys).skip(self.flows_told) {
+            self.outbox.put(Record::Flow(*key, number));
+        }
+        self.flows_told = keys.len();
+        let events = self.driver.path.take_trace();
+        let count = events.len() as u64;
+        if !self.outbox.put(Record::Trace(now, events)) {
+            self.lost_records += count;
+        }
+        let capture = self.driver.path.take_capture();
+        if !capture.is_empty() && !self.outbox.put(Record::Capture(capture)) {
+            self.lost_records += 1;
+        }
+        if now >= self.next_status || is_last {
+            let interval = Duration::from_nanos((self.configuration.status_interval_s.max(0.01) * 1e9) as u64);
+            self.next_status = now + interval;
+            let status = self.status(now);
+            self.tell(status);
+        }
+    }
+
+    fn ports(&self) -> Option<[&Port; 2]> {
+        Some([self.driver.path.element::<Port>(0)?, self.driver.path.element::<Port>(self.last)?])
+    }
+
+    fn status(&mut self, now: Instant) -> Value {
+        let reports = self.driver.path.reports();
+        let bearers = reports.iter().find_map(|report| report["ues"].get(usize::from(LIVE_UE)).cloned());
+        let bearers = bearers.unwrap_or_default();
+        let buffers = Dir::BOTH.map(|dir| self.driver.path.radio(LIVE_UE, dir));
+        let Some([server, ue]) = self.ports() else { return Value::Null };
+        let out = [ue.received.bytes, server.received.bytes];
+        let seconds = now.since(self.progress.at).as_secs_f64();
+        let direction = |dir: Dir| {
+            let counts = &bearers[dir.name()];
+            let count = |name: &str| counts[name].as_u64().unwrap_or(0);
+            let bytes = out[dir.index()] - self.progress.bytes[dir.index()];
+            json!({
+                "rate_bps": if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
+                "queued_sdus": buffers[dir.index()].sdus,
+                "queued_bytes": buffers[dir.index()].bytes,
+                "dropped": count("sdus_dropped") + count("sdus_discarded"),
+            })
+        };
+        let recently = Instant::from_nanos(now.as_nanos().saturating_sub(1_000_000_000));
+        let rtts = [server.last_rtt(), ue.last_rtt()];
+        let rtt = rtts.into_iter().flatten().max_by_key(|(at, _)| *at);
+        let status = json!({
+            "state": "running",
+            "now_s": now.as_secs_f64(),
+            "flows": server.active_flows(recently).max(ue.active_flows(recently)),
+            "rtt_ms": rtt.map(|(_, rtt)| rtt.as_secs_f64() * 1e3),
+            "lateness_p99_us": self.tuns.lateness.quantile_us(0.99),
+            "downlink": direction(Dir::Downlink),
+            "uplink": direction(Dir::Uplink),
+        });
+        self.progress = Progress { at: now, bytes: out };
+        status
+    }
+
+    fn results(mut self, now: Instant) -> Value {
+        let seen = self.sampler.stop();
+        let elements: Vec<_> = self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
+        let flows = results::flows(&self.driver, self.last, &seen);
+        let mut ends = json!({});
+        let mut tun_dropped = 0;
+        if let (Some(server), Some(ue)) =
+            (self.driver.path.element::<Port>(0), self.driver.path.element::<Port>(self.last))
+        {
+            for (name, port, dir) in [("server", server, Dir::Downlink), ("ue", ue, Dir::Uplink)] {
+                // A packet that its end would not take had gone the other way.
+                let refused = self.tuns.refused[dir.reverse().index()];
+                let counters = &self.counters[dir.index()];
+                tun_dropped += counters.dropped(namespaces::INTERFACE);
+                ends[name] = results::end(port, counters, refused);
+            }
+        }
+        let bound = self.configuration.lateness_bound_us;
+        let lateness = self.tuns.lateness.report(bound);
+        let invalid_because = results::invalid_because(lateness.p99, bound, tun_dropped);
+        let cpu = getrusage(UsageWho::RUSAGE_THREAD).map_or(0.0, |usage| {
+            [usage.user_time(), usage.system_time()].iter().map(|time| time.num_microseconds() as f64 / 1e6).sum()
+        });
+        json!({
+            "format": RESULTS_FORMAT,
+            "rng": rng::VERSION,
+            "seed": self.configuration.seed,
+            "simulated_s": now.as_secs_f64(),
+            "complete": self.ended_by == "command",
+            "flows": flows,
+            "elements": elements,
+            "live": {
+                "exit_status": self.exit_status,
+                "ended_by": self.ended_by,
+                "valid": invalid_because.is_empty(),
+                "invalid_because": invalid_because,
+                "scheduler": self.about.scheduler,
+                "user_namespace": self.about.user_namespace,
+                "pid_namespace": true,
+                "notices": self.about.notices,
+                "lateness_us": lateness,
+                "cpu_s": cpu,
+                "lost_records": self.lost_records,
+                "ends": ends,
+                "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
+            },
+        })
+    }
+}
+
+/// The path between the two devices.
+fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
+    let port = |dir| Box::new(Port::new(dir, configuration.snaplen)) as Box<dyn Element>;
+    let mut elements = vec![port(Dir::Downlink)];
+    elements.extend(scenario.network(configuration.seed));
+    elements.push(port(Dir::Uplink));
+    let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
+    let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));
+    if configuration.capture {
+        path.set_capture(PcapngWriter::new(&["server", "ue"]));
+    }
+    path
+}
+
+/// A client that starts before its server listens fails: wait for a socket, but not for ever.
+fn wait_for_server(init: &Init, server: &mut End, notices: &mut Vec<String>) -> Result<(), Obstacle> {
+    let clock = Clock::start();
+    while clock.now() < Instant::ZERO + SERVER_PATIENCE {
+        if server.kernel.sockets.somebody_listens().unwrap_or(true) {
+            return Ok(());
+        }
+        let mut fds = [PollFd::new(init.fd(), PollFlags::POLLIN)];
+        let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
+        if !fds[0].any().unwrap_or(false) {
+            continue;
+        }
+        match init.wait() {
+            Some(Report::ServerEnded(status)) => {
+                notices.push(format!("the server's command ended at once, with status {status}"));
+                return Ok(());
+            }
+            Some(Report::Refused(what)) => notices.push(what),
+            Some(_) => {}
+            None => return Err(Obstacle::new("processes", "they ended unexpectedly", "try again")),
+        }
+    }
+    notices.push("the server's command had opened no socket after 5 s".to_owned());
+    Ok(())
+}

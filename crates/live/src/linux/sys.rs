@@ -1,0 +1,112 @@
+//! System calls that have no safe wrapper in nix. The only unsafe code of this crate.
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::unistd::{ForkResult, Pid};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
+
+/// Runs `child` in a child process, which ends with what it returns.
+///
+/// # Panics
+/// If this process has more than one thread.
+pub fn fork(child: impl FnOnce() -> i32) -> nix::Result<Pid> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    assert_eq!(threads, 1, "a process with threads must not fork");
+    // SAFETY: there is no other thread that could hold a lock at this moment, so the child may do
+    // whatever a process may do. It leaves by _exit and never returns into its copy of the caller.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            let status = child();
+            // SAFETY: always sound; skips destructors, which belong to the parent.
+            unsafe { libc::_exit(status) }
+        }
+    }
+}
+
+/// Takes over a descriptor that this process was started with.
+pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD only asks whether the descriptor is open.
+    if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and nobody in this process knows of it but the caller.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// SCHED_FIFO for the calling thread; its children have ordinary scheduling.
+pub fn set_fifo(priority: i32) -> nix::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameters` outlives the call; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+    Errno::result(result).map(drop)
+}
+
+/// Brings a network interface of the present namespace up.
+pub fn interface_up(name: &str) -> io::Result<()> {
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    // SAFETY: all zeros is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: `request` is an ifreq with a terminated name, which is what SIOCSIFFLAGS reads.
+    unsafe { set_flags(socket.as_raw_fd(), &request) }?;
+    Ok(())
+}
+
+/// Keeps these capabilities over the execution of programs, in a process that has them.
+pub fn keep_capabilities(kept: &[u32]) -> nix::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    #[repr(C)]
+    #[derive(Clone, Copy, Default)]
+    struct Sets {
+        effective: u32,
+        permitted: u32,
+        inheritable: u32,
+    }
+    /// _LINUX_CAPABILITY_VERSION_3: two words of each set.
+    const VERSION: u32 = 0x2008_0522;
+    let header = Header { version: VERSION, pid: 0 };
+    let mut sets = [Sets::default(); 2];
+    // SAFETY: `header` and `sets` have the kernel's layout for this version and outlive the calls.
+    unsafe {
+        Errno::result(libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()))?;
+        for &capability in kept {
+            sets[(capability / 32) as usize].inheritable |= 1 << (capability % 32);
+        }
+        Errno::result(libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()))?;
+        for &capability in kept {
+            let raise = libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+            Errno::result(raise)?;
+        }
+    }
+    Ok(())
+}
+
+/// The program makes its own process group the foreground group of the terminal on its standard input
+/// before it starts.
+pub fn takes_terminal(command: &mut Command) {
+    let take = || {
+        // SAFETY: signal, tcsetpgrp and getpid are async-signal-safe, as is required between fork and exec.
+        // A background group that asks for the terminal gets SIGTTOU, which is ignored meanwhile.
+        unsafe {
+            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            libc::tcsetpgrp(0, libc::getpid());
+            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+        }
+        Ok(())
+    };
+    // SAFETY: `take` only makes async-signal-safe calls and allocates nothing.
+    unsafe { command.pre_exec(take) };
+}

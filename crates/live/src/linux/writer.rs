@@ -1,0 +1,150 @@
+//! What the driver has to say, written by a thread of its own: the driver itself never waits.
+//!
+//! Trace and capture queue up in memory if their reader is slow, up to a bound; what comes beyond it is
+//! left out and counted.
+
+use super::message::{self, kind};
+use crate::driver::LIVE_UE;
+use crate::flows::FlowKey;
+use airpath_core::time::Instant;
+use airpath_core::trace::{Event, Table};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use super::kernel::TcpInfo;
+
+/// Records may take this much memory while they wait.
+const MOST_BYTES: usize = 256 << 20;
+
+/// Something to be written.
+pub enum Record {
+    /// A status.
+    Status(Value),
+    /// Events up to a moment.
+    Trace(Instant, Vec<(Instant, Event)>),
+    /// A stretch of the capture file.
+    Capture(Vec<u8>),
+    /// A flow got a number.
+    Flow(FlowKey, u16),
+    /// What the kernel said of a connection's sending end at a moment.
+    Sample(Instant, FlowKey, Box<TcpInfo>),
+}
+
+/// Where records go.
+#[derive(Clone)]
+pub struct Outbox {
+    queue: Sender<Record>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Outbox {
+    /// Hands a record over. Returns false if it was left out because too much is waiting already.
+    pub fn put(&self, record: Record) -> bool {
+        let size = record.size();
+        if size > 0 && self.waiting.load(Ordering::Relaxed) + size > MOST_BYTES {
+            return false;
+        }
+        self.waiting.fetch_add(size, Ordering::Relaxed);
+        // Fails only if the writer has ended because nobody reads any more: then the link ends too.
+        self.queue.send(record).is_ok()
+    }
+}
+
+impl Record {
+    /// Memory that matters: statuses are few and small.
+    fn size(&self) -> usize {
+        match self {
+            Self::Status(_) | Self::Flow(..) => 0,
+            Self::Trace(_, events) => events.len() * size_of::<(Instant, Event)>(),
+            Self::Capture(bytes) => bytes.len(),
+            Self::Sample(..) => 512,
+        }
+    }
+}
+
+/// Starts the writer. It ends when every outbox is gone, and gives the stream back.
+pub fn start(stream: UnixStream) -> (Outbox, JoinHandle<UnixStream>) {
+    let (queue, records) = channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let writer = Writer { stream, waiting: waiting.clone(), flows: HashMap::new(), samples: Vec::new() };
+    let thread = std::thread::spawn(move || writer.run(&records));
+    (Outbox { queue, waiting }, thread)
+}
+
+struct Writer {
+    stream: UnixStream,
+    waiting: Arc<AtomicUsize>,
+    flows: HashMap<FlowKey, u16>,
+    /// Samples that wait for the events of their time.
+    samples: Vec<(Instant, Event)>,
+}
+
+impl Writer {
+    fn run(mut self, records: &Receiver<Record>) -> UnixStream {
+        let mut is_read = true;
+        while let Ok(record) = records.recv() {
+            let size = record.size();
+            if is_read {
+                is_read = self.write(record).is_ok();
+            }
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
+        }
+        self.stream
+    }
+
+    fn write(&mut self, record: Record) -> std::io::Result<()> {
+        match record {
+            Record::Status(status) => message::write_json(&mut self.stream, kind::STATUS, &status),
+            Record::Capture(bytes) => message::write(&mut self.stream, kind::CAPTURE, &[&bytes]),
+            Record::Flow(key, number) => {
+                self.flows.insert(key, number);
+                Ok(())
+            }
+            Record::Sample(at, key, info) => {
+                if let Some(&number) = self.flows.get(&key) {
+                    self.samples.push((at, info.event(LIVE_UE, number)));
+                }
+                Ok(())
+            }
+            Record::Trace(until, mut events) => {
+                // Samples are taken by another thread: they come a little out of turn.
+                let ready = self.samples.partition_point(|(at, _)| *at <= until);
+                events.extend(self.samples.drain(..ready));
+                if events.is_empty() { Ok(()) } else { self.write_trace(&events) }
+            }
+        }
+    }
+
+    fn write_trace(&mut self, events: &[(Instant, Event)]) -> std::io::Result<()> {
+        let (mut header, mut data) = (Map::new(), Vec::new());
+        for table in Table::from_events(events) {
+            let mut columns = vec![json!(["time_ns", "u64"])];
+            numbers(&table.time_ns, &mut data);
+            for (name, column) in table.named() {
+                if column.words.is_empty() {
+                    columns.push(json!([name, "u64"]));
+                    numbers(&column.numbers, &mut data);
+                } else {
+                    columns.push(json!([name, column.words]));
+                    data.extend_from_slice(&column.codes);
+                }
+            }
+            header.insert(table.kind.name().to_owned(), json!({ "rows": table.time_ns.len(), "columns": columns }));
+        }
+        let header = serde_json::to_vec(&header)?;
+        let length = (header.len() as u32).to_le_bytes();
+        message::write(&mut self.stream, kind::TRACE, &[&length, &header, &data])
+    }
+}
+
+fn numbers(column: &[u64], data: &mut Vec<u8>) {
+    data.reserve(8 * column.len());
+    for number in column {
+        data.extend_from_slice(&number.to_le_bytes());
+    }
+}
