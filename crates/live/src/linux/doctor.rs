@@ -54,7 +54,9 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         init.order(Order::StartCommand);
         let ended = loop {
             match init.wait() {
-                Some(Report::Ended(status)) => break format!("a program ran in the link and ended with {status}"),
+                Some(Report::Ended(status)) => {
+                    break format!("a program ran in the link and ended with {status}");
+                }
                 Some(_) => {}
                 None => break "no program could be run in the link".to_owned(),
             }
@@ -89,7 +91,14 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         Ok(()) => (true, "SCHED_FIFO is allowed".to_owned()),
         Err(error) => (false, format!("SCHED_FIFO: {error}")),
     };
-    tell(stream, "real-time scheduling", Some(is_fifo), &found, if is_fifo { "" } else { SCHEDULER_REMEDY }, false)?;
+    tell(
+        stream,
+        "real-time scheduling",
+        Some(is_fifo),
+        &found,
+        if is_fifo { "" } else { SCHEDULER_REMEDY },
+        false,
+    )?;
     let lateness = sleep_a_while();
     let found = format!(
         "sleeps of 1 ms ended late by {:.0} us (median), {:.0} us (p99)",
@@ -97,9 +106,11 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         lateness.quantile_us(0.99)
     );
     let is_good = lateness.quantile_us(0.99) < 200.0;
-    let remedy = if is_good { "" } else { "leave the machine a core to spare; on a laptop, switch power saving off" };
+    let remedy =
+        if is_good { "" } else { "leave the machine a core to spare; on a laptop, switch power saving off" };
     tell(stream, "timers", Some(is_good), &found, remedy, false)?;
-    let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let available =
+        fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     let remedy = "others are modules of the kernel, such as modprobe tcp_bbr";
     tell(stream, "congestion control", Some(true), available.trim(), remedy, false)
 }

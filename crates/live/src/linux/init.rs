@@ -87,7 +87,8 @@ impl Init {
     /// # Panics
     /// If this process has more than one thread.
     pub fn start(programs: &Programs<'_>) -> Result<Self, Obstacle> {
-        let failed = |error: Errno| Obstacle::new("processes", format!("cannot be started: {error}"), UNPRIVILEGED);
+        let failed =
+            |error: Errno| Obstacle::new("processes", format!("cannot be started: {error}"), UNPRIVILEGED);
         let flags = SockFlag::SOCK_CLOEXEC;
         let (channel, inner) =
             socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).map_err(failed)?;
@@ -312,7 +313,10 @@ impl Processes<'_> {
             (b's', Some(command)) => {
                 // Also numbers that nix has no name for, such as those of real-time signals.
                 let group = -command.as_raw();
-                let _ = nix::sys::signal::kill(Pid::from_raw(group), Signal::try_from(i32::from(message[1])).ok());
+                let _ = nix::sys::signal::kill(
+                    Pid::from_raw(group),
+                    Signal::try_from(i32::from(message[1])).ok(),
+                );
             }
             (b'c', Some(command)) => {
                 if self.programs.terminal {

@@ -2,6 +2,7 @@
 //!
 //! Everything is opened while the process is in the namespace, and read from outside later.
 
+use super::netlink;
 use crate::flows::FlowKey;
 use airpath_core::packet::Dir;
 use airpath_core::trace::Event;
@@ -10,8 +11,8 @@ use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP};
 use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
+use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
-use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io;
@@ -42,10 +43,29 @@ pub struct Counters {
 
 /// Counters of TCP that tell how a transfer went, by their names in /proc/net/snmp and /proc/net/netstat.
 const TCP_COUNTERS: &[&str] = &[
-    "ActiveOpens", "PassiveOpens", "InSegs", "OutSegs", "RetransSegs", "InErrs", "OutRsts",
-    "TCPTimeouts", "TCPLossProbes", "TCPFastRetrans", "TCPSlowStartRetrans", "TCPLostRetransmit",
-    "TCPSpuriousRTOs", "TCPSpuriousRtxHostQueues", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
-    "TCPPartialUndo", "TCPLossUndo", "TCPSACKReorder", "TCPTSReorder", "TCPZeroWindowDrop", "InCsumErrors",
+    "ActiveOpens",
+    "PassiveOpens",
+    "InSegs",
+    "OutSegs",
+    "RetransSegs",
+    "InErrs",
+    "OutRsts",
+    "TCPTimeouts",
+    "TCPLossProbes",
+    "TCPFastRetrans",
+    "TCPSlowStartRetrans",
+    "TCPLostRetransmit",
+    "TCPSpuriousRTOs",
+    "TCPSpuriousRtxHostQueues",
+    "TCPDSACKRecv",
+    "TCPDSACKUndo",
+    "TCPFullUndo",
+    "TCPPartialUndo",
+    "TCPLossUndo",
+    "TCPSACKReorder",
+    "TCPTSReorder",
+    "TCPZeroWindowDrop",
+    "InCsumErrors",
 ];
 
 impl Counters {
@@ -58,7 +78,8 @@ impl Counters {
     pub fn dropped(&self, interface: &str) -> u64 {
         let text = read(&self.devices);
         let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'));
-        let fields: Vec<u64> = line.unwrap_or("").split_whitespace().filter_map(|field| field.parse().ok()).collect();
+        let fields: Vec<u64> =
+            line.unwrap_or("").split_whitespace().filter_map(|field| field.parse().ok()).collect();
         // Eight columns of what was received, then eight of what was sent; the fourth counts drops.
         [3, 11].iter().filter_map(|column| fields.get(*column)).sum()
     }
@@ -111,10 +132,7 @@ pub struct TcpInfo {
 
 impl Sockets {
     fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
-        socket.bind_auto()?;
-        socket.connect(&NetlinkAddress::new(0, 0))?;
-        Ok(Self { socket, buffer: vec![0; 1 << 16] })
+        Ok(Self { socket: netlink::open(NETLINK_SOCK_DIAG)?, buffer: vec![0; 1 << 16] })
     }
 
     /// Whether a program listens for TCP connections or has bound a UDP socket.
@@ -137,7 +155,9 @@ impl Sockets {
             | StateFlags::LAST_ACK;
         let mut found = Vec::new();
         for family in [AF_INET, AF_INET6] {
-            self.dump(family, IPPROTO_TCP, states.clone(), &mut |response| found.extend(TcpInfo::read(response)))?;
+            self.dump(family, IPPROTO_TCP, states.clone(), &mut |response| {
+                found.extend(TcpInfo::read(response))
+            })?;
         }
         Ok(found)
     }
@@ -163,7 +183,8 @@ impl Sockets {
             let length = self.socket.recv(&mut &mut self.buffer[..], 0)?;
             let mut rest = &self.buffer[..length.min(self.buffer.len())];
             while !rest.is_empty() {
-                let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, format!("sock_diag: {error}"));
+                let invalid =
+                    |error| io::Error::new(io::ErrorKind::InvalidData, format!("sock_diag: {error}"));
                 let answer = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(invalid)?;
                 match answer.payload {
                     NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => each(&response),

@@ -10,6 +10,7 @@ mod init;
 mod kernel;
 mod message;
 mod namespaces;
+mod netlink;
 mod obstacle;
 mod results;
 mod sampler;

@@ -5,7 +5,7 @@
 //! who they were, with capabilities over these two networks only.
 
 use super::obstacle::{Obstacle, UNPRIVILEGED};
-use super::{kernel, sys};
+use super::{kernel, netlink};
 use airpath_core::packet::Dir;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid};
@@ -62,7 +62,10 @@ pub struct Link {
 }
 
 /// Makes both ends. Each step that was taken is noted in `log` with what was found.
-pub fn create(sysctls: &BTreeMap<String, String>, log: &mut Vec<(&'static str, String)>) -> Result<Link, Obstacle> {
+pub fn create(
+    sysctls: &BTreeMap<String, String>,
+    log: &mut Vec<(&'static str, String)>,
+) -> Result<Link, Obstacle> {
     check_tun_device()?;
     log.push(("TUN device", "/dev/net/tun".into()));
     let user_namespace = enter_first_network()?;
@@ -85,7 +88,9 @@ pub fn create(sysctls: &BTreeMap<String, String>, log: &mut Vec<(&'static str, S
 fn check_tun_device() -> Result<(), Obstacle> {
     let hint = match fs::metadata("/dev/net/tun") {
         Err(_) => "load the kernel's module (modprobe tun); in a container: --device /dev/net/tun",
-        Ok(_) => "allow everybody to use it (chmod 0666 /dev/net/tun): it gives no power outside of namespaces",
+        Ok(_) => {
+            "allow everybody to use it (chmod 0666 /dev/net/tun): it gives no power outside of namespaces"
+        }
     };
     let opened = File::options().read(true).write(true).open("/dev/net/tun");
     opened.map(drop).map_err(|error| Obstacle::new("TUN device", format!("/dev/net/tun: {error}"), hint))
@@ -102,7 +107,8 @@ fn enter_first_network() -> Result<bool, Obstacle> {
     };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| refused("cannot be made", &error))?;
     map_ids(uid, gid).map_err(|error| refused("made, but without power", &error))?;
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("made, but without power over networks", &error))?;
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|error| refused("made, but without power over networks", &error))?;
     Ok(true)
 }
 
@@ -124,7 +130,9 @@ fn create_end(
     other: (Ipv4Addr, Ipv6Addr),
     sysctls: &BTreeMap<String, String>,
 ) -> Result<(End, UdpSocket), Obstacle> {
-    let failed = |what: &str, error: io::Error| Obstacle::new("TUN in a namespace", format!("{what}: {error}"), UNPRIVILEGED);
+    let failed = |what: &str, error: io::Error| {
+        Obstacle::new("TUN in a namespace", format!("{what}: {error}"), UNPRIVILEGED)
+    };
     for (name, value) in SYSCTLS {
         // Kernels without IPv6 lack some of these.
         let _ = set_sysctl(name, value);
@@ -134,29 +142,28 @@ fn create_end(
     let _ = set_sysctl("net.ipv4.ping_group_range", &format!("{gid} {gid}"));
     for (name, value) in sysctls {
         set_sysctl(name, value).map_err(|error| {
-            let hint = "name a net.* parameter that each network namespace has of its own, and a value it takes";
+            let hint =
+                "name a net.* parameter that each network namespace has of its own, and a value it takes";
             Obstacle::new("sysctl", format!("{name} = {value}: {error}"), hint)
         })?;
     }
-    sys::interface_up("lo").map_err(|error| failed("the loopback interface cannot be brought up", error))?;
-    let builder = || {
-        DeviceBuilder::new()
-            .name(INTERFACE)
-            .mtu(MTU)
-            .with(|device| {
-                device.tx_queue_len(RING_PACKETS);
-            })
-            .ipv4(mine.0, 24, None)
-    };
+    netlink::bring_up("lo").map_err(|error| failed("the loopback interface cannot be brought up", error))?;
+    let builder = || DeviceBuilder::new().name(INTERFACE).mtu(MTU).ipv4(mine.0, 24, None);
     let device = builder()
         .ipv6(mine.1, 64)
         .build_sync()
         // A kernel without IPv6.
         .or_else(|error| if has_ipv6() { Err(error) } else { builder().build_sync() })
         .map_err(|error| failed("a device cannot be made", error))?;
-    device.set_nonblocking(true).map_err(|error| failed("the device cannot be used without waiting", error))?;
-    let namespace = File::open("/proc/thread-self/ns/net").map_err(|error| failed("/proc is not there", error))?;
-    let kernel = kernel::Namespace::open().map_err(|error| failed("the kernel tells nothing of sockets", error))?;
+    netlink::set_queue_length(INTERFACE, RING_PACKETS)
+        .map_err(|error| failed("its queue cannot be set", error))?;
+    device
+        .set_nonblocking(true)
+        .map_err(|error| failed("the device cannot be used without waiting", error))?;
+    let namespace =
+        File::open("/proc/thread-self/ns/net").map_err(|error| failed("/proc is not there", error))?;
+    let kernel =
+        kernel::Namespace::open().map_err(|error| failed("the kernel tells nothing of sockets", error))?;
     let socket = UdpSocket::bind((mine.0, 0)).and_then(|socket| {
         socket.connect((other.0, DISCARD_PORT))?;
         Ok(socket)
@@ -182,8 +189,11 @@ fn set_sysctl(name: &str, value: &str) -> io::Result<()> {
 /// Sends a packet from the namespace and sees it come out of the device. It goes no further.
 fn check_link(device: &SyncDevice, socket: &UdpSocket, dir: Dir) -> Result<(), Obstacle> {
     let failed = |what: String| {
-        Obstacle::new("link", format!("{} of the {} end", what, if dir == Dir::Downlink { "server's" } else { "UE's" }),
-            "see 'airpath doctor'; a firewall that acts in new namespaces would do this")
+        Obstacle::new(
+            "link",
+            format!("{} of the {} end", what, if dir == Dir::Downlink { "server's" } else { "UE's" }),
+            "see 'airpath doctor'; a firewall that acts in new namespaces would do this",
+        )
     };
     socket.send(b"airpath").map_err(|error| failed(format!("nothing can be sent ({error}) out")))?;
     let mut bytes = [0; 2048];
@@ -191,7 +201,9 @@ fn check_link(device: &SyncDevice, socket: &UdpSocket, dir: Dir) -> Result<(), O
         match device.recv(&mut bytes) {
             Ok(length) if bytes[..length].ends_with(b"airpath") => return Ok(()),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
             Err(error) => return Err(failed(format!("the device cannot be read ({error}), that"))),
         }
     }

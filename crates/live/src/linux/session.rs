@@ -60,7 +60,9 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
     let result = match serde_json::from_slice::<Configuration>(&text) {
         Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
         Ok(configuration) => run(&configuration, &stream),
-        Err(error) => Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it")),
+        Err(error) => {
+            Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
+        }
     };
     match result {
         Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
@@ -89,8 +91,11 @@ fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
 }
 
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[])
-        .map_err(|error| Obstacle { stage: error.path, message: error.message, hint: error.hint })?;
+    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
+        stage: error.path,
+        message: error.message,
+        hint: error.hint,
+    })?;
     if scenario.radio.ues() != 1 {
         let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
         return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
@@ -110,9 +115,8 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     })?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, outbox).and_then(|session| {
-        session.run(stream.as_fd()).map_err(io_failed)
-    });
+    let result = Session::start(configuration, &scenario, link, &init, outbox)
+        .and_then(|session| session.run(stream.as_fd()).map_err(io_failed));
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
     let _ = writer.join();
@@ -222,7 +226,8 @@ impl<'a> Session<'a> {
     /// Until all programs have ended or nobody is interested any more.
     fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
-        let duration = self.configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
+        let duration =
+            self.configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
         let mut ends_at = duration;
         loop {
             let due = self.driver.turn(&mut self.tuns);
@@ -349,7 +354,8 @@ impl<'a> Session<'a> {
             self.lost_records += 1;
         }
         if now >= self.next_status || is_last {
-            let interval = Duration::from_nanos((self.configuration.status_interval_s.max(0.01) * 1e9) as u64);
+            let interval =
+                Duration::from_nanos((self.configuration.status_interval_s.max(0.01) * 1e9) as u64);
             self.next_status = now + interval;
             let status = self.status(now);
             self.tell(status);
@@ -397,7 +403,8 @@ impl<'a> Session<'a> {
 
     fn results(mut self, now: Instant) -> Value {
         let seen = self.sampler.stop();
-        let elements: Vec<_> = self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
+        let elements: Vec<_> =
+            self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
         let flows = results::flows(&self.driver, self.last, &seen);
         let mut ends = json!({});
         let mut tun_dropped = 0;
@@ -416,7 +423,10 @@ impl<'a> Session<'a> {
         let lateness = self.tuns.lateness.report(bound);
         let invalid_because = results::invalid_because(lateness.p99, bound, tun_dropped);
         let cpu = getrusage(UsageWho::RUSAGE_THREAD).map_or(0.0, |usage| {
-            [usage.user_time(), usage.system_time()].iter().map(|time| time.num_microseconds() as f64 / 1e6).sum()
+            [usage.user_time(), usage.system_time()]
+                .iter()
+                .map(|time| time.num_microseconds() as f64 / 1e6)
+                .sum()
         });
         json!({
             "format": RESULTS_FORMAT,

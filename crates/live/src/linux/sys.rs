@@ -4,11 +4,9 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{ForkResult, Pid};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
 
 /// Runs `child` in a child process, which ends with what it returns.
 ///
@@ -43,22 +41,9 @@ pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
 pub fn set_fifo(priority: i32) -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+    let result =
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
     Errno::result(result).map(drop)
-}
-
-/// Brings a network interface of the present namespace up.
-pub fn interface_up(name: &str) -> io::Result<()> {
-    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
-    // SAFETY: all zeros is a valid ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: `request` is an ifreq with a terminated name, which is what SIOCSIFFLAGS reads.
-    unsafe { set_flags(socket.as_raw_fd(), &request) }?;
-    Ok(())
 }
 
 /// Keeps these capabilities over the execution of programs, in a process that has them.

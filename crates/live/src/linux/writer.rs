@@ -134,7 +134,10 @@ impl Writer {
                     data.extend_from_slice(&column.codes);
                 }
             }
-            header.insert(table.kind.name().to_owned(), json!({ "rows": table.time_ns.len(), "columns": columns }));
+            header.insert(
+                table.kind.name().to_owned(),
+                json!({ "rows": table.time_ns.len(), "columns": columns }),
+            );
         }
         let header = serde_json::to_vec(&header)?;
         let length = (header.len() as u32).to_le_bytes();
