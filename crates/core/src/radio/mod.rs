@@ -1,5 +1,6 @@
 //! Cells: radio bearers and whoever shares them.
 
+mod buffer;
 pub mod dch;
 
 use crate::element::Element;
@@ -32,8 +33,13 @@ impl Config {
     /// # Errors
     /// Names the key below `radio`, what is wrong, and what would be right.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Dch(config) => config.validate().map_err(|error| error.under("dch")),
+        if self.ues() == 0 {
+            let error = ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1");
+            return Err(error.under(self.name()));
         }
+        match self {
+            Self::Dch(config) => config.validate(),
+        }
+        .map_err(|error| error.under(self.name()))
     }
 }
