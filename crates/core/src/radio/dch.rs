@@ -105,6 +105,13 @@ impl BearerConfig {
             return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
         }
         self.queue.validate().map_err(|error| error.under("queue"))?;
+        if self.channel.mean_rate().is_some() {
+            return Err(ScenarioError::new(
+                "channel",
+                format!("a dedicated channel has a rate, and {} one of its own", self.channel.name()),
+                "choose radio.variable as the cell, or channel.bernoulli",
+            ));
+        }
         match &self.rlc {
             rlc::Config::None(_) if !self.channel.is_error_free() => Err(ScenarioError::new(
                 "channel",

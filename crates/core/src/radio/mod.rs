@@ -2,15 +2,18 @@
 
 mod buffer;
 pub mod dch;
+pub mod variable;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::registry::registry;
+use crate::time::Instant;
 
 registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.
     pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
         Dch = dch,
+        Variable = variable,
     }
 }
 
@@ -25,6 +28,15 @@ impl Config {
     pub fn ues(&self) -> u16 {
         match self {
             Self::Dch(config) => config.ues,
+            Self::Variable(config) => config.ues,
+        }
+    }
+
+    /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
+    pub fn ends(&self) -> Option<Instant> {
+        match self {
+            Self::Dch(_) => None,
+            Self::Variable(config) => config.ends(),
         }
     }
 
@@ -39,6 +51,7 @@ impl Config {
         }
         match self {
             Self::Dch(config) => config.validate(),
+            Self::Variable(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))
     }
