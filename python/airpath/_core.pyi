@@ -1,5 +1,6 @@
 """Types of the compiled core; its behaviour is documented in the Rust sources."""
 
+from pathlib import Path
 from typing import Self, TypeAlias, final
 
 import numpy as np
@@ -9,6 +10,7 @@ __all__ = [
     "RNG_VERSION",
     "ScenarioError",
     "Simulation",
+    "constant_trace",
     "probes",
     "registry",
     "resolve",
@@ -26,7 +28,8 @@ class ScenarioError(ValueError):
     args: tuple[str, str, str]
     def __init__(self, path: str, message: str, hint: str, /) -> None: ...
 
-def resolve(text: str, overrides: list[tuple[str, str]] = ...) -> str: ...
+def resolve(text: str, overrides: list[tuple[str, str]] = ..., folder: Path | None = None) -> str: ...
+def constant_trace(rate: str) -> str: ...
 def run(text: str, seed: int) -> str: ...
 def probes() -> dict[str, list[str]]: ...
 def registry() -> str: ...

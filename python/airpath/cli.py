@@ -150,7 +150,7 @@ def _load(scenario: str, changes: list[str] | None) -> Scenario:
         overrides.append((path.strip(), value.strip()))
     try:
         loaded = load(scenario)
-        return Scenario(loaded.name, loaded.source, tuple(overrides)) if overrides else loaded
+        return Scenario(loaded.name, loaded.source, tuple(overrides), loaded.folder) if overrides else loaded
     except ScenarioError as error:
         path, message, hint = error.args
         if " " in path:  # Not a key but a place in the text.

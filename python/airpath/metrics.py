@@ -30,7 +30,7 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
 
 
 def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
-    """Share of its radio bearer's rate, 0 to 1, that carried IP packets during the run.
+    """Share of what its radio bearer could carry during the run, 0 to 1, that carried IP packets.
 
     All flows of the bearer count together. None if the flow crosses no bearer.
     """
@@ -45,8 +45,8 @@ def retransmission_share(flow: dict[str, Any]) -> float:
 
 
 def block_error_share(counters: dict[str, Any]) -> float:
-    """Lost PDUs per PDU sent on a bearer, 0 to 1; 0 if nothing was sent."""
-    sent = counters["pdus_sent"]
+    """Lost PDUs per PDU sent on a bearer, 0 to 1; 0 if none was sent or the bearer knows no PDUs."""
+    sent = counters.get("pdus_sent", 0)
     return counters["pdus_lost"] / sent if sent else 0.0
 
 

@@ -31,8 +31,10 @@ class Scenario:
         TOML as written.
     overrides : tuple of (str, str)
         Changes on top of `source`: dotted key and TOML value or bare text with a unit.
+    folder : Path or None
+        Where the files are that the scenario names, such as traces; the current directory if None.
     text : str
-        Fully resolved TOML: every default written out.
+        Fully resolved TOML: every default written out, and files replaced by what they hold.
 
     Raises
     ------
@@ -43,11 +45,12 @@ class Scenario:
     name: str
     source: str
     overrides: tuple[tuple[str, str], ...] = ()
+    folder: Path | None = None
     text: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Resolve and so validate the text."""
-        object.__setattr__(self, "text", _core.resolve(self.source, list(self.overrides)))
+        object.__setattr__(self, "text", _core.resolve(self.source, list(self.overrides), self.folder))
 
     def with_(self, path: str, value: str | int | float | bool) -> Scenario:
         """Make a copy in which one value is changed.
@@ -65,11 +68,13 @@ class Scenario:
             If there is no such key or the value does not suit it.
         """
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        return Scenario(self.name, self.source, (*self.overrides, (path, text)))
+        return Scenario(self.name, self.source, (*self.overrides, (path, text)), self.folder)
 
 
 def load(name_or_path: str | Path) -> Scenario:
     """Load a scenario that is bundled with airpath, or a file.
+
+    Files that a scenario names are looked for in the folder of its file.
 
     Parameters
     ----------
@@ -89,7 +94,7 @@ def load(name_or_path: str | Path) -> Scenario:
     if path.suffix != ".toml" and not path.exists():
         known = ", ".join(_names())
         raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
-    return Scenario(path.stem, _read(name, path))
+    return Scenario(path.stem, _read(name, path), folder=path.parent)
 
 
 def bundled() -> dict[str, str]:

@@ -87,9 +87,16 @@ def _bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
     return (
         f"UE {ue} {direction} bearer: {counters['sdus_delivered']} SDUs delivered, "
         f"{counters['sdus_dropped']} dropped (buffer full), {counters['sdus_discarded']} given up, "
-        f"at most {counters['peak_queued_sdus']} in the buffer; "
-        f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
+        f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
     )
+
+
+def _sent(counters: dict[str, Any]) -> str:
+    """Say over what the packets went: a bearer has blocks or opportunities."""
+    if "opportunities" in counters:
+        used = 100 * counters["utilisation"]
+        return f"{counters['opportunities']} opportunities, {used:.1f} % used"
+    return f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -143,7 +150,7 @@ def _default(value: Any) -> str:
     if isinstance(value, dict):
         shown = (f"{key} = {_default(part)}" for key, part in value.items() if part is not None)
         return "{ " + ", ".join(shown) + " }" if value else "{}"
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) and value.isprintable() else json.dumps(value)
 
 
 def _console() -> Console:

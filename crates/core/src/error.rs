@@ -19,6 +19,21 @@ impl ScenarioError {
         Self { path: path.into(), message: message.into(), hint: hint.into() }
     }
 
+    /// Splits words such as those of units into what is wrong, how the remedy begins, and its rest.
+    pub(crate) fn split(words: &str) -> Option<(&str, &'static str, &str)> {
+        const TURNS: [(&str, &str); 5] = [
+            (": write ", "write "),
+            ("; write ", "write "),
+            (": use one of ", "use one of "),
+            (": did you mean ", "did you mean "),
+            (", expected ", "write "),
+        ];
+        TURNS.iter().find_map(|(turn, start)| {
+            let (what, right) = words.split_once(turn)?;
+            Some((what, *start, right))
+        })
+    }
+
     /// The same error seen from one level up.
     #[must_use]
     pub fn under(mut self, parent: &str) -> Self {

@@ -1,10 +1,11 @@
 //! Scenarios: everything that describes a run except its seed, as TOML.
 //!
 //! A scenario is read in three steps, each with errors that name the key: text to a table (with
-//! `path=value` overrides applied), table to configuration (unknown keys are refused), and validation
-//! of what the types cannot express. The resolved scenario, with every default written out, reads
+//! `path=value` overrides applied, and files that it names replaced by what they hold), table to
+//! configuration (unknown keys are refused), and validation of what the types cannot express. The resolved scenario, with every default written out, reads
 //! back as the same scenario.
 
+mod files;
 mod table;
 
 use crate::app;
@@ -98,12 +99,35 @@ impl Scenario {
     /// Reads a scenario and applies overrides, each a dotted path and a value in TOML or a bare word.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// Names the key, what is wrong with it, and what would be right. A scenario that names files is
+    /// refused: see [`Scenario::parse_with`].
     pub fn parse(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        Self::read(text, overrides, None)
+    }
+
+    /// As [`Scenario::parse`], and `read` gives the text of each file that the scenario names, or says
+    /// what is wrong with it in words that follow its name.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it, and what would be right.
+    pub fn parse_with(
+        text: &str,
+        overrides: &[(String, String)],
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        Self::read(text, overrides, Some(read))
+    }
+
+    fn read(
+        text: &str,
+        overrides: &[(String, String)],
+        mut read: Option<files::Read<'_>>,
+    ) -> Result<Self, ScenarioError> {
         let mut table = table::parse(text)?;
         for (path, value) in overrides {
             table::set(&mut table, path, value)?;
         }
+        files::inline(&mut table, &mut read)?;
         table::inherit(&mut table);
         let scenario: Self = table::deserialize(table)?;
         scenario.validate()?;

@@ -18,6 +18,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::error::ScenarioError;
 use crate::time::Duration;
 
 /// A number of bytes.
@@ -103,6 +104,15 @@ impl fmt::Display for ParseUnitError {
 }
 
 impl std::error::Error for ParseUnitError {}
+
+impl From<ParseUnitError> for ScenarioError {
+    fn from(error: ParseUnitError) -> Self {
+        match Self::split(&error.message) {
+            Some((what, start, right)) => Self::new("", what, format!("{start}{right}")),
+            None => Self::new("", error.message, ""),
+        }
+    }
+}
 
 fn error<T>(message: String) -> Result<T, ParseUnitError> {
     Err(ParseUnitError { message })

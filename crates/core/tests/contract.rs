@@ -46,6 +46,24 @@ fn elements() -> Vec<(String, Build)> {
             ));
         }
     }
+    // A rate that swings with a gap of two seconds; and mahimahi's way of counting, with a line 0.
+    let swings = serde_json::json!({"trace_file": {"trace": "3\n9\n9\n9\n200\n2200\n2201\n"}});
+    let mahimahi = serde_json::json!({"trace_file": {
+        "trace": "0\n4\n11\n11\n", "accounting": "tun_1504", "spacing": "at_once",
+    }});
+    for (name, channel) in [("swings", swings), ("mahimahi", mahimahi)] {
+        for limit in [None, Some(3)] {
+            let bearer = serde_json::json!({
+                "delay": "5 ms", "queue": {"droptail": {"packets": limit}}, "channel": channel,
+            });
+            let variable = serde_json::json!({"ues": 2, "downlink": bearer, "uplink": bearer});
+            let config: radio::Config =
+                serde_json::from_value(serde_json::json!({"variable": variable})).unwrap();
+            config.validate().unwrap();
+            let name = format!("radio.variable, {name}, limit {limit:?}");
+            all.push((name, Box::new(move |seed| config.build(seed))));
+        }
+    }
     all
 }
 

@@ -30,6 +30,9 @@ fn bundled() -> Vec<(String, Scenario)> {
     found
 }
 
+/// Scenarios without anything random: all that varies is written in a trace.
+const DRAWS_NOTHING: [&str; 1] = ["variable-3g"];
+
 /// FNV-1a with 64 bits: short, and not in need of strength.
 struct Hash(u64);
 
@@ -92,6 +95,7 @@ fn trajectories_are_the_same_everywhere() {
     umts-128: ends at 72751626880 ns, 7919 events 5c8cfa0b457c4cf5, capture 6f11afca9749a662
     umts-384: ends at 49922366080 ns, 10810 events 33f72e735d07819b, capture fc828889e7c336eb
     umts-64: ends at 72606257280 ns, 5921 events 5d1e5216aeb972c7, capture 8bfec51136b032e5
+    variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     ");
 }
 
@@ -117,6 +121,7 @@ fn observation_changes_nothing() {
 
         let mut other_seed = Simulation::new(&scenario, 2, Observe::default());
         other_seed.run();
-        assert_ne!(other_seed.results().flows, expected.flows, "{name}: the seed does not matter");
+        let is_same = other_seed.results().flows == expected.flows;
+        assert_eq!(is_same, DRAWS_NOTHING.contains(&name.as_str()), "{name}: does the seed matter?");
     }
 }

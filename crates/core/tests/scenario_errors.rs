@@ -123,6 +123,26 @@ const WRONG: &[&str] = &[
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"50 B\"",
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"1920 B\"",
     "[radio.dch.uplink.rlc.fixed_delay_arq]\nmax_transmissions = 0",
+    // Opportunities.
+    "[radio.dch.downlink.channel.trace_file]\ntrace = \"1\"",
+    "[radio.variable.uplink.channel.bernoulli]",
+    "[radio.variable.downlink]\nrate = \"1 Mbit/s\"",
+    "[radio.variable]\nues = 0",
+    "[radio.variable.downlink.queue.droptail]\npackets = 0",
+    "[radio.variable.downlink.channel.trace_file]\nfiles = \"1\"",
+    "[radio.variable.downlink.channel.trace_file]\naccounting = \"ip\"",
+    "[radio.variable.downlink.channel.trace_file]\nspacing = \"random\"",
+    "[radio.variable.downlink.channel.trace_file]\nonce = 1",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = 1",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"\"",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"1\\n2\\nx\"",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"1\\n\\n\"",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"2\\n1\"",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"0\\n0\"",
+    "[radio.variable.downlink.channel.trace_file]\ntrace = \"4294967296\"",
+    "[radio.variable.downlink.channel.trace_file]\nfile = \"drive.trace\"",
+    "[radio.variable.uplink.channel.trace_file]\nfile = \"drive.trace\"\ntrace = \"1\"",
+    "[radio.variable.downlink.channel.trace_file]\nfile = 1",
     // TCP.
     "[tcp]\nmss = \"0 B\"",
     "[tcp]\nmss = \"12 B\"\ntimestamps = true",
@@ -188,6 +208,13 @@ size = \"1 kB\"
 
 fn parse(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     try_parse(text, overrides).unwrap_or_else(|error| panic!("{error}, in:\n{text}"))
+}
+
+fn dch(scenario: &Scenario) -> &radio::dch::Config {
+    match &scenario.radio {
+        radio::Config::Dch(dch) => dch,
+        other => panic!("not a cell of dedicated channels: {other:?}"),
+    }
 }
 
 fn try_parse(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
@@ -273,7 +300,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch
+        radio.dhc: unknown name; known here: dch, variable
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -406,6 +433,44 @@ fn every_error_names_the_key_and_what_would_be_right() {
         radio.dch.downlink.rlc.fixed_delay_arq.pdu: a TTI carries 960 B, which is no whole number of PDUs of 1920 B; choose a size that divides the TTI, or remove the key
     [radio.dch.uplink.rlc.fixed_delay_arq] | max_transmissions = 0
         radio.dch.uplink.rlc.fixed_delay_arq.max_transmissions: nothing would ever be sent; write at least 1, or remove the key for no limit
+    [radio.dch.downlink.channel.trace_file] | trace = "1"
+        radio.dch.downlink.channel: a dedicated channel has a rate, and trace_file one of its own; choose radio.variable as the cell, or channel.bernoulli
+    [radio.variable.uplink.channel.bernoulli]
+        radio.variable.uplink.channel: bernoulli loses blocks, and here packets are sent whole; choose channel.trace_file, or radio.dch as the cell
+    [radio.variable.downlink] | rate = "1 Mbit/s"
+        radio.variable.downlink.rate: unknown key; known here: delay, queue, channel
+    [radio.variable] | ues = 0
+        radio.variable.ues: a cell needs at least one UE; write ues = 1
+    [radio.variable.downlink.queue.droptail] | packets = 0
+        radio.variable.downlink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    [radio.variable.downlink.channel.trace_file] | files = "1"
+        radio.variable.downlink.channel.trace_file.files: unknown key; did you mean file?
+    [radio.variable.downlink.channel.trace_file] | accounting = "ip"
+        radio.variable.downlink.channel.trace_file.accounting: unknown name "ip"; known here: ip_1500, tun_1504
+    [radio.variable.downlink.channel.trace_file] | spacing = "random"
+        radio.variable.downlink.channel.trace_file.spacing: unknown name "random"; known here: even, at_once
+    [radio.variable.downlink.channel.trace_file] | once = 1
+        radio.variable.downlink.channel.trace_file.once: invalid type: integer `1`; write true or false
+    [radio.variable.downlink.channel.trace_file] | trace = 1
+        radio.variable.downlink.channel.trace_file.trace: invalid type: integer `1`; write whole milliseconds, one in each line of a text
+    [radio.variable.downlink.channel.trace_file] | trace = ""
+        radio.variable.downlink.channel.trace_file.trace: the trace is empty; write whole milliseconds, one in each line
+    [radio.variable.downlink.channel.trace_file] | trace = "1\n2\nx"
+        radio.variable.downlink.channel.trace_file.trace: line 3: 'x' is not a whole number of milliseconds; write whole milliseconds, one in each line
+    [radio.variable.downlink.channel.trace_file] | trace = "1\n\n"
+        radio.variable.downlink.channel.trace_file.trace: line 2 is empty; write whole milliseconds, one in each line
+    [radio.variable.downlink.channel.trace_file] | trace = "2\n1"
+        radio.variable.downlink.channel.trace_file.trace: line 2: 1 is before 2, the time in the line above; write the times in their order
+    [radio.variable.downlink.channel.trace_file] | trace = "0\n0"
+        radio.variable.downlink.channel.trace_file.trace: the trace ends at 0, so it has no length; write a last line above 0
+    [radio.variable.downlink.channel.trace_file] | trace = "4294967296"
+        radio.variable.downlink.channel.trace_file.trace: line 1: more milliseconds than a trace can have; write times up to 4294967295
+    [radio.variable.downlink.channel.trace_file] | file = "drive.trace"
+        radio.variable.downlink.channel.trace_file.file: 'drive.trace' is not read here; write its text, under the key trace
+    [radio.variable.uplink.channel.trace_file] | file = "drive.trace" | trace = "1"
+        radio.variable.uplink.channel.trace_file: has both a file and a trace; keep one of them
+    [radio.variable.downlink.channel.trace_file] | file = 1
+        radio.variable.downlink.channel.trace_file.file: invalid type: integer `1`; write a string
     [tcp] | mss = "0 B"
         tcp.mss: segments of 0 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | mss = "12 B" | timestamps = true
@@ -467,7 +532,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch
+        radio.dhc: unknown name; known here: dch, variable
     --set 'tcp.recovery=reno'
         tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
     --set 'tcp.recovery.newrono={}'
@@ -525,7 +590,7 @@ fn an_override_takes_toml_or_a_bare_word() {
         ],
     );
     assert_eq!(scenario.duration, Duration::from_secs(90));
-    let radio::Config::Dch(dch) = &scenario.radio;
+    let dch = dch(&scenario);
     assert_eq!(dch.downlink.rate, Bitrate::from_bps(128_000));
     assert_eq!(dch.uplink.rate, Bitrate::from_bps(32_000));
     assert_eq!(dch.ues, 3);
@@ -564,13 +629,12 @@ fn an_override_replaces_a_component_or_changes_it() {
     }
     // A key below the new component is enough to choose it.
     let limit = "radio.dch.downlink.rlc.fixed_delay_arq.max_transmissions";
-    let radio::Config::Dch(dch) = parse(ONE_FLOW, &[(limit, "4")]).radio;
-    let rlc::Config::FixedDelayArq(arq) = &dch.downlink.rlc else { panic!("{:?}", dch.downlink.rlc) };
+    let limited = parse(ONE_FLOW, &[(limit, "4")]);
+    let rlc::Config::FixedDelayArq(arq) = &dch(&limited).downlink.rlc else { panic!("{limited:?}") };
     assert_eq!(arq.max_transmissions, Some(4));
     // The later override counts.
     let none = parse(ONE_FLOW, &[(limit, "4"), ("radio.dch.downlink.rlc.none", "{}")]);
-    let radio::Config::Dch(replaced) = none.radio;
-    assert_eq!(replaced.downlink.rlc.name(), "none");
+    assert_eq!(dch(&none).downlink.rlc.name(), "none");
     assert_eq!(parse(ONE_FLOW, &[("flow.0.app.bulk", "{}")]).flow[0].app.name(), "bulk");
 }
 
@@ -631,10 +695,13 @@ fn every_component_stands_in_a_scenario_by_its_name() {
         let arq = "radio.dch.downlink.rlc.fixed_delay_arq";
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
+            // A channel of opportunities has a cell of its own, one of blocks may need a link layer.
+            let is_of_opportunities = *name == "trace_file";
+            let cell = if is_of_opportunities { "radio.variable" } else { arq };
+            let path = if is_of_opportunities { path.replace("dch", "variable") } else { path.to_owned() };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
-            // A channel may need a link layer.
-            let scenario = parse(&text, &[(arq, "{}"), (key.as_str(), "{}")]);
+            let scenario = parse(&text, &[(cell, "{}"), (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));
@@ -673,4 +740,46 @@ fn an_override_of_one_among_several_must_say_which() {
     let error = Scenario::parse(text, &overrides("flow.start")).unwrap_err();
     assert_eq!(error.to_string(), "flow.start: there are 2 of flow; write flow[0] for the first");
     assert!(Scenario::parse(text, &overrides("flow[1].start")).is_ok());
+}
+
+/// What a file holds takes its place, wherever it is named, and the result is independent of the file.
+#[test]
+fn the_text_of_a_trace_takes_the_place_of_its_file() {
+    let mut asked = Vec::new();
+    let mut read = |path: &str| {
+        asked.push(path.to_owned());
+        match path {
+            "down.trace" => Ok("4\r\n8\r\n".to_owned()),
+            "up.trace" => Ok("7".to_owned()),
+            _ => Err("is not there".to_owned()),
+        }
+    };
+    let text = "[radio.variable.downlink.channel.trace_file]\nfile = \"down.trace\"\n[[flow]]\n";
+    let uplink = "radio.variable.uplink.channel.trace_file.file";
+    let overrides = vec![(uplink.to_owned(), "up.trace".to_owned())];
+    let scenario = Scenario::parse_with(text, &overrides, &mut read).unwrap();
+    assert_eq!(asked, ["down.trace", "up.trace"]);
+    let written = serde_json::to_value(&scenario).unwrap();
+    let trace = |dir: &str| &written["radio"]["variable"][dir]["channel"]["trace_file"];
+    assert_eq!(trace("downlink")["trace"], "4\n8\n");
+    assert_eq!(trace("uplink")["trace"], "7\n");
+    assert!(trace("uplink").get("file").is_none());
+    assert_reads_back(&scenario);
+}
+
+#[test]
+fn an_error_in_a_trace_names_the_key_the_file_and_the_line() {
+    let mut read = |path: &str| match path {
+        "bad.trace" => Ok("1\nx\n".to_owned()),
+        _ => Err("is not there".to_owned()),
+    };
+    let mut lines = Vec::new();
+    for path in ["bad.trace", "drive.trace"] {
+        let text = format!("[radio.variable.uplink.channel.trace_file]\nfile = \"{path}\"\n[[flow]]\n");
+        lines.push(Scenario::parse_with(&text, &[], &mut read).unwrap_err().to_string());
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    radio.variable.uplink.channel.trace_file.file: 'bad.trace', line 2: 'x' is not a whole number of milliseconds; write whole milliseconds, one in each line
+    radio.variable.uplink.channel.trace_file.file: 'drive.trace' is not there; write the path of a trace, from the scenario's folder
+    ");
 }

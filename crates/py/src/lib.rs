@@ -3,18 +3,22 @@
 //! Runs release the GIL, so threads run replications side by side.
 
 mod catalogue;
+mod files;
 
+use airpath_core::channel::trace_file;
 use airpath_core::error::ScenarioError as CoreError;
 use airpath_core::rng;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Kind, ProbeMask, Table};
+use airpath_core::units::Bitrate;
 use numpy::ToPyArray;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
 
 create_exception!(
     _core,
@@ -31,11 +35,21 @@ fn parse(text: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
     Scenario::parse(text, overrides).map_err(scenario_error)
 }
 
-/// Reads a scenario, applies overrides, and returns it with every default written out.
+/// Reads a scenario, applies overrides, and returns it with every default written out, and with the text
+/// of the files that it names, from `folder` or from the current directory.
 #[pyfunction]
-#[pyo3(signature = (text, overrides = Vec::new()))]
-fn resolve(text: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    parse(text, &overrides)?.to_toml().map_err(scenario_error)
+#[pyo3(signature = (text, overrides = Vec::new(), folder = None))]
+fn resolve(text: &str, overrides: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<String> {
+    let folder = folder.unwrap_or_default();
+    let scenario = Scenario::parse_with(text, &overrides, &mut |path| files::read(&folder.join(path)));
+    scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
+}
+
+/// Text of a trace of delivery opportunities of constant rate, such as "12 Mbit/s".
+#[pyfunction]
+fn constant_trace(rate: &str) -> PyResult<String> {
+    let trace = rate.parse::<Bitrate>().map_err(CoreError::from).and_then(trace_file::constant);
+    trace.map(|trace| trace.to_text()).map_err(|error| scenario_error(error.under("rate")))
 }
 
 /// Runs a scenario to its end and returns the results as JSON.
@@ -182,6 +196,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

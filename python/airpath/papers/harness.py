@@ -198,13 +198,15 @@ class Reproduction:
 
     def _text(self, cell: Cell, reading: Reading) -> str:
         base = self._paper.base
-        return Scenario(base.name, base.source, (*cell.overrides, *reading.overrides)).text
+        return Scenario(base.name, base.source, (*cell.overrides, *reading.overrides), base.folder).text
 
     def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
         if cell.reference is None:
             return None
         base = self._paper.base
-        return Scenario(base.name, base.source, (*cell.overrides, *reading.overrides, *cell.reference)).text
+        return Scenario(
+            base.name, base.source, (*cell.overrides, *reading.overrides, *cell.reference), base.folder
+        ).text
 
     def _tell(self, progress: Progress | None, what: str) -> None:
         if progress:

@@ -1,8 +1,8 @@
 //! The books of a bearer's buffer, which every element may read and only the cell may write.
 //!
 //! A bearer that sends packets whole does not schedule the ends of its transmissions: it computes
-//! them, and the books are settled (ends at or before now taken out) whenever somebody reads them. A
-//! bearer with a link layer enters, starts and takes out its SDUs one by one.
+//! them, and the books are settled (ends at or before now taken out) whenever somebody reads them. Other
+//! bearers, with a link layer or a channel of opportunities, enter, start and take out SDUs one by one.
 
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub struct BearerView {
     pub untransmitted_sdus: u32,
     /// Their bytes.
     pub untransmitted_bytes: u64,
-    /// Rate of the bearer.
+    /// Rate of the bearer, its mean where it varies.
     pub rate: Bitrate,
 }
 
@@ -111,12 +111,12 @@ pub struct Bearer {
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
     last_tx: (u32, Duration),
-    /// SDUs entered one by one (with a link layer).
+    /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
     /// Books by flow; `None` while nobody reads them.
     flows: Option<Vec<Flow>>,
-    /// Computed ends of transmission (without a link layer), earliest first. The front is in
+    /// Computed ends of transmission (packets sent whole), earliest first. The front is in
     /// transmission, the others wait.
     departures: VecDeque<Departure>,
     departing_bytes: u64,
@@ -183,7 +183,7 @@ impl Bearer {
         view
     }
 
-    /// With a link layer: an SDU enters the buffer.
+    /// One by one: an SDU enters the buffer.
     pub(crate) fn enter(&mut self, packet: &Packet) {
         self.held.add(packet.len);
         self.untransmitted.add(packet.len);
@@ -193,7 +193,7 @@ impl Bearer {
         }
     }
 
-    /// With a link layer: the first octet of an SDU is sent.
+    /// One by one: the first octet of an SDU is sent.
     pub(crate) fn start(&mut self, flow: u16, len: u32) {
         self.untransmitted.take(len);
         if let Some(flows) = &mut self.flows {
@@ -201,7 +201,7 @@ impl Bearer {
         }
     }
 
-    /// With a link layer: a started SDU leaves the buffer.
+    /// One by one: a started SDU leaves the buffer.
     pub(crate) fn leave(&mut self, flow: u16, len: u32) {
         self.held.take(len);
         if let Some(flows) = &mut self.flows {
@@ -209,7 +209,7 @@ impl Bearer {
         }
     }
 
-    /// Without a link layer: a packet is sent behind the others. Returns the end of its transmission.
+    /// Sent whole: a packet is sent behind the others. Returns the end of its transmission.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
         if self.last_tx.0 != packet.len {

@@ -11,11 +11,12 @@
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
+use super::buffer::{Admitted, Buffer, cell_report, share};
 use crate::channel::{self, Channel};
-use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::element::{Cx, Element, Layout, RadioEventKind, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm, Discipline};
+use crate::queue;
 use crate::rlc::{self, Rlc, Slot, SlotReport};
 use crate::rng;
 use crate::time::{Duration, Instant};
@@ -23,7 +24,6 @@ use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::VecDeque;
 
 /// A cell of dedicated channels.
@@ -83,9 +83,6 @@ impl Config {
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        if self.ues == 0 {
-            return Err(ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1"));
-        }
         for dir in Dir::BOTH {
             self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
         }
@@ -108,6 +105,13 @@ impl BearerConfig {
             return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
         }
         self.queue.validate().map_err(|error| error.under("queue"))?;
+        if self.channel.mean_rate().is_some() {
+            return Err(ScenarioError::new(
+                "channel",
+                format!("a dedicated channel has a rate, and {} one of its own", self.channel.name()),
+                "choose radio.variable as the cell, or channel.bernoulli",
+            ));
+        }
         match &self.rlc {
             rlc::Config::None(_) if !self.channel.is_error_free() => Err(ScenarioError::new(
                 "channel",
@@ -130,13 +134,10 @@ impl BearerConfig {
     }
 }
 
-/// One direction of a UE's bearer. Its buffer's books are the path's (see `Cx::radio`).
+/// One direction of a UE's bearer.
 struct Bearer {
-    ue: u16,
-    dir: Dir,
+    buffer: Buffer,
     rate: Bitrate,
-    delay: Duration,
-    queue: Discipline,
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
     /// Without a link layer, and only if somebody looks: packets in the buffer.
@@ -163,15 +164,9 @@ struct LinkLayer {
 
 #[derive(Default)]
 struct Counts {
-    sdus_in: u64,
-    bytes_in: u64,
-    sdus_dropped: u64,
-    sdus_discarded: u64,
-    bytes_discarded: u64,
     slots: u64,
     pdus_sent: u64,
     pdus_lost: u64,
-    peak_sdus: u32,
 }
 
 impl Bearer {
@@ -183,80 +178,33 @@ impl Bearer {
             busy: false,
         });
         Self {
-            ue,
-            dir,
+            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
             rate: config.rate,
-            delay: config.delay,
-            queue: config.queue.build(),
             link_layer,
             watched: VecDeque::new(),
             counts: Counts::default(),
         }
     }
 
-    fn index(&self) -> u32 {
-        bearer_index(self.ue, self.dir) as u32
-    }
-
-    fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
-        let (ue, dir) = (self.ue, self.dir);
-        cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
-    }
-
     #[inline]
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        let index = self.index() as usize;
-        let now = cx.now;
-        let books = cx.bearer(index);
-        books.settle(now);
-        if let Err(reason) = self.queue.admit(now, &packet, books) {
-            return self.refuse(cx, packet, reason);
-        }
-        let queued_sdus = books.sdus() + 1;
-        self.counts.sdus_in += 1;
-        self.counts.bytes_in += u64::from(packet.len);
-        self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
-        let watched = cx.watches_bearers();
-        if watched {
-            self.note_enqueued(cx, &packet);
-        }
+        let Some(Admitted { packet, queued_sdus, watched }) = self.buffer.admit(cx, packet) else { return };
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
         // Without a link layer the end of the transmission is computed at once.
-        let end = cx.bearer(index).transmit(now, &packet);
+        let index = self.buffer.index();
+        let now = cx.now;
+        let end = cx.bearer(index as usize).transmit(now, &packet);
         if watched {
             self.watch_departure(cx, &packet, end, queued_sdus == 1);
         }
-        cx.emit_at(end + self.delay, index as u32, packet);
-    }
-
-    #[cold]
-    fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
-        self.counts.sdus_dropped += 1;
-        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
-        cx.drop(packet, reason);
-    }
-
-    #[cold]
-    fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
-        let books = cx.bearer(self.index() as usize);
-        let queued_sdus = books.sdus() + 1;
-        let queued_bytes = (books.bytes() + u64::from(packet.len)) as u32;
-        cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
-            ue: self.ue,
-            flow: packet.flow,
-            direction: self.dir,
-            len_bytes: packet.len,
-            queued_sdus,
-            queued_bytes,
-        });
-        self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
+        cx.emit_at(end + self.buffer.delay(), index, packet);
     }
 
     #[inline(never)]
     fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        cx.bearer(self.index() as usize).enter(&packet);
+        cx.bearer(self.buffer.index() as usize).enter(&packet);
         let Some(link_layer) = &mut self.link_layer else { return };
         link_layer.rlc.handle_sdu(cx.now, packet);
         if !link_layer.busy {
@@ -267,33 +215,24 @@ impl Bearer {
     /// Without a link layer, and only if somebody looks: the end of transmission becomes an event.
     #[cold]
     fn watch_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, end: Instant, idle: bool) {
-        let index = self.index();
         let entered = cx.now;
         self.watched.push_back(Watched { entered, end, seq: packet.seq, len: packet.len, flow: packet.flow });
         if idle {
-            self.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
-            cx.arm(index, end);
+            self.buffer.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
+            cx.arm(self.buffer.index(), end);
         }
     }
 
     /// A watched transmission has ended.
     fn handle_departure(&mut self, cx: &mut Cx<'_>) {
-        let index = self.index();
-        let (ue, direction, delay, now) = (self.ue, self.dir, self.delay, cx.now);
         if let Some(gone) = self.watched.pop_front() {
-            cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
-                ue,
-                flow: gone.flow,
-                direction,
-                len_bytes: gone.len,
-                delay_ns: (now.since(gone.entered) + delay).as_nanos(),
-            });
-            self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, gone.len);
+            let waited = cx.now.since(gone.entered);
+            self.buffer.note_delivered(cx, gone.flow, gone.seq, gone.len, waited);
         }
         let next = self.watched.front().copied();
         if let Some(next) = next {
-            self.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
-            cx.arm(index, next.end);
+            self.buffer.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
+            cx.arm(self.buffer.index(), next.end);
         }
     }
 
@@ -310,41 +249,23 @@ impl Bearer {
     }
 
     fn slot_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
-        let index = self.index();
-        let (ue, direction) = (self.ue, self.dir);
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         let (pdus_sent, pdus_lost) = (report.pdus_sent, report.pdus_lost);
         self.counts.slots += 1;
         self.counts.pdus_sent += u64::from(pdus_sent);
         self.counts.pdus_lost += u64::from(pdus_lost);
         cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
-        for (packet, delay) in report.delivered.drain(..) {
-            cx.bearer(index as usize).leave(packet.flow, packet.len);
-            cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
-                ue,
-                flow: packet.flow,
-                direction,
-                len_bytes: packet.len,
-                delay_ns: (delay + self.delay).as_nanos(),
-            });
-            self.tell(cx, RadioEventKind::Delivered, packet.flow, packet.seq, packet.len);
-            if self.delay.is_zero() {
-                cx.emit(self.dir, packet);
-            } else {
-                cx.emit_at(cx.now + self.delay, index, packet);
-            }
+        for (packet, waited) in report.delivered.drain(..) {
+            self.buffer.deliver(cx, packet, waited);
         }
         for packet in report.discarded.drain(..) {
-            self.counts.sdus_discarded += 1;
-            self.counts.bytes_discarded += u64::from(packet.len);
-            cx.bearer(index as usize).leave(packet.flow, packet.len);
-            self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
-            cx.drop(packet, Reason::MaxTransmissions);
+            self.buffer.discard(cx, packet);
         }
         (report.pdus_sent, report.pdus_lost) = (0, 0);
     }
 
     fn start_slot(&mut self, cx: &mut Cx<'_>, boundary: bool, report: &mut SlotReport) {
-        let index = self.index();
+        let index = self.buffer.index();
         let Some(link_layer) = &mut self.link_layer else { return };
         match link_layer.rlc.start_slot(cx.now, boundary, report) {
             Slot::BusyUntil(end) => {
@@ -355,29 +276,19 @@ impl Bearer {
             Slot::Idle => cx.disarm(index),
         }
         for (flow, seq, len) in report.started.drain(..) {
-            cx.bearer(index as usize).start(flow, len);
-            self.tell(cx, RadioEventKind::Started, flow, seq, len);
+            self.buffer.start(cx, flow, seq, len);
         }
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let held = cx.radio(self.ue, self.dir);
-        let counts = &self.counts;
-        let delivered = counts.bytes_in - counts.bytes_discarded - held.bytes;
-        let seconds = cx.now.since(Instant::ZERO).as_secs_f64();
-        let capacity = self.rate.as_bps() as f64 * seconds / 8.0;
-        json!({
-            "sdus_in": counts.sdus_in,
-            "sdus_delivered": counts.sdus_in - counts.sdus_discarded - u64::from(held.sdus),
-            "sdus_dropped": counts.sdus_dropped,
-            "sdus_discarded": counts.sdus_discarded,
-            "bytes_delivered": delivered,
-            "peak_queued_sdus": counts.peak_sdus,
-            "slots": counts.slots,
-            "pdus_sent": counts.pdus_sent,
-            "pdus_lost": counts.pdus_lost,
-            "utilisation": if capacity > 0.0 { delivered as f64 / capacity } else { 0.0 },
-        })
+        let capacity = self.rate.as_bps() as f64 * cx.now.since(Instant::ZERO).as_secs_f64() / 8.0;
+        let used = share(self.buffer.delivered(cx).bytes as f64, capacity);
+        let mut report = self.buffer.report(cx);
+        report.insert("slots".into(), self.counts.slots.into());
+        report.insert("pdus_sent".into(), self.counts.pdus_sent.into());
+        report.insert("pdus_lost".into(), self.counts.pdus_lost.into());
+        report.insert("utilisation".into(), used.into());
+        report.into()
     }
 }
 
@@ -390,13 +301,13 @@ struct Dch {
 impl Element for Dch {
     fn layout(&self) -> Layout {
         let bearers = self.bearers.len() as u32;
-        let lanes = self.bearers.iter().map(|bearer| bearer.dir).collect();
+        let lanes = self.bearers.iter().map(|bearer| bearer.buffer.dir).collect();
         Layout { timers: bearers, lanes, bearers, ..Layout::default() }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for bearer in &self.bearers {
-            cx.open_bearer(bearer.index() as usize, bearer.rate);
+            cx.open_bearer(bearer.buffer.index() as usize, bearer.rate);
         }
     }
 
@@ -412,11 +323,7 @@ impl Element for Dch {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let ues: Vec<_> = self
-            .bearers
-            .chunks(2)
-            .map(|pair| json!({ "downlink": pair[0].report(cx), "uplink": pair[1].report(cx) }))
-            .collect();
-        json!({ "element": "radio.dch", "ues": ues })
+        let reports: Vec<_> = self.bearers.iter().map(|bearer| bearer.report(cx)).collect();
+        cell_report("radio.dch", &reports)
     }
 }

@@ -1,15 +1,19 @@
 //! Cells: radio bearers and whoever shares them.
 
+mod buffer;
 pub mod dch;
+pub mod variable;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::registry::registry;
+use crate::time::Instant;
 
 registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.
     pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
         Dch = dch,
+        Variable = variable,
     }
 }
 
@@ -24,6 +28,15 @@ impl Config {
     pub fn ues(&self) -> u16 {
         match self {
             Self::Dch(config) => config.ues,
+            Self::Variable(config) => config.ues,
+        }
+    }
+
+    /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
+    pub fn ends(&self) -> Option<Instant> {
+        match self {
+            Self::Dch(_) => None,
+            Self::Variable(config) => config.ends(),
         }
     }
 
@@ -32,8 +45,14 @@ impl Config {
     /// # Errors
     /// Names the key below `radio`, what is wrong, and what would be right.
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Dch(config) => config.validate().map_err(|error| error.under("dch")),
+        if self.ues() == 0 {
+            let error = ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1");
+            return Err(error.under(self.name()));
         }
+        match self {
+            Self::Dch(config) => config.validate(),
+            Self::Variable(config) => config.validate(),
+        }
+        .map_err(|error| error.under(self.name()))
     }
 }

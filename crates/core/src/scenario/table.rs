@@ -227,18 +227,8 @@ fn explain(path: &str, value: Option<&Value>, message: &str) -> ScenarioError {
     if let Some((what, right)) = words {
         return ScenarioError::new(path, what, right);
     }
-    // The words of units.rs and of serde: what is wrong, then what would be right.
-    const TURNS: [(&str, &str); 5] = [
-        (": write ", "write "),
-        ("; write ", "write "),
-        (": use one of ", "use one of "),
-        (": did you mean ", "did you mean "),
-        (", expected ", "write "),
-    ];
-    for (turn, start) in TURNS {
-        if let Some((what, right)) = message.split_once(turn) {
-            return ScenarioError::new(path, in_toml(what), format!("{start}{}", in_toml(right)));
-        }
+    if let Some((what, start, right)) = ScenarioError::split(message) {
+        return ScenarioError::new(path, in_toml(what), format!("{start}{}", in_toml(right)));
     }
     match message.strip_prefix("expected ") {
         Some(right) => {

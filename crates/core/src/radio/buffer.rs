@@ -1,0 +1,185 @@
+//! The SDU buffer in front of a bearer, as far as every cell has it: who is let in, who is told, and what
+//! is counted. The packets themselves wait wherever the cell keeps them.
+
+use crate::element::{Cx, RadioEvent, RadioEventKind, bearer_index};
+use crate::packet::{Dir, Packet};
+use crate::queue::{self, Aqm, Discipline};
+use crate::time::Duration;
+use crate::trace::{Event, Kind, Reason};
+use serde_json::{Map, Value, json};
+
+/// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
+pub(super) struct Buffer {
+    pub ue: u16,
+    pub dir: Dir,
+    /// One-way delay behind the transmission.
+    delay: Duration,
+    queue: Discipline,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    sdus_in: u64,
+    bytes_in: u64,
+    sdus_dropped: u64,
+    sdus_discarded: u64,
+    bytes_discarded: u64,
+    peak_sdus: u32,
+}
+
+/// A packet that may enter; the cell enters it into the books.
+pub(super) struct Admitted {
+    pub packet: Box<Packet>,
+    /// Packets in the buffer, this one included.
+    pub queued_sdus: u32,
+    /// Somebody wants to know what happens in the buffer.
+    pub watched: bool,
+}
+
+/// What has left a buffer at its far end.
+#[derive(Clone, Copy)]
+pub(super) struct Delivered {
+    pub sdus: u64,
+    pub bytes: u64,
+}
+
+impl Buffer {
+    pub fn new(queue: &queue::Config, delay: Duration, ue: u16, dir: Dir) -> Self {
+        Self { ue, dir, delay, queue: queue.build(), counts: Counts::default() }
+    }
+
+    /// Number of the bearer, of its timer and of its lane.
+    pub fn index(&self) -> u32 {
+        bearer_index(self.ue, self.dir) as u32
+    }
+
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Lets a packet in, or drops it.
+    #[inline(always)]
+    pub fn admit(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<Admitted> {
+        let now = cx.now;
+        let books = cx.bearer(self.index() as usize);
+        books.settle(now);
+        if let Err(reason) = self.queue.admit(now, &packet, books) {
+            self.refuse(cx, packet, reason);
+            return None;
+        }
+        let queued_sdus = books.sdus() + 1;
+        self.counts.sdus_in += 1;
+        self.counts.bytes_in += u64::from(packet.len);
+        self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
+        let watched = cx.watches_bearers();
+        if watched {
+            self.note_enqueued(cx, &packet);
+        }
+        Some(Admitted { packet, queued_sdus, watched })
+    }
+
+    #[cold]
+    fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
+        self.counts.sdus_dropped += 1;
+        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+        cx.drop(packet, reason);
+    }
+
+    #[cold]
+    fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
+        let books = cx.bearer(self.index() as usize);
+        let queued_sdus = books.sdus() + 1;
+        let queued_bytes = (books.bytes() + u64::from(packet.len)) as u32;
+        cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
+            ue: self.ue,
+            flow: packet.flow,
+            direction: self.dir,
+            len_bytes: packet.len,
+            queued_sdus,
+            queued_bytes,
+        });
+        self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
+    }
+
+    /// The first octet of a packet that was entered one by one is sent.
+    pub fn start(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
+        cx.bearer(self.index() as usize).start(flow, len);
+        self.tell(cx, RadioEventKind::Started, flow, seq, len);
+    }
+
+    /// A packet that was entered one by one leaves at the far end, after this time in the buffer.
+    pub fn deliver(&self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
+        let index = self.index();
+        cx.bearer(index as usize).leave(packet.flow, packet.len);
+        self.note_delivered(cx, packet.flow, packet.seq, packet.len, waited);
+        if self.delay.is_zero() {
+            cx.emit(self.dir, packet);
+        } else {
+            cx.emit_at(cx.now + self.delay, index, packet);
+        }
+    }
+
+    #[inline]
+    pub fn note_delivered(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32, waited: Duration) {
+        let (ue, direction, delay) = (self.ue, self.dir, self.delay);
+        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+            ue,
+            flow,
+            direction,
+            len_bytes: len,
+            delay_ns: (waited + delay).as_nanos(),
+        });
+        self.tell(cx, RadioEventKind::Delivered, flow, seq, len);
+    }
+
+    /// The link layer gave a packet up.
+    pub fn discard(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.counts.sdus_discarded += 1;
+        self.counts.bytes_discarded += u64::from(packet.len);
+        cx.bearer(self.index() as usize).leave(packet.flow, packet.len);
+        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+        cx.drop(packet, Reason::MaxTransmissions);
+    }
+
+    /// Tells those who subscribed to radio events.
+    #[inline]
+    pub fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
+        let (ue, dir) = (self.ue, self.dir);
+        cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
+    }
+
+    pub fn delivered(&self, cx: &mut Cx<'_>) -> Delivered {
+        let held = cx.radio(self.ue, self.dir);
+        Delivered {
+            sdus: self.counts.sdus_in - self.counts.sdus_discarded - u64::from(held.sdus),
+            bytes: self.counts.bytes_in - self.counts.bytes_discarded - held.bytes,
+        }
+    }
+
+    /// What every bearer counts; the cell adds its own.
+    pub fn report(&self, cx: &mut Cx<'_>) -> Map<String, Value> {
+        let (counts, delivered) = (&self.counts, self.delivered(cx));
+        let entries = [
+            ("sdus_in", counts.sdus_in),
+            ("sdus_delivered", delivered.sdus),
+            ("sdus_dropped", counts.sdus_dropped),
+            ("sdus_discarded", counts.sdus_discarded),
+            ("bytes_delivered", delivered.bytes),
+            ("peak_queued_sdus", u64::from(counts.peak_sdus)),
+        ];
+        entries.into_iter().map(|(key, count)| (key.to_owned(), json!(count))).collect()
+    }
+}
+
+/// The report of a cell from those of its bearers, which come UE by UE, downlink first.
+pub(super) fn cell_report(element: &str, bearers: &[Value]) -> Value {
+    let ues: Vec<_> =
+        bearers.chunks(2).map(|pair| json!({ "downlink": pair[0], "uplink": pair[1] })).collect();
+    json!({ "element": element, "ues": ues })
+}
+
+/// What share of what could be sent was, 0 to 1.
+pub(super) fn share(sent: f64, possible: f64) -> f64 {
+    if possible > 0.0 { sent / possible } else { 0.0 }
+}
