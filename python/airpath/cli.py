@@ -18,8 +18,9 @@ import typer
 
 from airpath import _core
 from airpath._core import ScenarioError
-from airpath.folder import OutputError, run_to_folder
+from airpath.folder import run_to_folder
 from airpath.papers.command import reproduce
+from airpath.recorder import OutputError
 from airpath.run import run as run_in_memory
 from airpath.scenario import Scenario, load
 
