@@ -9,11 +9,14 @@ __all__ = [
     "RNG_VERSION",
     "ScenarioError",
     "Simulation",
+    "constant_trace",
+    "live_driver",
     "probes",
     "registry",
     "resolve",
     "run",
     "schema",
+    "seconds",
     "version",
 ]
 
@@ -31,7 +34,12 @@ def run(text: str, seed: int) -> str: ...
 def probes() -> dict[str, list[str]]: ...
 def registry() -> str: ...
 def schema() -> str: ...
+def seconds(text: str) -> float: ...
 def version() -> str: ...
+def constant_trace(rate: str) -> str: ...
+
+# On Linux only.
+def live_driver(fd: int) -> None: ...
 
 @final
 class Simulation:

@@ -1,4 +1,4 @@
-"""The command line: `airpath run | list | config | reproduce`.
+"""The command line: `airpath run | live | doctor | list | config | reproduce`.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -19,6 +19,9 @@ from airpath import _core
 from airpath._core import ScenarioError
 from airpath.arguments import ForceOption, JsonOption, OutOption, SeedOption, SetOption, load_changed
 from airpath.folder import run_to_folder
+from airpath.live.command import BeforeCommand, live
+from airpath.live.doctor import doctor
+from airpath.live.driver import LiveError
 from airpath.papers.command import reproduce
 from airpath.recorder import OutputError
 from airpath.run import run as run_in_memory
@@ -101,6 +104,8 @@ def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
 
 
 app.command()(reproduce)
+app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
+app.command()(doctor)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -113,7 +118,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     try:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
-    except (ScenarioError, OutputError) as error:
+    except (ScenarioError, OutputError, LiveError) as error:
         _fail(*error.args)
     except typer.TyperException as error:
         if not error.format_message():  # Without a command the help was printed: that is all.
