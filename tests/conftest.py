@@ -29,3 +29,15 @@ def airpath_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome
         return Outcome(int(exit_.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+def check_error(outcome: Outcome, key: str, cause: str, remedy: str) -> None:
+    """An expected error: one line with its key, the cause and the remedy, and nothing else."""
+    assert outcome.code == cli.BAD_INPUT
+    assert outcome.out == ""
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.startswith(f"error: {key}: ")
+    what, _, hint = outcome.err.removeprefix(f"error: {key}: ").rstrip("\n").partition("; ")
+    assert what and hint, outcome.err
+    assert cause in what
+    assert remedy in hint

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from airpath import cli
+from conftest import check_error
 
 SCENARIO = """\
 # a scenario in which one line is replaced
@@ -142,14 +141,3 @@ def test_full_disk(file, tmp_path, airpath_command):
     check_error(
         airpath_command("run", "umts-384", "--out", tmp_path), "out", "No space left", "disk with room"
     )
-
-
-def check_error(outcome, key: str, cause: str, remedy: str) -> None:
-    assert outcome.code == cli.BAD_INPUT
-    assert outcome.out == ""
-    assert outcome.err.count("\n") == 1
-    assert outcome.err.startswith(f"error: {key}: ")
-    what, _, hint = outcome.err.removeprefix(f"error: {key}: ").rstrip("\n").partition("; ")
-    assert what and hint, outcome.err
-    assert cause in what
-    assert remedy in hint

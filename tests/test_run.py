@@ -17,7 +17,8 @@ import pytest
 
 import airpath
 from airpath import _core
-from airpath.folder import FILES, run_to_folder
+from airpath.folder import run_to_folder
+from airpath.recorder import FILES
 from airpath.trace import ROW_GROUP_ROWS, UNITS, WORD_COLUMNS
 
 ALL_PROBES = tuple(_core.probes())

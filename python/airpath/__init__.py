@@ -8,7 +8,8 @@
 
 from airpath._core import ScenarioError
 from airpath._core import version as _version
-from airpath.folder import OutputError, run_to_folder
+from airpath.folder import run_to_folder
+from airpath.recorder import OutputError
 from airpath.replicate import Estimate, replicate
 from airpath.run import Result, run
 from airpath.scenario import Scenario, load

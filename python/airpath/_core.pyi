@@ -11,11 +11,13 @@ __all__ = [
     "ScenarioError",
     "Simulation",
     "constant_trace",
+    "live_driver",
     "probes",
     "registry",
     "resolve",
     "run",
     "schema",
+    "seconds",
     "version",
 ]
 
@@ -34,7 +36,11 @@ def run(text: str, seed: int) -> str: ...
 def probes() -> dict[str, list[str]]: ...
 def registry() -> str: ...
 def schema() -> str: ...
+def seconds(text: str) -> float: ...
 def version() -> str: ...
+
+# On Linux only.
+def live_driver(fd: int) -> None: ...
 
 @final
 class Simulation:

@@ -1,4 +1,4 @@
-"""The command line: `airpath run | list | config | reproduce`.
+"""The command line: `airpath run | live | doctor | list | config | reproduce`.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -11,17 +11,20 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from airpath import _core
 from airpath._core import ScenarioError
-from airpath.folder import OutputError, run_to_folder
+from airpath.arguments import ForceOption, JsonOption, OutOption, SeedOption, SetOption, load_changed
+from airpath.folder import run_to_folder
+from airpath.live.command import BeforeCommand, live
+from airpath.live.doctor import doctor
+from airpath.live.driver import LiveError
 from airpath.papers.command import reproduce
+from airpath.recorder import OutputError
 from airpath.run import run as run_in_memory
-from airpath.scenario import Scenario, load
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -33,14 +36,6 @@ app = typer.Typer(
 )
 
 ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
-]
-SeedOption = Annotated[int, typer.Option(help="Same scenario and seed, same results.")]
-OutOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Write results, trace and picture here.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run in DIR.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -71,7 +66,7 @@ def run(
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.summary import print_summary
 
-    chosen = _load(scenario, set_)
+    chosen = load_changed(scenario, set_)
     interrupted = False
     if out is None:
         with _progress(chosen.name) as progress:
@@ -105,10 +100,12 @@ def list_(json_: JsonOption = False) -> None:
 @app.command()
 def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
     """Print a scenario with every default written out."""
-    typer.echo(_load(scenario, set_).text.rstrip("\n"))
+    typer.echo(load_changed(scenario, set_).text.rstrip("\n"))
 
 
 app.command()(reproduce)
+app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
+app.command()(doctor)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -121,7 +118,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     try:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
-    except (ScenarioError, OutputError) as error:
+    except (ScenarioError, OutputError, LiveError) as error:
         _fail(*error.args)
     except typer.TyperException as error:
         if not error.format_message():  # Without a command the help was printed: that is all.
@@ -137,25 +134,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _load(scenario: str, changes: list[str] | None) -> Scenario:
-    """Load a scenario, with changes as given on the command line."""
-    overrides = []
-    for change in changes or []:
-        path, equals, value = change.partition("=")
-        if not equals or not path.strip():
-            hint = "write --set PATH=VALUE, such as --set radio.dch.downlink.rate='128 kbit/s'"
-            raise ScenarioError("--set", f"'{change}' does not name a key and its value", hint)
-        overrides.append((path.strip(), value.strip()))
-    try:
-        loaded = load(scenario)
-        return Scenario(loaded.name, loaded.source, tuple(overrides), loaded.folder) if overrides else loaded
-    except ScenarioError as error:
-        path, message, hint = error.args
-        if " " in path:  # Not a key but a place in the text.
-            path, message = scenario, f"{path}: {message}"
-        raise ScenarioError(path or scenario, message, hint) from error
 
 
 @contextlib.contextmanager

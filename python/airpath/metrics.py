@@ -38,6 +38,11 @@ def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
     return None if counters is None else float(counters["utilisation"])
 
 
+def carried_bytes(flow: dict[str, Any]) -> int:
+    """Bytes that a flow carried, acknowledged or received, whichever is known and more."""
+    return max(flow["bytes_acked"] or 0, flow["bytes_received"] or 0)
+
+
 def retransmission_share(flow: dict[str, Any]) -> float:
     """Retransmissions per segment sent, 0 to 1; 0 if nothing was sent."""
     sent = flow["segments_sent"]

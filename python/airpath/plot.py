@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from airpath.metrics import thin
+from airpath.metrics import carried_bytes, thin
 from airpath.trace import UNLIMITED_SSTHRESH
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ NUMBERS = (
     *("snd_una", "rtt_us", "seq", "queued_sdus"),
 )
 WORDS = ("event", "direction", "cause", "reason")
-RETRANSMISSIONS = ("fast_retransmit", "partial_ack", "timeout", "go_back_n")
+RETRANSMISSIONS = ("fast_retransmit", "partial_ack", "timeout", "go_back_n", "retransmission")
+# Of a live run, flows that carried less than this share of the busiest are not drawn: control connections,
+# name look-ups.
+LEAST_SHARE = 0.1
 
 
 class Lines:
@@ -94,9 +97,10 @@ def plot_run(trace: Path, summary: dict[str, Any], png: Path, *, title: str) -> 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    flows = summary["flows"][:MOST_FLOWS]
+    flows = choose_flows(summary)
     if len(summary["flows"]) > len(flows):
-        title += f" (the first {len(flows)} of {len(summary['flows'])} flows)"
+        which = "busiest" if "live" in summary else "first"
+        title += f" (the {which} {len(flows)} of {len(summary['flows'])} flows)"
     if not summary["complete"]:
         title += " (ended early)"
     lines = read_lines(trace, flows, summary["simulated_s"])
@@ -112,10 +116,19 @@ def plot_run(trace: Path, summary: dict[str, Any], png: Path, *, title: str) -> 
         panel.set_ylim(bottom=0)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
-    axes[-1].set_xlabel("simulated time (s)")
+    axes[-1].set_xlabel("time (s)" if "live" in summary else "simulated time (s)")
     axes[-1].set_xlim(0, max(summary["simulated_s"], 1e-3))
     # No date, no version: the same run gives the same file.
     figure.savefig(png, metadata={"Software": None})
+
+
+def choose_flows(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Choose what is drawn: the first flows, of a live run those that carried most."""
+    flows: list[dict[str, Any]] = summary["flows"]
+    if "live" not in summary:
+        return flows[:MOST_FLOWS]
+    ranked = sorted(flows, key=carried_bytes, reverse=True)[:MOST_FLOWS]
+    return [flow for flow in ranked if carried_bytes(flow) >= LEAST_SHARE * carried_bytes(ranked[0])]
 
 
 def read_lines(trace: Path, flows: list[dict[str, Any]], end_s: float) -> Lines:
@@ -139,7 +152,7 @@ def read_lines(trace: Path, flows: list[dict[str, Any]], end_s: float) -> Lines:
 
 
 def _row_groups(trace: Path) -> Iterator[Columns]:
-    """Columns of one row group after the other: numbers with 0 for nulls, words with ''."""
+    """Columns of one row group after the other: numbers with NaN for nulls, words with ''."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -147,14 +160,14 @@ def _row_groups(trace: Path) -> Iterator[Columns]:
     with pq.ParquetFile(trace) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group)
-            nothing = np.zeros(table.num_rows, dtype=np.uint64)
+            no_number, no_word = np.full(table.num_rows, np.nan), np.full(table.num_rows, "")
             columns: Columns = {"time_s": table["time_s"].to_numpy()}
             for name in NUMBERS:
                 there = name in table.column_names
-                columns[name] = pc.fill_null(table[name], 0).to_numpy() if there else nothing
+                columns[name] = table[name].cast(pa.float64(), safe=False).to_numpy() if there else no_number
             for name in WORDS:
                 there = name in table.column_names
-                words = pc.fill_null(table[name].cast(pa.string()), "").to_numpy() if there else nothing
+                words = pc.fill_null(table[name].cast(pa.string()), "").to_numpy() if there else no_word
                 columns[name] = words.astype(str)
             yield columns
 
@@ -166,6 +179,8 @@ def _add_flow(lines: Lines, flow: dict[str, Any], columns: Columns) -> None:
     repeated = np.isin(columns["cause"], RETRANSMISSIONS)
     state, sent = event == "tcp_state", event == "segment_sent"
     known = columns["tcpi_snd_ssthresh"] < UNLIMITED_SSTHRESH
+    # Drops are marked at the bottom.
+    columns = {**columns, "bottom": np.zeros(len(event))}
     for name, rows, column, scale in (
         ("window", state, "send_window", 1),
         ("cwnd", state, "tcpi_snd_cwnd", 1),
@@ -175,8 +190,9 @@ def _add_flow(lines: Lines, flow: dict[str, Any], columns: Columns) -> None:
         ("queued", (event == "bearer_enqueued") & data, "queued_sdus", 1),
         ("sent", sent & ~repeated, "seq", 1e-6),
         ("repeated", sent & repeated, "seq", 1e-6),
-        ("dropped", event == "dropped", "seq", 1),
+        ("dropped", event == "dropped", "bottom", 1),
     ):
+        rows = rows & ~np.isnan(columns[column])
         if rows.any():
             key = (flow["ue"], flow["flow"], name)
             lines.add(key, columns["time_s"][rows], columns[column][rows] * scale)

@@ -121,13 +121,23 @@ def run(
 
 def simulate(scenario: Scenario, seed: int, probes: Sequence[str], capture: bool) -> _core.Simulation:
     """Set a simulation up; see `run` for the parameters."""
+    check_seed(seed)
+    check_probes(probes)
+    return _core.Simulation(scenario.text, seed, list(probes), capture)
+
+
+def check_seed(seed: int) -> None:
+    """Raise a `ScenarioError` if the random streams cannot have this seed."""
     if not 0 <= seed < 2**64:
         raise ScenarioError("seed", f"{seed} is out of range", "write a whole number from 0 to 2^64 - 1")
+
+
+def check_probes(probes: Sequence[str]) -> None:
+    """Raise a `ScenarioError` if there is no such kind of event."""
     known = list(_core.probes())
     for probe in probes:
         if probe not in known:
             raise ScenarioError("probes", f"there is no probe '{probe}'", f"choose from {', '.join(known)}")
-    return _core.Simulation(scenario.text, seed, list(probes), capture)
 
 
 def steps(simulation: _core.Simulation) -> Iterator[Step]:

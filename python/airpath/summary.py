@@ -30,14 +30,14 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
     title : str
         What was run.
     """
-    console = _console()
+    console = console_for()
     ended = "ended" if summary["complete"] else "stopped"
     console.print(f"{title}: {ended} after {summary['simulated_s']:.3f} s of simulated time", highlight=False)
     flows = summary["flows"][:MOST_FLOWS]
     console.print(_performance_table(summary, flows))
     console.print(_sender_table(flows))
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
-        console.print(_bearer_line(summary, ue, direction), highlight=False)
+        console.print(bearer_line(summary, ue, direction), highlight=False)
     if len(summary["flows"]) > len(flows):
         console.print(f"and {len(summary['flows']) - len(flows)} more flows: see results.json, or --json")
 
@@ -50,9 +50,9 @@ def _performance_table(summary: dict[str, Any], flows: list[dict[str, Any]]) -> 
         table.add_row(
             _label(flow),
             f"{flow['goodput_bps'] / 1e3:.1f}",
-            _number(None if used is None else 100 * used, 1),
-            _number(flow["transfer_s"], 3),
-            *(_number(rtt[which], 0) for which in ("mean", "min", "max")),
+            number_text(None if used is None else 100 * used, 1),
+            number_text(flow["transfer_s"], 3),
+            *(number_text(rtt[which], 0) for which in ("mean", "min", "max")),
         )
     return table
 
@@ -69,7 +69,7 @@ def _sender_table(flows: list[dict[str, Any]]) -> Table:
 
 
 def _flow_table(*headings: str) -> Table:
-    table = _table()
+    table = plain_table()
     table.add_column("\nUE.flow")
     for heading in headings:
         table.add_column(heading, justify="right")
@@ -80,7 +80,8 @@ def _label(flow: dict[str, Any]) -> str:
     return f"{flow['ue']}.{flow['flow']} {flow['direction']}"
 
 
-def _bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
+def bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
+    """Say in a line what became of a bearer's packets."""
     counters = bearer(summary, ue, direction)
     if counters is None:
         return f"UE {ue} has no {direction} bearer"
@@ -99,7 +100,8 @@ def _sent(counters: dict[str, Any]) -> str:
     return f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
 
 
-def _number(value: float | None, digits: int) -> str:
+def number_text(value: float | None, digits: int = 0) -> str:
+    """A number with so many digits behind the point; "-" where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
@@ -118,9 +120,9 @@ def print_catalogue(content: dict[str, Any]) -> None:
     """Print what `catalogue` found."""
     from rich.markup import escape
 
-    console = _console()
+    console = console_for()
     console.print("[bold]Scenarios[/] (airpath run NAME)")
-    table = _table(show_header=False)
+    table = plain_table(show_header=False)
     for name, shows in content["scenarios"].items():
         table.add_row(name, escape(shows.removeprefix(f"{name}: ")))
     console.print(table)
@@ -128,7 +130,7 @@ def print_catalogue(content: dict[str, Any]) -> None:
     for component in content["components"]:
         name = ".".join(part for part in (component["folder"], component["name"]) if part)
         console.print(f"[bold]{name}[/]  {escape(component['description'])}")
-        table = _table(show_header=False)
+        table = plain_table(show_header=False)
         for parameter in component["parameters"]:
             shown = _default(parameter["default"])
             cells = (parameter["name"], parameter["type"], shown, parameter["description"])
@@ -136,7 +138,7 @@ def print_catalogue(content: dict[str, Any]) -> None:
         if table.row_count:
             console.print(table)
     console.print("[bold]Probes[/] (columns of trace.parquet)")
-    table = _table(show_header=False)
+    table = plain_table(show_header=False)
     for kind, columns in content["probes"].items():
         with_units = (f"{column} ({unit})" if unit else column for column, unit in columns.items())
         table.add_row(kind, escape(", ".join(with_units)))
@@ -153,14 +155,16 @@ def _default(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() else json.dumps(value)
 
 
-def _console() -> Console:
+def console_for(*, stderr: bool = False) -> Console:
+    """A console for tables; of a fixed width where there is no terminal to ask."""
     from rich.console import Console
 
-    console = Console()
-    return console if console.is_terminal else Console(width=PLAIN_WIDTH)
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=PLAIN_WIDTH)
 
 
-def _table(show_header: bool = True) -> Table:
+def plain_table(show_header: bool = True) -> Table:
+    """A table without lines."""
     from rich.table import Table
 
     return Table(box=None, show_header=show_header, pad_edge=False, padding=(0, 2, 0, 0))

@@ -140,13 +140,14 @@ class TraceWriter:
         return pa.field(column, kind, metadata={"unit": UNITS[column]})
 
     def write(self, events: Events) -> None:
-        """Add the events of the next stretch of simulated time.
+        """Add the events of the next stretch of time; kinds that are not recorded are passed over.
 
         Raises
         ------
         OSError
             If the file cannot be written.
         """
+        events = {kind: events[kind] for kind in self._kinds if kind in events}
         rows = count_rows(events)
         if rows == 0:
             return
@@ -180,7 +181,7 @@ class TraceWriter:
         """Lay the columns of all kinds side by side, ordered by time."""
         import pyarrow as pa
 
-        kinds = [kind for kind in self._kinds if kind in events]
+        kinds = list(events)
         lengths = [len(events[kind]["time_ns"]) for kind in kinds]
         time_ns = np.concatenate([np.asarray(events[kind]["time_ns"]) for kind in kinds])
         order = np.argsort(time_ns, kind="stable")

@@ -189,13 +189,9 @@ struct Reference {
 }
 
 impl Reference {
-    /// Uses every opportunity before `at`, and those at `at` for what waits then.
-    fn walk(&mut self, at: u64) {
-        while let Some(&time) = self.opportunities.front() {
-            if time > at || (time == at && self.waiting.is_empty()) {
-                return;
-            }
-            self.opportunities.pop_front();
+    /// Uses every opportunity before `until`.
+    fn walk(&mut self, until: u64) {
+        while let Some(time) = self.opportunities.pop_front_if(|time| *time < until) {
             let mut room = self.bytes;
             while room > 0
                 && let Some((number, left)) = self.waiting.front_mut()
@@ -211,6 +207,7 @@ impl Reference {
         }
     }
 
+    /// A packet that arrives at the instant of an opportunity is in time for it.
     fn send(&mut self, at: u64, number: u32, len: u32) {
         self.walk(at);
         if self.waiting.len() < self.limit {
@@ -277,7 +274,7 @@ proptest! {
         }
         let end = (rounds - 1) * last;
         run_to(&mut path, end);
-        reference.walk(end * 1_000_000);
+        reference.walk(end * 1_000_000 + 1);
         let out = outputs(&mut path);
         prop_assert_eq!(&out, &reference.out);
 

@@ -17,9 +17,10 @@ pub trait World {
     /// What time it is, on the scale of the path. Never runs backwards.
     fn now(&mut self) -> Instant;
 
-    /// Takes the packet that arrived next, if one arrived by `due` or is there now, into `bytes`. Returns
-    /// when it arrived and which way it goes.
-    fn receive(&mut self, due: Instant, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)>;
+    /// Takes the packet that arrived next into `bytes`; returns when it arrived and which way it goes.
+    /// `due` is the moment of what the path has to do next, if that lies not ahead: a packet that arrived
+    /// after it may wait.
+    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)>;
 
     /// Hands over a packet that left the path at `at`.
     fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]);
@@ -56,7 +57,7 @@ impl Driver {
         for _ in 0..STEPS_PER_TURN {
             let now = world.now();
             let due = self.path.poll_timeout().filter(|at| *at <= now);
-            if let Some((at, dir)) = world.receive(due.unwrap_or(now), &mut self.bytes) {
+            if let Some((at, dir)) = world.receive(due, &mut self.bytes) {
                 self.take_in(at, dir);
             } else if let Some(at) = due {
                 self.path.handle_next(at);

@@ -95,7 +95,7 @@ impl World for LateClock {
         self.now
     }
 
-    fn receive(&mut self, _due: Instant, _bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, _due: Option<Instant>, _bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
         None
     }
 
@@ -187,16 +187,18 @@ impl World for Wires {
         self.clock.now
     }
 
-    fn receive(&mut self, due: Instant, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+        // At equal instants the order is that of the line: the server, the path, the UE.
+        let path = due.unwrap_or(Instant::NEVER).min(self.end.min(self.clock.now));
         while self.sent.is_empty() && !self.stopped() {
-            let next = self.hosts.iter_mut().filter_map(Path::poll_timeout).min()?;
-            if next > due.min(self.end) {
+            let [server, ue] =
+                self.hosts.each_mut().map(|host| host.poll_timeout().unwrap_or(Instant::NEVER));
+            if server <= ue && server <= path {
+                self.hosts[0].handle_next(server);
+            } else if ue < path || (ue == path && due.is_none()) {
+                self.hosts[1].handle_next(ue);
+            } else {
                 return None;
-            }
-            for host in &mut self.hosts {
-                if host.poll_timeout() == Some(next) {
-                    host.handle_timeout(next);
-                }
             }
             self.collect();
         }

@@ -10,7 +10,7 @@ use airpath_core::error::ScenarioError as CoreError;
 use airpath_core::rng;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
-use airpath_core::time::Instant;
+use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
 use airpath_core::units::Bitrate;
 use numpy::ToPyArray;
@@ -84,6 +84,15 @@ fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         kinds.set_item(kind.name(), kind.columns())?;
     }
     Ok(kinds)
+}
+
+/// A time with its unit, as scenarios write it, in seconds.
+#[pyfunction]
+fn seconds(text: &str) -> PyResult<f64> {
+    match text.parse::<Duration>() {
+        Ok(duration) => Ok(duration.as_secs_f64()),
+        Err(error) => Err(PyValueError::new_err(error.to_string())),
+    }
 }
 
 /// Version of the package.
@@ -201,6 +210,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(probes, module)?)?;
+    module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live_driver, module)?)?;

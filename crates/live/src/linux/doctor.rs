@@ -14,6 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 /// What was found of one thing that a live link needs, or would be better with.
@@ -49,6 +50,7 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
             server: None,
             environment: &environment,
             terminal: false,
+            not_inherited: stream.as_fd(),
             keep_capabilities: link.user_namespace,
         })?;
         init.order(Order::StartCommand);

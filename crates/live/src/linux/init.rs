@@ -35,6 +35,8 @@ pub struct Programs<'a> {
     pub environment: &'a BTreeMap<String, String>,
     /// Whether the user's program gets the terminal on standard input.
     pub terminal: bool,
+    /// Whoever asked for the link listens to this: none of the processes in the link may hold it.
+    pub not_inherited: BorrowedFd<'a>,
     /// Whether programs keep their power over the two networks: in a user namespace.
     pub keep_capabilities: bool,
 }
@@ -95,7 +97,8 @@ impl Init {
         let driver = nix::unistd::getpid();
         // A process that makes a PID namespace for its children can have no more threads: hence one between.
         let outer = sys::fork(|| {
-            drop_channel(&channel);
+            close(channel.as_fd());
+            close(programs.not_inherited);
             outer(driver, &inner, programs)
         });
         let init = Self { channel, outer: outer.map_err(failed)? };
@@ -142,9 +145,9 @@ impl Init {
     }
 }
 
-/// In the child: the parent's end is the parent's alone, or its closing would not be noticed.
-fn drop_channel(channel: &OwnedFd) {
-    let _ = nix::unistd::close(channel.as_raw_fd());
+/// In a child: this is the parent's alone, or its closing would not be noticed.
+fn close(fd: BorrowedFd<'_>) {
+    let _ = nix::unistd::close(fd.as_raw_fd());
 }
 
 impl Report {
@@ -188,7 +191,7 @@ fn outer(driver: Pid, channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
     }
     match sys::fork(|| first_process(channel, programs)) {
         Ok(first) => {
-            let _ = nix::unistd::close(channel.as_raw_fd());
+            close(channel.as_fd());
             let _ = waitpid(first, None);
             0
         }
@@ -319,9 +322,8 @@ impl Processes<'_> {
                 );
             }
             (b'c', Some(command)) => {
-                if self.programs.terminal {
-                    let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);
-                }
+                // Fails where standard input is no terminal, or another session's.
+                let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);
                 let _ = killpg(command, Signal::SIGCONT);
             }
             _ => {}

@@ -111,6 +111,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         server: configuration.server.as_deref(),
         environment: &environment,
         terminal: configuration.terminal,
+        not_inherited: stream.as_fd(),
         keep_capabilities: link.user_namespace,
     })?;
     // From here on there may be threads: nothing is forked any more.

@@ -71,7 +71,7 @@ impl World for Tuns {
     }
 
     /// A packet arrives when it is read: devices do not say since when they have held it.
-    fn receive(&mut self, _due: Instant, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
         for _ in 0..2 {
             let from = self.next;
             self.next = 1 - self.next;

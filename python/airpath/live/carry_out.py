@@ -1,0 +1,121 @@
+"""A live run from its plan to its exit status: session, files, report."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from airpath.live.driver import LiveError
+from airpath.live.report import print_report
+from airpath.live.session import Session
+from airpath.live.terminal import OutputTerminal
+from airpath.live.watcher import Watcher
+from airpath.recorder import CtrlC, Recorder, files_in, prepare
+from airpath.scenario import Scenario
+
+STDOUT = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, and what is to become of it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The link.
+    seed : int
+        Seed of its random streams.
+    configuration : dict
+        The driver's, without "terminal".
+    driver : list of str
+        The command that becomes the driver.
+    out : Path or None
+        Folder for the files.
+    force : bool
+        Whether to replace the files of an earlier run.
+    kinds : dict of list of str
+        Columns of every kind of event that is recorded, without the time.
+    view : bool
+        Whether to show what happens while it runs.
+    shell : bool
+        Whether COMMAND is a shell of our choice.
+    """
+
+    scenario: Scenario
+    seed: int
+    configuration: dict[str, Any]
+    driver: list[str]
+    out: Path | None
+    force: bool
+    kinds: dict[str, list[str]]
+    view: bool
+    shell: bool
+
+
+def carry_out(plan: Plan) -> int:
+    """Run COMMAND behind the link; return its exit status.
+
+    Raises
+    ------
+    LiveError
+        If the link could not be made, in which case COMMAND did not run, or the driver broke down; the
+        files are complete as far as the run came.
+    OutputError
+        If a file cannot be written; that ends the run.
+    """
+    if plan.out:
+        prepare(plan.out, plan.force)
+    with contextlib.closing(OutputTerminal()) if plan.view else contextlib.nullcontext() as output:
+        watcher = Watcher(plan.scenario.name, record=_recorder(plan), output=output, greet=plan.shell)
+        session = Session(
+            plan.configuration,
+            watcher,
+            driver=plan.driver,
+            output=output,
+            stdout_too=os.isatty(STDOUT),
+        )
+        try:
+            with contextlib.closing(watcher):
+                results = session.run()
+        except LiveError:
+            _finish(plan, watcher.recorder, None)
+            raise
+    _finish(plan, watcher.recorder, results)
+    print_report(results, plan.scenario.name, plan.configuration["command"])
+    if plan.out:
+        names = ", ".join(sorted(file.name for file in files_in(plan.out)))
+        print(f"files in {plan.out}: {names}", file=sys.stderr)
+    status: int = results["live"]["exit_status"]
+    return status
+
+
+def _recorder(plan: Plan) -> Callable[[], Recorder] | None:
+    out = plan.out
+    return None if out is None else lambda: Recorder(out, plan.scenario, plan.seed, plan.kinds)
+
+
+def _finish(plan: Plan, recorder: Recorder | None, results: dict[str, Any] | None) -> None:
+    """Complete the files of a run that has come as far as having some."""
+    if recorder is None:
+        return
+    with CtrlC() as ctrl_c:
+        recorder.finish(
+            None if results is None else json.dumps(results, indent=2),
+            ctrl_c,
+            title=f"{plan.scenario.name}, live",
+            interrupted=results is None or results["live"]["ended_by"] == "signal",
+            live={
+                "kernel": platform.release(),
+                "command": plan.configuration["command"],
+                "server": plan.configuration["server"],
+                "duration_s": None if results is None else results["simulated_s"],
+            },
+        )

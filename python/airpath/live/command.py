@@ -1,0 +1,148 @@
+"""`airpath live`: a program, or a shell, behind a simulated bearer.
+
+Everything that is said here goes to standard error: standard output is COMMAND's.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from airpath._core import ScenarioError
+from airpath.arguments import ForceOption, OutOption, SeedOption, SetOption
+from airpath.live import driver
+from airpath.live.link import Direction, Link
+from airpath.live.options import (
+    choose_probes,
+    choose_scenario,
+    choose_view,
+    parse_sysctls,
+    positive_seconds,
+)
+from airpath.live.shell import marked_shell
+from airpath.run import check_seed
+
+STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
+# Bytes of each packet in the capture: all headers, and what tells payloads apart.
+SNAPLEN, LEAST_SNAPLEN = 128, 64
+
+
+class BeforeCommand(TyperCommand):
+    """Parses what stands before the first `--`; what follows is COMMAND, untouched."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Split, then parse."""
+        here = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[here + 1 :]
+        return super().parse_args(ctx, args[:here])
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Show where COMMAND stands."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+def _option(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=text)
+
+
+def live(
+    context: typer.Context,
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    server: Annotated[str | None, _option("CMD", "What runs on the server's side, as for sh -c.")] = None,
+    duration: Annotated[str | None, _option("TIME", "End COMMAND after this, such as 30s.")] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    sysctl: Annotated[
+        list[str] | None,
+        _option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable."),
+    ] = None,
+    snaplen: Annotated[
+        int | None, _option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
+    ] = None,
+    probes: Annotated[
+        str | None, _option("KIND,...", "What the trace records; everything if absent.")
+    ] = None,
+    max_lateness: Annotated[
+        str, _option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
+    ] = "1ms",
+    view: Annotated[
+        bool | None, typer.Option("--view/--no-view", help="Show rates and buffers while COMMAND runs.")
+    ] = None,
+    downlink_trace: Annotated[
+        str | None, _option("FILE", "In place of SCENARIO: a mahimahi trace, or a rate.")
+    ] = None,
+    uplink_trace: Annotated[str | None, _option("FILE", "The same for the other direction.")] = None,
+    delay: Annotated[str | None, _option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
+    downlink_queue: Annotated[
+        str | None, _option("NAME", "With traces: droptail, or infinite if absent.")
+    ] = None,
+    downlink_queue_args: Annotated[
+        str | None, _option("ARGS", "Its limits, such as packets=100 or bytes=64kB.")
+    ] = None,
+    uplink_queue: Annotated[str | None, _option("NAME", "The same for the other direction.")] = None,
+    uplink_queue_args: Annotated[str | None, _option("ARGS", "The same for the other direction.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="With traces: the link ends with its trace.")] = False,
+    opportunity_bytes: Annotated[
+        int | None, _option("BYTES", "With traces: 1500 of IP a line, or 1504 as mahimahi counts.")
+    ] = None,
+) -> None:
+    """Run a program behind a simulated bearer.
+
+    COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
+    The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
+    """
+    if context.args:
+        words = " ".join(context.args)
+        hint = f"COMMAND stands behind --, as in: airpath live umts-384 -- {words}"
+        raise ScenarioError("command line", f"'{words}' is neither scenario nor option", hint)
+    link = Link(
+        Direction(downlink_trace, downlink_queue, downlink_queue_args),
+        Direction(uplink_trace, uplink_queue, uplink_queue_args),
+        delay,
+        once,
+        opportunity_bytes,
+    )
+    chosen = choose_scenario(scenario, set_, link)
+    check_seed(seed)
+    for option, given in (("--force", force), ("--probes", probes), ("--snaplen", snaplen)):
+        if out is None and given:
+            raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
+    if snaplen is not None and snaplen < LEAST_SNAPLEN:
+        hint = f"write {LEAST_SNAPLEN} or more"
+        raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
+    kinds = choose_probes(probes) if out else {}
+    command: list[str] = context.obj
+    environment: dict[str, str] = {}
+    shell = not command
+    has_view = choose_view(view, shell)
+    if shell:
+        command, environment = marked_shell(chosen.name, os.environ)
+    configuration = {
+        "mode": "run",
+        "scenario": chosen.text,
+        "seed": seed,
+        "probes": list(kinds),
+        "capture": out is not None,
+        "snaplen": snaplen or SNAPLEN,
+        "command": command,
+        "server": server,
+        "environment": environment,
+        "duration_s": None if duration is None else positive_seconds("--duration", duration),
+        "sysctl": parse_sysctls(sysctl),
+        "status_interval_s": STATUS_INTERVAL_S,
+        "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
+        "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
+    }
+    program = driver.driver_command()
+    # Not before here: what it uses is there on Unix only.
+    from airpath.live.carry_out import Plan, carry_out
+
+    plan = Plan(chosen, seed, configuration, program, out, force, kinds, view=has_view, shell=shell)
+    raise typer.Exit(carry_out(plan))

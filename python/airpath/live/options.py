@@ -1,0 +1,114 @@
+"""What the options of `airpath live` mean; a mistake is answered with the option as key."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+from airpath import _core
+from airpath._core import ScenarioError
+from airpath.arguments import load_changed, parse_changes
+from airpath.live.link import NAME, Link
+from airpath.run import check_probes
+from airpath.scenario import Scenario
+
+# Only these belong to a namespace; the others are the whole machine's.
+NETWORK_SYSCTL = re.compile(r"net[./][A-Za-z0-9_./-]+")
+
+
+def choose_scenario(name: str | None, changes: Sequence[str] | None, link: Link) -> Scenario:
+    """Load the scenario that was named, or write the one that the traces describe.
+
+    Raises
+    ------
+    ScenarioError
+        If both are given or neither is, or if what is given cannot be used.
+    """
+    options = link.options()
+    has_traces = any(option.endswith("-trace") for option in options)
+    if name is None:
+        if not has_traces:
+            hint = (
+                "name a scenario, as 'airpath list' shows them, or give --downlink-trace and --uplink-trace"
+            )
+            raise ScenarioError("SCENARIO", "nothing says what the link is", hint)
+        return Scenario(NAME, link.text(), parse_changes(changes))
+    if has_traces:
+        what = f"the link is described by '{name}' and by {options[0]}"
+        raise ScenarioError("SCENARIO", what, "leave one of them out")
+    if options:
+        hint = "change a scenario with --set PATH=VALUE, such as --set wired.delay='20 ms'"
+        raise ScenarioError(options[0], "is for links by trace", hint)
+    return load_changed(name, changes)
+
+
+def positive_seconds(option: str, text: str) -> float:
+    """Read a time, in seconds.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, or zero.
+    """
+    try:
+        value = _core.seconds(text)
+    except ValueError as error:
+        # The core's words: what is wrong, then what would be right.
+        words = str(error)
+        what, _, hint = words.partition("; " if "; " in words else ": ")
+        raise ScenarioError(option, what, hint or "write a time with its unit, such as 20ms") from error
+    if value <= 0:
+        raise ScenarioError(option, f"'{text}' is no time", "write more than zero, such as 20ms or 30s")
+    return value
+
+
+def choose_probes(kinds: str | None) -> dict[str, list[str]]:
+    """Choose kinds of events, all if none is named, with their columns.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kind.
+    """
+    wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    check_probes(wanted or ())
+    return {kind: columns for kind, columns in _core.probes().items() if wanted is None or kind in wanted}
+
+
+def parse_sysctls(settings: Sequence[str] | None) -> dict[str, str]:
+    """Split what was given with --sysctl.
+
+    Raises
+    ------
+    ScenarioError
+        If a setting is not NAME=VALUE, or not one of a network namespace.
+    """
+    parsed = {}
+    for setting in settings or ():
+        name, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not value:
+            hint = "write --sysctl NAME=VALUE, such as --sysctl net.ipv4.tcp_sack=0"
+            raise ScenarioError("--sysctl", f"'{setting}' does not name a setting and its value", hint)
+        if not NETWORK_SYSCTL.fullmatch(name) or ".." in name:
+            hint = "only what begins with net. can be set at both ends of the link"
+            raise ScenarioError("--sysctl", f"'{name}' is not a setting of a network", hint)
+        parsed[name] = value
+    return parsed
+
+
+def choose_view(wanted: bool | None, shell: bool) -> bool:
+    """Decide whether there is a view; unasked, where it can be seen and disturbs nothing.
+
+    Raises
+    ------
+    ScenarioError
+        If it is asked for where it cannot be.
+    """
+    is_seen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if wanted and shell:
+        raise ScenarioError("--view", "a shell has the terminal to itself", "name a COMMAND behind --")
+    if wanted and not is_seen:
+        raise ScenarioError("--view", "standard error is no terminal", "redirect standard output only")
+    return is_seen and not shell if wanted is None else wanted

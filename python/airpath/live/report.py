@@ -1,0 +1,99 @@
+"""What is said at the end of a live run: the flows, the bearers, and whether the timing held."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from airpath.metrics import carried_bytes, utilisation
+from airpath.summary import bearer_line, console_for, number_text, plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# Flows in the table: those that carried most.
+MOST_FLOWS = 10
+ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
+
+
+def print_report(results: dict[str, Any], name: str, command: list[str]) -> None:
+    """Print what came of a live run, on standard error.
+
+    Parameters
+    ----------
+    results : dict
+        The driver's results.
+    name : str
+        What was run.
+    command : list of str
+        COMMAND.
+    """
+    console, live = console_for(stderr=True), results["live"]
+    flows = sorted(results["flows"], key=carried_bytes, reverse=True)
+    console.print(
+        f"{name}: {_ended(live, command)} after {number_text(results['simulated_s'], 3)} s",
+        highlight=False,
+        markup=False,
+    )
+    if flows:
+        console.print(_flow_table(results, flows[:MOST_FLOWS]))
+    if len(flows) > MOST_FLOWS:
+        console.print(f"and {len(flows) - MOST_FLOWS} flows that carried less: with --out, see results.json")
+    for ue, direction in itertools.product(sorted({flow["ue"] for flow in flows} | {0}), DIRECTIONS):
+        console.print(bearer_line(results, ue, direction), highlight=False)
+    for line in (_lateness_line(live), *_losses(live), verdict(live)):
+        console.print(line, highlight=False, markup=False)
+
+
+def verdict(live: dict[str, Any]) -> str:
+    """Say in a sentence whether the results can be used."""
+    if live["valid"]:
+        return "valid: every packet was sent close enough to its due time"
+    return f"NOT VALID, do not use these results: {'; '.join(live['invalid_because'])}"
+
+
+def _ended(live: dict[str, Any], command: list[str]) -> str:
+    how = {"duration": "was ended by --duration", "signal": "was ended by a signal"}.get(
+        live["ended_by"], f"ended with status {live['exit_status']}"
+    )
+    return f"{shlex.join(command)} {how}"
+
+
+def _flow_table(results: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
+    table = plain_table()
+    for heading in ("\nflow", "\nserver", "\nUE", "congestion\ncontrol"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("carried\nkB", "goodput\nkbit/s", "bearer\nused %", "RTT ms\nmean", "\nmin", "\nmax"):
+        table.add_column(heading, justify="right")
+    table.add_column("retrans-\nmitted", justify="right")
+    for flow in flows:
+        used, rtt, goodput = utilisation(results, flow), flow["rtt_ms"] or {}, flow["goodput_bps"]
+        table.add_row(
+            f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction']}",
+            *(flow.get(key) or "-" for key in ("server_address", "ue_address", "congestion_control")),
+            number_text(carried_bytes(flow) / 1e3, 1),
+            number_text(None if goodput is None else goodput / 1e3, 1),
+            number_text(None if used is None else 100 * used, 1),
+            *(number_text(rtt.get(which)) for which in ("mean", "min", "max")),
+            number_text((flow["retransmissions"] or {}).get("total")),
+        )
+    return table
+
+
+def _lateness_line(live: dict[str, Any]) -> str:
+    late = live["lateness_us"]
+    p50, p99, most, bound = (number_text(late[which]) for which in ("p50", "p99", "max", "bound"))
+    return (
+        f"lateness: p50 {p50} us, p99 {p99} us (at most {bound} us is valid), "
+        f"max {most} us; {live['scheduler']}"
+    )
+
+
+def _losses(live: dict[str, Any]) -> list[str]:
+    """What was lost beside the link: packets that the kernel dropped, records that were not written."""
+    lost = {end: live["ends"][end]["tun_dropped"] or 0 for end in ENDS}
+    lines = [f"dropped by the TUN devices: server {lost['server']}, UE {lost['ue']} packets"]
+    if live["lost_records"]:
+        lines.append(f"missing in the files: {live['lost_records']} events and packets (slow disk)")
+    return lines

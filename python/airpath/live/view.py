@@ -1,0 +1,91 @@
+"""What is shown while a live run goes on: rates, round-trip time, buffers, drops, lateness."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from airpath.summary import number_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+DIRECTIONS = ("downlink", "uplink")
+# Intervals in a history of the rate.
+HISTORY = 16
+LEVELS, PLAIN_LEVELS = "▁▂▃▄▅▆▇█", "._-=+*%#"
+
+
+class View:
+    """Keeps what the driver's statuses say and lays it out.
+
+    Parameters
+    ----------
+    name : str
+        What is run.
+    plain : bool
+        Whether the terminal knows ASCII only.
+    """
+
+    def __init__(self, name: str, *, plain: bool = False) -> None:
+        self._name, self._levels = name, PLAIN_LEVELS if plain else LEVELS
+        self._rates = {direction: deque[float](maxlen=HISTORY) for direction in DIRECTIONS}
+
+    def table(self, status: dict[str, Any]) -> Table:
+        """Lay out a status of the driver; its rates join the history."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for justify in ("left", "right", "left", "right", "right", "right", "right"):
+            table.add_column(no_wrap=True, justify=justify)
+        table.add_row("", "rate", "", "", "buffer", "drains in", "dropped", style="dim")
+        for direction in DIRECTIONS:
+            now = status[direction]
+            rates = self._rates[direction]
+            rates.append(now["rate_bps"])
+            table.add_row(
+                direction,
+                rate_text(now["rate_bps"]),
+                history(rates, self._levels),
+                f"{now['queued_sdus']} SDUs",
+                f"{now['queued_bytes'] / 1e3:.1f} kB",
+                drain_text(now),
+                str(now["dropped"]),
+            )
+        minutes, seconds = divmod(int(status["now_s"]), 60)
+        rtt, lateness = (number_text(status[key]) for key in ("rtt_ms", "lateness_p99_us"))
+        head = (
+            f"{self._name}  {minutes}:{seconds:02d}",
+            f"{status['flows']} flow{'' if status['flows'] == 1 else 's'}",
+            f"RTT {rtt} ms",
+            f"lateness p99 {lateness} us",
+        )
+        outer = Table.grid()
+        outer.add_row(Text("  ".join(head), style="bold", no_wrap=True))
+        outer.add_row(table)
+        return outer
+
+
+def history(rates: deque[float], levels: str) -> str:
+    """One character for each rate, the highest of all at the highest level; idle is a blank."""
+    top = max(rates, default=0.0)
+    steps = (int(rate / top * (len(levels) - 1) + 0.5) if top else 0 for rate in rates)
+    drawn = (levels[step] if rate else " " for step, rate in zip(steps, rates, strict=True))
+    return "".join(drawn).rjust(HISTORY)
+
+
+def rate_text(bps: float) -> str:
+    """A rate with the unit that fits, such as "361.0 kbit/s"."""
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6)):
+        if bps >= size:
+            return f"{bps / size:.2f} {unit}"
+    return f"{bps / 1e3:.1f} kbit/s"
+
+
+def drain_text(direction: dict[str, Any]) -> str:
+    """How long the buffer lasts at the current rate."""
+    bits, rate = 8 * direction["queued_bytes"], direction["rate_bps"]
+    if not bits:
+        return "0 s"
+    return f"{bits / rate:.2f} s" if rate else "- s"

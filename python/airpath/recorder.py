@@ -1,0 +1,214 @@
+"""Writes the files of a run: trace, capture, results, picture, and what they were made from.
+
+Trace and capture are written while the run goes on, so that memory stays bounded and an interrupted
+run leaves files that can be read. Clock and machine are in `manifest.json` and nowhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+from airpath import _core
+from airpath.plot import plot_run
+from airpath.scenario import Scenario
+from airpath.trace import Events, TraceWriter
+
+RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
+    "scenario.resolved.toml",
+    "results.json",
+    "trace.parquet",
+    "capture.pcapng",
+    "plot.png",
+    "manifest.json",
+)
+
+
+class OutputError(Exception):
+    """Results cannot be written; `args` = (key, what is wrong, what would be right)."""
+
+
+def prepare(out: Path, force: bool) -> None:
+    """Make a run's folder; see to it that no earlier run is overwritten unasked.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made, or holds a run and `force` is not given.
+    """
+    with _output_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    there = files_in(out)
+    if there and not force:
+        what = f"'{out}' holds a run already ({', '.join(file.name for file in there)})"
+        raise OutputError("out", what, "choose another folder, or replace the files with --force")
+
+
+def files_in(out: Path) -> list[Path]:
+    """The files of a run that are in a folder."""
+    return [out / name for name in FILES if (out / name).is_file()]
+
+
+class Recorder:
+    """Writes the files of one run; those of an earlier one are removed first.
+
+    `write` while the run goes on, `close` when it has ended, then `finish`.
+
+    Parameters
+    ----------
+    out : Path
+        The folder, as `prepare` left it.
+    scenario : Scenario
+        What is run.
+    seed : int
+        Its seed.
+    kinds : dict of list of str
+        Columns of every kind of event that is recorded, without the time.
+
+    Raises
+    ------
+    OutputError
+        From here and from every method, if a file cannot be written.
+    """
+
+    def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
+        self._out, self._scenario, self._seed = out, scenario, seed
+        self._started, self._clock = datetime.now(UTC), time.monotonic()
+        with _output_errors(out), contextlib.ExitStack() as files:
+            for file in files_in(out):
+                file.unlink()
+            (out / RESOLVED).write_text(scenario.text, encoding="utf-8")
+            trace = files.enter_context((out / TRACE).open("wb"))
+            self._capture = files.enter_context((out / CAPTURE).open("wb"))
+            metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
+            self._trace = files.enter_context(contextlib.closing(TraceWriter(trace, kinds, metadata)))
+            self._files = files.pop_all()
+
+    def write(self, events: Events, capture: bytes) -> None:
+        """Add what the next stretch of time recorded: events, and a part of the pcapng file."""
+        with _output_errors(self._out):
+            self._trace.write(events)
+            self._capture.write(capture)
+
+    def close(self) -> None:
+        """Complete trace and capture."""
+        with _output_errors(self._out):
+            self._files.close()
+
+    def finish(self, results: str | None, ctrl_c: CtrlC, *, title: str, **provenance: Any) -> None:
+        """Write results, picture and manifest.
+
+        Parameters
+        ----------
+        results : str or None
+            JSON; None if the run ended without, and then there is no picture either.
+        ctrl_c : CtrlC
+            Ctrl-C leaves the picture out.
+        title : str
+            Line above the picture.
+        **provenance
+            More for the manifest.
+        """
+        out = self._out
+        with _output_errors(out):
+            if results is not None:
+                (out / RESULTS).write_text(results + "\n", encoding="utf-8")
+                with ctrl_c.raising():
+                    plot_run(out / TRACE, json.loads(results), out / PLOT, title=title)
+            manifest = {
+                **_provenance(),
+                "scenario": self._scenario.name,
+                "scenario_sha256": hashlib.sha256(self._scenario.text.encode()).hexdigest(),
+                "seed": self._seed,
+                "started": self._started.isoformat(timespec="seconds"),
+                "elapsed_s": round(time.monotonic() - self._clock, 3),
+                "interrupted": ctrl_c.pressed,
+                **provenance,
+                "files": {file.name: file.stat().st_size for file in files_in(out)},
+            }
+            (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+class CtrlC:
+    """Turns Ctrl-C into a flag, so that no file is left half written.
+
+    Outside the main thread, where Ctrl-C is never seen, it does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._main = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> Self:
+        if self._main:
+            self._previous = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.pressed = True
+
+    @contextlib.contextmanager
+    def raising(self) -> Iterator[None]:
+        """For work that may be left out: Ctrl-C ends it."""
+        try:
+            if self._main:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            yield
+            if self._main:
+                signal.signal(signal.SIGINT, self._note)
+        except KeyboardInterrupt:
+            self.pressed = True
+            signal.signal(signal.SIGINT, self._note)
+
+
+@contextlib.contextmanager
+def _output_errors(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot write to '{out}': {error.strerror or error}"
+        raise OutputError("out", what, "choose a folder on a disk with room that you may write to") from error
+
+
+def _provenance() -> dict[str, Any]:
+    """Program and machine."""
+    return {
+        "airpath": _core.version(),
+        "git": _git_commit(),
+        "rng": _core.RNG_VERSION,
+        "python": platform.python_version(),
+        "host": platform.node(),
+        "platform": platform.platform(),
+    }
+
+
+def _git_commit() -> str | None:
+    """Commit of the checkout that airpath runs from, with "-dirty" if changed; None outside of one."""
+    package = Path(__file__).resolve().parent
+    git = ["git", "-C", str(package)]
+    try:
+        # A virtual environment inside somebody else's checkout is not ours to name.
+        if package != Path(_output_of(*git, "rev-parse", "--show-toplevel")).resolve() / "python" / "airpath":
+            return None
+        return _output_of(*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _output_of(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,237 @@
+"""The options of `airpath live`: what the driver is told, and what is answered to a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import check_error
+
+import airpath
+from airpath import _core
+from airpath.live import driver
+from airpath.live.link import Direction, Link
+from airpath.live.shell import marked_shell
+
+FAKE = Path(__file__).with_name("fake_driver.py")
+
+
+@pytest.fixture
+def configured(monkeypatch, tmp_path, airpath_command):
+    """Run a command line and return the configuration that the driver got."""
+
+    def call(*arguments):
+        log = tmp_path / "frames"
+        monkeypatch.setattr(driver, "driver_command", lambda: [sys.executable, str(FAKE), "run", str(log)])
+        outcome = airpath_command("live", *arguments)
+        assert outcome.code == 0, outcome.err
+        kind, configuration = json.loads(log.read_text().splitlines()[0])
+        assert kind == "C"
+        return configuration
+
+    return call
+
+
+def test_configuration_unless_told_otherwise(configured):
+    assert configured("umts-384", "--", "ping", "-c", "1", "10.0.0.1") == {
+        "mode": "run",
+        "scenario": airpath.load("umts-384").text,
+        "seed": 1,
+        "probes": [],
+        "capture": False,
+        "snaplen": 128,
+        "command": ["ping", "-c", "1", "10.0.0.1"],
+        "server": None,
+        "environment": {},
+        "duration_s": None,
+        "sysctl": {},
+        "status_interval_s": 0.2,
+        "tcp_info_interval_s": 0.02,
+        "lateness_bound_us": 1000.0,
+        "terminal": False,
+    }
+
+
+def test_options_reach_the_driver(configured, tmp_path):
+    options = (
+        *("--set", "radio.dch.downlink.rate=128 kbit/s", "--seed", 7, "--server", "iperf3 -s -1"),
+        *("--duration", "1.5 min", "--max-lateness", "200us", "--out", tmp_path / "out", "--snaplen", 65535),
+        *("--sysctl", "net.ipv4.tcp_sack=0", "--sysctl", "net.ipv4.tcp_rmem=4096 65536 65536"),
+        *("--probes", "rtt_sample, dropped"),
+    )
+    sent = configured("umts-384", *options, "--", "true")
+    assert tomllib.loads(sent["scenario"])["radio"]["dch"]["downlink"]["rate"] == "128 kbit/s"
+    assert (sent["seed"], sent["server"], sent["duration_s"]) == (7, "iperf3 -s -1", 90)
+    assert sent["lateness_bound_us"] == pytest.approx(200)
+    assert (sent["capture"], sent["snaplen"], sent["probes"]) == (True, 65535, ["rtt_sample", "dropped"])
+    assert sent["sysctl"] == {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_rmem": "4096 65536 65536"}
+
+
+def test_a_folder_asks_for_everything(configured, tmp_path):
+    sent = configured("umts-384", "--out", tmp_path / "out", "--", "true")
+    assert sent["probes"] == list(_core.probes())
+    assert sent["capture"] is True
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["--set", "x=1", "--out", "y"],
+        ["sh", "-c", "echo -- $0", "--"],
+        ["--", "--help"],
+        ["-n"],
+    ],
+)
+def test_what_follows_the_first_dashes_is_the_command(command, configured):
+    assert configured("umts-384", "--seed", 2, "--", *command)["command"] == command
+
+
+def test_options_may_stand_before_the_scenario(configured):
+    assert configured("--seed", 3, "umts-64", "--", "true")["seed"] == 3
+
+
+@pytest.mark.parametrize("dashes", [[], ["--"]])
+def test_without_a_command_there_is_the_users_shell(dashes, configured, monkeypatch):
+    monkeypatch.setenv("SHELL", "/bin/dash")
+    monkeypatch.setenv("PS1", "> ")
+    sent = configured("umts-384", *dashes)
+    assert sent["command"] == ["/bin/dash"]
+    assert sent["environment"] == {"PS1": "(airpath umts-384) > "}
+
+
+def test_a_shell_without_a_name_is_sh():
+    command, environment = marked_shell("umts-384", {})
+    assert command == ["sh"]
+    assert environment["PS1"] == "(airpath umts-384) " + ("# " if os.geteuid() == 0 else "$ ")
+
+
+def test_bash_marks_its_prompt_whatever_start_up_files_do():
+    _, environment = marked_shell("my $(rm) link", {"SHELL": "/bin/bash", "PROMPT_COMMAND": "X=1"})
+    script = 'PS1="\\u> "; for i in 1 2; do eval "$PROMPT_COMMAND"; done; printf %s "$X$PS1"'
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "1(airpath my___rm__link) \\u> "
+
+
+def test_traces_become_a_scenario(tmp_path, monkeypatch):
+    trace = tmp_path / 'a "trace"'
+    trace.write_text("1\n")
+    monkeypatch.setattr(_core, "constant_trace", lambda rate: f"of {rate}\n", raising=False)
+    downlink = Direction(str(trace), "droptail", "packets=100,bytes=64kB")
+    link = Link(downlink, Direction("100Mbit/s"), delay="20ms", once=True, opportunity_bytes=1504)
+    both = {"once": True, "accounting": "tun_1504"}
+    assert tomllib.loads(link.text()) == {
+        "wired": {"delay": "20ms"},
+        "radio": {
+            "variable": {
+                "downlink": {
+                    "queue": {"droptail": {"packets": 100, "bytes": "64kB"}},
+                    "channel": {"trace_file": {"file": str(trace), **both}},
+                },
+                "uplink": {
+                    "queue": {"droptail": {}},
+                    "channel": {"trace_file": {"trace": "of 100Mbit/s\n", **both}},
+                },
+            }
+        },
+        "flow": [{"app": {"bulk": {}}}],
+    }
+
+
+def test_a_link_by_trace_is_endless_undelayed_and_counts_ip(tmp_path):
+    trace = tmp_path / "trace"
+    trace.write_text("1\n")
+    direction = Direction(str(trace), "droptail", "bytes=64000")
+    content = tomllib.loads(Link(direction, Direction(str(trace), "infinite")).text())
+    assert "wired" not in content
+    down, up = (content["radio"]["variable"][name] for name in ("downlink", "uplink"))
+    assert down["queue"] == {"droptail": {"bytes": "64000 B"}}
+    assert up["queue"] == {"droptail": {}}
+    assert down["channel"]["trace_file"] == {"file": str(trace), "once": False, "accounting": "ip_1500"}
+
+
+BOTH = ("--downlink-trace", "TRACE", "--uplink-trace", "TRACE")
+
+BAD = {
+    "nothing": ([], "SCENARIO", "nothing says", "--downlink-trace"),
+    "both": (["umts-384", *BOTH], "SCENARIO", "'umts-384' and by --downlink-trace", "leave one"),
+    "one trace": (BOTH[:2], "--uplink-trace", "missing", "either direction"),
+    "options of traces": (["umts-384", "--delay", "20ms"], "--delay", "by trace", "wired.delay"),
+    "once": (["umts-384", "--once"], "--once", "by trace", "--set"),
+    "no scenario of that name": (["umts-9"], "umts-9", "no such", "umts-384"),
+    "key": (["umts-384", "--set", "x.y=1"], "x", "unknown", "radio"),
+    "no trace": (["--downlink-trace", "none", *BOTH[2:]], "--downlink-trace", "'none'", "100 Mbit/s"),
+    "counting": ([*BOTH, "--opportunity-bytes", "1400"], "--opportunity-bytes", "1400", "1504"),
+    "queue": ([*BOTH, "--uplink-queue", "codel"], "--uplink-queue", "'codel' here", "droptail"),
+    "unknown queue": ([*BOTH, "--uplink-queue", "x"], "--uplink-queue", "unknown queue 'x'", "droptail"),
+    "no limit": ([*BOTH, "--uplink-queue", "droptail"], "--uplink-queue", "drops nothing", "packets=100"),
+    "limit of nothing": (
+        [*BOTH, "--uplink-queue-args", "packets=9"],
+        *("--uplink-queue-args", "infinite", "--uplink-queue droptail"),
+    ),
+    "limit": (
+        [*BOTH, "--uplink-queue", "droptail", "--uplink-queue-args", "target=5"],
+        *("--uplink-queue-args", "'target=5'", "packets=100"),
+    ),
+    "seed": (["umts-384", "--seed", "-1"], "seed", "-1", "from 0"),
+    "duration": (["umts-384", "--duration", "5"], "--duration", "missing unit", "60 ms"),
+    "zero": (["umts-384", "--duration", "0s"], "--duration", "'0s'", "more than zero"),
+    "lateness": (["umts-384", "--max-lateness", "x"], "--max-lateness", "not a duration", "60 ms"),
+    "sysctl": (["umts-384", "--sysctl", "net.ipv4.tcp_sack"], "--sysctl", "'net.ipv4.tcp_sack'", "=0"),
+    "sysctl of the host": (["umts-384", "--sysctl", "vm.swappiness=1"], "--sysctl", "vm.swappiness", "net."),
+    "files nowhere": (["umts-384", "--probes", "dropped"], "--probes", "without a folder", "--out DIR"),
+    "snaplen": (["umts-384", "--out", "OUT", "--snaplen", "20"], "--snaplen", "20", "64"),
+    "probe": (["umts-384", "--out", "OUT", "--probes", "x"], "probes", "'x'", "rtt_sample"),
+    "no dashes": (["umts-384", "ping", "host"], "command line", "'ping host'", "-- ping host"),
+    "view of a shell": (["umts-384", "--view"], "--view", "shell", "COMMAND"),
+    "view of nowhere": (["umts-384", "--view", "--", "true"], "--view", "no terminal", "output"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_option(case, tmp_path, monkeypatch, airpath_command):
+    def refuse():
+        raise AssertionError("started")
+
+    monkeypatch.setattr(driver, "driver_command", refuse)
+    refused = _core.ScenarioError("", "no rate", "100 Mbit/s")
+    monkeypatch.setattr(_core, "constant_trace", lambda _: throw(refused), raising=False)
+    (tmp_path / "trace").write_text("1\n")
+    places = {"TRACE": tmp_path / "trace", "OUT": tmp_path / "out"}
+    arguments, key, cause, remedy = BAD[case]
+    outcome = airpath_command("live", *(places.get(word, word) for word in arguments))
+    check_error(outcome, key, cause, remedy)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_rate_that_cannot_be_is_explained_by_the_core(tmp_path, monkeypatch, airpath_command):
+    refused = _core.ScenarioError("", 'unknown unit "Mbps" in "100 Mbps"', "did you mean Mbit/s?")
+    monkeypatch.setattr(_core, "constant_trace", lambda _: throw(refused), raising=False)
+    outcome = airpath_command("live", "--downlink-trace", "100 Mbps", "--uplink-trace", "x")
+    check_error(outcome, "--downlink-trace", "unknown unit", "Mbit/s?")
+
+
+def test_a_folder_with_a_run_is_left_alone(tmp_path, monkeypatch, airpath_command):
+    (tmp_path / "results.json").write_text("{}")
+    monkeypatch.setattr(driver, "driver_command", lambda: ["/does/not/exist"])
+    outcome = airpath_command("live", "umts-384", "--out", tmp_path, "--", "true")
+    check_error(outcome, "out", "holds a run already", "--force")
+
+
+def test_without_a_driver_live_says_what_it_needs(monkeypatch, airpath_command):
+    monkeypatch.delattr(_core, "live_driver", raising=False)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    check_error(airpath_command("live", "umts-384"), "live", "darwin", "needs Linux")
+
+
+def test_a_driver_that_cannot_be_started(monkeypatch, airpath_command):
+    monkeypatch.setattr(driver, "driver_command", lambda: ["/does/not/exist"])
+    check_error(airpath_command("live", "umts-384", "--", "true"), "driver", "No such file", "Python")
+
+
+def throw(error: Exception) -> str:
+    raise error
