@@ -35,6 +35,11 @@ const SCHEDULER_REMEDY: &str = "run as root, or allow real-time priorities: rtpr
     /etc/security/limits.conf, or setcap; without them packets leave up to some milliseconds late while the machine \
     is busy";
 
+const TIMER_REMEDY: &str = "leave the machine a core to spare; on a laptop, switch power saving off";
+/// What a machine with a core to spare reaches under SCHED_FIFO.
+const GOOD_LATENESS_US: f64 = 200.0;
+const MORE_CONGESTION_CONTROLS: &str = "others are modules of the kernel: modprobe tcp_bbr, for example";
+
 /// Tries everything and says what was found, check by check.
 pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
     let mut passed = Vec::new();
@@ -88,33 +93,25 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
             tell(stream, "kernel's TCP state", Some(false), &error.to_string(), remedy, false)?;
         }
     }
-    let fifo = sys::set_fifo(1);
-    let (is_fifo, found) = match fifo {
-        Ok(()) => (true, "SCHED_FIFO is allowed".to_owned()),
-        Err(error) => (false, format!("SCHED_FIFO: {error}")),
-    };
-    tell(
-        stream,
-        "real-time scheduling",
-        Some(is_fifo),
-        &found,
-        if is_fifo { "" } else { SCHEDULER_REMEDY },
-        false,
-    )?;
-    let lateness = sleep_a_while();
-    let found = format!(
-        "sleeps of 1 ms ended late by {:.0} us (median), {:.0} us (p99)",
-        lateness.quantile_us(0.5),
-        lateness.quantile_us(0.99)
-    );
-    let is_good = lateness.quantile_us(0.99) < 200.0;
-    let remedy =
-        if is_good { "" } else { "leave the machine a core to spare; on a laptop, switch power saving off" };
-    tell(stream, "timers", Some(is_good), &found, remedy, false)?;
+    match sys::set_fifo(1) {
+        Ok(()) => tell(stream, "real-time scheduling", Some(true), "SCHED_FIFO is allowed", "", false)?,
+        Err(error) => {
+            let found = format!("SCHED_FIFO: {error}");
+            tell(stream, "real-time scheduling", Some(false), &found, SCHEDULER_REMEDY, false)?;
+        }
+    }
+    examine_timers(stream)?;
     let available =
         fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    let remedy = "others are modules of the kernel, such as modprobe tcp_bbr";
-    tell(stream, "congestion control", Some(true), available.trim(), remedy, false)
+    tell(stream, "congestion control", Some(true), available.trim(), MORE_CONGESTION_CONTROLS, false)
+}
+
+fn examine_timers(stream: &mut UnixStream) -> io::Result<()> {
+    let lateness = sleep_a_while();
+    let (median, p99) = (lateness.quantile_us(0.5), lateness.quantile_us(0.99));
+    let found = format!("sleeps of 1 ms ended late by {median:.0} us (median), {p99:.0} us (p99)");
+    let is_good = p99 < GOOD_LATENESS_US;
+    tell(stream, "timers", Some(is_good), &found, if is_good { "" } else { TIMER_REMEDY }, false)
 }
 
 /// How late a sleeping process wakes up here.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What a link is to be.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a link is to be. A doctor needs its mode only.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Configuration {
     /// Run a link, or say what works.
     pub mode: Mode,
@@ -45,10 +45,11 @@ pub struct Configuration {
 }
 
 /// What a driver is started for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// To run a link.
+    #[default]
     Run,
     /// To say what works on this machine.
     Doctor,

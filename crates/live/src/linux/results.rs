@@ -31,7 +31,7 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
 }
 
 /// The direction in which a flow carried more, and what its sending and receiving end saw.
-fn direction<'a>(ends: [&'a Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &'a Flow, &'a Flow) {
+fn direction(ends: [&Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &Flow, &Flow) {
     let [server, ue] = ends;
     if carried(ue) > carried(server) { (Dir::Uplink, ue, server) } else { (Dir::Downlink, server, ue) }
 }

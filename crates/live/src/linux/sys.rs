@@ -18,7 +18,7 @@ pub fn fork(child: impl FnOnce() -> i32) -> nix::Result<Pid> {
     // SAFETY: there is no other thread that could hold a lock at this moment, so the child may do
     // whatever a process may do. It leaves by _exit and never returns into its copy of the caller.
     match unsafe { nix::unistd::fork() }? {
-        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Parent { child: pid } => Ok(pid),
         ForkResult::Child => {
             let status = child();
             // SAFETY: always sound; skips destructors, which belong to the parent.
