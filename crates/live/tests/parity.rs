@@ -245,8 +245,8 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         // stopped, so that what it did later at that instant is left out.
         let path = driver.path.take_trace();
         let stopped = wires.hosts[0].now();
-        let before_stop = |events: &Events| {
-            events.iter().filter(|(at, _)| *at < stopped || !wires.stopped()).copied().collect::<Events>()
+        let before_stop = |all: &Events| {
+            all.iter().filter(|(at, _)| *at < stopped || !wires.stopped()).copied().collect::<Events>()
         };
         let is_paths = |kind| !is_hosts(kind);
         assert_same(&name, &text(&before_stop(&events), is_paths), &text(&before_stop(&path), is_paths));
