@@ -1,0 +1,202 @@
+"""What tests of live runs use: starting runs, reading what they leave, finding what remains of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+AIRPATH = str(Path(sys.executable).with_name("airpath"))
+# A link that keeps nobody waiting.
+FAST = ("--downlink-trace", "100 Mbit/s", "--uplink-trace", "100 Mbit/s")
+# No test waits longer than this for anything, in seconds.
+PATIENCE_S = 60
+# Nothing of a run is there any more so long after its end, in seconds.
+GONE_WITHIN_S = 5
+# In the environment of everything that a test starts, and so of everything that this starts.
+MARKER = "AIRPATH_TEST_MARKER"
+NOBODY = 65534
+# A user without any power but to read the interpreter, wherever that lies.
+WITHOUT_POWER = (
+    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+    *("--bounding-set=-all,+dac_read_search", "--inh-caps=-all,+dac_read_search"),
+    "--ambient-caps=-all,+dac_read_search",
+)
+OPAQUE = ("other_protocol", "encrypted", "fragment", "malformed")
+
+
+def needs(*tools: str) -> pytest.MarkDecorator:
+    """Skip a test where one of these programs is missing."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {' '.join(missing)}")
+
+
+def as_root() -> list[str]:
+    """What makes a command root's; skips the test where there is no way."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and not subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode:
+        return ["sudo", "-n", f"--preserve-env={MARKER}"]
+    pytest.skip("needs root, or sudo without a password")
+
+
+def without_power(home: Path) -> list[str]:
+    """What takes all power from a command, and gives the folder to whom it will be run as."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("not installed: setpriv")
+    os.chown(home, NOBODY, NOBODY)
+    return [*WITHOUT_POWER, "env", f"HOME={home}"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, and where its files are."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """What results.json says."""
+        found: dict[str, Any] = json.loads((self.folder / "results.json").read_text())
+        return found
+
+    @property
+    def live(self) -> dict[str, Any]:
+        """The part of it that only live runs have."""
+        found: dict[str, Any] = self.results["live"]
+        return found
+
+    def flows(self, protocol: str) -> list[dict[str, Any]]:
+        """Flows of a protocol, those that carried most first."""
+        flows = [flow for flow in self.results["flows"] if flow["protocol"] == protocol]
+        return sorted(flows, key=lambda flow: flow["bytes_received"], reverse=True)
+
+    def events(self, kind: str) -> dict[str, list[Any]]:
+        """Columns of one kind of event in the trace, without those that it does not have."""
+        table = pq.read_table(self.folder / "trace.parquet")
+        columns = table.filter(pc.equal(table["event"], kind)).to_pydict()
+        return {
+            name: column
+            for name, column in columns.items()
+            if any(value is not None for value in column) and name != "event"
+        }
+
+
+def finish(process: subprocess.Popen[str], patience_s: float = PATIENCE_S) -> tuple[str, str]:
+    """Wait for the end of a process and give its output; one that does not end fails the test."""
+    try:
+        return process.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        pytest.fail(f"did not end within {patience_s} s:\n{out}\n{err}")
+
+
+def wait_until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
+    """Ask again and again until there is something; give it."""
+    deadline = time.monotonic() + patience_s
+    while not (found := true()):
+        assert time.monotonic() < deadline, f"not within {patience_s} s: {what}"
+        time.sleep(0.01)
+    return found
+
+
+def each_process() -> Iterator[int]:
+    """Numbers of all processes."""
+    yield from (int(name) for name in os.listdir("/proc") if name.isdecimal())
+
+
+def marked(marker: str) -> list[int]:
+    """Processes with this marker in their environment or their arguments."""
+    found = []
+    for pid in each_process():
+        for file in ("environ", "cmdline"):
+            with contextlib.suppress(OSError):
+                if marker.encode() in Path(f"/proc/{pid}/{file}").read_bytes():
+                    found.append(pid)
+                    break
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def describe(pid: int) -> str:
+    """A process, for a failing test's message."""
+    with contextlib.suppress(OSError):
+        return f"{pid}: {Path(f'/proc/{pid}/cmdline').read_bytes().replace(bytes(1), b' ').decode()}"
+    return f"{pid}: gone meanwhile"
+
+
+def network_namespaces() -> dict[str, list[int]]:
+    """All network namespaces that a process is in or holds a descriptor of, with these processes."""
+    found: dict[str, list[int]] = {}
+    for pid in each_process():
+        with contextlib.suppress(OSError):
+            links = [f"/proc/{pid}/ns/net", *(f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd"))]
+            for link in links:
+                with contextlib.suppress(OSError):
+                    if (name := os.readlink(link)).startswith("net:["):
+                        found.setdefault(name, []).append(pid)
+    return found
+
+
+def held_by(pids: list[int]) -> set[str]:
+    """Network namespaces of these processes, but ours."""
+    ours = os.readlink("/proc/self/ns/net")
+    among = set(pids)
+    return {name for name, holders in network_namespaces().items() if among & set(holders)} - {ours}
+
+
+def tshark(file: Path, display_filter: str, *arguments: object) -> str:
+    """What tshark prints of the packets that pass a filter."""
+    command = ["tshark", "-n", "-r", file, "-Y", display_filter, *arguments]
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    return done.stdout
+
+
+def tshark_count(file: Path, display_filter: str) -> int:
+    """How many packets pass a filter."""
+    return len(tshark(file, display_filter, "-T", "fields", "-e", "frame.number").split())
+
+
+def check_books(results: dict[str, Any]) -> dict[str, int]:
+    """Every packet that came in came out, was dropped, or is still held; gives what is held, by direction.
+
+    Needs a wired link without delay: packets on their way there are counted by nobody.
+    """
+    link = next(element for element in results["elements"] if element["element"] == "link")
+    bearers = next(element for element in results["elements"] if "ues" in element)["ues"][0]
+    ends = results["live"]["ends"]
+    assert link["dropped_queue_full"] == link["dropped_loss"] == 0
+    held = {}
+    for direction, source, sink in (("downlink", "server", "ue"), ("uplink", "ue", "server")):
+        bearer = bearers[direction]
+        # Downlink packets pass the wired link first, uplink packets pass it last.
+        before, after = (link[direction]["packets_sent"], ends[sink]["received"])
+        if direction == "uplink":
+            before, after = ends[source]["sent"], link[direction]["packets_sent"]
+        assert before == bearer["sdus_in"] + bearer["sdus_dropped"], direction
+        assert after == bearer["sdus_delivered"], direction
+        assert ends[source]["sent"] >= before and ends[sink]["received"] <= after, direction
+        held[direction] = bearer["sdus_in"] - bearer["sdus_delivered"] - bearer["sdus_discarded"]
+        assert held[direction] >= 0
+        lost = bearer["sdus_dropped"] + bearer["sdus_discarded"]
+        assert ends[source]["sent"] == ends[sink]["received"] + lost + held[direction], direction
+    return held
