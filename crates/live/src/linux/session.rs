@@ -4,6 +4,7 @@ use super::init::{Init, Order, Programs, Report};
 use super::message::{self, Configuration, Mode, Request, kind};
 use super::namespaces::{self, End, Link, SERVER, UE};
 use super::obstacle::Obstacle;
+use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
@@ -132,6 +133,7 @@ struct Session<'a> {
     clock: Clock,
     driver: Driver,
     tuns: Tuns,
+    pace: Pace,
     sampler: Sampler,
     counters: [kernel::Counters; 2],
     /// Kept open, so that the namespaces stay until the last figures are read.
@@ -208,6 +210,7 @@ impl<'a> Session<'a> {
             clock,
             driver: Driver::new(path),
             tuns: Tuns::new(clock, [server_device, ue_device]),
+            pace: Pace::new(),
             sampler,
             counters: [server_kernel.counters, ue_kernel.counters],
             _namespaces: [server_namespace, ue_namespace],
@@ -270,6 +273,12 @@ impl<'a> Session<'a> {
     /// Sleeps until something arrives, but not beyond `until`. Returns whether there is a request and
     /// whether there is a report.
     fn wait(&mut self, until: Instant, requests: BorrowedFd<'_>) -> io::Result<[bool; 2]> {
+        let now = self.clock.now();
+        self.pace.woke(now);
+        let earliest = self.pace.earliest();
+        if earliest > now {
+            let _ = ppoll(&mut [], Some(TimeSpec::nanoseconds(earliest.since(now).as_nanos() as i64)), None);
+        }
         let left = until.since(self.clock.now());
         let [server, ue] = self.tuns.devices();
         let mut fds = [
