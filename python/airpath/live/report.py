@@ -54,7 +54,12 @@ def verdict(live: dict[str, Any]) -> str:
 
 
 def _ended(live: dict[str, Any], command: list[str]) -> str:
-    how = {"duration": "was ended by --duration", "signal": "was ended by a signal"}.get(
+    words = {
+        "duration": "was ended by --duration",
+        "signal": "was ended by a signal",
+        "trace": "was ended with the trace",
+    }
+    how = words.get(
         live["ended_by"], f"ended with status {live['exit_status']}"
     )
     return f"{shlex.join(command)} {how}"

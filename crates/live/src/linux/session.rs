@@ -143,6 +143,8 @@ struct Session<'a> {
     about: About,
     exit_status: Option<i32>,
     ended_by: &'static str,
+    /// When the program is told to end, and what for.
+    ends_at: Option<(Instant, &'static str)>,
     /// When the program is killed if it has not ended by then.
     kill_at: Option<Instant>,
     next_flush: Instant,
@@ -218,6 +220,7 @@ impl<'a> Session<'a> {
             about,
             exit_status: None,
             ended_by: "command",
+            ends_at: ends_at(configuration, scenario),
             kill_at: None,
             next_flush: Instant::ZERO + FLUSH,
             next_status: Instant::ZERO,
@@ -230,25 +233,24 @@ impl<'a> Session<'a> {
     /// Until all programs have ended or nobody is interested any more.
     fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
-        let duration =
-            self.configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
-        let mut ends_at = duration;
         loop {
             let due = self.driver.turn(&mut self.tuns);
             let now = self.clock.now();
             self.flush(now, false);
-            if ends_at.is_some_and(|at| at <= now) {
-                ends_at = None;
-                if self.exit_status.is_none() {
-                    self.ended_by = "duration";
-                    self.tell_to_end(Signal::SIGTERM as i32, now);
-                }
+            if let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
+                && self.exit_status.is_none()
+            {
+                self.ended_by = why;
+                self.tell_to_end(Signal::SIGTERM as i32, now);
             }
             if self.kill_at.is_some_and(|at| at <= now) {
                 self.kill_at = None;
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
-            let next = [due, ends_at, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
+            let next = [due, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
+                .into_iter()
+                .flatten()
+                .min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -266,6 +268,10 @@ impl<'a> Session<'a> {
         }
         let now = self.clock.now();
         self.driver.path.handle_timeout(now);
+        if self.exit_status.is_none() {
+            self.notice("everything in the link was killed from outside".to_owned());
+            (self.exit_status, self.ended_by) = (Some(128 + Signal::SIGKILL as i32), "signal");
+        }
         self.flush(now, true);
         Ok(self.results(now))
     }
@@ -463,6 +469,14 @@ impl<'a> Session<'a> {
             },
         })
     }
+}
+
+/// When the program is told to end, if ever: after the duration asked for, or with the first trace that
+/// does not repeat itself.
+fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instant, &'static str)> {
+    let duration = configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
+    let ends = [duration.map(|at| (at, "duration")), scenario.radio.ends().map(|at| (at, "trace"))];
+    ends.into_iter().flatten().min()
 }
 
 /// The path between the two devices.
