@@ -358,6 +358,9 @@ impl<'a> Session<'a> {
         let keys = self.driver.flows.keys();
         for (number, key) in (0..).zip(keys).skip(self.flows_told) {
             self.outbox.put(Record::Flow(*key, number));
+            if key.is_tcp() {
+                self.sampler.add(*key);
+            }
         }
         self.flows_told = keys.len();
         let events = self.driver.path.take_trace();
