@@ -66,6 +66,8 @@ def _ended(live: dict[str, Any], command: list[str]) -> str:
 
 
 def _flow_table(results: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
+    from rich.markup import escape
+
     table = plain_table()
     for heading in ("\nflow", "\nserver", "\nUE", "congestion\ncontrol"):
         table.add_column(heading, overflow="fold")
@@ -76,7 +78,8 @@ def _flow_table(results: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
         used, rtt, goodput = utilisation(results, flow), flow["rtt_ms"] or {}, flow["goodput_bps"]
         table.add_row(
             f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction']}",
-            *(flow.get(key) or "-" for key in ("server_address", "ue_address", "congestion_control")),
+            # The brackets of an IPv6 address are no markup.
+            *(escape(flow.get(key) or "-") for key in ("server_address", "ue_address", "congestion_control")),
             number_text(carried_bytes(flow) / 1e3, 1),
             number_text(None if goodput is None else goodput / 1e3, 1),
             number_text(None if used is None else 100 * used, 1),

@@ -117,7 +117,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     })?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, outbox)
+    let result = Session::start(configuration, &scenario, link, &init, stream.as_fd(), outbox)
         .and_then(|session| session.run(stream.as_fd()).map_err(io_failed));
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
@@ -168,6 +168,7 @@ impl<'a> Session<'a> {
         scenario: &Scenario,
         link: Link,
         init: &'a Init,
+        requests: BorrowedFd<'_>,
         outbox: Outbox,
     ) -> Result<Self, Obstacle> {
         let mut notices = Vec::new();
@@ -175,7 +176,7 @@ impl<'a> Session<'a> {
         let (mut server, ue) = (server, ue);
         if configuration.server.is_some() {
             init.order(Order::StartServer);
-            wait_for_server(init, &mut server, &mut notices)?;
+            wait_for_server(init, &mut server, requests, &mut notices)?;
         }
         let path = path(configuration, scenario);
         let last = scenario.network(configuration.seed).len() + 1;
@@ -497,15 +498,25 @@ fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
 }
 
 /// A client that starts before its server listens fails: wait for a socket, but not for ever.
-fn wait_for_server(init: &Init, server: &mut End, notices: &mut Vec<String>) -> Result<(), Obstacle> {
+/// Whoever sends a request, such as a signal, does not want to wait any longer.
+fn wait_for_server(
+    init: &Init,
+    server: &mut End,
+    requests: BorrowedFd<'_>,
+    notices: &mut Vec<String>,
+) -> Result<(), Obstacle> {
     let clock = Clock::start();
     while clock.now() < Instant::ZERO + SERVER_PATIENCE {
         if server.kernel.sockets.somebody_listens().unwrap_or(true) {
             return Ok(());
         }
-        let mut fds = [PollFd::new(init.fd(), PollFlags::POLLIN)];
+        let mut fds = [init.fd(), requests].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
-        if !fds[0].any().unwrap_or(false) {
+        let [has_report, has_request] = fds.map(|fd| fd.any().unwrap_or(false));
+        if has_request {
+            return Ok(());
+        }
+        if !has_report {
             continue;
         }
         match init.wait() {
