@@ -178,8 +178,8 @@ def test_without_a_link_there_is_one_error_and_no_file(live, tmp_path):
         ("dies_at_once", "status 4", set()),
         ("dies_before_the_link", "SIGKILL", set()),
         ("dies_running", "SIGKILL", set(FILES) - {"results.json", "plot.png"}),
-        ("dies_at_the_end", "status 5", set(FILES) - {"results.json", "plot.png"}),
-        ("leaves_a_child", "SIGKILL", set(FILES) - {"results.json", "plot.png"}),
+        ("dies_at_the_end", "status 5", set(FILES) - {"results.json", "plot.png", "capture.pcapng"}),
+        ("leaves_a_child", "SIGKILL", set(FILES) - {"results.json", "plot.png", "capture.pcapng"}),
     ],
 )
 def test_a_driver_that_dies_is_an_error_and_files_are_complete(behaviour, how, files, live, tmp_path):
