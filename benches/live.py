@@ -4,8 +4,8 @@
 Each link is a constant trace. Reported are
 
 * the rate that one CUBIC connection gets (iperf3), in bytes of IP, as a share of the link's;
-* the round-trip time of a ping through the idle link, beside that to an address of the same namespace; half of a
-  slot in each direction is the link's, the rest is ours;
+* the round-trip time of a ping through the idle link, less that to an address of the same namespace; half of
+  a slot in each direction is the link's, the rest is ours;
 * how late packets left the bearer, against the model (median, 99th percentile);
 * CPU time of the driver for each packet that came out at either end.
 
@@ -94,7 +94,8 @@ def main() -> None:
         print(
             f"{mbps:5} Mbit/s   {found['share_of_rate']:6.3f}   {found['added_rtt_ms']:6.3f} ms"
             f"   {found['lateness_p50_us']:9.0f} us {found['lateness_p99_us']:5.0f} us"
-            f"   {found['cpu_us_per_packet']:11.2f} us   {found['scheduler']}{'' if found['valid'] else ', NOT VALID'}",
+            f"   {found['cpu_us_per_packet']:11.2f} us   {found['scheduler']}"
+            f"{'' if found['valid'] else ', NOT VALID'}",
             flush=True,
         )
     options.json.parent.mkdir(parents=True, exist_ok=True)

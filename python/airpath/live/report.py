@@ -59,9 +59,7 @@ def _ended(live: dict[str, Any], command: list[str]) -> str:
         "signal": "was ended by a signal",
         "trace": "was ended with the trace",
     }
-    how = words.get(
-        live["ended_by"], f"ended with status {live['exit_status']}"
-    )
+    how = words.get(live["ended_by"], f"ended with status {live['exit_status']}")
     return f"{shlex.join(command)} {how}"
 
 
