@@ -40,6 +40,8 @@ const FIFO_PRIORITY: i32 = 10;
 const FLUSH: Duration = Duration::from_millis(100);
 /// The server's program gets this long to open a socket before the user's starts all the same.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+/// The program starts when the user has been told that the link is up, or after this.
+const START_PATIENCE: Duration = Duration::from_secs(1);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
@@ -141,6 +143,8 @@ struct Session<'a> {
     /// Position of the UE's port.
     last: usize,
     about: About,
+    /// When the program starts even if nobody has said that it may; `None` once it has started.
+    start_by: Option<Instant>,
     exit_status: Option<i32>,
     ended_by: &'static str,
     /// When the program is told to end, and what for.
@@ -205,7 +209,6 @@ impl<'a> Session<'a> {
             "pid_namespace": true,
             "notices": about.notices,
         })));
-        init.order(Order::StartCommand);
         Ok(Self {
             configuration,
             init,
@@ -219,6 +222,7 @@ impl<'a> Session<'a> {
             _namespaces: [server_namespace, ue_namespace],
             last,
             about,
+            start_by: Some(Instant::ZERO + START_PATIENCE),
             exit_status: None,
             ended_by: "command",
             ends_at: ends_at(configuration, scenario),
@@ -244,14 +248,18 @@ impl<'a> Session<'a> {
                 self.ended_by = why;
                 self.tell_to_end(Signal::SIGTERM as i32, now);
             }
+            if self.start_by.is_some_and(|at| at <= now) {
+                self.start_command();
+            }
             if self.kill_at.is_some_and(|at| at <= now) {
                 self.kill_at = None;
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
-            let next = [due, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
-                .into_iter()
-                .flatten()
-                .min();
+            let next =
+                [due, self.start_by, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
+                    .into_iter()
+                    .flatten()
+                    .min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -303,6 +311,12 @@ impl<'a> Session<'a> {
         Ok([ready[2], ready[3]])
     }
 
+    fn start_command(&mut self) {
+        if self.start_by.take().is_some() {
+            self.init.order(Order::StartCommand);
+        }
+    }
+
     fn handle(&mut self, report: Report) {
         match report {
             Report::Ended(status) => {
@@ -323,6 +337,7 @@ impl<'a> Session<'a> {
         match serde_json::from_slice(text) {
             Ok(Request::Signal(number)) => {
                 let now = self.clock.now();
+                self.start_command();
                 self.ended_by = "signal";
                 if [Signal::SIGTERM as i32, Signal::SIGHUP as i32].contains(&number) {
                     self.tell_to_end(number, now);
@@ -330,6 +345,7 @@ impl<'a> Session<'a> {
                     self.init.order(Order::Signal(number));
                 }
             }
+            Ok(Request::Start(_)) => self.start_command(),
             Ok(Request::Continue(_)) => self.init.order(Order::Continue),
             Err(error) => self.notice(format!("a request that cannot be read: {error}")),
         }
