@@ -63,9 +63,10 @@ lint: build ## check formatting, lints and types; changes nothing
 	$(BIN)/mypy
 
 .PHONY: bench
-bench: ## measure speed and memory beside ns-2 (three to six minutes)
+bench: build ## measure speed and memory beside ns-2, and the live link (four to eight minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
+	$(PYTHON) benches/live.py
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper

@@ -162,14 +162,23 @@ class Peer:
         for start in range(0, len(frame), step):
             self.socket.sendall(frame[start : start + step])
 
+    def up(self) -> None:
+        """Say that the link works, and wait until COMMAND may start."""
+        self.send("S", UP)
+        assert self._frame() == ("K", {"start": True})
+
     def receive(self) -> dict[str, object]:
+        """The next frame, which is logged."""
+        kind, content = self._frame()
+        with open(self.log, "a") as log:
+            log.write(json.dumps([kind, content]) + "\n")
+        return content
+
+    def _frame(self) -> tuple[str, dict[str, object]]:
         """The next frame; without any, airpath is gone, and so are we."""
         (length,) = struct.unpack("<I", self._exactly(4))
         body = self._exactly(length)
-        content: dict[str, object] = json.loads(body[1:])
-        with open(self.log, "a") as log:
-            log.write(json.dumps([chr(body[0]), content]) + "\n")
-        return content
+        return chr(body[0]), json.loads(body[1:])
 
     def _exactly(self, size: int) -> bytes:
         data = b""
@@ -193,7 +202,7 @@ def say(text: str) -> None:
 def run(peer: Peer) -> None:
     """A run without incident."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.send("T", trace_chunk())
     peer.send("P", CAPTURE[:7])
     peer.send("S", running(0.2))
@@ -211,13 +220,13 @@ def in_odd_pieces(peer: Peer) -> None:
 
 def status_7(peer: Peer) -> None:
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.end(7)
 
 
 def invalid(peer: Peer) -> None:
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.end(143, ended_by="duration", valid=False, invalid_because=["p99 lateness 2300 us", "5 lost"])
 
 
@@ -238,7 +247,7 @@ def dies_before_the_link(peer: Peer) -> None:
 def dies_running(peer: Peer) -> None:
     """And leaves half a frame."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.send("T", trace_chunk())
     peer.send("P", CAPTURE)
     peer.socket.sendall(b"\x00\x01")
@@ -247,7 +256,7 @@ def dies_running(peer: Peer) -> None:
 
 def dies_at_the_end(peer: Peer) -> None:
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.send("S", {"state": "ended", "exit_status": 0})
     sys.exit(5)
 
@@ -255,7 +264,7 @@ def dies_at_the_end(peer: Peer) -> None:
 def leaves_a_child(peer: Peer) -> None:
     """Dies, but its end of the socket stays open in a child that it leaves until we are gone."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     if os.fork():
         os.kill(os.getpid(), signal.SIGKILL)
     peer.receive()
@@ -264,7 +273,7 @@ def leaves_a_child(peer: Peer) -> None:
 def waits(peer: Peer) -> None:
     """Until SIGTERM is passed on."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     say("ready\n")
     while (frame := peer.receive()).get("signal") != signal.SIGTERM:
         say(f"{json.dumps(frame)}\n")
@@ -274,7 +283,7 @@ def waits(peer: Peer) -> None:
 def stops(peer: Peer) -> None:
     """COMMAND stops itself, and ends when it is continued."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     peer.send("S", {"state": "stopped"})
     while not peer.receive().get("continue"):
         pass
@@ -284,7 +293,7 @@ def stops(peer: Peer) -> None:
 def has_a_job(peer: Peer) -> None:
     """COMMAND is a process in a group that has the terminal; it ends with 7 when it is continued."""
     assert peer.receive()["terminal"] is True
-    peer.send("S", UP)
+    peer.up()
     job = os.fork()
     if not job:
         os.setpgid(0, 0)
@@ -308,7 +317,7 @@ def has_a_job(peer: Peer) -> None:
 def prints(peer: Peer) -> None:
     """Lines, some of them in parts, colours, a progress bar, and a last line without its end."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     for number in range(50):
         say(f"line {number} be")
         peer.send("S", running(0.2 * number))
@@ -325,7 +334,7 @@ def prints(peer: Peer) -> None:
 def floods(peer: Peer) -> None:
     """COMMAND prints without end until it is ended."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     command = os.fork()
     if not command:
         while True:
@@ -340,7 +349,7 @@ def floods(peer: Peer) -> None:
 def fills_the_disk(peer: Peer) -> None:
     """Sends capture until airpath has gone."""
     peer.receive()
-    peer.send("S", UP)
+    peer.up()
     try:
         while True:
             peer.send("P", bytes(1 << 16))

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from airpath import _core
 from airpath.plot import plot_run
@@ -85,12 +85,13 @@ class Recorder:
     def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
         self._out, self._scenario, self._seed = out, scenario, seed
         self._started, self._clock = datetime.now(UTC), time.monotonic()
+        # Opened with the first bytes: a run may be without.
+        self._capture: IO[bytes] | None = None
         with _output_errors(out), contextlib.ExitStack() as files:
             for file in files_in(out):
                 file.unlink()
             (out / RESOLVED).write_text(scenario.text, encoding="utf-8")
             trace = files.enter_context((out / TRACE).open("wb"))
-            self._capture = files.enter_context((out / CAPTURE).open("wb"))
             metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
             self._trace = files.enter_context(contextlib.closing(TraceWriter(trace, kinds, metadata)))
             self._files = files.pop_all()
@@ -99,7 +100,10 @@ class Recorder:
         """Add what the next stretch of time recorded: events, and a part of the pcapng file."""
         with _output_errors(self._out):
             self._trace.write(events)
-            self._capture.write(capture)
+            if capture and self._capture is None:
+                self._capture = self._files.enter_context((self._out / CAPTURE).open("wb"))
+            if self._capture:
+                self._capture.write(capture)
 
     def close(self) -> None:
         """Complete trace and capture."""

@@ -92,9 +92,9 @@ fn trajectories_are_the_same_everywhere() {
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 72751626880 ns, 7919 events 5c8cfa0b457c4cf5, capture 6f11afca9749a662
-    umts-384: ends at 49922366080 ns, 10810 events 33f72e735d07819b, capture fc828889e7c336eb
-    umts-64: ends at 72606257280 ns, 5921 events 5d1e5216aeb972c7, capture 8bfec51136b032e5
+    umts-128: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
+    umts-384: ends at 49722366080 ns, 10795 events ab04d13f0944fe80, capture f299e7faa2d6b650
+    umts-64: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     ");
 }

@@ -191,7 +191,8 @@ struct Reference {
 impl Reference {
     /// Uses every opportunity before `until`.
     fn walk(&mut self, until: u64) {
-        while let Some(time) = self.opportunities.pop_front_if(|time| *time < until) {
+        while let Some(&time) = self.opportunities.front().filter(|time| **time < until) {
+            self.opportunities.pop_front();
             let mut room = self.bytes;
             while room > 0
                 && let Some((number, left)) = self.waiting.front_mut()

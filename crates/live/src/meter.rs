@@ -142,6 +142,11 @@ impl Outgoing {
         Some(rtt)
     }
 
+    /// Bytes of the stream sent so far, those sent again not counted.
+    pub fn sent(&self) -> u64 {
+        self.max
+    }
+
     /// Bytes of the stream, if its end has been sent.
     pub fn size(&self) -> Option<u64> {
         self.finished.then_some(self.max)

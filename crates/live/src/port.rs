@@ -78,6 +78,13 @@ pub struct Flow {
     pub incoming: Incoming,
 }
 
+impl Flow {
+    /// Whether nothing has passed.
+    pub fn is_empty(&self) -> bool {
+        self.sent.0 + self.received.0 == 0
+    }
+}
+
 impl Port {
     /// An end that sends towards `dir` and keeps `snaplen` bytes of each packet, if there is a capture.
     pub fn new(dir: Dir, snaplen: usize) -> Self {
@@ -87,12 +94,12 @@ impl Port {
 
     /// What this end saw of a flow, if it saw anything.
     pub fn flow(&self, number: u16) -> Option<&Flow> {
-        self.flows.get(usize::from(number)).filter(|flow| flow.sent.0 + flow.received.0 > 0)
+        self.flows.get(usize::from(number)).filter(|flow| !flow.is_empty())
     }
 
     /// Flows of which a packet passed since `since`.
     pub fn active_flows(&self, since: Instant) -> usize {
-        self.flows.iter().filter(|flow| flow.last >= since && flow.sent.0 + flow.received.0 > 0).count()
+        self.flows.iter().filter(|flow| flow.last >= since && !flow.is_empty()).count()
     }
 
     /// The round-trip time measured last on the flow that was busy last.
@@ -117,7 +124,7 @@ impl Port {
         }
         let flow = &mut self.flows[index];
         let (ue, number, now, payload_bytes) = (packet.ue, packet.flow, cx.now, packet.payload);
-        if flow.sent.0 + flow.received.0 == 0 {
+        if flow.is_empty() {
             flow.began = now;
         }
         flow.last = now;

@@ -66,8 +66,11 @@ def live(
     snaplen: Annotated[
         int | None, _option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
     ] = None,
+    capture: Annotated[
+        bool, typer.Option("--capture/--no-capture", help="Whether there is a capture in DIR.")
+    ] = True,
     probes: Annotated[
-        str | None, _option("KIND,...", "What the trace records; everything if absent.")
+        str | None, _option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
     ] = None,
     max_lateness: Annotated[
         str, _option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
@@ -129,7 +132,7 @@ def live(
         "scenario": chosen.text,
         "seed": seed,
         "probes": list(kinds),
-        "capture": out is not None,
+        "capture": capture and out is not None,
         "snaplen": snaplen or SNAPLEN,
         "command": command,
         "server": server,

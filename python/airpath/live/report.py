@@ -6,7 +6,7 @@ import itertools
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from airpath.metrics import carried_bytes, utilisation
+from airpath.metrics import carried_bytes
 from airpath.summary import bearer_line, console_for, number_text, plain_table
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Flows in the table: those that carried most.
 MOST_FLOWS = 10
+# Columns of a terminal that holds addresses too.
+WIDE = 100
 ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
 
 
@@ -37,7 +39,7 @@ def print_report(results: dict[str, Any], name: str, command: list[str]) -> None
         markup=False,
     )
     if flows:
-        console.print(_flow_table(results, flows[:MOST_FLOWS]))
+        console.print(_flow_table(flows[:MOST_FLOWS], wide=console.width >= WIDE))
     if len(flows) > MOST_FLOWS:
         console.print(f"and {len(flows) - MOST_FLOWS} flows that carried less: with --out, see results.json")
     for ue, direction in itertools.product(sorted({flow["ue"] for flow in flows} | {0}), DIRECTIONS):
@@ -54,27 +56,34 @@ def verdict(live: dict[str, Any]) -> str:
 
 
 def _ended(live: dict[str, Any], command: list[str]) -> str:
-    how = {"duration": "was ended by --duration", "signal": "was ended by a signal"}.get(
-        live["ended_by"], f"ended with status {live['exit_status']}"
-    )
+    words = {
+        "duration": "was ended by --duration",
+        "signal": "was ended by a signal",
+        "trace": "was ended with the trace",
+    }
+    how = words.get(live["ended_by"], f"ended with status {live['exit_status']}")
     return f"{shlex.join(command)} {how}"
 
 
-def _flow_table(results: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
+def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
+    """One line for each flow; with its addresses if there is room for them."""
+    from rich.markup import escape
+
     table = plain_table()
-    for heading in ("\nflow", "\nserver", "\nUE", "congestion\ncontrol"):
+    for heading in ("\nflow", *(("\nserver", "\nUE") if wide else ("server\nport",)), "\nTCP"):
         table.add_column(heading, overflow="fold")
-    for heading in ("carried\nkB", "goodput\nkbit/s", "bearer\nused %", "RTT ms\nmean", "\nmin", "\nmax"):
+    for heading in ("carried\nkB", "goodput\nkbit/s", "RTT ms\nmean", "\nmin", "\nmax", "retrans-\nmitted"):
         table.add_column(heading, justify="right")
-    table.add_column("retrans-\nmitted", justify="right")
     for flow in flows:
-        used, rtt, goodput = utilisation(results, flow), flow["rtt_ms"] or {}, flow["goodput_bps"]
+        rtt, goodput = flow["rtt_ms"] or {}, flow["goodput_bps"]
+        # The brackets of an IPv6 address are no markup.
+        server, ue = (escape(flow.get(key) or "-") for key in ("server_address", "ue_address"))
         table.add_row(
-            f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction']}",
-            *(flow.get(key) or "-" for key in ("server_address", "ue_address", "congestion_control")),
+            f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction'].removesuffix('link')}",
+            *((server, ue) if wide else (server.rpartition(":")[2],)),
+            flow["congestion_control"] or "-",
             number_text(carried_bytes(flow) / 1e3, 1),
             number_text(None if goodput is None else goodput / 1e3, 1),
-            number_text(None if used is None else 100 * used, 1),
             *(number_text(rtt.get(which)) for which in ("mean", "min", "max")),
             number_text((flow["retransmissions"] or {}).get("total")),
         )

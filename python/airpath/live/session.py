@@ -166,6 +166,9 @@ class Session:
                 self._drain_output()
                 self._terminal.take_back()
         self._listener.handle_status(status)
+        if status["state"] == "up":
+            # What the user is told of the link stands before COMMAND's first words.
+            self._driver.send("K", {"start": True})
 
     def _handle_output(self) -> bool:
         """Take a piece of what COMMAND wrote; return whether there was any."""

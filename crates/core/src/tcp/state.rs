@@ -185,8 +185,14 @@ impl State {
         match self.window.arithmetic {
             WindowArithmetic::Rfc5681 => {
                 // RFC 5681 (3.2) step 2: without what limited transmit sent.
-                let flight = self.flight_size().saturating_sub(self.limited_bytes);
-                (flight as f64 / 2.0).max(self.window.floor())
+                let mut flight = self.flight_size().saturating_sub(self.limited_bytes) as f64;
+                if self.phase == Phase::Recovery {
+                    // "No more than" the equation: what duplicate ACKs reported gone is still counted in
+                    // FlightSize. After a long recovery that ends in a timeout it would make a threshold far
+                    // above what the path holds, and the next slow start would end like the last.
+                    flight = flight.min(self.window.cwnd);
+                }
+                (flight / 2.0).max(self.window.floor())
             }
             WindowArithmetic::Ns2 => {
                 let half_segments = (self.send_window() / self.mss()) / 2;

@@ -345,9 +345,6 @@ impl Processes<'_> {
         let [program, arguments @ ..] = self.programs.command else { return };
         let mut command = Command::new(program);
         command.args(arguments);
-        if self.programs.terminal {
-            sys::takes_terminal(&mut command);
-        }
         match self.start(Dir::Uplink, command) {
             Ok(pid) => self.command = Some(pid),
             Err(status) => {
@@ -362,6 +359,7 @@ impl Processes<'_> {
     fn start(&self, dir: Dir, mut command: Command) -> Result<Pid, i32> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.envs(self.programs.environment).process_group(0);
+        sys::starts_afresh(&mut command, self.programs.terminal && dir == Dir::Uplink);
         let entered = setns(self.programs.namespaces[dir.index()], CloneFlags::CLONE_NEWNET);
         let started = entered.map_err(std::io::Error::from).and_then(|()| command.spawn());
         started.map(|child| Pid::from_raw(child.id() as i32)).map_err(|error| {

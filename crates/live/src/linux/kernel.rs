@@ -3,8 +3,6 @@
 //! Everything is opened while the process is in the namespace, and read from outside later.
 
 use super::netlink;
-use crate::flows::FlowKey;
-use airpath_core::packet::Dir;
 use airpath_core::trace::Event;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::SockDiagMessage;
@@ -16,7 +14,7 @@ use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 
 /// What the kernel knows of a namespace.
@@ -119,11 +117,14 @@ pub struct Sockets {
     buffer: Vec<u8>,
 }
 
+/// INET_DIAG_NOCOOKIE: whichever socket has the addresses.
+const ANY_COOKIE: [u8; 8] = [0xff; 8];
+
+const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
+
 /// What the kernel says of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// The local and the remote address.
-    pub addresses: (SocketAddr, SocketAddr),
     /// Name of the congestion control.
     pub congestion_control: String,
     /// `struct tcp_info`, as long as this kernel has it.
@@ -145,21 +146,26 @@ impl Sockets {
         Ok(found)
     }
 
-    /// Every TCP connection with data on its way or yet to come.
-    pub fn tcp(&mut self) -> io::Result<Vec<TcpInfo>> {
-        let states = StateFlags::ESTABLISHED
-            | StateFlags::FIN_WAIT1
-            | StateFlags::FIN_WAIT2
-            | StateFlags::CLOSE_WAIT
-            | StateFlags::CLOSING
-            | StateFlags::LAST_ACK;
-        let mut found = Vec::new();
-        for family in [AF_INET, AF_INET6] {
-            self.dump(family, IPPROTO_TCP, states.clone(), &mut |response| {
-                found.extend(TcpInfo::read(response))
-            })?;
+    /// The end of a TCP connection that has these addresses, if it is there. (A dump of all would walk the
+    /// tables of the whole machine, for a millisecond and more.)
+    pub fn tcp(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<TcpInfo>> {
+        let family = if local.is_ipv4() { AF_INET } else { AF_INET6 };
+        let mut socket_id = if local.is_ipv4() { SocketId::new_v4() } else { SocketId::new_v6() };
+        socket_id.cookie = ANY_COOKIE;
+        (socket_id.source_address, socket_id.source_port) = (local.ip(), local.port());
+        (socket_id.destination_address, socket_id.destination_port) = (remote.ip(), remote.port());
+        let mut found = None;
+        let states = StateFlags::all();
+        match self.ask(
+            0,
+            InetRequest { family, protocol: IPPROTO_TCP, extensions: INFO, states, socket_id },
+            &mut |answer| {
+                found = TcpInfo::read(answer);
+            },
+        ) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            result => result.map(|()| found),
         }
-        Ok(found)
     }
 
     fn dump(
@@ -169,11 +175,20 @@ impl Sockets {
         states: StateFlags,
         each: &mut dyn FnMut(&InetResponse),
     ) -> io::Result<()> {
-        let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
         let socket_id = if family == AF_INET { SocketId::new_v4() } else { SocketId::new_v6() };
-        let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
-        let request = InetRequest { family, protocol, extensions, states, socket_id };
+        let extensions = ExtensionFlags::empty();
+        self.ask(NLM_F_DUMP, InetRequest { family, protocol, extensions, states, socket_id }, each)
+    }
+
+    /// Asks, and hands out every answer.
+    fn ask(
+        &mut self,
+        flags: u16,
+        request: InetRequest,
+        each: &mut dyn FnMut(&InetResponse),
+    ) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
         let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
@@ -187,7 +202,12 @@ impl Sockets {
                     |error| io::Error::new(io::ErrorKind::InvalidData, format!("sock_diag: {error}"));
                 let answer = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(invalid)?;
                 match answer.payload {
-                    NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => each(&response),
+                    NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
+                        each(&response);
+                        if flags & NLM_F_DUMP == 0 {
+                            return Ok(());
+                        }
+                    }
                     NetlinkPayload::Done(_) => return Ok(()),
                     NetlinkPayload::Error(error) => return Err(error.to_io()),
                     _ => {}
@@ -202,12 +222,6 @@ impl Sockets {
 
 impl TcpInfo {
     fn read(response: &InetResponse) -> Option<Self> {
-        let id = &response.header.socket_id;
-        let address = |ip: IpAddr, port| SocketAddr::new(plain(ip), port);
-        let addresses = (
-            address(id.source_address, id.source_port),
-            address(id.destination_address, id.destination_port),
-        );
         let (mut raw, mut congestion_control) = (None, String::new());
         for nla in &response.nlas {
             match nla {
@@ -216,14 +230,7 @@ impl TcpInfo {
                 _ => {}
             }
         }
-        Some(Self { addresses, congestion_control, raw: raw? })
-    }
-
-    /// The connection, seen from the end that sends towards `dir`.
-    pub fn key(&self, dir: Dir) -> FlowKey {
-        let (local, remote) = self.addresses;
-        let (server, ue) = if dir == Dir::Downlink { (local, remote) } else { (remote, local) };
-        FlowKey { protocol: IPPROTO_TCP, server, ue }
+        Some(Self { congestion_control, raw: raw? })
     }
 
     /// Bytes acknowledged.
@@ -264,14 +271,6 @@ impl TcpInfo {
     }
 }
 
-/// An IPv6 socket that talks IPv4 names mapped addresses.
-fn plain(ip: IpAddr) -> IpAddr {
-    match ip {
-        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4),
-        v4 => v4,
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -284,14 +283,15 @@ mod tests {
     fn the_kernel_tells_of_both_ends_of_a_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (accepted, _) = listener.accept().unwrap();
+        let _accepted = listener.accept().unwrap();
         client.write_all(&[0; 1000]).unwrap();
         let mut sockets = Sockets::open().unwrap();
         assert!(sockets.somebody_listens().unwrap());
-        let mine = |info: &&TcpInfo| info.addresses.0 == client.local_addr().unwrap();
-        let all = sockets.tcp().unwrap();
-        let info = all.iter().find(mine).unwrap();
-        assert_eq!(info.addresses.1, accepted.peer_addr().map(|_| accepted.local_addr().unwrap()).unwrap());
+        let ends = (client.local_addr().unwrap(), listener.local_addr().unwrap());
+        let info = sockets.tcp(ends.0, ends.1).unwrap().unwrap();
+        assert!(sockets.tcp(ends.1, ends.0).unwrap().is_some(), "the end that was accepted");
+        let nobody = SocketAddr::new(ends.0.ip(), 1);
+        assert_eq!(sockets.tcp(nobody, ends.1).unwrap(), None);
         assert!((1000..=1001).contains(&info.bytes_acked()), "{}", info.bytes_acked());
         assert!(!info.congestion_control.is_empty());
         let Event::TcpState { tcpi_snd_cwnd, tcpi_rtt, .. } = info.event(0, 0) else { panic!() };

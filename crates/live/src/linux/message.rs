@@ -61,6 +61,8 @@ pub enum Mode {
 pub enum Request {
     /// Pass this signal on to the program.
     Signal(i32),
+    /// The user has been told that the link is up: the program may start.
+    Start(bool),
     /// The program was stopped and may go on.
     Continue(bool),
 }

@@ -37,10 +37,10 @@ fn direction(ends: [&Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &Flow, &
 }
 
 fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
-    let (dir, sender, receiver) = direction(ends, |end| end.outgoing.una.max(end.outgoing.segments));
+    let (dir, sender, receiver) = direction(ends, |end| end.outgoing.sent());
     let (out, incoming) = (&sender.outgoing, &receiver.incoming);
     let info = seen.get(key);
-    let start = ends.iter().map(|end| end.began).min().unwrap_or_default();
+    let start = start(ends);
     let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
     let seconds = out.last_acked.since(start).as_secs_f64();
     let [mean, min, max] = out.rtt.ms();
@@ -78,8 +78,7 @@ fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
 /// UDP, ICMP and the rest: packets and bytes of IP.
 fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
     let (dir, sender, receiver) = direction(ends, |end| end.sent.1);
-    let start = ends.iter().filter(|end| end.sent.0 + end.received.0 > 0).map(|end| end.began).min();
-    let start = start.unwrap_or_default();
+    let start = start(ends);
     let seconds = receiver.last.since(start).as_secs_f64();
     json!({
         "ue": crate::driver::LIVE_UE,
@@ -104,6 +103,11 @@ fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
         "rtt_ms": { "mean": null, "min": null, "max": null, "samples": 0 },
         "receiver": { "segments": receiver.received.0, "duplicates": 0, "out_of_order": 0, "acks_sent": 0 },
     })
+}
+
+/// When the first packet passed either end.
+fn start(ends: [&Flow; 2]) -> Instant {
+    ends.iter().filter(|end| !end.is_empty()).map(|end| end.began).min().unwrap_or_default()
 }
 
 fn rate(bytes: u64, seconds: f64) -> f64 {

@@ -3,11 +3,9 @@
 use super::kernel::{Sockets, TcpInfo};
 use super::tuns::Clock;
 use super::writer::{Outbox, Record};
-use crate::flows::{FlowKey, MOST_FLOWS};
-use airpath_core::packet::Dir;
+use crate::flows::FlowKey;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,53 +14,66 @@ pub type LastSeen = HashMap<FlowKey, TcpInfo>;
 
 /// The thread.
 pub struct Sampler {
-    stop: Arc<AtomicBool>,
+    /// Connections to look at; the thread ends when this is gone.
+    connections: Sender<FlowKey>,
     thread: JoinHandle<LastSeen>,
 }
 
 impl Sampler {
-    /// Looks at the sockets of both ends once in an interval. Samples go to the outbox if wanted there.
+    /// Looks at both ends of each connection once in an interval. Samples go to the outbox if wanted there.
     pub fn start(sockets: [Sockets; 2], clock: Clock, interval: Duration, outbox: Option<Outbox>) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            let mut sockets = sockets;
-            let mut last = LastSeen::new();
-            while !stopped.load(Ordering::Relaxed) {
-                look(&mut sockets, clock, &mut last, outbox.as_ref());
-                std::thread::sleep(interval);
-            }
-            last
-        });
-        Self { stop, thread }
+        let (connections, new) = channel();
+        let thread = std::thread::spawn(move || watch(sockets, clock, interval, outbox.as_ref(), &new));
+        Self { connections, thread }
+    }
+
+    /// From now on also looks at this connection, until it has ended.
+    pub fn add(&self, key: FlowKey) {
+        let _ = self.connections.send(key);
     }
 
     /// Ends the thread and returns what was seen last.
     pub fn stop(self) -> LastSeen {
-        self.stop.store(true, Ordering::Relaxed);
+        drop(self.connections);
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// Of each connection the end that has had more acknowledged is the one whose window matters.
-fn look(sockets: &mut [Sockets; 2], clock: Clock, last: &mut LastSeen, outbox: Option<&Outbox>) {
-    let mut senders: HashMap<FlowKey, TcpInfo> = HashMap::new();
-    for dir in Dir::BOTH {
-        for info in sockets[dir.index()].tcp().unwrap_or_default() {
-            let key = info.key(dir);
-            let is_sender = senders.get(&key).is_none_or(|other| info.bytes_acked() > other.bytes_acked());
-            if is_sender {
-                senders.insert(key, info);
-            }
+fn watch(
+    mut sockets: [Sockets; 2],
+    clock: Clock,
+    interval: Duration,
+    outbox: Option<&Outbox>,
+    new: &Receiver<FlowKey>,
+) -> LastSeen {
+    let (mut last, mut open) = (LastSeen::new(), Vec::new());
+    loop {
+        open.retain(|key| look(&mut sockets, clock, *key, &mut last, outbox));
+        match new.recv_timeout(interval) {
+            Ok(key) => open.push(key),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return last,
         }
+        open.extend(new.try_iter());
     }
-    let now = clock.now();
-    for (key, info) in senders {
-        if let Some(outbox) = outbox {
-            outbox.put(Record::Sample(now, key, Box::new(info.clone())));
-        }
-        if last.len() < usize::from(MOST_FLOWS) || last.contains_key(&key) {
-            last.insert(key, info);
-        }
+}
+
+/// Looks at a connection once; false if it has ended. The end that has had more acknowledged is the one
+/// whose window matters.
+fn look(
+    sockets: &mut [Sockets; 2],
+    clock: Clock,
+    key: FlowKey,
+    last: &mut LastSeen,
+    outbox: Option<&Outbox>,
+) -> bool {
+    let [server, ue] = sockets;
+    let ends = [server.tcp(key.server, key.ue), ue.tcp(key.ue, key.server)];
+    let ends = ends.into_iter().filter_map(|end| end.ok().flatten());
+    let Some(info) = ends.max_by_key(super::kernel::TcpInfo::bytes_acked) else { return false };
+    if let Some(outbox) = outbox {
+        outbox.put(Record::Sample(clock.now(), key, Box::new(info.clone())));
     }
+    last.insert(key, info);
+    true
 }

@@ -4,6 +4,7 @@ use super::init::{Init, Order, Programs, Report};
 use super::message::{self, Configuration, Mode, Request, kind};
 use super::namespaces::{self, End, Link, SERVER, UE};
 use super::obstacle::Obstacle;
+use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
@@ -39,6 +40,8 @@ const FIFO_PRIORITY: i32 = 10;
 const FLUSH: Duration = Duration::from_millis(100);
 /// The server's program gets this long to open a socket before the user's starts all the same.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+/// The program starts when the user has been told that the link is up, or after this.
+const START_PATIENCE: Duration = Duration::from_secs(1);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
@@ -116,7 +119,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     })?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, outbox)
+    let result = Session::start(configuration, &scenario, link, &init, stream.as_fd(), outbox)
         .and_then(|session| session.run(stream.as_fd()).map_err(io_failed));
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
@@ -132,6 +135,7 @@ struct Session<'a> {
     clock: Clock,
     driver: Driver,
     tuns: Tuns,
+    pace: Pace,
     sampler: Sampler,
     counters: [kernel::Counters; 2],
     /// Kept open, so that the namespaces stay until the last figures are read.
@@ -139,8 +143,12 @@ struct Session<'a> {
     /// Position of the UE's port.
     last: usize,
     about: About,
+    /// When the program starts even if nobody has said that it may; `None` once it has started.
+    start_by: Option<Instant>,
     exit_status: Option<i32>,
     ended_by: &'static str,
+    /// When the program is told to end, and what for.
+    ends_at: Option<(Instant, &'static str)>,
     /// When the program is killed if it has not ended by then.
     kill_at: Option<Instant>,
     next_flush: Instant,
@@ -164,6 +172,7 @@ impl<'a> Session<'a> {
         scenario: &Scenario,
         link: Link,
         init: &'a Init,
+        requests: BorrowedFd<'_>,
         outbox: Outbox,
     ) -> Result<Self, Obstacle> {
         let mut notices = Vec::new();
@@ -171,7 +180,7 @@ impl<'a> Session<'a> {
         let (mut server, ue) = (server, ue);
         if configuration.server.is_some() {
             init.order(Order::StartServer);
-            wait_for_server(init, &mut server, &mut notices)?;
+            wait_for_server(init, &mut server, requests, &mut notices)?;
         }
         let path = path(configuration, scenario);
         let last = scenario.network(configuration.seed).len() + 1;
@@ -200,7 +209,6 @@ impl<'a> Session<'a> {
             "pid_namespace": true,
             "notices": about.notices,
         })));
-        init.order(Order::StartCommand);
         Ok(Self {
             configuration,
             init,
@@ -208,13 +216,16 @@ impl<'a> Session<'a> {
             clock,
             driver: Driver::new(path),
             tuns: Tuns::new(clock, [server_device, ue_device]),
+            pace: Pace::new(),
             sampler,
             counters: [server_kernel.counters, ue_kernel.counters],
             _namespaces: [server_namespace, ue_namespace],
             last,
             about,
+            start_by: Some(Instant::ZERO + START_PATIENCE),
             exit_status: None,
             ended_by: "command",
+            ends_at: ends_at(configuration, scenario),
             kill_at: None,
             next_flush: Instant::ZERO + FLUSH,
             next_status: Instant::ZERO,
@@ -227,25 +238,28 @@ impl<'a> Session<'a> {
     /// Until all programs have ended or nobody is interested any more.
     fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
-        let duration =
-            self.configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
-        let mut ends_at = duration;
         loop {
             let due = self.driver.turn(&mut self.tuns);
             let now = self.clock.now();
             self.flush(now, false);
-            if ends_at.is_some_and(|at| at <= now) {
-                ends_at = None;
-                if self.exit_status.is_none() {
-                    self.ended_by = "duration";
-                    self.tell_to_end(Signal::SIGTERM as i32, now);
-                }
+            if let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
+                && self.exit_status.is_none()
+            {
+                self.ended_by = why;
+                self.tell_to_end(Signal::SIGTERM as i32, now);
+            }
+            if self.start_by.is_some_and(|at| at <= now) {
+                self.start_command();
             }
             if self.kill_at.is_some_and(|at| at <= now) {
                 self.kill_at = None;
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
-            let next = [due, ends_at, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
+            let next =
+                [due, self.start_by, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
+                    .into_iter()
+                    .flatten()
+                    .min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -263,6 +277,10 @@ impl<'a> Session<'a> {
         }
         let now = self.clock.now();
         self.driver.path.handle_timeout(now);
+        if self.exit_status.is_none() {
+            self.notice("everything in the link was killed from outside".to_owned());
+            (self.exit_status, self.ended_by) = (Some(128 + Signal::SIGKILL as i32), "signal");
+        }
         self.flush(now, true);
         Ok(self.results(now))
     }
@@ -270,6 +288,12 @@ impl<'a> Session<'a> {
     /// Sleeps until something arrives, but not beyond `until`. Returns whether there is a request and
     /// whether there is a report.
     fn wait(&mut self, until: Instant, requests: BorrowedFd<'_>) -> io::Result<[bool; 2]> {
+        let now = self.clock.now();
+        self.pace.woke(now);
+        let earliest = self.pace.earliest();
+        if earliest > now {
+            let _ = ppoll(&mut [], Some(TimeSpec::nanoseconds(earliest.since(now).as_nanos() as i64)), None);
+        }
         let left = until.since(self.clock.now());
         let [server, ue] = self.tuns.devices();
         let mut fds = [
@@ -285,6 +309,12 @@ impl<'a> Session<'a> {
         let ready = fds.map(|fd| fd.any().unwrap_or(false));
         self.tuns.readable = [ready[0] || self.tuns.readable[0], ready[1] || self.tuns.readable[1]];
         Ok([ready[2], ready[3]])
+    }
+
+    fn start_command(&mut self) {
+        if self.start_by.take().is_some() {
+            self.init.order(Order::StartCommand);
+        }
     }
 
     fn handle(&mut self, report: Report) {
@@ -307,6 +337,7 @@ impl<'a> Session<'a> {
         match serde_json::from_slice(text) {
             Ok(Request::Signal(number)) => {
                 let now = self.clock.now();
+                self.start_command();
                 self.ended_by = "signal";
                 if [Signal::SIGTERM as i32, Signal::SIGHUP as i32].contains(&number) {
                     self.tell_to_end(number, now);
@@ -314,6 +345,7 @@ impl<'a> Session<'a> {
                     self.init.order(Order::Signal(number));
                 }
             }
+            Ok(Request::Start(_)) => self.start_command(),
             Ok(Request::Continue(_)) => self.init.order(Order::Continue),
             Err(error) => self.notice(format!("a request that cannot be read: {error}")),
         }
@@ -343,6 +375,9 @@ impl<'a> Session<'a> {
         let keys = self.driver.flows.keys();
         for (number, key) in (0..).zip(keys).skip(self.flows_told) {
             self.outbox.put(Record::Flow(*key, number));
+            if key.is_tcp() {
+                self.sampler.add(*key);
+            }
         }
         self.flows_told = keys.len();
         let events = self.driver.path.take_trace();
@@ -456,6 +491,14 @@ impl<'a> Session<'a> {
     }
 }
 
+/// When the program is told to end, if ever: after the duration asked for, or with the first trace that
+/// does not repeat itself.
+fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instant, &'static str)> {
+    let duration = configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
+    let ends = [duration.map(|at| (at, "duration")), scenario.radio.ends().map(|at| (at, "trace"))];
+    ends.into_iter().flatten().min()
+}
+
 /// The path between the two devices.
 fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
     let port = |dir| Box::new(Port::new(dir, configuration.snaplen)) as Box<dyn Element>;
@@ -471,15 +514,25 @@ fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
 }
 
 /// A client that starts before its server listens fails: wait for a socket, but not for ever.
-fn wait_for_server(init: &Init, server: &mut End, notices: &mut Vec<String>) -> Result<(), Obstacle> {
+/// Whoever sends a request, such as a signal, does not want to wait any longer.
+fn wait_for_server(
+    init: &Init,
+    server: &mut End,
+    requests: BorrowedFd<'_>,
+    notices: &mut Vec<String>,
+) -> Result<(), Obstacle> {
     let clock = Clock::start();
     while clock.now() < Instant::ZERO + SERVER_PATIENCE {
         if server.kernel.sockets.somebody_listens().unwrap_or(true) {
             return Ok(());
         }
-        let mut fds = [PollFd::new(init.fd(), PollFlags::POLLIN)];
+        let mut fds = [init.fd(), requests].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
-        if !fds[0].any().unwrap_or(false) {
+        let [has_report, has_request] = fds.map(|fd| fd.any().unwrap_or(false));
+        if has_request {
+            return Ok(());
+        }
+        if !has_report {
             continue;
         }
         match init.wait() {

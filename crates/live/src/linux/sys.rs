@@ -79,19 +79,24 @@ pub fn keep_capabilities(kept: &[u32]) -> nix::Result<()> {
     Ok(())
 }
 
-/// The program makes its own process group the foreground group of the terminal on its standard input
-/// before it starts.
-pub fn takes_terminal(command: &mut Command) {
-    let take = || {
-        // SAFETY: signal, tcsetpgrp and getpid are async-signal-safe, as is required between fork and exec.
-        // A background group that asks for the terminal gets SIGTTOU, which is ignored meanwhile.
+/// The program starts as from a shell: no signal blocked, none ignored. If it is to have the terminal on its
+/// standard input, its own process group becomes the foreground group there before it starts.
+pub fn starts_afresh(command: &mut Command, takes_terminal: bool) {
+    let prepare = move || {
+        // SAFETY: each of these calls is async-signal-safe, as is required between fork and exec; `none` is
+        // initialised by sigemptyset. SIGTTOU, which a background group gets that asks for the terminal, is
+        // still blocked. Python ignores SIGXFSZ (and SIGPIPE, which std has seen to).
         unsafe {
-            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
-            libc::tcsetpgrp(0, libc::getpid());
-            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            if takes_terminal {
+                libc::tcsetpgrp(0, libc::getpid());
+            }
+            libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
+            let mut none = std::mem::zeroed();
+            libc::sigemptyset(&mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         }
         Ok(())
     };
-    // SAFETY: `take` only makes async-signal-safe calls and allocates nothing.
-    unsafe { command.pre_exec(take) };
+    // SAFETY: `prepare` makes async-signal-safe calls only and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
 }

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What a live link costs: rate, idle round-trip time, lateness and CPU. Part of `make bench`.
+
+Each link is a constant trace. Reported are
+
+* the rate that one CUBIC connection gets (iperf3), in bytes of IP, as a share of the link's;
+* the round-trip time of a ping through the idle link, less that to an address of the same namespace; half of
+  a slot in each direction is the link's, the rest is ours;
+* how late packets left the bearer, against the model (median, 99th percentile);
+* CPU time of the driver for each packet that came out at either end.
+
+Needs Linux, iperf3, ping and what `airpath doctor` asks for; without them it says so and measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+AIRPATH = ROOT / ".venv" / "bin" / "airpath"
+RATES_MBPS = (10, 100, 1000)
+# The buffer holds at least 10 ms.
+LEAST_BUFFER_PACKETS = 100
+MTU, MSS = 1500, 1448
+PINGS, PING_INTERVAL_S = 200, 0.02
+# The link is idle while it is pinged; then it carries one connection.
+COMMAND = """
+ping -q -c {pings} -i {interval} $AIRPATH_UE
+ping -q -c {pings} -i {interval} $AIRPATH_SERVER
+iperf3 -c $AIRPATH_SERVER -R -C cubic -t {seconds} -J > {report}
+"""
+
+
+def measure(mbps: int, seconds: int) -> dict[str, float]:
+    """Measure a link of this rate."""
+    packets = max(LEAST_BUFFER_PACKETS, round(mbps * 1e6 * 0.01 / 8 / MTU))
+    with tempfile.TemporaryDirectory() as folder:
+        report, out = Path(folder, "iperf3.json"), Path(folder, "out")
+        queue = ["droptail", f"packets={packets}"]
+        command = [str(AIRPATH), "live", "--no-view", "--out", str(out), "--no-capture", "--probes", ""]
+        for direction in ("downlink", "uplink"):
+            command += [f"--{direction}-trace", f"{mbps} Mbit/s"]
+            command += [f"--{direction}-queue", queue[0], f"--{direction}-queue-args", queue[1]]
+        script = COMMAND.format(pings=PINGS, interval=PING_INTERVAL_S, seconds=seconds, report=report)
+        command += ["--server", "iperf3 -s -1 > /dev/null", "--", "sh", "-ec", script]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"live.py: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
+        results = json.loads((out / "results.json").read_text())
+        received = json.loads(report.read_text())["end"]["sum_received"]["bits_per_second"]
+    local, through = (float(mean) for mean in re.findall(r"= [\d.]+/([\d.]+)/", done.stdout))
+    live = results["live"]
+    came_out = sum(end["received"] for end in live["ends"].values())
+    return {
+        "share_of_rate": received * MTU / MSS / (mbps * 1e6),
+        "added_rtt_ms": through - local,
+        "lateness_p50_us": live["lateness_us"]["p50"],
+        "lateness_p99_us": live["lateness_us"]["p99"],
+        "cpu_us_per_packet": live["cpu_s"] * 1e6 / came_out,
+        "scheduler": live["scheduler"],
+        "valid": live["valid"],
+    }
+
+
+def obstacle() -> str | None:
+    """Say what keeps us from measuring."""
+    for tool in ("iperf3", "ping"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed"
+    doctor = subprocess.run([str(AIRPATH), "doctor"], capture_output=True, text=True, timeout=60, check=False)
+    return None if doctor.returncode == 0 else "'airpath doctor' says that live does not work here"
+
+
+def main() -> None:
+    """Measure, print a table, and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--seconds", type=int, default=10, help="length of each transfer")
+    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-live.json", metavar="FILE")
+    options = parser.parse_args()
+    if missing := obstacle():
+        print(f"live: not measured: {missing}")
+        return
+    print("live          IP rate   added RTT   lateness p50     p99   CPU per packet")
+    figures = {}
+    for mbps in RATES_MBPS:
+        found = figures[f"{mbps} Mbit/s"] = measure(mbps, options.seconds)
+        print(
+            f"{mbps:5} Mbit/s   {found['share_of_rate']:6.3f}   {found['added_rtt_ms']:6.3f} ms"
+            f"   {found['lateness_p50_us']:9.0f} us {found['lateness_p99_us']:5.0f} us"
+            f"   {found['cpu_us_per_packet']:11.2f} us   {found['scheduler']}"
+            f"{'' if found['valid'] else ', NOT VALID'}",
+            flush=True,
+        )
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
