@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import sys
 from pathlib import Path
 
 import pytest
 
-from live.harness import FAST, OPAQUE, check_books, needs, without_power
+from live.harness import FAST, OPAQUE, check_books, needs
 
 SCRIPT = Path(__file__).with_name("garbage.py")
 PACKETS, PER_SECOND = 4000, 4000
@@ -29,7 +28,7 @@ def both_ends(folder: Path, *kinds: str) -> dict[str, object]:
     """Server and COMMAND that send garbage, while a file is downloaded."""
     (folder / "file").write_bytes(random.Random(1).randbytes(SIZE))
     done = folder / "done"
-    serve = f"exec {sys.executable} -m http.server --bind :: --directory {folder} 8000 > {os.devnull} 2>&1"
+    serve = f"exec {sys.executable} -m http.server --bind :: --directory {folder} 8000 > /dev/null 2>&1"
     command = f"""
         {garbage(2, folder / "ue.json", *kinds)} &
         until curl -sS -m 40 -o {folder / "got"} http://$AIRPATH_SERVER:8000/file; do sleep 0.02; done
@@ -52,19 +51,13 @@ def digest(path: Path) -> str:
 
 
 @needs("curl", "ping")
-@pytest.mark.parametrize("power", ["root", "none"] if os.geteuid() == 0 else ["none"])
-def test_a_download_among_garbage_is_intact_and_every_packet_is_accounted_for(power, live, tmp_path):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    launcher = [] if power == "root" else without_power(folder)
-    out = folder / "out"
-    outcome = live(*FAST, "--out", out, launcher=launcher, **both_ends(folder))
+def test_a_download_among_garbage_is_intact_and_every_packet_is_accounted_for(live, tmp_path):
+    outcome = live(*FAST, out=True, **both_ends(tmp_path))
     assert outcome.code == 0, outcome.err
-    assert digest(folder / "got") == digest(folder / "file")
-    results = json.loads((out / "results.json").read_text())
-    assert check_books(results) == {"downlink": 0, "uplink": 0}
-    for name, end in results["live"]["ends"].items():
-        sent = sent_by(folder, name)
+    assert digest(tmp_path / "got") == digest(tmp_path / "file")
+    assert check_books(outcome.results) == {"downlink": 0, "uplink": 0}
+    for name, end in outcome.live["ends"].items():
+        sent = sent_by(tmp_path, name)
         assert sum(sent.values()) > PACKETS / 2
         # What the kernel dropped at the device never came to us.
         assert end["sent"] + end["tun_dropped"] >= sum(sent.values())

@@ -76,7 +76,6 @@ def test_an_upload_arrives_as_it_was_sent(live, page, tmp_path):
 
 
 @needs("curl")
-@pytest.mark.xfail(reason="defect 2: rich takes the address for markup", strict=False)
 def test_the_report_shows_ipv6_addresses(live, page):
     curl = "exec curl -sSg -m 30 -o /dev/null http://[$AIRPATH_SERVER6]:8000/"
     outcome = live(*FAST, server=serving(page), command=["sh", "-c", curl])
