@@ -294,7 +294,17 @@ impl<'a> Session<'a> {
         if earliest > now {
             let _ = ppoll(&mut [], Some(TimeSpec::nanoseconds(earliest.since(now).as_nanos() as i64)), None);
         }
+        let early = self.pace.early();
         let left = until.since(self.clock.now());
+        if left > Duration::ZERO && left <= early {
+            while self.clock.now() < until {
+                std::hint::spin_loop();
+            }
+            self.pace.watched(left);
+            self.tuns.readable = [true; 2];
+            return Ok([false; 2]);
+        }
+        let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
         let [server, ue] = self.tuns.devices();
         let mut fds = [
             PollFd::new(server.as_fd(), PollFlags::POLLIN),
