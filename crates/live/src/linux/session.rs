@@ -11,6 +11,7 @@ use super::tuns::{Clock, Tuns};
 use super::writer::{self, Outbox, Record};
 use super::{doctor, kernel, sys};
 use crate::driver::{Driver, LIVE_UE};
+use crate::flows::MOST_FLOWS;
 use crate::port::Port;
 use airpath_core::element::Element;
 use airpath_core::packet::Dir;
@@ -45,6 +46,9 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
+/// Signals that a program is ended with.
+const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
 /// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
 ///
 /// # Errors
@@ -67,9 +71,14 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
             Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
         }
     };
-    match result {
+    let written = match result {
         Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
         Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
+    };
+    match written {
+        // Whoever asked has gone, and needs no word of it on the terminal.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 
@@ -156,6 +165,8 @@ struct Session<'a> {
     progress: Progress,
     flows_told: usize,
     lost_records: u64,
+    left_out_told: bool,
+    device_gone: bool,
 }
 
 /// What the user is told of the link once.
@@ -232,6 +243,8 @@ impl<'a> Session<'a> {
             progress: Progress::default(),
             flows_told: 0,
             lost_records: 0,
+            left_out_told: false,
+            device_gone: false,
         })
     }
 
@@ -242,7 +255,9 @@ impl<'a> Session<'a> {
             let due = self.driver.turn(&mut self.tuns);
             let now = self.clock.now();
             self.flush(now, false);
-            if let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
+            // What has not been started cannot be ended.
+            if self.start_by.is_none()
+                && let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
                 && self.exit_status.is_none()
             {
                 self.ended_by = why;
@@ -255,11 +270,8 @@ impl<'a> Session<'a> {
                 self.kill_at = None;
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
-            let next =
-                [due, self.start_by, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
-                    .into_iter()
-                    .flatten()
-                    .min();
+            let first = self.start_by.or(self.ends_at.map(|(at, _)| at));
+            let next = [due, first, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -267,10 +279,15 @@ impl<'a> Session<'a> {
                     None => break,
                 }
             }
+            if self.tuns.gone != [false; 2] {
+                self.notice("a device of the link was removed: nothing passes any more".to_owned());
+                self.device_gone = true;
+                break;
+            }
             if has_request {
-                match message::read(&mut stream)? {
-                    Some((kind::REQUEST, text)) => self.obey(&text),
-                    // Nobody is interested any more.
+                match message::read(&mut stream) {
+                    Ok(Some((kind::REQUEST, text))) => self.obey(&text),
+                    // Nobody is interested any more; an error (ECONNRESET) if something was left unread.
                     _ => break,
                 }
             }
@@ -278,7 +295,9 @@ impl<'a> Session<'a> {
         let now = self.clock.now();
         self.driver.path.handle_timeout(now);
         if self.exit_status.is_none() {
-            self.notice("everything in the link was killed from outside".to_owned());
+            if !self.device_gone {
+                self.notice("everything in the link was killed from outside".to_owned());
+            }
             (self.exit_status, self.ended_by) = (Some(128 + Signal::SIGKILL as i32), "signal");
         }
         self.flush(now, true);
@@ -348,7 +367,10 @@ impl<'a> Session<'a> {
             Ok(Request::Signal(number)) => {
                 let now = self.clock.now();
                 self.start_command();
-                self.ended_by = "signal";
+                // Others, such as SIGCONT and SIGUSR1, end nothing, and what has ended is not ended again.
+                if self.exit_status.is_none() && ENDING.iter().any(|signal| *signal as i32 == number) {
+                    self.ended_by = "signal";
+                }
                 if [Signal::SIGTERM as i32, Signal::SIGHUP as i32].contains(&number) {
                     self.tell_to_end(number, now);
                 } else {
@@ -389,7 +411,13 @@ impl<'a> Session<'a> {
                 self.sampler.add(*key);
             }
         }
+        let (told, most) = (self.flows_told, usize::from(MOST_FLOWS));
         self.flows_told = keys.len();
+        if told < most && self.flows_told == most {
+            self.notice(format!(
+                "{most} flows are told apart: what comes beyond is carried, but not measured"
+            ));
+        }
         let events = self.driver.path.take_trace();
         let count = events.len() as u64;
         if !self.outbox.put(Record::Trace(now, events)) {
@@ -398,6 +426,11 @@ impl<'a> Session<'a> {
         let capture = self.driver.path.take_capture();
         if !capture.is_empty() && !self.outbox.put(Record::Capture(capture)) {
             self.lost_records += 1;
+        }
+        if self.driver.left_out > 0 && !self.left_out_told {
+            self.left_out_told = true;
+            let text = "a buffer without limit is full: packets are left out, and the run is not valid";
+            self.notice(text.to_owned());
         }
         if now >= self.next_status || is_last {
             let interval =
@@ -461,13 +494,20 @@ impl<'a> Session<'a> {
                 // A packet that its end would not take had gone the other way.
                 let refused = self.tuns.refused[dir.reverse().index()];
                 let counters = &self.counters[dir.index()];
-                tun_dropped += counters.dropped(namespaces::INTERFACE);
-                ends[name] = results::end(port, counters, refused);
+                let [into, out_of] = counters.dropped(namespaces::INTERFACE);
+                // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
+                let dropped = out_of + into.saturating_sub(refused);
+                tun_dropped += dropped;
+                ends[name] = results::end(port, dropped, refused);
             }
         }
         let bound = self.configuration.lateness_bound_us;
         let lateness = self.tuns.lateness.report(bound);
-        let invalid_because = results::invalid_because(lateness.p99, bound, tun_dropped);
+        let mut invalid_because =
+            results::invalid_because(lateness.p99, bound, tun_dropped, self.driver.left_out);
+        if self.device_gone {
+            invalid_because.push("a device of the link was removed while it was in use".to_owned());
+        }
         let cpu = getrusage(UsageWho::RUSAGE_THREAD).map_or(0.0, |usage| {
             [usage.user_time(), usage.system_time()]
                 .iter()
