@@ -75,6 +75,8 @@ pub enum Report {
 pub struct Init {
     channel: OwnedFd,
     outer: Pid,
+    /// Whether programs in the link see themselves in /proc.
+    pub own_proc: bool,
 }
 
 /// Capabilities over the networks of the link: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW.
@@ -103,10 +105,13 @@ impl Init {
             close(programs.not_inherited);
             outer(driver, &inner, programs)
         });
-        let init = Self { channel, outer: outer.map_err(failed)? };
+        let mut init = Self { channel, outer: outer.map_err(failed)?, own_proc: false };
         drop(inner);
         match init.wait() {
-            Some(Report::Ready(_)) => Ok(init),
+            Some(Report::Ready(own_proc)) => {
+                init.own_proc = own_proc;
+                Ok(init)
+            }
             Some(Report::Refused(what)) => Err(Obstacle::new("PID namespace", what, UNPRIVILEGED)),
             _ => Err(Obstacle::new("PID namespace", "its first process ended at once", UNPRIVILEGED)),
         }
@@ -322,14 +327,7 @@ impl Processes<'_> {
         match (message[0], self.command) {
             (b'S', _) => self.start_server(),
             (b'R', None) => self.start_command(),
-            (b's', Some(command)) => {
-                // Also numbers that nix has no name for, such as those of real-time signals.
-                let group = -command.as_raw();
-                let _ = nix::sys::signal::kill(
-                    Pid::from_raw(group),
-                    Signal::try_from(i32::from(message[1])).ok(),
-                );
-            }
+            (b's', Some(command)) => sys::signal_group(command, i32::from(message[1])),
             (b'c', Some(command)) => {
                 // Fails where standard input is no terminal, or another session's.
                 let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);

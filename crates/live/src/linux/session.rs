@@ -1,15 +1,14 @@
-//! A live run from its configuration to its results: puts everything together and keeps it going.
+//! A live run: keeps the driver going, tells what happens, and ends with the results.
 
-use super::init::{Init, Order, Programs, Report};
-use super::message::{self, Configuration, Mode, Request, kind};
+use super::init::{Init, Order, Report};
+use super::message::{self, Configuration, Request, kind};
 use super::namespaces::{self, End, Link, SERVER, UE};
-use super::obstacle::Obstacle;
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
-use super::writer::{self, Outbox, Record};
-use super::{doctor, kernel, sys};
+use super::writer::{Outbox, Record};
+use super::{kernel, sys};
 use crate::driver::{Driver, LIVE_UE};
 use crate::flows::MOST_FLOWS;
 use crate::port::Port;
@@ -25,13 +24,12 @@ use airpath_core::wire::PcapngWriter;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::signal::Signal;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 /// Priority of the driver where SCHED_FIFO is allowed: above everything ordinary, below what keeps a
@@ -39,8 +37,6 @@ use std::os::unix::net::UnixStream;
 const FIFO_PRIORITY: i32 = 10;
 /// Trace and capture are handed to their writer this often.
 const FLUSH: Duration = Duration::from_millis(100);
-/// The server's program gets this long to open a socket before the user's starts all the same.
-const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 /// The program starts when the user has been told that the link is up, or after this.
 const START_PATIENCE: Duration = Duration::from_secs(1);
 /// A program that was told to end is killed after this.
@@ -49,95 +45,8 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 /// Signals that a program is ended with.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
-///
-/// # Errors
-/// If the descriptor is no socket or nobody is at its other end.
-pub fn serve(fd: RawFd) -> io::Result<()> {
-    // Whoever sends signals means the user's program, and reaches it through our parent.
-    let mut signals = SigSet::all();
-    signals.remove(Signal::SIGSEGV);
-    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
-    end_with_parent();
-    let _ = prctl::set_name(c"airpath-link");
-    let mut stream = UnixStream::from(sys::inherited(fd)?);
-    let Some((kind::CONFIGURATION, text)) = message::read(&mut stream)? else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "no configuration"));
-    };
-    let result = match serde_json::from_slice::<Configuration>(&text) {
-        Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
-        Ok(configuration) => run(&configuration, &stream),
-        Err(error) => {
-            Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
-        }
-    };
-    let written = match result {
-        Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
-        Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
-    };
-    match written {
-        // Whoever asked has gone, and needs no word of it on the terminal.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
-/// This process is killed when its parent ends. To be called again when its credentials have changed.
-pub fn end_with_parent() {
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-}
-
-/// The environment of both programs.
-fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
-    let mut environment = configuration.environment.clone();
-    let own = [
-        ("AIRPATH_SERVER", SERVER.0.to_string()),
-        ("AIRPATH_UE", UE.0.to_string()),
-        ("AIRPATH_SERVER6", SERVER.1.to_string()),
-        ("AIRPATH_UE6", UE.1.to_string()),
-        // What mahimahi's shells set: scripts made for them run here.
-        ("MAHIMAHI_BASE", SERVER.0.to_string()),
-    ];
-    environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    environment
-}
-
-fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
-        stage: error.path,
-        message: error.message,
-        hint: error.hint,
-    })?;
-    if scenario.radio.ues() != 1 {
-        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
-        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
-    }
-    let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
-    let link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
-    end_with_parent();
-    let environment = environment(configuration);
-    let [server, ue] = &link.ends;
-    let init = Init::start(&Programs {
-        namespaces: [&server.namespace, &ue.namespace],
-        command: &configuration.command,
-        server: configuration.server.as_deref(),
-        environment: &environment,
-        terminal: configuration.terminal,
-        not_inherited: stream.as_fd(),
-        keep_capabilities: link.user_namespace,
-    })?;
-    // From here on there may be threads: nothing is forked any more.
-    let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, stream.as_fd(), outbox)
-        .and_then(|session| session.run(stream.as_fd()).map_err(io_failed));
-    init.end();
-    // The writer ends with the last outbox, which the session held; results come behind all records.
-    let _ = writer.join();
-    result
-}
-
 /// A link that works.
-struct Session<'a> {
+pub struct Session<'a> {
     configuration: &'a Configuration,
     init: &'a Init,
     outbox: Outbox,
@@ -177,22 +86,16 @@ struct About {
 }
 
 impl<'a> Session<'a> {
-    /// Starts the server's program, waits until it listens, and starts the user's.
-    fn start(
+    /// Says that the link is up; the user's program starts when that has been heard.
+    pub fn start(
         configuration: &'a Configuration,
         scenario: &Scenario,
         link: Link,
         init: &'a Init,
-        requests: BorrowedFd<'_>,
+        notices: Vec<String>,
         outbox: Outbox,
-    ) -> Result<Self, Obstacle> {
-        let mut notices = Vec::new();
+    ) -> Self {
         let [server, ue] = link.ends;
-        let (mut server, ue) = (server, ue);
-        if configuration.server.is_some() {
-            init.order(Order::StartServer);
-            wait_for_server(init, &mut server, requests, &mut notices)?;
-        }
         let path = path(configuration, scenario);
         let last = scenario.network(configuration.seed).len() + 1;
         let _ = prctl::set_timerslack(1);
@@ -220,7 +123,7 @@ impl<'a> Session<'a> {
             "pid_namespace": true,
             "notices": about.notices,
         })));
-        Ok(Self {
+        Self {
             configuration,
             init,
             outbox,
@@ -245,11 +148,11 @@ impl<'a> Session<'a> {
             lost_records: 0,
             left_out_told: false,
             device_gone: false,
-        })
+        }
     }
 
     /// Until all programs have ended or nobody is interested any more.
-    fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
+    pub fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
         loop {
             let due = self.driver.turn(&mut self.tuns);
@@ -561,40 +464,4 @@ fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
         path.set_capture(PcapngWriter::new(&["server", "ue"]));
     }
     path
-}
-
-/// A client that starts before its server listens fails: wait for a socket, but not for ever.
-/// Whoever sends a request, such as a signal, does not want to wait any longer.
-fn wait_for_server(
-    init: &Init,
-    server: &mut End,
-    requests: BorrowedFd<'_>,
-    notices: &mut Vec<String>,
-) -> Result<(), Obstacle> {
-    let clock = Clock::start();
-    while clock.now() < Instant::ZERO + SERVER_PATIENCE {
-        if server.kernel.sockets.somebody_listens().unwrap_or(true) {
-            return Ok(());
-        }
-        let mut fds = [init.fd(), requests].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
-        let [has_report, has_request] = fds.map(|fd| fd.any().unwrap_or(false));
-        if has_request {
-            return Ok(());
-        }
-        if !has_report {
-            continue;
-        }
-        match init.wait() {
-            Some(Report::ServerEnded(status)) => {
-                notices.push(format!("the server's command ended at once, with status {status}"));
-                return Ok(());
-            }
-            Some(Report::Refused(what)) => notices.push(what),
-            Some(_) => {}
-            None => return Err(Obstacle::new("processes", "they ended unexpectedly", "try again")),
-        }
-    }
-    notices.push("the server's command had opened no socket after 5 s".to_owned());
-    Ok(())
 }

@@ -60,6 +60,12 @@ pub fn poll_child() -> Option<(Pid, Fate)> {
     Some((Pid::from_raw(pid), fate))
 }
 
+/// Sends a signal to a process group, whether nix has a name for it or not.
+pub fn signal_group(leader: Pid, number: i32) {
+    // SAFETY: always sound; what cannot be signalled is gone.
+    let _ = unsafe { libc::kill(-leader.as_raw(), number) };
+}
+
 /// SCHED_FIFO for the calling thread; its children have ordinary scheduling.
 pub fn set_fifo(priority: i32) -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
