@@ -14,6 +14,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
+from airpath._core import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import marked_shell
@@ -123,23 +124,30 @@ def test_traces_become_a_scenario(tmp_path, monkeypatch):
     monkeypatch.setattr(_core, "constant_trace", lambda rate: f"of {rate}\n", raising=False)
     downlink = Direction(str(trace), "droptail", "packets=100,bytes=64kB")
     link = Link(downlink, Direction("100Mbit/s"), delay="20ms", once=True, opportunity_bytes=1504)
-    both = {"once": True, "accounting": "tun_1504"}
+    both = {"accounting": "tun_1504"}
     assert tomllib.loads(link.text()) == {
         "wired": {"delay": "20ms"},
         "radio": {
             "variable": {
                 "downlink": {
                     "queue": {"droptail": {"packets": 100, "bytes": "64kB"}},
-                    "channel": {"trace_file": {"file": str(trace), **both}},
+                    "channel": {"trace_file": {"file": str(trace), "once": True, **both}},
                 },
                 "uplink": {
                     "queue": {"droptail": {}},
-                    "channel": {"trace_file": {"trace": "of 100Mbit/s\n", **both}},
+                    "channel": {"trace_file": {"trace": "of 100Mbit/s\n", "once": False, **both}},
                 },
             }
         },
         "flow": [{"app": {"bulk": {}}}],
     }
+
+
+def test_rates_have_no_end():
+    link = Link(Direction("10 Mbit/s"), Direction("1 Mbit/s"), once=True)
+    with pytest.raises(ScenarioError) as error:
+        link.text()
+    assert error.value.args == ("--once", "a rate has no end", "give a trace, or leave --once out")
 
 
 def test_a_link_by_trace_is_endless_undelayed_and_counts_ip(tmp_path):

@@ -32,12 +32,18 @@ const STEPS_PER_TURN: u32 = 512;
 /// Bodies kept for further packets.
 const SPARE_BODIES: usize = 1024;
 
+/// Packets that may be inside the path, whatever its buffers allow: one without limit that is fed faster than
+/// it is emptied would take the machine's memory, half a gigabyte a second.
+pub const MOST_INSIDE: u64 = 1 << 18;
+
 /// A path that is driven by a clock and by devices.
 pub struct Driver {
     /// The path.
     pub path: Path,
     /// Which packets belong together.
     pub flows: Flows,
+    /// Packets that were not let in because too many were inside; the model never saw them.
+    pub left_out: u64,
     /// What was read last; reused.
     bytes: Vec<u8>,
     /// Bodies of packets that have left. Boxes, because packets carry them so.
@@ -48,7 +54,7 @@ pub struct Driver {
 impl Driver {
     /// Drives `path`, whose ends are open, from its time zero.
     pub fn new(path: Path) -> Self {
-        Self { path, flows: Flows::default(), bytes: Vec::new(), spare: Vec::new() }
+        Self { path, flows: Flows::default(), left_out: 0, bytes: Vec::new(), spare: Vec::new() }
     }
 
     /// Handles all that has arrived or is due. Returns when something is due next; it may be in the past
@@ -73,6 +79,10 @@ impl Driver {
     }
 
     fn take_in(&mut self, at: Instant, dir: Dir) {
+        if self.inside() >= MOST_INSIDE {
+            self.left_out += 1;
+            return;
+        }
         let mut packet = self.path.packet();
         parse(&self.bytes, &mut packet);
         packet.ue = LIVE_UE;
@@ -83,6 +93,12 @@ impl Driver {
         body.touched = false;
         packet.body = Some(body);
         self.path.handle_packet(at.max(self.path.now()), dir, packet);
+    }
+
+    /// Packets in the buffers of the bearer and on lanes; one that is on both counts twice.
+    fn inside(&mut self) -> u64 {
+        let held = Dir::BOTH.map(|dir| u64::from(self.path.radio(LIVE_UE, dir).sdus));
+        held.iter().sum::<u64>() + self.path.in_flight() as u64
     }
 
     fn put_out(&mut self, world: &mut impl World) {

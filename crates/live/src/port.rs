@@ -8,6 +8,7 @@ use airpath_core::element::{Cx, Element, Layout};
 use airpath_core::packet::{Dir, Kind, Opaque, Packet};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, SendCause};
+use airpath_core::wire::rewrite;
 use serde::Serialize;
 
 /// One end of a live path.
@@ -169,7 +170,15 @@ impl Element for Port {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        // Before it is captured: what a box changed is what this end gets.
+        if let Some(mut body) = packet.body.take() {
+            if body.touched {
+                rewrite(&mut body.bytes, &packet);
+                body.touched = false;
+            }
+            packet.body = Some(body);
+        }
         self.capture(cx, &packet);
         if dir == self.dir { &mut self.sent } else { &mut self.received }.add(&packet);
         // Beyond the last number there is no telling what belongs together.

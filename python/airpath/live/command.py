@@ -143,9 +143,22 @@ def live(
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
+    _check_text("COMMAND", *command)
+    _check_text("--server", server or "")
+    _check_text("environment", *environment.values())
     program = driver.driver_command()
     # Not before here: what it uses is there on Unix only.
     from airpath.live.carry_out import Plan, carry_out
 
     plan = Plan(chosen, seed, configuration, program, out, force, kinds, view=has_view, shell=shell)
     raise typer.Exit(carry_out(plan))
+
+
+def _check_text(key: str, *texts: str) -> None:
+    """Refuse bytes that are no UTF-8: frames cannot carry them."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            what = f"{text!a} is not UTF-8"
+            raise ScenarioError(key, what, "put what needs such bytes into a script and name that") from error

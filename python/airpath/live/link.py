@@ -89,28 +89,34 @@ class Link:
             hint = "write 1500 (bytes of IP) or 1504 (as mahimahi counts)"
             raise ScenarioError("--opportunity-bytes", what, hint)
         lines = [] if self.delay is None else ["[wired]", f"delay = {_quoted(self.delay)}"]
+        has_end = False
         for name, direction in (("downlink", self.downlink), ("uplink", self.uplink)):
+            trace, is_file = _trace(f"--{name}-trace", direction.trace)
+            has_end |= is_file
             lines += [
                 f"[radio.variable.{name}.queue.droptail]",
                 *_limits(f"--{name}-queue", direction),
                 f"[radio.variable.{name}.channel.trace_file]",
-                _trace(f"--{name}-trace", direction.trace),
-                f"once = {str(self.once).lower()}",
+                trace,
+                f"once = {str(self.once and is_file).lower()}",
                 f"accounting = {_quoted(accounting)}",
             ]
+        if self.once and not has_end:
+            raise ScenarioError("--once", "a rate has no end", "give a trace, or leave --once out")
         # A scenario has a flow; live, whatever runs takes its place.
         lines += ["[[flow]]", "[flow.app.bulk]"]
         return "\n".join(lines) + "\n"
 
 
-def _trace(option: str, trace: str | None) -> str:
+def _trace(option: str, trace: str | None) -> tuple[str, bool]:
+    """Write where a trace comes from, and say whether it is a file; a rate is repeated without end."""
     if trace is None:
         raise ScenarioError(option, "is missing", "give a trace or a rate for either direction")
     path = Path(trace)
     if path.exists():
-        return f"file = {_quoted(str(path.resolve()))}"
+        return f"file = {_quoted(str(path.resolve()))}", True
     try:
-        return f"trace = {_quoted(_core.constant_trace(trace))}"
+        return f"trace = {_quoted(_core.constant_trace(trace))}", False
     except ScenarioError as error:
         if not trace[:1].isdigit():
             hint = "write the path of a mahimahi trace, or a rate such as '100 Mbit/s'"

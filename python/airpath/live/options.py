@@ -15,7 +15,7 @@ from airpath.run import check_probes
 from airpath.scenario import Scenario
 
 # Only these belong to a namespace; the others are the whole machine's.
-NETWORK_SYSCTL = re.compile(r"net[./][A-Za-z0-9_./-]+")
+NETWORK_SYSCTL = re.compile(r"net\.[A-Za-z0-9_.-]+")
 
 
 def choose_scenario(name: str | None, changes: Sequence[str] | None, link: Link) -> Scenario:

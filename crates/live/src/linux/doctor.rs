@@ -3,7 +3,7 @@
 use super::init::{Init, Order, Programs, Report};
 use super::message::{self, kind};
 use super::namespaces;
-use super::session::end_with_parent;
+use super::serve::end_with_parent;
 use super::sys;
 use super::tuns::Clock;
 use crate::lateness::Lateness;

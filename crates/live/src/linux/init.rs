@@ -6,7 +6,9 @@
 
 use super::obstacle::{Obstacle, UNPRIVILEGED};
 use super::sys;
+use super::tuns::Clock;
 use airpath_core::packet::Dir;
+use airpath_core::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -15,7 +17,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getppid};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -73,15 +75,17 @@ pub enum Report {
 pub struct Init {
     channel: OwnedFd,
     outer: Pid,
+    /// Whether programs in the link see themselves in /proc.
+    pub own_proc: bool,
 }
 
 /// Capabilities over the networks of the link: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW.
 const NETWORK_CAPABILITIES: &[u32] = &[10, 12, 13];
 
 /// The server's program may finish by itself for this long when the user's has ended; then it is told to.
-const GRACE_MS: u16 = 500;
+const GRACE: Duration = Duration::from_millis(500);
 /// And after this it is killed.
-const PATIENCE_MS: u16 = 2000;
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Init {
     /// Starts the first process of a new PID namespace.
@@ -101,10 +105,13 @@ impl Init {
             close(programs.not_inherited);
             outer(driver, &inner, programs)
         });
-        let init = Self { channel, outer: outer.map_err(failed)? };
+        let mut init = Self { channel, outer: outer.map_err(failed)?, own_proc: false };
         drop(inner);
         match init.wait() {
-            Some(Report::Ready(_)) => Ok(init),
+            Some(Report::Ready(own_proc)) => {
+                init.own_proc = own_proc;
+                Ok(init)
+            }
             Some(Report::Refused(what)) => Err(Obstacle::new("PID namespace", what, UNPRIVILEGED)),
             _ => Err(Obstacle::new("PID namespace", "its first process ended at once", UNPRIVILEGED)),
         }
@@ -241,30 +248,41 @@ struct Processes<'a> {
 impl Processes<'_> {
     /// Until the driver closes the channel, or the user's program has ended and the server's after it.
     fn run(mut self) {
+        let clock = Clock::start();
         let mut told_to_end = false;
+        // When the server's program is told to end, then when it is killed, once the user's has ended. An
+        // instant and no time-out of its own for each wait: what ends meanwhile does not put it off.
+        let mut patience: Option<Instant> = None;
         loop {
-            let timeout = match (self.ended, told_to_end) {
+            let timeout = match (self.ended, patience) {
                 (false, _) => PollTimeout::NONE,
-                (true, false) => PollTimeout::from(GRACE_MS),
-                (true, true) => PollTimeout::from(PATIENCE_MS),
+                (true, None) => {
+                    patience = Some(clock.now() + GRACE);
+                    continue;
+                }
+                (true, Some(until)) => {
+                    let left = until.since(clock.now()).as_micros().div_ceil(1000);
+                    PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO)
+                }
             };
             let mut fds = [
                 PollFd::new(self.channel.as_fd(), PollFlags::POLLIN),
                 PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
             ];
-            let ready = poll(&mut fds, timeout);
+            let _ = poll(&mut fds, timeout);
             let has_order = fds[0].any().unwrap_or(false);
-            if ready == Ok(0) {
+            while matches!(self.children.read_signal(), Ok(Some(_))) {}
+            self.reap();
+            if patience.is_some_and(|until| until <= clock.now()) {
                 match self.server {
                     Some(server) if !told_to_end => {
                         let _ = killpg(server, Signal::SIGTERM);
                         told_to_end = true;
+                        patience = Some(clock.now() + PATIENCE);
                     }
                     _ => return,
                 }
             }
-            while matches!(self.children.read_signal(), Ok(Some(_))) {}
-            self.reap();
             if has_order && !self.obey() {
                 return;
             }
@@ -276,19 +294,15 @@ impl Processes<'_> {
 
     /// Takes note of processes that ended or were stopped; also of those that others left behind.
     fn reap(&mut self) {
-        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
-        while let Ok(status) = waitpid(Pid::from_raw(-1), Some(flags)) {
-            let (pid, exit_status) = match status {
-                WaitStatus::Exited(pid, code) => (pid, code),
-                WaitStatus::Signaled(pid, signal, _) => (pid, 128 + signal as i32),
-                WaitStatus::Stopped(pid, _) => {
+        while let Some((pid, fate)) = sys::poll_child() {
+            let exit_status = match fate {
+                sys::Fate::Ended(exit_status) => exit_status,
+                sys::Fate::Stopped => {
                     if Some(pid) == self.command {
                         Report::Stopped.write(self.channel);
                     }
                     continue;
                 }
-                WaitStatus::StillAlive => return,
-                _ => continue,
             };
             if Some(pid) == self.command {
                 self.command = None;
@@ -313,14 +327,7 @@ impl Processes<'_> {
         match (message[0], self.command) {
             (b'S', _) => self.start_server(),
             (b'R', None) => self.start_command(),
-            (b's', Some(command)) => {
-                // Also numbers that nix has no name for, such as those of real-time signals.
-                let group = -command.as_raw();
-                let _ = nix::sys::signal::kill(
-                    Pid::from_raw(group),
-                    Signal::try_from(i32::from(message[1])).ok(),
-                );
-            }
+            (b's', Some(command)) => sys::signal_group(command, i32::from(message[1])),
             (b'c', Some(command)) => {
                 // Fails where standard input is no terminal, or another session's.
                 let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);

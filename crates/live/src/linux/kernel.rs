@@ -72,14 +72,14 @@ impl Counters {
         Ok(Self { devices: open("dev")?, snmp: open("snmp")?, netstat: open("netstat")? })
     }
 
-    /// Packets that a device dropped, on the way out of the kernel and into it.
-    pub fn dropped(&self, interface: &str) -> u64 {
+    /// Packets that a device dropped, on the way into the kernel and out of it.
+    pub fn dropped(&self, interface: &str) -> [u64; 2] {
         let text = read(&self.devices);
         let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'));
         let fields: Vec<u64> =
             line.unwrap_or("").split_whitespace().filter_map(|field| field.parse().ok()).collect();
         // Eight columns of what was received, then eight of what was sent; the fourth counts drops.
-        [3, 11].iter().filter_map(|column| fields.get(*column)).sum()
+        [3, 11].map(|column| fields.get(column).copied().unwrap_or(0))
     }
 
     /// Counters of TCP, those that are zero left out.
@@ -119,6 +119,9 @@ pub struct Sockets {
 
 /// INET_DIAG_NOCOOKIE: whichever socket has the addresses.
 const ANY_COOKIE: [u8; 8] = [0xff; 8];
+
+/// include/net/tcp_states.h.
+const TCP_LISTEN: u8 = 10;
 
 const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
 
@@ -230,7 +233,8 @@ impl TcpInfo {
                 _ => {}
             }
         }
-        Some(Self { congestion_control, raw: raw? })
+        // Where the connection is gone, the kernel answers with the socket that listens on the port.
+        (response.header.state != TCP_LISTEN).then_some(Self { congestion_control, raw: raw? })
     }
 
     /// Bytes acknowledged.
@@ -292,6 +296,7 @@ mod tests {
         assert!(sockets.tcp(ends.1, ends.0).unwrap().is_some(), "the end that was accepted");
         let nobody = SocketAddr::new(ends.0.ip(), 1);
         assert_eq!(sockets.tcp(nobody, ends.1).unwrap(), None);
+        assert_eq!(sockets.tcp(ends.1, nobody).unwrap(), None, "who listens is no connection");
         assert!((1000..=1001).contains(&info.bytes_acked()), "{}", info.bytes_acked());
         assert!(!info.congestion_control.is_empty());
         let Event::TcpState { tcpi_snd_cwnd, tcpi_rtt, .. } = info.event(0, 0) else { panic!() };
@@ -302,6 +307,6 @@ mod tests {
     fn counters_are_read_by_their_names() {
         let counters = Counters::open().unwrap();
         assert!(counters.tcp().keys().all(|name| TCP_COUNTERS.contains(&name.as_str())));
-        assert_eq!(counters.dropped("no such interface"), 0);
+        assert_eq!(counters.dropped("no such interface"), [0; 2]);
     }
 }

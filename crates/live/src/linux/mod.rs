@@ -15,6 +15,7 @@ mod obstacle;
 mod pace;
 mod results;
 mod sampler;
+mod serve;
 mod session;
 #[allow(unsafe_code)]
 mod sys;
@@ -22,4 +23,4 @@ mod tuns;
 mod writer;
 
 pub use obstacle::Obstacle;
-pub use session::serve;
+pub use serve::serve;

@@ -1,8 +1,11 @@
-//! How often the driver wakes up.
+//! How often the driver wakes up, and when it does not sleep at all.
 //!
 //! At a gigabit something is due every 12 us, and a driver that woke for each would do nothing else; under
 //! SCHED_FIFO the kernel then stops it for 50 ms in each second. So wake-ups have a budget: short of it
 //! the driver wakes at the very moment, beyond it in steps, and does together what fell into a step.
+//!
+//! A sleeper wakes some tens of microseconds late. While traffic is sparse, the driver gets up that much
+//! earlier and watches the clock; this has a budget too, a small share of the time.
 
 use airpath_core::time::{Duration, Instant};
 
@@ -10,22 +13,33 @@ use airpath_core::time::{Duration, Instant};
 const STEP: Duration = Duration::from_nanos(50_000);
 const BURST: usize = 16;
 
-/// The last wake-ups.
+/// How much earlier than a deadline the driver gets up.
+const EARLY: Duration = Duration::from_nanos(60_000);
+/// One part in this many of the time may be spent watching the clock, and this much in a row.
+const WATCHED_PART: u64 = 50;
+const MOST_WATCHED: Duration = Duration::from_millis(1);
+
+/// The last wake-ups, and what may be spent on watching the clock.
 #[derive(Debug)]
 pub struct Pace {
     wakes: [Instant; BURST],
     /// Place of the oldest.
     oldest: usize,
+    may_watch: Duration,
+    now: Instant,
 }
 
 impl Pace {
     /// Nothing has happened yet.
     pub fn new() -> Self {
-        Self { wakes: [Instant::ZERO; BURST], oldest: 0 }
+        Self { wakes: [Instant::ZERO; BURST], oldest: 0, may_watch: MOST_WATCHED, now: Instant::ZERO }
     }
 
     /// The driver woke up.
     pub fn woke(&mut self, now: Instant) {
+        let earned = now.since(self.now).as_nanos() / WATCHED_PART;
+        self.may_watch = (self.may_watch + Duration::from_nanos(earned)).min(MOST_WATCHED);
+        self.now = now;
         self.wakes[self.oldest] = now;
         self.oldest = (self.oldest + 1) % BURST;
     }
@@ -33,6 +47,16 @@ impl Pace {
     /// Before this it does not wake up again.
     pub fn earliest(&self) -> Instant {
         self.wakes[self.oldest] + STEP * BURST as u64
+    }
+
+    /// How much earlier than the next deadline to get up, in order to watch the clock until then.
+    pub fn early(&self) -> Duration {
+        if self.may_watch >= EARLY { EARLY } else { Duration::ZERO }
+    }
+
+    /// The clock was watched for this long.
+    pub fn watched(&mut self, time: Duration) {
+        self.may_watch = Duration::from_nanos(self.may_watch.as_nanos().saturating_sub(time.as_nanos()));
     }
 }
 
@@ -58,5 +82,19 @@ mod tests {
             assert!(next >= us(10_800 + n / BURST as u64 * 800));
             pace.woke(next);
         }
+    }
+
+    #[test]
+    fn the_clock_is_watched_for_a_small_share_of_the_time() {
+        let mut pace = Pace::new();
+        let mut watched = Duration::ZERO;
+        for n in 0..10_000 {
+            pace.woke(us(100 * n));
+            watched += pace.early();
+            pace.watched(pace.early());
+        }
+        // Of a second, a fiftieth, and what there was in the beginning.
+        assert!(watched <= Duration::from_millis(21), "{watched:?}");
+        assert!(watched >= Duration::from_millis(19), "{watched:?}");
     }
 }

@@ -3,10 +3,8 @@
 //! A flow has the keys of a simulated one. What nobody can tell from packets and from the kernel's
 //! counters is null.
 
-use super::kernel::Counters;
-use super::namespaces::INTERFACE;
 use super::sampler::LastSeen;
-use crate::driver::Driver;
+use crate::driver::{Driver, MOST_INSIDE};
 use crate::flows::FlowKey;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::packet::Dir;
@@ -115,27 +113,32 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
 }
 
 /// What passed one end.
-pub fn end(port: &Port, counters: &Counters, refused: u64) -> Value {
+pub fn end(port: &Port, tun_dropped: u64, refused: u64) -> Value {
     let Counts { packets: received, bytes: received_bytes, .. } = port.received;
     json!({
         "sent": port.sent.packets,
         "sent_bytes": port.sent.bytes,
         "received": received,
         "received_bytes": received_bytes,
-        "tun_dropped": counters.dropped(INTERFACE),
+        "tun_dropped": tun_dropped,
         "refused_by_kernel": refused,
         "opaque": port.sent.opaque,
     })
 }
 
 /// Why a run does not show what the model says, if it does not.
-pub fn invalid_because(p99_us: f64, bound_us: f64, tun_dropped: u64) -> Vec<String> {
+pub fn invalid_because(p99_us: f64, bound_us: f64, tun_dropped: u64, left_out: u64) -> Vec<String> {
     let mut reasons = Vec::new();
     if p99_us > bound_us {
         reasons.push(format!("p99 lateness {p99_us:.0} us passes the bound of {bound_us:.0} us"));
     }
     if tun_dropped > 0 {
         reasons.push(format!("the TUN devices dropped {tun_dropped} packets that the model never saw"));
+    }
+    if left_out > 0 {
+        reasons.push(format!(
+            "{left_out} packets were not let in, because {MOST_INSIDE} were inside: give the buffers a limit"
+        ));
     }
     reasons
 }

@@ -50,11 +50,17 @@ fn watch(
     loop {
         open.retain(|key| look(&mut sockets, clock, *key, &mut last, outbox));
         match new.recv_timeout(interval) {
-            Ok(key) => open.push(key),
+            Ok(first) => {
+                for key in std::iter::once(first).chain(new.try_iter()) {
+                    // A new connection over the ports of an old one begins anew.
+                    last.remove(&key);
+                    open.retain(|other| *other != key);
+                    open.push(key);
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return last,
         }
-        open.extend(new.try_iter());
     }
 }
 
@@ -70,7 +76,11 @@ fn look(
     let [server, ue] = sockets;
     let ends = [server.tcp(key.server, key.ue), ue.tcp(key.ue, key.server)];
     let ends = ends.into_iter().filter_map(|end| end.ok().flatten());
-    let Some(info) = ends.max_by_key(super::kernel::TcpInfo::bytes_acked) else { return false };
+    let Some(info) = ends.max_by_key(TcpInfo::bytes_acked) else { return false };
+    // The sender may be gone before the receiver, whose window never mattered.
+    if last.get(&key).is_some_and(|before| before.bytes_acked() > info.bytes_acked()) {
+        return true;
+    }
     if let Some(outbox) = outbox {
         outbox.put(Record::Sample(clock.now(), key, Box::new(info.clone())));
     }

@@ -1,16 +1,16 @@
-//! A live run from its configuration to its results: puts everything together and keeps it going.
+//! A live run: keeps the driver going, tells what happens, and ends with the results.
 
-use super::init::{Init, Order, Programs, Report};
-use super::message::{self, Configuration, Mode, Request, kind};
+use super::init::{Init, Order, Report};
+use super::message::{self, Configuration, Request, kind};
 use super::namespaces::{self, End, Link, SERVER, UE};
-use super::obstacle::Obstacle;
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
-use super::writer::{self, Outbox, Record};
-use super::{doctor, kernel, sys};
+use super::writer::{Outbox, Record};
+use super::{kernel, sys};
 use crate::driver::{Driver, LIVE_UE};
+use crate::flows::MOST_FLOWS;
 use crate::port::Port;
 use airpath_core::element::Element;
 use airpath_core::packet::Dir;
@@ -24,13 +24,12 @@ use airpath_core::wire::PcapngWriter;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::signal::Signal;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 /// Priority of the driver where SCHED_FIFO is allowed: above everything ordinary, below what keeps a
@@ -38,97 +37,16 @@ use std::os::unix::net::UnixStream;
 const FIFO_PRIORITY: i32 = 10;
 /// Trace and capture are handed to their writer this often.
 const FLUSH: Duration = Duration::from_millis(100);
-/// The server's program gets this long to open a socket before the user's starts all the same.
-const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 /// The program starts when the user has been told that the link is up, or after this.
 const START_PATIENCE: Duration = Duration::from_secs(1);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
-/// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
-///
-/// # Errors
-/// If the descriptor is no socket or nobody is at its other end.
-pub fn serve(fd: RawFd) -> io::Result<()> {
-    // Whoever sends signals means the user's program, and reaches it through our parent.
-    let mut signals = SigSet::all();
-    signals.remove(Signal::SIGSEGV);
-    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
-    end_with_parent();
-    let _ = prctl::set_name(c"airpath-link");
-    let mut stream = UnixStream::from(sys::inherited(fd)?);
-    let Some((kind::CONFIGURATION, text)) = message::read(&mut stream)? else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "no configuration"));
-    };
-    let result = match serde_json::from_slice::<Configuration>(&text) {
-        Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
-        Ok(configuration) => run(&configuration, &stream),
-        Err(error) => {
-            Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
-        }
-    };
-    match result {
-        Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
-        Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
-    }
-}
-
-/// This process is killed when its parent ends. To be called again when its credentials have changed.
-pub fn end_with_parent() {
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-}
-
-/// The environment of both programs.
-fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
-    let mut environment = configuration.environment.clone();
-    let own = [
-        ("AIRPATH_SERVER", SERVER.0.to_string()),
-        ("AIRPATH_UE", UE.0.to_string()),
-        ("AIRPATH_SERVER6", SERVER.1.to_string()),
-        ("AIRPATH_UE6", UE.1.to_string()),
-        // What mahimahi's shells set: scripts made for them run here.
-        ("MAHIMAHI_BASE", SERVER.0.to_string()),
-    ];
-    environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    environment
-}
-
-fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
-        stage: error.path,
-        message: error.message,
-        hint: error.hint,
-    })?;
-    if scenario.radio.ues() != 1 {
-        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
-        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
-    }
-    let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
-    let link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
-    end_with_parent();
-    let environment = environment(configuration);
-    let [server, ue] = &link.ends;
-    let init = Init::start(&Programs {
-        namespaces: [&server.namespace, &ue.namespace],
-        command: &configuration.command,
-        server: configuration.server.as_deref(),
-        environment: &environment,
-        terminal: configuration.terminal,
-        not_inherited: stream.as_fd(),
-        keep_capabilities: link.user_namespace,
-    })?;
-    // From here on there may be threads: nothing is forked any more.
-    let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, stream.as_fd(), outbox)
-        .and_then(|session| session.run(stream.as_fd()).map_err(io_failed));
-    init.end();
-    // The writer ends with the last outbox, which the session held; results come behind all records.
-    let _ = writer.join();
-    result
-}
+/// Signals that a program is ended with.
+const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
 /// A link that works.
-struct Session<'a> {
+pub struct Session<'a> {
     configuration: &'a Configuration,
     init: &'a Init,
     outbox: Outbox,
@@ -156,6 +74,8 @@ struct Session<'a> {
     progress: Progress,
     flows_told: usize,
     lost_records: u64,
+    left_out_told: bool,
+    device_gone: bool,
 }
 
 /// What the user is told of the link once.
@@ -166,22 +86,16 @@ struct About {
 }
 
 impl<'a> Session<'a> {
-    /// Starts the server's program, waits until it listens, and starts the user's.
-    fn start(
+    /// Says that the link is up; the user's program starts when that has been heard.
+    pub fn start(
         configuration: &'a Configuration,
         scenario: &Scenario,
         link: Link,
         init: &'a Init,
-        requests: BorrowedFd<'_>,
+        notices: Vec<String>,
         outbox: Outbox,
-    ) -> Result<Self, Obstacle> {
-        let mut notices = Vec::new();
+    ) -> Self {
         let [server, ue] = link.ends;
-        let (mut server, ue) = (server, ue);
-        if configuration.server.is_some() {
-            init.order(Order::StartServer);
-            wait_for_server(init, &mut server, requests, &mut notices)?;
-        }
         let path = path(configuration, scenario);
         let last = scenario.network(configuration.seed).len() + 1;
         let _ = prctl::set_timerslack(1);
@@ -209,7 +123,7 @@ impl<'a> Session<'a> {
             "pid_namespace": true,
             "notices": about.notices,
         })));
-        Ok(Self {
+        Self {
             configuration,
             init,
             outbox,
@@ -232,17 +146,21 @@ impl<'a> Session<'a> {
             progress: Progress::default(),
             flows_told: 0,
             lost_records: 0,
-        })
+            left_out_told: false,
+            device_gone: false,
+        }
     }
 
     /// Until all programs have ended or nobody is interested any more.
-    fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
+    pub fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
         loop {
             let due = self.driver.turn(&mut self.tuns);
             let now = self.clock.now();
             self.flush(now, false);
-            if let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
+            // What has not been started cannot be ended.
+            if self.start_by.is_none()
+                && let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
                 && self.exit_status.is_none()
             {
                 self.ended_by = why;
@@ -255,11 +173,8 @@ impl<'a> Session<'a> {
                 self.kill_at = None;
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
-            let next =
-                [due, self.start_by, self.ends_at.map(|(at, _)| at), self.kill_at, Some(self.next_flush)]
-                    .into_iter()
-                    .flatten()
-                    .min();
+            let first = self.start_by.or(self.ends_at.map(|(at, _)| at));
+            let next = [due, first, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -267,10 +182,15 @@ impl<'a> Session<'a> {
                     None => break,
                 }
             }
+            if self.tuns.gone != [false; 2] {
+                self.notice("a device of the link was removed: nothing passes any more".to_owned());
+                self.device_gone = true;
+                break;
+            }
             if has_request {
-                match message::read(&mut stream)? {
-                    Some((kind::REQUEST, text)) => self.obey(&text),
-                    // Nobody is interested any more.
+                match message::read(&mut stream) {
+                    Ok(Some((kind::REQUEST, text))) => self.obey(&text),
+                    // Nobody is interested any more; an error (ECONNRESET) if something was left unread.
                     _ => break,
                 }
             }
@@ -278,7 +198,9 @@ impl<'a> Session<'a> {
         let now = self.clock.now();
         self.driver.path.handle_timeout(now);
         if self.exit_status.is_none() {
-            self.notice("everything in the link was killed from outside".to_owned());
+            if !self.device_gone {
+                self.notice("everything in the link was killed from outside".to_owned());
+            }
             (self.exit_status, self.ended_by) = (Some(128 + Signal::SIGKILL as i32), "signal");
         }
         self.flush(now, true);
@@ -294,7 +216,17 @@ impl<'a> Session<'a> {
         if earliest > now {
             let _ = ppoll(&mut [], Some(TimeSpec::nanoseconds(earliest.since(now).as_nanos() as i64)), None);
         }
+        let early = self.pace.early();
         let left = until.since(self.clock.now());
+        if left > Duration::ZERO && left <= early {
+            while self.clock.now() < until {
+                std::hint::spin_loop();
+            }
+            self.pace.watched(left);
+            self.tuns.readable = [true; 2];
+            return Ok([false; 2]);
+        }
+        let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
         let [server, ue] = self.tuns.devices();
         let mut fds = [
             PollFd::new(server.as_fd(), PollFlags::POLLIN),
@@ -338,7 +270,10 @@ impl<'a> Session<'a> {
             Ok(Request::Signal(number)) => {
                 let now = self.clock.now();
                 self.start_command();
-                self.ended_by = "signal";
+                // Others, such as SIGCONT and SIGUSR1, end nothing, and what has ended is not ended again.
+                if self.exit_status.is_none() && ENDING.iter().any(|signal| *signal as i32 == number) {
+                    self.ended_by = "signal";
+                }
                 if [Signal::SIGTERM as i32, Signal::SIGHUP as i32].contains(&number) {
                     self.tell_to_end(number, now);
                 } else {
@@ -379,7 +314,13 @@ impl<'a> Session<'a> {
                 self.sampler.add(*key);
             }
         }
+        let (told, most) = (self.flows_told, usize::from(MOST_FLOWS));
         self.flows_told = keys.len();
+        if told < most && self.flows_told == most {
+            self.notice(format!(
+                "{most} flows are told apart: what comes beyond is carried, but not measured"
+            ));
+        }
         let events = self.driver.path.take_trace();
         let count = events.len() as u64;
         if !self.outbox.put(Record::Trace(now, events)) {
@@ -388,6 +329,11 @@ impl<'a> Session<'a> {
         let capture = self.driver.path.take_capture();
         if !capture.is_empty() && !self.outbox.put(Record::Capture(capture)) {
             self.lost_records += 1;
+        }
+        if self.driver.left_out > 0 && !self.left_out_told {
+            self.left_out_told = true;
+            let text = "a buffer without limit is full: packets are left out, and the run is not valid";
+            self.notice(text.to_owned());
         }
         if now >= self.next_status || is_last {
             let interval =
@@ -451,13 +397,20 @@ impl<'a> Session<'a> {
                 // A packet that its end would not take had gone the other way.
                 let refused = self.tuns.refused[dir.reverse().index()];
                 let counters = &self.counters[dir.index()];
-                tun_dropped += counters.dropped(namespaces::INTERFACE);
-                ends[name] = results::end(port, counters, refused);
+                let [into, out_of] = counters.dropped(namespaces::INTERFACE);
+                // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
+                let dropped = out_of + into.saturating_sub(refused);
+                tun_dropped += dropped;
+                ends[name] = results::end(port, dropped, refused);
             }
         }
         let bound = self.configuration.lateness_bound_us;
         let lateness = self.tuns.lateness.report(bound);
-        let invalid_because = results::invalid_because(lateness.p99, bound, tun_dropped);
+        let mut invalid_because =
+            results::invalid_because(lateness.p99, bound, tun_dropped, self.driver.left_out);
+        if self.device_gone {
+            invalid_because.push("a device of the link was removed while it was in use".to_owned());
+        }
         let cpu = getrusage(UsageWho::RUSAGE_THREAD).map_or(0.0, |usage| {
             [usage.user_time(), usage.system_time()]
                 .iter()
@@ -511,40 +464,4 @@ fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
         path.set_capture(PcapngWriter::new(&["server", "ue"]));
     }
     path
-}
-
-/// A client that starts before its server listens fails: wait for a socket, but not for ever.
-/// Whoever sends a request, such as a signal, does not want to wait any longer.
-fn wait_for_server(
-    init: &Init,
-    server: &mut End,
-    requests: BorrowedFd<'_>,
-    notices: &mut Vec<String>,
-) -> Result<(), Obstacle> {
-    let clock = Clock::start();
-    while clock.now() < Instant::ZERO + SERVER_PATIENCE {
-        if server.kernel.sockets.somebody_listens().unwrap_or(true) {
-            return Ok(());
-        }
-        let mut fds = [init.fd(), requests].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
-        let [has_report, has_request] = fds.map(|fd| fd.any().unwrap_or(false));
-        if has_request {
-            return Ok(());
-        }
-        if !has_report {
-            continue;
-        }
-        match init.wait() {
-            Some(Report::ServerEnded(status)) => {
-                notices.push(format!("the server's command ended at once, with status {status}"));
-                return Ok(());
-            }
-            Some(Report::Refused(what)) => notices.push(what),
-            Some(_) => {}
-            None => return Err(Obstacle::new("processes", "they ended unexpectedly", "try again")),
-        }
-    }
-    notices.push("the server's command had opened no socket after 5 s".to_owned());
-    Ok(())
 }

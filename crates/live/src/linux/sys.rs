@@ -37,6 +37,35 @@ pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// What became of a child since it was asked for last.
+pub enum Fate {
+    /// It ended with this exit status, 128 + n if by signal n.
+    Ended(i32),
+    /// It was stopped.
+    Stopped,
+}
+
+/// The next child of which there is something to tell, if any. (nix has no word for real-time signals: its
+/// `waitpid` reaps who was killed by one and then fails.)
+pub fn poll_child() -> Option<(Pid, Fate)> {
+    let mut status = 0;
+    // SAFETY: `status` outlives the call.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::WUNTRACED) };
+    let fate = match status {
+        _ if pid <= 0 => return None,
+        _ if libc::WIFSTOPPED(status) => Fate::Stopped,
+        _ if libc::WIFSIGNALED(status) => Fate::Ended(128 + libc::WTERMSIG(status)),
+        _ => Fate::Ended(libc::WEXITSTATUS(status)),
+    };
+    Some((Pid::from_raw(pid), fate))
+}
+
+/// Sends a signal to a process group, whether nix has a name for it or not.
+pub fn signal_group(leader: Pid, number: i32) {
+    // SAFETY: always sound; what cannot be signalled is gone.
+    let _ = unsafe { libc::kill(-leader.as_raw(), number) };
+}
+
 /// SCHED_FIFO for the calling thread; its children have ordinary scheduling.
 pub fn set_fifo(priority: i32) -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };

@@ -42,6 +42,8 @@ pub struct Tuns {
     devices: [SyncDevice; 2],
     /// Whether a device may have something to read.
     pub readable: [bool; 2],
+    /// Whether a device has been removed, by a program in its namespace: nothing will come any more.
+    pub gone: [bool; 2],
     /// Which device is read next, so that neither waits for the other.
     next: usize,
     buffer: Vec<u8>,
@@ -55,7 +57,16 @@ impl Tuns {
     /// Clock zero is now.
     pub fn new(clock: Clock, devices: [SyncDevice; 2]) -> Self {
         let (buffer, lateness) = (vec![0; BUFFER_BYTES], Lateness::default());
-        Self { clock, devices, readable: [true; 2], next: 0, buffer, lateness, refused: [0; 2] }
+        Self {
+            clock,
+            devices,
+            readable: [true; 2],
+            gone: [false; 2],
+            next: 0,
+            buffer,
+            lateness,
+            refused: [0; 2],
+        }
     }
 
     /// The devices, by the direction in which packets read from them go.
@@ -79,13 +90,17 @@ impl World for Tuns {
                 continue;
             }
             match self.devices[from].recv(&mut self.buffer) {
+                // Never seen, but a packet without a byte would wait in a link layer for ever.
+                Ok(0) => self.readable[from] = false,
                 Ok(length) => {
                     bytes.clear();
                     bytes.extend_from_slice(&self.buffer[..length]);
                     return Some((self.clock.now(), Dir::BOTH[from]));
                 }
-                // Empty, or gone: then poll says so again.
-                Err(_) => self.readable[from] = false,
+                Err(error) => {
+                    self.readable[from] = false;
+                    self.gone[from] |= error.kind() != io::ErrorKind::WouldBlock;
+                }
             }
         }
         None

@@ -1,0 +1,156 @@
+//! What a driver process does from its start to its end: reads what is wanted, makes the link, starts the
+//! processes, lets the session run, and says what came of it.
+
+use super::init::{Init, Order, Programs, Report};
+use super::message::{self, Configuration, Mode, kind};
+use super::namespaces::{self, End, SERVER, UE};
+use super::obstacle::Obstacle;
+use super::session::Session;
+use super::tuns::Clock;
+use super::writer;
+use super::{doctor, sys};
+use airpath_core::scenario::Scenario;
+use airpath_core::time::{Duration, Instant};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+/// The server's program gets this long to open a socket before the user's starts all the same.
+const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
+///
+/// # Errors
+/// If the descriptor is no socket or nobody is at its other end.
+pub fn serve(fd: RawFd) -> io::Result<()> {
+    // Whoever sends signals means the user's program, and reaches it through our parent.
+    let mut signals = SigSet::all();
+    signals.remove(Signal::SIGSEGV);
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
+    end_with_parent();
+    let _ = prctl::set_name(c"airpath-link");
+    let mut stream = UnixStream::from(sys::inherited(fd)?);
+    let Some((kind::CONFIGURATION, text)) = message::read(&mut stream)? else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no configuration"));
+    };
+    let result = match serde_json::from_slice::<Configuration>(&text) {
+        Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
+        Ok(configuration) => run(&configuration, &stream),
+        Err(error) => {
+            Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
+        }
+    };
+    let written = match result {
+        Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
+        Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
+    };
+    match written {
+        // Whoever asked has gone, and needs no word of it on the terminal.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// This process is killed when its parent ends. To be called again when its credentials have changed.
+pub fn end_with_parent() {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+}
+
+/// The environment of both programs.
+fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
+    let mut environment = configuration.environment.clone();
+    let own = [
+        ("AIRPATH_SERVER", SERVER.0.to_string()),
+        ("AIRPATH_UE", UE.0.to_string()),
+        ("AIRPATH_SERVER6", SERVER.1.to_string()),
+        ("AIRPATH_UE6", UE.1.to_string()),
+        // What mahimahi's shells set: scripts made for them run here.
+        ("MAHIMAHI_BASE", SERVER.0.to_string()),
+    ];
+    environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    environment
+}
+
+fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
+    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
+        stage: error.path,
+        message: error.message,
+        hint: error.hint,
+    })?;
+    if scenario.radio.ues() != 1 {
+        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
+        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
+    }
+    let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
+    let mut link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
+    end_with_parent();
+    let environment = environment(configuration);
+    let [server, ue] = &link.ends;
+    let init = Init::start(&Programs {
+        namespaces: [&server.namespace, &ue.namespace],
+        command: &configuration.command,
+        server: configuration.server.as_deref(),
+        environment: &environment,
+        terminal: configuration.terminal,
+        not_inherited: stream.as_fd(),
+        keep_capabilities: link.user_namespace,
+    })?;
+    let mut notices = Vec::new();
+    if !init.own_proc {
+        notices
+            .push("programs in the link see the processes outside in /proc, and not themselves".to_owned());
+    }
+    if configuration.server.is_some() {
+        init.order(Order::StartServer);
+        wait_for_server(&init, &mut link.ends[0], stream.as_fd(), &mut notices)?;
+    }
+    // From here on there may be threads: nothing is forked any more.
+    let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
+    let result = Session::start(configuration, &scenario, link, &init, notices, outbox).run(stream.as_fd());
+    init.end();
+    // The writer ends with the last outbox, which the session held; results come behind all records.
+    let _ = writer.join();
+    result.map_err(io_failed)
+}
+
+/// A client that starts before its server listens fails: wait for a socket, but not for ever.
+/// Whoever sends a request, such as a signal, does not want to wait any longer.
+fn wait_for_server(
+    init: &Init,
+    server: &mut End,
+    requests: BorrowedFd<'_>,
+    notices: &mut Vec<String>,
+) -> Result<(), Obstacle> {
+    let clock = Clock::start();
+    while clock.now() < Instant::ZERO + SERVER_PATIENCE {
+        if server.kernel.sockets.somebody_listens().unwrap_or(true) {
+            return Ok(());
+        }
+        let mut fds = [init.fd(), requests].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let _ = ppoll(&mut fds, Some(TimeSpec::milliseconds(5)), None);
+        let [has_report, has_request] = fds.map(|fd| fd.any().unwrap_or(false));
+        if has_request {
+            return Ok(());
+        }
+        if !has_report {
+            continue;
+        }
+        match init.wait() {
+            Some(Report::ServerEnded(status)) => {
+                notices.push(format!("the server's command ended at once, with status {status}"));
+                return Ok(());
+            }
+            Some(Report::Refused(what)) => notices.push(what),
+            Some(_) => {}
+            None => return Err(Obstacle::new("processes", "they ended unexpectedly", "try again")),
+        }
+    }
+    notices.push("the server's command had opened no socket after 5 s".to_owned());
+    Ok(())
+}

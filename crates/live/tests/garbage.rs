@@ -1,0 +1,478 @@
+//! Hostile packets: nothing that arrives on a device stops the driver, changes on its way unless a box
+//! changed it, or goes missing uncounted.
+//!
+//! The paths are those of the bundled scenarios and of a link by traces, between the ports of a live link.
+//! Packets are arbitrary bytes and real packets spoiled in every way that comes to mind.
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
+use airpath_core::path::Path;
+use airpath_core::scenario::Scenario;
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{ProbeMask, Reason};
+use airpath_core::wire::{Endpoints, PcapngWriter, encode_header, parse};
+use airpath_live::driver::{Driver, LIVE_UE, MOST_INSIDE, World};
+use airpath_live::flows::MOST_FLOWS;
+use airpath_live::port::{OpaqueCounts, Port};
+use proptest::prelude::*;
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+
+/// Opportunities in bursts, a queue that overflows, and mahimahi's way of counting.
+const BY_TRACE: &str = r#"
+[wired]
+delay = "3 ms"
+[radio.variable.downlink]
+delay = "2 ms"
+[radio.variable.downlink.queue.droptail]
+packets = 5
+bytes = "70 kB"
+[radio.variable.downlink.channel.trace_file]
+trace = "1\n1\n1\n7\n"
+accounting = "tun_1504"
+[radio.variable.uplink.channel.trace_file]
+trace = "0\n4\n"
+spacing = "at_once"
+[[flow]]
+[flow.app.bulk]
+"#;
+
+/// Name, scenario, and whether packets keep their order.
+static SCENARIOS: LazyLock<Vec<(String, Scenario, bool)>> = LazyLock::new(|| {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios");
+    let bundled = fs::read_dir(folder).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap())
+    });
+    let mut texts: Vec<_> = bundled.chain([("by trace".to_owned(), BY_TRACE.to_owned())]).collect();
+    texts.sort();
+    let parsed = texts.into_iter().map(|(name, text)| {
+        let in_order = !text.contains("out_of_sequence");
+        (name, Scenario::parse(&text, &[]).unwrap(), in_order)
+    });
+    parsed.collect()
+});
+
+/// The path of a live run; `boxes` stand between the cell and the UE.
+fn path(scenario: &Scenario, boxes: Vec<Box<dyn Element>>) -> (Path, usize) {
+    let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 96))];
+    elements.extend(scenario.network(1));
+    elements.extend(boxes);
+    elements.push(Box::new(Port::new(Dir::Uplink, 96)));
+    let last = elements.len() - 1;
+    let mut path = Path::new(elements, ProbeMask::ALL);
+    path.set_capture(PcapngWriter::new(&["server", "ue"]));
+    (path, last)
+}
+
+/// Devices with packets in them, and a clock that is moved by hand.
+#[derive(Default)]
+struct Devices {
+    now: Instant,
+    /// Not yet read, by the time at which they come.
+    coming: VecDeque<(Instant, Dir, Vec<u8>)>,
+    /// Read, and written, by direction.
+    read: [Vec<Vec<u8>>; 2],
+    written: [Vec<Vec<u8>>; 2],
+    last_due: Instant,
+}
+
+impl World for Devices {
+    fn now(&mut self) -> Instant {
+        self.now
+    }
+
+    /// As a TUN device does: a packet arrives when it is read.
+    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+        self.coming.front().filter(|(at, ..)| *at <= self.now)?;
+        let (_, dir, packet) = self.coming.pop_front()?;
+        bytes.clone_from(&packet);
+        self.read[dir.index()].push(packet);
+        Some((self.now, dir))
+    }
+
+    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
+        assert!(at <= self.now && at >= self.last_due, "left at {at:?}, now {:?}", self.now);
+        self.last_due = at;
+        self.written[dir.index()].push(bytes.to_vec());
+    }
+}
+
+/// Turns until nothing is left to do now.
+fn settle(driver: &mut Driver, devices: &mut Devices) -> Option<Instant> {
+    for _ in 0..10_000 {
+        let waiting = devices.coming.front().is_some_and(|(at, ..)| *at <= devices.now);
+        let due = driver.turn(devices);
+        if !waiting && due.is_none_or(|at| at > devices.now) {
+            return due;
+        }
+    }
+    panic!("the driver does not come to an end at {:?}", devices.now);
+}
+
+fn dropped(path: &Path, last: usize) -> u64 {
+    (0..=last).map(|element| Reason::ALL.iter().map(|reason| path.drops(element, *reason)).sum::<u64>()).sum()
+}
+
+/// Whether all of `written` is in `read`, and in this order if it has to be.
+fn came_from(written: &[Vec<u8>], read: &[Vec<u8>], in_order: bool) -> bool {
+    if in_order {
+        let mut rest = read.iter();
+        return written.iter().all(|packet| rest.any(|other| other == packet));
+    }
+    let mut left: HashMap<&[u8], i64> = HashMap::new();
+    read.iter().for_each(|packet| *left.entry(packet).or_default() += 1);
+    written.iter().for_each(|packet| *left.entry(packet).or_default() -= 1);
+    left.values().all(|count| *count >= 0)
+}
+
+/// Port counts by what the parser, asked again, says of the same bytes.
+fn opaque(packets: &[Vec<u8>]) -> OpaqueCounts {
+    let mut counts = OpaqueCounts::default();
+    for bytes in packets {
+        let mut packet = Packet::default();
+        parse(bytes, &mut packet);
+        match packet.kind {
+            Kind::Tcp => {}
+            Kind::Opaque(Opaque::OtherProtocol) => counts.other_protocol += 1,
+            Kind::Opaque(Opaque::Encrypted) => counts.encrypted += 1,
+            Kind::Opaque(Opaque::Fragment) => counts.fragment += 1,
+            Kind::Opaque(Opaque::Malformed) => counts.malformed += 1,
+        }
+    }
+    counts
+}
+
+/// Runs packets through a path, with the clock jumping as `gaps` say, and then until it is empty.
+fn run(scenario: &Scenario, in_order: bool, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) -> Driver {
+    let (path, last) = path(scenario, Vec::new());
+    let (mut driver, mut devices) = (Driver::new(path), Devices::default());
+    let (mut at, total) = (Instant::ZERO, packets.len() as u64);
+    for (gap_us, dir, bytes) in packets {
+        at += Duration::from_nanos(1000 * u64::from(gap_us));
+        devices.coming.push_back((at, dir, bytes));
+    }
+    let mut steps = steps.iter().cycle();
+    loop {
+        let due = settle(&mut driver, &mut devices);
+        let count = |both: &[Vec<Vec<u8>>; 2]| both.iter().map(|dir| dir.len() as u64).sum::<u64>();
+        let (read, written) = (count(&devices.read), count(&devices.written));
+        let gone = written + dropped(&driver.path, last);
+        let held: u64 = Dir::BOTH.iter().map(|dir| u64::from(driver.path.radio(LIVE_UE, *dir).sdus)).sum();
+        let in_flight = driver.path.in_flight() as u64;
+        // What is sent whole is on a lane and in the books at once.
+        assert!(read >= gone + held.max(in_flight), "{read} read, {gone} gone, {held} or {in_flight} inside");
+        assert!(read <= gone + held + in_flight, "{read} read, {gone} gone, {held} and {in_flight} inside");
+        let next = due.into_iter().chain(devices.coming.front().map(|coming| coming.0)).min();
+        let Some(next) = next else { break };
+        // Late, and now and then much later.
+        let late = Duration::from_nanos(1000 * u64::from(*steps.next().unwrap()));
+        devices.now = devices.now.max(next) + late;
+    }
+    let drops = dropped(&driver.path, last);
+    assert_eq!(total, devices.read.iter().map(|dir| dir.len() as u64).sum::<u64>());
+    assert_eq!(total, devices.written.iter().map(|dir| dir.len() as u64).sum::<u64>() + drops);
+    let ends = [0, last].map(|index| driver.path.element::<Port>(index).unwrap());
+    for dir in Dir::BOTH {
+        let (read, written) = (&devices.read[dir.index()], &devices.written[dir.index()]);
+        assert!(came_from(written, read, in_order), "{dir:?}: not the bytes that went in");
+        let (from, to) = (ends[dir.index()], ends[1 - dir.index()]);
+        assert_eq!((from.sent.packets, to.received.packets), (read.len() as u64, written.len() as u64));
+        assert_eq!((from.sent.opaque, to.received.opaque), (opaque(read), opaque(written)));
+    }
+    driver
+}
+
+/// A correct packet: TCP if it has flags, else UDP; with checksums for the payload it has.
+fn real(v6: bool, ports: (u16, u16), seed: &Packet, payload: &[u8]) -> Vec<u8> {
+    let ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
+    let mut packet = Packet { ip, payload: payload.len() as u32, ..seed.clone() };
+    let transport = if packet.is_tcp() { airpath_core::wire::tcp_header_bytes(&packet) } else { 8 };
+    packet.len = ip.header_bytes() + transport + packet.payload;
+    let address = |host: u8, port| {
+        let text = if v6 { format!("[fd00::{host}]:{port}") } else { format!("10.77.0.{host}:{port}") };
+        text.parse::<SocketAddr>().unwrap()
+    };
+    let endpoints = Endpoints { src: address(1, ports.0), dst: address(2, ports.1) };
+    let mut bytes = Vec::new();
+    encode_header(&packet, endpoints, 1, &mut bytes);
+    bytes.extend_from_slice(payload);
+    let at = ip.header_bytes() as usize + if packet.is_tcp() { 16 } else { 6 };
+    bytes[at..at + 2].fill(0);
+    let sum = !transport_sum(&bytes);
+    bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    bytes
+}
+
+/// RFC 1071 over pseudo header and segment, by hand: 0xffff if the checksum in it is right.
+fn transport_sum(bytes: &[u8]) -> u16 {
+    let (addresses, start, protocol) =
+        if bytes[0] >> 4 == 4 { (12..20, 20, bytes[9]) } else { (8..40, 40, bytes[6]) };
+    let length = (bytes.len() - start) as u32;
+    let pseudo = [&bytes[addresses], &length.to_be_bytes(), &[0, 0, 0, protocol]].concat();
+    ones_complement(&[&pseudo, &bytes[start..]])
+}
+
+fn ones_complement(parts: &[&[u8]]) -> u16 {
+    let words = parts.iter().flat_map(|part| part.chunks(2));
+    let mut sum: u64 =
+        words.map(|word| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0))).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// What is done to a correct packet.
+#[derive(Clone, Debug)]
+enum Spoil {
+    Nothing,
+    Flip(Vec<(prop::sample::Index, u8)>),
+    Cut(prop::sample::Index),
+    Trail(Vec<u8>),
+    /// The IP header's length.
+    Lie(u16),
+    /// IPv4: flags and offset; IPv6: a fragment header in front.
+    Fragment(u16),
+    /// Protocol, or IPv6 extension headers of these types and lengths.
+    Extensions(Vec<(u8, u8)>),
+    /// First byte: version and IHL.
+    First(u8),
+    DataOffset(u8),
+    Checksum,
+}
+
+impl Spoil {
+    fn apply(self, bytes: &mut Vec<u8>) {
+        let v6 = bytes[0] >> 4 == 6;
+        let (length, protocol, transport) = if v6 { (4, 6, 40) } else { (2, 9, 20) };
+        match self {
+            Self::Nothing => {}
+            Self::Flip(flips) => {
+                for (at, with) in flips {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= with;
+                }
+            }
+            Self::Cut(at) => bytes.truncate(1 + at.index(bytes.len())),
+            Self::Trail(more) => bytes.extend(more),
+            Self::Lie(claimed) => bytes[length..length + 2].copy_from_slice(&claimed.to_be_bytes()),
+            Self::Fragment(word) if v6 => {
+                let mut header = vec![bytes[protocol], 0];
+                header.extend(word.to_be_bytes());
+                header.extend([1, 2, 3, 4]);
+                bytes[protocol] = 44;
+                bytes.splice(transport..transport, header);
+                let claimed = (bytes.len() - 40) as u16;
+                bytes[4..6].copy_from_slice(&claimed.to_be_bytes());
+            }
+            Self::Fragment(word) => bytes[6..8].copy_from_slice(&word.to_be_bytes()),
+            Self::Extensions(chain) => {
+                for (kind, len) in chain {
+                    let mut header = vec![0; 8 + 8 * usize::from(len % 3)];
+                    (header[0], header[1]) = (bytes[protocol], len);
+                    bytes[protocol] = kind;
+                    if v6 {
+                        bytes.splice(transport..transport, header);
+                    }
+                }
+            }
+            Self::First(byte) => bytes[0] = byte,
+            // UDP has them too, if its payload is long enough: as payload.
+            Self::DataOffset(byte) => bytes.get_mut(transport + 12).into_iter().for_each(|at| *at = byte),
+            Self::Checksum => bytes.get_mut(transport + 16).into_iter().for_each(|at| *at ^= 0x55),
+        }
+    }
+}
+
+fn spoil() -> impl Strategy<Value = Spoil> {
+    let header =
+        prop_oneof![Just(0_u8), Just(43), Just(44), Just(50), Just(51), Just(60), Just(135), any::<u8>()];
+    prop_oneof![
+        Just(Spoil::Nothing),
+        prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9).prop_map(Spoil::Flip),
+        any::<prop::sample::Index>().prop_map(Spoil::Cut),
+        prop::collection::vec(any::<u8>(), 1..40).prop_map(Spoil::Trail),
+        prop_oneof![0..90_u16, Just(0), Just(u16::MAX), any::<u16>()].prop_map(Spoil::Lie),
+        any::<u16>().prop_map(Spoil::Fragment),
+        prop::collection::vec((header, any::<u8>()), 1..12).prop_map(Spoil::Extensions),
+        any::<u8>().prop_map(Spoil::First),
+        any::<u8>().prop_map(Spoil::DataOffset),
+        Just(Spoil::Checksum),
+    ]
+}
+
+/// Sequence numbers around each other, around zero, and anywhere: all of them on few connections.
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![0..4000_u32, (u32::MAX - 4000)..=u32::MAX, any::<u32>()]
+}
+
+fn segment() -> impl Strategy<Value = Packet> {
+    (number(), number(), 0..0x200_u16, any::<u16>(), any::<(bool, bool)>(), number()).prop_map(
+        |(seq, ack, flags, window, (has_timestamps, is_tcp), ts_val)| {
+            let kind = if is_tcp { Kind::Tcp } else { Kind::Opaque(Opaque::OtherProtocol) };
+            Packet {
+                seq,
+                ack,
+                flags: Flags(flags),
+                window,
+                has_timestamps,
+                ts_val,
+                kind,
+                ..Packet::default()
+            }
+        },
+    )
+}
+
+fn packet() -> impl Strategy<Value = Vec<u8>> {
+    let size = prop_oneof![20 => 0..60_usize, 10 => 0..1460_usize, 1 => Just(65_475_usize)];
+    let spoiled = (any::<bool>(), (0..3_u16, 0..3_u16), segment(), size, spoil()).prop_map(
+        |(v6, ports, segment, size, spoil)| {
+            let mut bytes = real(v6, ports, &segment, &vec![7; size]);
+            spoil.apply(&mut bytes);
+            bytes
+        },
+    );
+    let arbitrary = prop::collection::vec(any::<u8>(), 1..120);
+    // What looks like IP for at least four bits.
+    let likely = (arbitrary.clone(), prop_oneof![Just(0x45_u8), Just(0x60), 0x40..0x50_u8]).prop_map(
+        |(mut bytes, first)| {
+            bytes[0] = first;
+            bytes
+        },
+    );
+    let longest = prop_oneof![Just(0x45_u8), Just(0x60), Just(0)].prop_map(|first| {
+        let mut bytes = vec![first; 65_535];
+        bytes[0] = first;
+        bytes
+    });
+    prop_oneof![16 => spoiled, 4 => arbitrary, 4 => likely, 1 => longest]
+}
+
+fn dir() -> impl Strategy<Value = Dir> {
+    any::<bool>().prop_map(|up| if up { Dir::Uplink } else { Dir::Downlink })
+}
+
+/// Microseconds: bursts, and gaps longer than every queue's patience.
+fn gap() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => Just(0), 4 => 0..2000_u32, 1 => 0..400_000_u32]
+}
+
+proptest! {
+    #[test]
+    fn whatever_arrives_leaves_as_it_was_or_is_counted(
+        which in any::<prop::sample::Index>(),
+        packets in prop::collection::vec((gap(), dir(), packet()), 1..80),
+        steps in prop::collection::vec(gap(), 1..20),
+    ) {
+        let (_, scenario, in_order) = &SCENARIOS[which.index(SCENARIOS.len())];
+        let driver = run(scenario, *in_order, packets, &steps);
+        // Three ports at each end, two versions, two protocols, and what the spoiling makes of them.
+        prop_assert!(driver.flows.keys().len() <= usize::from(MOST_FLOWS));
+    }
+
+    #[test]
+    fn a_box_changes_what_it_touches_and_nothing_else(
+        packets in prop::collection::vec(
+            (any::<bool>(), segment(), prop::collection::vec(any::<u8>(), 0..50), any::<bool>(), dir()), 1..30
+        ),
+        window in any::<u16>(),
+        ack in any::<u32>(),
+    ) {
+        let (_, scenario, in_order) = SCENARIOS.iter().find(|(name, ..)| name == "umts-384").unwrap();
+        prop_assert!(in_order);
+        let (path, _) = path(scenario, vec![Box::new(Meddler { window, ack })]);
+        let (mut driver, mut devices) = (Driver::new(path), Devices::default());
+        for (n, (v6, segment, payload, is_sound, dir)) in packets.into_iter().enumerate() {
+            let mut bytes = real(v6, (80, 4000), &segment, &payload);
+            if !is_sound {
+                let last = bytes.len() - 1;
+                bytes[last] ^= 0x5a;
+            }
+            devices.coming.push_back((Instant::from_nanos(400_000_000 * n as u64), dir, bytes));
+        }
+        while let Some(next) =
+            settle(&mut driver, &mut devices).into_iter().chain(devices.coming.front().map(|p| p.0)).min()
+        {
+            devices.now = next;
+        }
+        for dir in Dir::BOTH {
+            let (read, written) = (&devices.read[dir.index()], &devices.written[dir.index()]);
+            prop_assert_eq!(read.len(), written.len());
+            for (before, after) in read.iter().zip(written) {
+                let mut packet = Packet::default();
+                parse(before, &mut packet);
+                let was_sound = transport_sum(before) == 0xffff;
+                if !Meddler::wants(&packet) {
+                    prop_assert_eq!(before, after);
+                    continue;
+                }
+                let start = packet.ip.header_bytes() as usize;
+                let mut expected = before.clone();
+                expected[start + 8..start + 12].copy_from_slice(&ack.to_be_bytes());
+                expected[start + 14..start + 16].copy_from_slice(&window.to_be_bytes());
+                expected[start + 16..start + 18].copy_from_slice(&after[start + 16..start + 18]);
+                prop_assert_eq!(&expected, after);
+                prop_assert_eq!(transport_sum(after) == 0xffff, was_sound, "a checksum changed sides");
+                // Of IPv4 the header's own: still right.
+                prop_assert!(packet.ip == IpVersion::Ipv6 || ones_complement(&[&after[..20]]) == 0xffff);
+            }
+        }
+    }
+}
+
+/// Changes window and acknowledgment number of every ACK with an even sequence number.
+struct Meddler {
+    window: u16,
+    ack: u32,
+}
+
+impl Meddler {
+    fn wants(packet: &Packet) -> bool {
+        packet.is_tcp() && packet.flags.has(Flags::ACK) && packet.seq.is_multiple_of(2)
+    }
+}
+
+impl Element for Meddler {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        if Self::wants(&packet) {
+            (packet.window, packet.ack) = (self.window, self.ack);
+            packet.body.as_mut().unwrap().touched = true;
+        }
+        cx.emit(dir, packet);
+    }
+}
+
+#[test]
+fn a_flood_of_connections_fills_the_table_of_flows_and_no_more() {
+    let (_, scenario, _) = SCENARIOS.iter().find(|(name, ..)| name == "by trace").unwrap();
+    let syn = Packet { flags: Flags::SYN, seq: 5, ..Packet::default() };
+    let packets = (0..20_000_u32).map(|n| {
+        let ports = ((n >> 8) as u16, (n & 0xff) as u16);
+        (1, Dir::BOTH[n as usize % 2], real(n % 3 == 0, ports, &syn, b""))
+    });
+    let driver = run(scenario, true, packets.collect(), &[0]);
+    assert_eq!(driver.flows.keys().len(), usize::from(MOST_FLOWS));
+}
+
+#[test]
+fn a_flood_into_a_buffer_without_limit_is_bounded() {
+    let (_, scenario, _) = SCENARIOS.iter().find(|(name, ..)| name == "umts-384").unwrap();
+    let (path, _) = path(scenario, Vec::new());
+    let (mut driver, mut devices) = (Driver::new(path), Devices::default());
+    for _ in 0..MOST_INSIDE + 1000 {
+        devices.coming.push_back((Instant::ZERO, Dir::Uplink, vec![0x45; 40]));
+    }
+    settle(&mut driver, &mut devices);
+    let inside = driver.path.radio(LIVE_UE, Dir::Uplink).sdus;
+    assert!(driver.left_out >= 1000 && u64::from(inside) <= MOST_INSIDE);
+    assert_eq!(u64::from(inside) + driver.left_out, MOST_INSIDE + 1000);
+}
