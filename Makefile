@@ -17,6 +17,7 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DIS
 # crates/py is a Python extension module: its tests are Python's.
 RUST_TESTED := -p airpath-core -p airpath-live -p airpath-bench
 PYTEST_FLAGS ?=
+SOAK_FLAGS ?=
 
 RUST_SOURCES := $(shell find crates/core/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/live/Cargo.toml \
 	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock)
@@ -67,6 +68,10 @@ bench: build ## measure speed and memory beside ns-2, and the live link (four to
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(PYTHON) benches/live.py
+
+.PHONY: soak
+soak: build ## load airpath live for twice ten minutes and watch its memory
+	$(BIN)/python tests/live/soak.py $(SOAK_FLAGS)
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper

@@ -132,7 +132,9 @@ def malformed() -> bytes:
             lambda: either(TCP, segment(words=15)),
             lambda: either(TCP, rng.randbytes(19)),
             # Options of no length, of length one and beyond their end.
-            lambda: either(TCP, segment(words=6, rest=bytes([rng.choice((3, 8, 99)), rng.choice((0, 1, 9))]))),
+            lambda: either(
+                TCP, segment(words=6, rest=bytes([rng.choice((3, 8, 99)), rng.choice((0, 1, 9))]))
+            ),
         )
     )()
 
@@ -147,7 +149,9 @@ def segment(*, words: int, rest: bytes = b"") -> bytes:
     """A TCP header between ports where nobody listens, without data."""
     ports = (rng.randrange(1024), rng.randrange(1024))
     numbers = (rng.getrandbits(32), rng.getrandbits(32))
-    head = struct.pack(">HHIIBBHHH", *ports, *numbers, words << 4, rng.getrandbits(8), 1000, rng.getrandbits(16), 0)
+    head = struct.pack(
+        ">HHIIBBHHH", *ports, *numbers, words << 4, rng.getrandbits(8), 1000, rng.getrandbits(16), 0
+    )
     return head + rest.ljust(4 if words == 6 else 0, b"\0")
 
 

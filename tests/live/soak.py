@@ -164,7 +164,9 @@ def growth(samples: list[float], warm_up_s: float) -> tuple[float, float, float]
 
 def soak(arguments: argparse.Namespace, folder: Path, *, with_out: bool) -> list[str]:
     """Run once, print figures, and give what is wrong."""
-    print(f"== {'with' if with_out else 'without'} --out, {arguments.seconds} s at {arguments.rate}", flush=True)
+    print(
+        f"== {'with' if with_out else 'without'} --out, {arguments.seconds} s at {arguments.rate}", flush=True
+    )
     part = [sys.executable, HERE, "--seconds", arguments.seconds, "--garbage", arguments.garbage]
     link = ["--downlink-trace", arguments.rate, "--uplink-trace", arguments.rate]
     for direction in ("downlink", "uplink"):
@@ -217,7 +219,10 @@ def check_files(folder: Path) -> list[str]:
     except AssertionError as error:
         return [f"packets are unaccounted for: {error}"]
     for name, end in live["ends"].items():
-        print(name, {key: end[key] for key in ("sent", "received", "tun_dropped", "refused_by_kernel", "opaque")})
+        print(
+            name,
+            {key: end[key] for key in ("sent", "received", "tun_dropped", "refused_by_kernel", "opaque")},
+        )
     print(
         f"{len(results['flows'])} flows, {live['lost_records']} records lost, "
         f"CPU of the driver {live['cpu_s'] / results['simulated_s']:.1%}"

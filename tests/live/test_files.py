@@ -82,18 +82,22 @@ def test_times_of_each_kind_of_event_ascend(lossy):
     for kind in set(table["event"].to_pylist()):
         times = lossy.events(kind)["time_s"]
         assert times == sorted(times), kind
-        assert 0 <= times[0] and times[-1] <= lossy.results["simulated_s"], kind
+        assert times[0] >= 0 and times[-1] <= lossy.results["simulated_s"], kind
 
 
 def test_the_trace_has_every_segment_and_every_sample_that_results_count(lossy):
     sent, samples = lossy.events("segment_sent"), lossy.events("rtt_sample")
     for flow in lossy.flows("tcp"):
-        mine = [cause for cause, number in zip(sent["cause"], sent["flow"], strict=True)
-                if number == flow["flow"]]
+        mine = [
+            cause for cause, number in zip(sent["cause"], sent["flow"], strict=True) if number == flow["flow"]
+        ]
         assert len(mine) >= flow["segments_sent"]
         assert mine.count("retransmission") >= flow["retransmissions"]["total"]
-        rtts = [rtt for rtt, number in zip(samples["rtt_us"], samples["flow"], strict=True)
-                if number == flow["flow"]]
+        rtts = [
+            rtt
+            for rtt, number in zip(samples["rtt_us"], samples["flow"], strict=True)
+            if number == flow["flow"]
+        ]
         assert len(rtts) >= flow["rtt_ms"]["samples"]
     bearer = lossy.results["elements"][1]["ues"][0]
     enqueued, delivered = (lossy.events(f"bearer_{what}")["direction"] for what in ("enqueued", "delivered"))

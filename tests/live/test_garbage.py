@@ -8,8 +8,6 @@ import random
 import sys
 from pathlib import Path
 
-import pytest
-
 from live.harness import FAST, OPAQUE, check_books, needs
 
 SCRIPT = Path(__file__).with_name("garbage.py")
@@ -78,7 +76,6 @@ def test_each_packet_is_counted_as_what_it_is(live, tmp_path):
         assert opaque["other_protocol"] >= sent["other_protocol"] + sent["largest"]
 
 
-@pytest.mark.xfail(reason="defect 6: the device's count includes what was refused", strict=False)
 def test_what_the_kernel_refuses_is_not_dropped_by_the_device(live):
     command = [sys.executable, SCRIPT, 200, PER_SECOND, 3, "no_version"]
     outcome = live(*FAST, out=True, command=command)

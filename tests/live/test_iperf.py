@@ -75,9 +75,7 @@ def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp
     launcher = as_root() if power == "root" else without_power(home)
     command = ["sh", "-c", "iperf3 -c $AIRPATH_SERVER -R -t 5 -C reno -J"]
     folder = home / "out"
-    outcome = live(
-        *("umts-384", "--out", folder), server="iperf3 -s -1", command=command, launcher=launcher
-    )
+    outcome = live(*("umts-384", "--out", folder), server="iperf3 -s -1", command=command, launcher=launcher)
     assert outcome.code == 0, outcome.err
     results = json.loads((folder / "results.json").read_text())
     assert results["live"]["user_namespace"] == (power == "none")

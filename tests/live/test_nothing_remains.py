@@ -30,7 +30,6 @@ from live.harness import (
     marked,
     needs,
     network_namespaces,
-    wait_until,
     without_power,
 )
 
@@ -65,8 +64,11 @@ def kill_a_run(number: int, which: str, launcher: list[str], folder: Path) -> st
     """Start a run, kill a part of it after a random time, and say what remained of it, if anything did."""
     rng = random.Random(f"{SEED} {number} {which} {bool(launcher)}")
     # airpath is up after most of a second; the driver makes its link in some milliseconds.
-    after_s = rng.choice([rng.uniform(0, 1.5), rng.uniform(0.3, 1.0)] if which == "airpath" else
-                         [rng.uniform(0, 0.03), rng.uniform(0, 0.8)])
+    after_s = rng.choice(
+        [rng.uniform(0, 1.5), rng.uniform(0.3, 1.0)]
+        if which == "airpath"
+        else [rng.uniform(0, 0.03), rng.uniform(0, 0.8)]
+    )
     command = rng.choice(COMMANDS)
     out = ["--out", str(folder / f"{which}{number}")] if rng.random() < 0.5 else []
     case = f"{which} after {after_s:.3f} s of {command!r}"
@@ -125,9 +127,7 @@ def test_the_kernel_counts_no_namespace_of_runs_that_were_killed(marker, tmp_pat
     # Where two networks are allowed, a run works only if none is left of those before it.
     runs = Path(__file__).with_name("runs_within_a_limit.py")
     words = ["unshare", "--user", "--map-root-user", sys.executable, runs, marker, *FAST]
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=PATIENCE_S
-    )
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
 
 

@@ -57,7 +57,6 @@ def test_a_run_ends_with_a_trace_that_does_not_repeat(live, tmp_path):
     assert uplink(outcome)["opportunities"] == 500
 
 
-@pytest.mark.xfail(reason="defect 7: --once is for both directions", strict=False)
 def test_a_rate_does_not_end_with_a_trace_that_does(live, tmp_path):
     link = ("--uplink-trace", trace(tmp_path, *range(1, 301)), "--downlink-trace", "10 Mbit/s", "--once")
     outcome = live(*link, out=True, command=["sleep", "1000"])
