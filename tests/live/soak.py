@@ -5,8 +5,8 @@
 Both ways at once over a link by trace: iperf3 TCP and UDP, short connections one after the other, and
 garbage from either end. Once without files and once with them, each for the time given, unless one of
 the two is asked for. Fails if a run ends before its time or otherwise than well, if packets are
-unaccounted for, or if the memory of the driver or of airpath's own process grows after the first minute
-(the first third of a run that is shorter than three) by more than 10 % or 8 MB, whichever is more.
+unaccounted for, or if the driver or airpath's own process ever takes more memory than in the first minute
+(the first half of a run that is shorter than two) by more than 10 % or 8 MB, whichever is more.
 """
 
 from __future__ import annotations
@@ -155,11 +155,14 @@ def watch(process: subprocess.Popen[str], seconds: float) -> dict[str, list[floa
 
 
 def growth(samples: list[float], warm_up_s: float) -> tuple[float, float, float]:
-    """Memory at the end of the warm-up and the most after it (both smoothed), and how much is allowed."""
-    after = samples[int(warm_up_s) :]
-    # What comes and goes within some seconds is no growth.
-    smooth = [sum(after[at : at + 5]) / 5 for at in range(len(after) - 4)] or after or [0.0]
-    return smooth[0], max(smooth), max(MOST_GROWTH * smooth[0], MOST_GROWTH_BYTES)
+    """The most memory until the warm-up's end and after it, and by how much that may be more.
+
+    Peaks, and not the last value against the first: with files, airpath's own process swings between about
+    80 and 140 MB, with a period of a minute or so (with Arrow's pools mimalloc and jemalloc; with the
+    system's it stays near the upper end). A leak that is hidden in this swing is not found.
+    """
+    first = max(samples[: int(warm_up_s)], default=0.0)
+    return first, max(samples[int(warm_up_s) :], default=0.0), max(MOST_GROWTH * first, MOST_GROWTH_BYTES)
 
 
 def soak(arguments: argparse.Namespace, folder: Path, *, with_out: bool) -> list[str]:
@@ -185,14 +188,16 @@ def soak(arguments: argparse.Namespace, folder: Path, *, with_out: bool) -> list
             process.kill()
         errors.seek(0)
         said = errors.read()
-    warm_up_s = min(WARM_UP_S, arguments.seconds / 3)
+    warm_up_s = min(WARM_UP_S, arguments.seconds / 2)
     wrong = []
     for name, sizes in samples.items():
         first, most, allowed = growth(sizes, warm_up_s)
         print(
-            f"{name}: {first / 1e6:.1f} MB after {warm_up_s:.0f} s, at most {most / 1e6:.1f} MB later "
-            f"({len(sizes)} samples, first {sizes[0] / 1e6 if sizes else 0:.1f} MB)"
+            f"{name}: at most {first / 1e6:.1f} MB in {warm_up_s:.0f} s, at most {most / 1e6:.1f} MB later "
+            f"({len(sizes)} samples)"
         )
+        tenths = (sizes[len(sizes) * tenth // 10] / 1e6 for tenth in range(10) if sizes)
+        print("  by tenths of the time, MB:", *(f"{size:.1f}" for size in tenths))
         if most - first > allowed or not sizes:
             wrong.append(f"{name} grew by {(most - first) / 1e6:.1f} MB, {allowed / 1e6:.1f} MB are allowed")
     if process.returncode != 0:
