@@ -142,9 +142,9 @@ class Reproduction:
         self._readings = [default, *others]
         rows = [row for experiment in experiments for row in experiment.rows]
         drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
-        self._traced = {id(cell) for row in rows if row.traced for cell in row.cells} | {id(c) for c in drawn}
+        self._traced = {cell for row in rows if row.traced for cell in row.cells} | set(drawn)
         needed = [*(cell for row in rows for cell in row.cells), *drawn]
-        self._cells = list({id(cell): cell for cell in needed}.values())
+        self._cells = list(dict.fromkeys(needed))
         self._references: dict[str, Job[Results]] = {}
         self._jobs: dict[str, Job[Outcome]] = {}
         self._names: dict[int, str] = {}
@@ -174,14 +174,18 @@ class Reproduction:
         if text in self._jobs:
             return
         reference = self._reference_text(cell, reading)
-        if reference is not None and reference not in self._references:
+        if reference is not None and not cell.paired and reference not in self._references:
             once: Replication[Results] = Replication(lambda _: 0.0, Rule.exactly(1))
             self._references[reference] = Job(_runner(reference), once)
         # One trace per run: the pictures need the first, the metrics all of them.
-        traced = id(cell) in self._traced
+        traced = cell in self._traced
 
         def simulate(seed: int) -> Outcome:
-            twin = None if reference is None else self._references[reference].replication.outcomes[0]
+            twin = None
+            if reference is not None and cell.paired:
+                twin = json.loads(_core.run(reference, seed))
+            elif reference is not None:
+                twin = self._references[reference].replication.outcomes[0]
             if traced:
                 results, window = _run_traced(text, seed)
                 return Outcome(results, twin, window)

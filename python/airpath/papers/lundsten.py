@@ -6,38 +6,44 @@ is `lundsten-dch`. Increases are of the transfer time over that of an error-free
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Paper, Reading, Row, lowest
-from airpath.replicate import Results
-
-HEADER_BYTES = 40
-FILE_BYTES = 16_000_000
-
-_ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
+from airpath.papers.lundsten_cells import (
+    ARQ,
+    SMALL_FILE_BYTES,
+    WINDOWS,
+    Download,
+    decrease,
+    increase,
+    increase_without_retransmissions,
+    largest_window,
+    lowest_window,
+    plateau,
+    retransmission_share,
+)
+from airpath.papers.paper import Cell, Experiment, Metric, Paper, Reading, Row, lowest
 
 READINGS = (
     Reading(
         "before",
         "60 ms; a block that comes back just as a slot begins catches it (80 ms cycle)",
-        ((f"{_ARQ}.tie", "before"),),
+        ((f"{ARQ}.tie", "before"),),
     ),
     Reading(
         "after",
         "60 ms; a block that comes back just as a slot begins misses it (100 ms cycle)",
-        ((f"{_ARQ}.tie", "after"),),
+        ((f"{ARQ}.tie", "after"),),
     ),
     Reading(
         "probability 0.5",
         "60 ms; a block that comes back just as a slot begins catches it half the time",
-        ((f"{_ARQ}.tie", "{ probability = 0.5 }"),),
+        ((f"{ARQ}.tie", "{ probability = 0.5 }"),),
     ),
     Reading(
         "59 ms",
         "59 ms as in the configuration example of Appendix B.5: always in time for the slot",
-        ((f"{_ARQ}.retransmission_delay", "59 ms"),),
+        ((f"{ARQ}.retransmission_delay", "59 ms"),),
     ),
 )
 
@@ -58,102 +64,74 @@ PARAMETERS = (
 )
 
 
-def increase(outcome: Outcome) -> float:
-    """Extra transfer time, percent."""
-    return 100 * (_time_ratio(outcome) - 1)
-
-
-def increase_without_retransmissions(outcome: Outcome) -> float:
-    """Extra transfer time by the rule of Table 4, with a tenth of the time taken off, percent."""
-    return 100 * (0.9 * _time_ratio(outcome) - 1)
-
-
-def retransmission_share(outcome: Outcome) -> float:
-    """Lost blocks per block that arrived, percent."""
-    downlink = _downlink(outcome.results)
-    return 100 * downlink["pdus_lost"] / (downlink["pdus_sent"] - downlink["pdus_lost"])
-
-
-def largest_window(outcome: Outcome) -> float:
-    """Largest send window, segments."""
-    return outcome.traced_window.maximum
-
-
-def plateau(outcome: Outcome) -> float:
-    """Send window that stood longest without a change, segments."""
-    return outcome.traced_window.plateau
-
-
-def lowest_window(outcome: Outcome) -> float:
-    """Smallest send window after the first slow start, segments."""
-    return outcome.traced_window.lowest_after_start
-
-
-def _time_ratio(outcome: Outcome) -> float:
-    return _transfer_s(outcome.results) / _transfer_s(outcome.reference_results)
-
-
-def _transfer_s(results: Results) -> float:
-    time_s = results["flows"][0]["transfer_s"]
-    if time_s is None:
-        raise ValueError("the transfer did not end within the scenario's duration")
-    return float(time_s)
-
-
-def _downlink(results: Results) -> dict[str, int]:
-    cell = next(element for element in results["elements"] if element["element"] == "radio.dch")
-    downlink: dict[str, int] = cell["ues"][0]["downlink"]
-    return downlink
-
-
-def download(rate_kbps: int, packet_bytes: int, window: int) -> Cell:
-    """Download of the large file with packets of `packet_bytes` and a window of `window` segments."""
-    payload = packet_bytes - HEADER_BYTES
-    packets = math.ceil(FILE_BYTES / packet_bytes)
-    return Cell(
-        name=f"{rate_kbps} kbit/s, {packet_bytes} B",
-        overrides=(
-            ("radio.dch.downlink.rate", f"{rate_kbps} kbit/s"),
-            ("tcp.mss", f"{payload} B"),
-            ("tcp.max_window", f"{window}"),
-            ("tcp.initial_ssthresh", f"{window * payload} B"),
-            ("flow[0].app.file.size", f"{packets * payload} B"),
-        ),
-        reference=(("radio.dch.downlink.channel.bernoulli.bler", "0 %"),),
-        precise=increase,
-    )
-
-
-# Speed in kbit/s, packet size in bytes, window limit in segments: the cells of Table 3.
-CELLS = {
-    (rate_kbps, packet_bytes): (download(rate_kbps, packet_bytes, window), window)
-    for rate_kbps, packet_bytes, window in (
-        (384, 576, 25),
-        (384, 1500, 14),
-        (128, 576, 11),
-        (128, 1500, 7),
-        (64, 576, 9),
-        (64, 1500, 6),
-    )
-}
+# The six downloads of Table 3.
+LARGE = {key: Download(*key) for key in WINDOWS}
+CELLS = {key: download.against_no_errors() for key, download in LARGE.items()}
 
 _COLUMNS = ("kbit/s", "packet, B", "window")
 
 
+def _labels(download: Download) -> tuple[str, ...]:
+    return (str(download.rate_kbps), str(download.packet_bytes), str(download.window))
+
+
 def _increases(
-    table: int, cells: Sequence[tuple[int, int]], metric: Metric, **remarks: str
+    table: int,
+    downloads: Sequence[Download],
+    metric: Metric = increase,
+    *,
+    averaged_runs: int = 1,
+    **remarks: str,
 ) -> tuple[Row, ...]:
-    """Make one row per cell of a table."""
+    """Make one row per cell of a table of increases."""
     return tuple(
         Row(
-            published_id=f"lundsten-t{table}-{rate_kbps}-{packet_bytes}",
-            labels=(str(rate_kbps), str(packet_bytes), str(CELLS[rate_kbps, packet_bytes][1])),
-            cells=(CELLS[rate_kbps, packet_bytes][0],),
+            published_id=f"lundsten-t{table}-{download.rate_kbps}-{download.packet_bytes}",
+            labels=_labels(download),
+            cells=(download.against_no_errors(),),
             metric=metric,
-            remark=remarks.get(f"cell_{rate_kbps}_{packet_bytes}", ""),
+            averaged_runs=averaged_runs,
+            remark=remarks.get(f"cell_{download.rate_kbps}_{download.packet_bytes}", ""),
         )
-        for rate_kbps, packet_bytes in cells
+        for download in downloads
     )
+
+
+def _speeds() -> tuple[Row, ...]:
+    """Make the rows of Table 10."""
+    return tuple(
+        Row(
+            published_id=f"lundsten-t10-{rate}-{packet}-bler{10 if errors else 0}",
+            labels=(*_labels(download), "10 %" if errors else "0 %"),
+            cells=(download.alone(errors=errors),),
+            metric=download.speed,
+            averaged_runs=20,
+        )
+        for rate, packet in WINDOWS
+        for download in (Download(rate, packet, SMALL_FILE_BYTES),)
+        for errors in (False, True)
+    )
+
+
+def _decreases(table: int, file_bytes: int, initial_windows: Sequence[int]) -> tuple[Row, ...]:
+    """Make one row per cell of a table of what a larger initial window saves."""
+    return tuple(
+        Row(
+            published_id=f"lundsten-t{table}-{rate}-{packet}-iw{initial}",
+            labels=(*_labels(download), str(initial)),
+            cells=(download.against_initial_window_1(),),
+            metric=decrease,
+            averaged_runs=20,
+        )
+        for initial in initial_windows
+        for rate, packet in list(WINDOWS)[:4]
+        for download in (Download(rate, packet, file_bytes, initial_window=initial),)
+    )
+
+
+def _downloads(count: int, **differs: Any) -> list[Download]:
+    """The first so many downloads of Table 3, with a difference."""
+    return [Download(*key, **differs) for key in list(WINDOWS)[:count]]
 
 
 def _row(name: str, what: str, cell: Cell, metric: Metric, **more: Any) -> Row:
@@ -162,7 +140,7 @@ def _row(name: str, what: str, cell: Cell, metric: Metric, **more: Any) -> Row:
 
 def _figure(number: int, rate_kbps: int, packet_bytes: int, *rows: tuple[str, str, Metric]) -> Experiment:
     """Draw a send window over time, with rows for what the thesis says about it."""
-    cell = CELLS[rate_kbps, packet_bytes][0]
+    cell = CELLS[rate_kbps, packet_bytes]
     return Experiment(
         "figure",
         number,
@@ -183,7 +161,7 @@ TABLE_3 = Experiment(
     3,
     "Increase of the transfer time at 10 % block errors",
     _COLUMNS,
-    _increases(3, list(CELLS), increase),
+    _increases(3, _downloads(6)),
 )
 
 TABLE_4 = Experiment(
@@ -193,9 +171,59 @@ TABLE_4 = Experiment(
     _COLUMNS,
     _increases(
         4,
-        list(CELLS)[:4],
+        _downloads(4),
         _NET,
         cell_384_576="by the rule that the thesis states for Table 4, its Table 3 (239 %) gives 205.1 %",
+    ),
+)
+
+_INITIAL = ("initial window",)
+
+MORE_TABLES = (
+    Experiment(
+        "table",
+        7,
+        "Increase with split TCP, read as a delay of 30 ms instead of 135",
+        _COLUMNS,
+        _increases(7, _downloads(3, delay_ms=30)),
+    ),
+    Experiment(
+        "table",
+        8,
+        "Increase with in-sequence delivery",
+        _COLUMNS,
+        _increases(8, _downloads(3, in_sequence=True)),
+    ),
+    Experiment(
+        "table",
+        9,
+        "Increase for a file of 100 kB",
+        _COLUMNS,
+        _increases(9, _downloads(6, file_bytes=SMALL_FILE_BYTES), averaged_runs=20),
+    ),
+    Experiment("table", 10, "Transfer speed of a file of 100 kB", (*_COLUMNS, "block errors"), _speeds()),
+    Experiment(
+        "table",
+        11,
+        "Transfer time that a larger initial window saves, 100 kB",
+        (*_COLUMNS, *_INITIAL),
+        _decreases(11, SMALL_FILE_BYTES, (3, 4)),
+    ),
+    Experiment("table", 12, "The same, 50 kB", (*_COLUMNS, *_INITIAL), _decreases(12, 50_000, (3,))),
+    Experiment("table", 13, "The same, 200 kB", (*_COLUMNS, *_INITIAL), _decreases(13, 200_000, (3,))),
+    Experiment(
+        "table",
+        14,
+        "Increase with PDUs of 40 bytes",
+        _COLUMNS,
+        _increases(14, _downloads(6, small_pdus=True)),
+    ),
+    Experiment(
+        "table",
+        15,
+        "Increase with PDUs of 40 bytes and in-sequence delivery",
+        _COLUMNS,
+        _increases(15, _downloads(6, small_pdus=True, in_sequence=True)),
     ),
 )
 
@@ -212,7 +240,7 @@ FIGURES = (
     _figure(16, 128, 1500, ("f16-window", "lowest window after the first slow start", lowest_window)),
 )
 
-_ALL_CELLS = tuple(cell for cell, _ in CELLS.values())
+_ALL_CELLS = tuple(CELLS.values())
 
 TEXT = Experiment(
     "text",
@@ -225,10 +253,10 @@ TEXT = Experiment(
         _row(
             "s531-rlc-share",
             "increase due to blocks sent again",
-            CELLS[128, 1500][0],
+            CELLS[128, 1500],
             retransmission_share,
         ),
-        _row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[384, 576][0], increase),
+        _row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[384, 576], increase),
     ),
 )
 
@@ -239,5 +267,5 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(TABLE_3, TABLE_4, *FIGURES, TEXT),
+    experiments=(TABLE_3, TABLE_4, *MORE_TABLES, *FIGURES, TEXT),
 )

@@ -146,12 +146,16 @@ class Cell:
         Further changes that make the twin that it is compared with; None if there is none.
     precise : callable
         Metric whose precision decides how many runs there are.
+    paired : bool
+        Whether chance acts on the twin, too: then it has the seed of each run. A twin without errors is
+        the same in all of them, and run once.
     """
 
     name: str
     overrides: Overrides
     reference: Overrides | None
     precise: Metric
+    paired: bool = False
 
 
 def first(estimates: Sequence[Estimate]) -> Estimate:

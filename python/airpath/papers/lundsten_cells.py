@@ -1,0 +1,166 @@
+"""Lundsten's thesis: what is simulated for a value, and what is read off a run.
+
+A cell is a download, as the published values' context describes it; the base scenario is `lundsten-dch`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from airpath.papers.paper import Cell, Outcome
+from airpath.replicate import Results
+
+HEADER_BYTES = 40
+LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
+
+ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
+NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
+
+# Window limit in segments by speed in kbit/s and packet size in bytes, as in Table 3.
+WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A download; what is not said is as in Table 3.
+
+    Attributes
+    ----------
+    rate_kbps, packet_bytes : int
+        Speed of the bearer and size of a packet, headers included.
+    file_bytes : int
+        Size of the file, headers included.
+    delay_ms : int
+        One-way delay between server and cell.
+    small_pdus : bool
+        Whether a TTI holds PDUs of 40 bytes instead of one block.
+    in_sequence : bool
+        Whether the link layer hands packets up in sequence.
+    initial_window : int
+        Segments.
+    """
+
+    rate_kbps: int
+    packet_bytes: int
+    file_bytes: int = LARGE_FILE_BYTES
+    delay_ms: int = 135
+    small_pdus: bool = False
+    in_sequence: bool = False
+    initial_window: int = 1
+
+    @property
+    def window(self) -> int:
+        """Window limit, segments."""
+        return WINDOWS[self.rate_kbps, self.packet_bytes]
+
+    @property
+    def name(self) -> str:
+        """What it is, as far as it differs from a cell of Table 3."""
+        differs = (
+            (self.file_bytes != LARGE_FILE_BYTES, f"{self.file_bytes // 1000} kB"),
+            (self.delay_ms != 135, f"{self.delay_ms} ms"),
+            (self.small_pdus, "PDUs of 40 B"),
+            (self.in_sequence, "in sequence"),
+            (self.initial_window != 1, f"initial window {self.initial_window}"),
+        )
+        words = (
+            f"{self.rate_kbps} kbit/s",
+            f"{self.packet_bytes} B",
+            *(word for is_so, word in differs if is_so),
+        )
+        return ", ".join(words)
+
+    @property
+    def overrides(self) -> tuple[tuple[str, str], ...]:
+        """Changes to the base scenario."""
+        payload = self.packet_bytes - HEADER_BYTES
+        packets = math.ceil(self.file_bytes / self.packet_bytes)
+        changes = [
+            ("radio.dch.downlink.rate", f"{self.rate_kbps} kbit/s"),
+            ("tcp.mss", f"{payload} B"),
+            ("tcp.max_window", f"{self.window}"),
+            ("tcp.initial_ssthresh", f"{self.window * payload} B"),
+            ("flow[0].app.file.size", f"{packets * payload} B"),
+        ]
+        if self.delay_ms != 135:
+            changes.append(("wired.delay", f"{self.delay_ms} ms"))
+        if self.small_pdus:
+            changes.append((f"{ARQ}.pdu", "40 B"))
+        if self.in_sequence:
+            changes.append((f"{ARQ}.delivery", "in_sequence"))
+        if self.initial_window != 1:
+            changes.append(("tcp.initial_window", f"{self.initial_window}"))
+        return tuple(changes)
+
+    def against_no_errors(self) -> Cell:
+        """Beside the same download without block errors."""
+        return Cell(self.name, self.overrides, (NO_BLOCK_ERRORS,), increase)
+
+    def against_initial_window_1(self) -> Cell:
+        """Beside the same download with an initial window of one segment."""
+        return Cell(self.name, self.overrides, (("tcp.initial_window", "1"),), decrease, paired=True)
+
+    def alone(self, *, errors: bool) -> Cell:
+        """Beside nothing, with block errors or without."""
+        overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
+        name = self.name if errors else f"{self.name}, no block errors"
+        return Cell(name, overrides, None, self.speed)
+
+    def speed(self, outcome: Outcome) -> float:
+        """Size of the file, headers included, over the transfer time, kbit/s."""
+        packets = math.ceil(self.file_bytes / self.packet_bytes)
+        return packets * self.packet_bytes * 8 / 1000 / _transfer_s(outcome.results)
+
+
+def increase(outcome: Outcome) -> float:
+    """Extra transfer time, percent."""
+    return 100 * (_time_ratio(outcome) - 1)
+
+
+def decrease(outcome: Outcome) -> float:
+    """Transfer time saved, percent."""
+    return 100 * (1 - _time_ratio(outcome))
+
+
+def increase_without_retransmissions(outcome: Outcome) -> float:
+    """Extra transfer time by the rule of Table 4, with a tenth of the time taken off, percent."""
+    return 100 * (0.9 * _time_ratio(outcome) - 1)
+
+
+def retransmission_share(outcome: Outcome) -> float:
+    """Lost blocks per block that arrived, percent."""
+    downlink = _downlink(outcome.results)
+    return 100 * downlink["pdus_lost"] / (downlink["pdus_sent"] - downlink["pdus_lost"])
+
+
+def largest_window(outcome: Outcome) -> float:
+    """Largest send window, segments."""
+    return outcome.traced_window.maximum
+
+
+def plateau(outcome: Outcome) -> float:
+    """Send window that stood longest without a change, segments."""
+    return outcome.traced_window.plateau
+
+
+def lowest_window(outcome: Outcome) -> float:
+    """Smallest send window after the first slow start, segments."""
+    return outcome.traced_window.lowest_after_start
+
+
+def _time_ratio(outcome: Outcome) -> float:
+    return _transfer_s(outcome.results) / _transfer_s(outcome.reference_results)
+
+
+def _transfer_s(results: Results) -> float:
+    time_s = results["flows"][0]["transfer_s"]
+    if time_s is None:
+        raise ValueError("the transfer did not end within the scenario's duration")
+    return float(time_s)
+
+
+def _downlink(results: Results) -> dict[str, int]:
+    cell = next(element for element in results["elements"] if element["element"] == "radio.dch")
+    downlink: dict[str, int] = cell["ues"][0]["downlink"]
+    return downlink
