@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from airpath.papers import lundsten
+from airpath.papers import lundsten, zhang
 from airpath.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
     "lundsten": lundsten.PAPER,
+    "zhang": zhang.PAPER,
 }
 """Every paper by its name on the command line."""

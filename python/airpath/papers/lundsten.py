@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airpath.papers.lundsten_cells import (
+from airpath.papers.downloads import (
     ARQ,
-    SMALL_FILE_BYTES,
-    WINDOWS,
     Download,
     decrease,
     increase,
@@ -23,6 +21,11 @@ from airpath.papers.lundsten_cells import (
     retransmission_share,
 )
 from airpath.papers.paper import Cell, Experiment, Metric, Paper, Reading, Row, lowest
+
+LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
+
+# Window limit in segments by speed in kbit/s and packet size in bytes, as in Table 3.
+WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
 
 READINGS = (
     Reading(
@@ -64,9 +67,16 @@ PARAMETERS = (
 )
 
 
+def _download(
+    rate_kbps: int, packet_bytes: int, file_bytes: int = LARGE_FILE_BYTES, **differs: Any
+) -> Download:
+    """Make a download of the thesis: what is not said is as in Table 3."""
+    window = WINDOWS[rate_kbps, packet_bytes]
+    return Download(rate_kbps, packet_bytes, window, file_bytes, **differs)
+
+
 # The six downloads of Table 3.
-LARGE = {key: Download(*key) for key in WINDOWS}
-CELLS = {key: download.against_no_errors() for key, download in LARGE.items()}
+CELLS = {key: _download(*key).against_no_errors() for key in WINDOWS}
 
 _COLUMNS = ("kbit/s", "packet, B", "window")
 
@@ -108,7 +118,7 @@ def _speeds() -> tuple[Row, ...]:
             averaged_runs=20,
         )
         for rate, packet in WINDOWS
-        for download in (Download(rate, packet, SMALL_FILE_BYTES),)
+        for download in (_download(rate, packet, SMALL_FILE_BYTES),)
         for errors in (False, True)
     )
 
@@ -125,13 +135,13 @@ def _decreases(table: int, file_bytes: int, initial_windows: Sequence[int]) -> t
         )
         for initial in initial_windows
         for rate, packet in list(WINDOWS)[:4]
-        for download in (Download(rate, packet, file_bytes, initial_window=initial),)
+        for download in (_download(rate, packet, file_bytes, initial_window=initial),)
     )
 
 
 def _downloads(count: int, **differs: Any) -> list[Download]:
     """The first so many downloads of Table 3, with a difference."""
-    return [Download(*key, **differs) for key in list(WINDOWS)[:count]]
+    return [_download(*key, **differs) for key in list(WINDOWS)[:count]]
 
 
 def _row(name: str, what: str, cell: Cell, metric: Metric, **more: Any) -> Row:

@@ -1,7 +1,4 @@
-"""Lundsten's thesis: what is simulated for a value, and what is read off a run.
-
-A cell is a download, as the published values' context describes it; the base scenario is `lundsten-dch`.
-"""
+"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them, and what is read off a run."""
 
 from __future__ import annotations
 
@@ -11,85 +8,84 @@ from dataclasses import dataclass
 from airpath.papers.paper import Cell, Outcome
 from airpath.replicate import Results
 
-HEADER_BYTES = 40
-LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
+HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
+# A file that is not worth a word.
+LARGE_FILE_BYTES = 10_000_000
 
 ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
 NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
 
-# Window limit in segments by speed in kbit/s and packet size in bytes, as in Table 3.
-WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
-
 
 @dataclass(frozen=True)
 class Download:
-    """A download; what is not said is as in Table 3.
+    """A download; what is not said is as in the paper's base scenario.
 
     Attributes
     ----------
     rate_kbps, packet_bytes : int
         Speed of the bearer and size of a packet, headers included.
+    window : int
+        Window limit and initial slow start threshold, segments.
     file_bytes : int
         Size of the file, headers included.
-    delay_ms : int
+    delay_ms : int, optional
         One-way delay between server and cell.
     small_pdus : bool
         Whether a TTI holds PDUs of 40 bytes instead of one block.
     in_sequence : bool
         Whether the link layer hands packets up in sequence.
-    initial_window : int
+    initial_window : int, optional
         Segments.
+    timestamps : bool
+        Whether segments carry timestamps, which leaves less room for data.
     """
 
     rate_kbps: int
     packet_bytes: int
-    file_bytes: int = LARGE_FILE_BYTES
-    delay_ms: int = 135
+    window: int
+    file_bytes: int
+    delay_ms: int | None = None
     small_pdus: bool = False
     in_sequence: bool = False
-    initial_window: int = 1
-
-    @property
-    def window(self) -> int:
-        """Window limit, segments."""
-        return WINDOWS[self.rate_kbps, self.packet_bytes]
+    initial_window: int | None = None
+    timestamps: bool = False
 
     @property
     def name(self) -> str:
-        """What it is, as far as it differs from a cell of Table 3."""
-        differs = (
-            (self.file_bytes != LARGE_FILE_BYTES, f"{self.file_bytes // 1000} kB"),
-            (self.delay_ms != 135, f"{self.delay_ms} ms"),
-            (self.small_pdus, "PDUs of 40 B"),
-            (self.in_sequence, "in sequence"),
-            (self.initial_window != 1, f"initial window {self.initial_window}"),
-        )
-        words = (
-            f"{self.rate_kbps} kbit/s",
-            f"{self.packet_bytes} B",
-            *(word for is_so, word in differs if is_so),
-        )
+        """What it is, as far as it differs from the base scenario."""
+        words = [f"{self.rate_kbps} kbit/s", f"{self.packet_bytes} B"]
+        if self.file_bytes < LARGE_FILE_BYTES:
+            words.append(f"{self.file_bytes // 1000} kB")
+        if self.delay_ms is not None:
+            words.append(f"{self.delay_ms} ms")
+        if self.small_pdus:
+            words.append("PDUs of 40 B")
+        if self.in_sequence:
+            words.append("in sequence")
+        if self.initial_window is not None:
+            words.append(f"initial window {self.initial_window}")
         return ", ".join(words)
 
     @property
     def overrides(self) -> tuple[tuple[str, str], ...]:
         """Changes to the base scenario."""
-        payload = self.packet_bytes - HEADER_BYTES
+        mss = self.packet_bytes - HEADER_BYTES
+        payload = mss - TIMESTAMPS_BYTES if self.timestamps else mss
         packets = math.ceil(self.file_bytes / self.packet_bytes)
         changes = [
             ("radio.dch.downlink.rate", f"{self.rate_kbps} kbit/s"),
-            ("tcp.mss", f"{payload} B"),
+            ("tcp.mss", f"{mss} B"),
             ("tcp.max_window", f"{self.window}"),
             ("tcp.initial_ssthresh", f"{self.window * payload} B"),
             ("flow[0].app.file.size", f"{packets * payload} B"),
         ]
-        if self.delay_ms != 135:
+        if self.delay_ms is not None:
             changes.append(("wired.delay", f"{self.delay_ms} ms"))
         if self.small_pdus:
             changes.append((f"{ARQ}.pdu", "40 B"))
         if self.in_sequence:
             changes.append((f"{ARQ}.delivery", "in_sequence"))
-        if self.initial_window != 1:
+        if self.initial_window is not None:
             changes.append(("tcp.initial_window", f"{self.initial_window}"))
         return tuple(changes)
 
