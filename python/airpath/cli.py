@@ -1,4 +1,4 @@
-"""The command line: `airpath run | live | doctor | list | config | reproduce`.
+"""The command line: `airpath run | live | doctor | list | config | export | reproduce`.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -18,6 +18,8 @@ import typer
 from airpath import _core
 from airpath._core import ScenarioError
 from airpath.arguments import ForceOption, JsonOption, OutOption, SeedOption, SetOption, load_changed
+from airpath.export.command import export
+from airpath.export.source import ExportError
 from airpath.folder import run_to_folder
 from airpath.live.command import BeforeCommand, live
 from airpath.live.doctor import doctor
@@ -103,6 +105,7 @@ def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
     typer.echo(load_changed(scenario, set_).text.rstrip("\n"))
 
 
+app.command()(export)
 app.command()(reproduce)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)
@@ -118,7 +121,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     try:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
-    except (ScenarioError, OutputError, LiveError) as error:
+    except (ScenarioError, OutputError, LiveError, ExportError) as error:
         _fail(*error.args)
     except typer.TyperException as error:
         if not error.format_message():  # Without a command the help was printed: that is all.
