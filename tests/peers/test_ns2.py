@@ -38,6 +38,14 @@ BANDS = {
     # One in two runs, for the same reason.
     "timeouts": Band(0.02, 0.5),
 }
+# ns-2's Sack1 is older than RFC 6675: it sends a hole again as soon as it is reported, the RFC when three
+# segments beyond have been reported; and the RFC counts what ACKs of new data report, Sack1 duplicate ACKs
+# alone. This shows where a window loses several segments: the configurations have 3 % at most.
+SACK_BANDS = {
+    "goodput_kbps": Band(0.03, 0.0),
+    "retransmissions": Band(0.03, 1.0),
+    "timeouts": Band(0.15, 1.0),
+}
 
 # Without random loss, and without a timeout whose length depends on the phase of the clock.
 SEGMENT_BY_SEGMENT = (
@@ -56,8 +64,9 @@ def named(name: str):
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda one: one.name)
 def test_what_ns2_counts_is_what_airpath_counts(configuration):
+    bands = SACK_BANDS if configuration.recovery == "sack" else BANDS
     for found in compare(configuration):
-        band = BANDS[found.quantity].around(found.ns2)
+        band = bands[found.quantity].around(found.ns2)
         print(f"{found}: band {band:.2f}")
         assert 2 * found.standard_error <= band, f"{found}: too few runs to tell"
         assert abs(found.difference) <= band, found

@@ -6,8 +6,8 @@ r 0.534048 1 2 tcp 576 ------- 0 0.0 2.0 3 6
 
 Event (`+` into a buffer, `-` out of it, `r` received, `d` dropped), time in seconds, the nodes at the ends
 of the link, type (`tcp` with data, `ack` without, those of a handshake among them), bytes of IP, flags (none
-are known), flow as in `results.json`, sending and receiving node and port, sequence number in segments from 0
-(of an ACK: the last one in order; -1 if unknown), number of the packet.
+are known), flow as in `results.json`, sending and receiving node and port, sequence number in segments from
+0, all as long as the first (of an ACK: the last one in order; -1 if unknown), number of the packet.
 
 Node 0 is the server, 1 the base station, which is whatever stands between wire and radio, 2 and above the
 UEs. Ports are a flow's number at its UE.
@@ -31,7 +31,6 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count, groupby
 from operator import attrgetter
 from typing import IO, NamedTuple
@@ -188,7 +187,8 @@ class _Follower:
         yield packet.line("r", arrival, *packet.bearer)
         if event.direction == UPLINK:
             yield packet.line("+", arrival, STATION, SERVER)
-            packet.flow.on_wire.append(replace(packet, since=arrival))
+            packet.since = arrival
+            packet.flow.on_wire.append(packet)
 
     def _lose(self, event: Event) -> Iterator[Line]:
         """The wire, or a box, drops a packet."""
