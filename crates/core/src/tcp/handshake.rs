@@ -42,6 +42,9 @@ pub struct Handshake {
     mss: u16,
     /// Window scale option plus one, 0 for none.
     window_scale_plus_1: u8,
+    sack: bool,
+    /// The other endpoint's SYN permits SACK.
+    peer_sack: bool,
     state: State,
     role: Role,
     rto: Rto,
@@ -67,6 +70,8 @@ impl Handshake {
             template: config.segment_template(),
             mss: config.mss.as_u64() as u16,
             window_scale_plus_1: if config.window_scaling { config.window_shift() + 1 } else { 0 },
+            sack: config.sack,
+            peer_sack: config.handshake == Mode::None,
             state: State::Closed,
             role,
             rto: Rto::new(&config.rto),
@@ -99,6 +104,11 @@ impl Handshake {
         self.lost_syn
     }
 
+    /// Whether both endpoints have permitted SACK: RFC 2018 (2).
+    pub fn permits_sack(&self) -> bool {
+        self.sack && self.peer_sack
+    }
+
     /// When the SYN or SYN-ACK of the present state was sent, if only once.
     pub fn sent_at(&self) -> Option<Instant> {
         self.sent_at
@@ -122,14 +132,14 @@ impl Handshake {
             }
             State::Established => Progress::Established,
             State::Listen | State::SynReceived if syn && !packet.flags.has(Flags::ACK) => {
-                self.peer_iss = packet.seq;
+                self.take_syn(packet);
                 self.ambiguous |= self.state == State::SynReceived;
                 self.state = State::SynReceived;
                 self.pending = true;
                 Progress::Consumed
             }
             State::SynSent if syn && acked => {
-                self.peer_iss = packet.seq;
+                self.take_syn(packet);
                 self.establish();
                 self.pending = true;
                 Progress::Established
@@ -140,6 +150,11 @@ impl Handshake {
             }
             State::Closed | State::Listen | State::SynSent | State::SynReceived => Progress::Consumed,
         }
+    }
+
+    fn take_syn(&mut self, packet: &Packet) {
+        self.peer_iss = packet.seq;
+        self.peer_sack = packet.options().sack_permitted;
     }
 
     fn establish(&mut self) {
@@ -192,6 +207,8 @@ impl Handshake {
             packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
             packet.options_mut().mss = self.mss;
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
+            // An answer permits only what the SYN has offered.
+            packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = self.template.window_field;

@@ -17,6 +17,7 @@ pub mod reassembly;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;
+pub mod sack_report;
 pub mod sender;
 pub mod state;
 
@@ -51,6 +52,11 @@ pub struct Config {
     pub handshake: Handshake,
     /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
     pub timestamps: bool,
+    /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
+    /// sender makes of it is up to `recovery`.
+    pub sack: bool,
+    /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
+    pub dsack: bool,
     /// Window scale option, RFC 7323; without it the window is at most 65535 B.
     pub window_scaling: bool,
     /// Sequence number of the SYN on the wire.
@@ -93,6 +99,8 @@ impl Default for Config {
             mss: Bytes::from_bytes(1460),
             handshake: Handshake::ThreeWay,
             timestamps: false,
+            sack: false,
+            dsack: true,
             window_scaling: true,
             initial_sequence: 0,
             initial_window: 10,
