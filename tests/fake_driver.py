@@ -29,6 +29,7 @@ FLOW = {
         "total": 2,
         "fast_retransmit": None,
         "partial_ack": None,
+        "sack": None,
         "timeout": None,
         "go_back_n": None,
     },

@@ -314,6 +314,7 @@ impl Endpoint {
                 total: counters.retransmissions(),
                 fast_retransmit: counters.retransmits_fast,
                 partial_ack: counters.retransmits_partial,
+                sack: counters.retransmits_sack,
                 timeout: counters.retransmits_timeout,
                 go_back_n: counters.retransmits_go_back_n,
             },
@@ -379,6 +380,8 @@ pub struct Retransmissions {
     pub fast_retransmit: u64,
     /// On a partial ACK.
     pub partial_ack: u64,
+    /// By the SACK scoreboard.
+    pub sack: u64,
     /// When the timer expired.
     pub timeout: u64,
     /// The others after a timeout.

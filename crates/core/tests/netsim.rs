@@ -41,7 +41,7 @@ fn kbps(results: &Results) -> f64 {
     results.flows[0].goodput_bps / 1e3
 }
 
-const RECOVERIES: [&str; 2] = ["reno", "newreno"];
+const RECOVERIES: [&str; 4] = ["reno", "newreno", "sack", "tahoe"];
 const LOSSES: [&str; 4] = ["0 %", "0.1 %", "1 %", "3 %"];
 const BUFFERS: [u32; 3] = [5, 20, 50];
 const ACK_EVERY: [u32; 2] = [1, 2];
@@ -52,7 +52,7 @@ const ACK_EVERY: [u32; 2] = [1, 2];
 fn recovery_by_loss_and_buffer() {
     let mut table = String::from("                          ack every segment        every second\n");
     table.push_str("recovery  loss   buffer   kbit/s  rexmits  rtos   kbit/s  rexmits  rtos\n");
-    let mut timeouts = [0; 2];
+    let mut timeouts = [0; RECOVERIES.len()];
     for (index, recovery) in RECOVERIES.iter().enumerate() {
         for buffer in BUFFERS {
             let mut goodputs = [const { Vec::new() }; 2];
@@ -63,6 +63,7 @@ fn recovery_by_loss_and_buffer() {
                         1,
                         &[
                             (&format!("tcp.recovery.{recovery}"), "{}".into()),
+                            ("tcp.sack", (*recovery == "sack").to_string()),
                             ("wired.loss", loss.into()),
                             ("radio.dch.downlink.queue.droptail.packets", buffer.to_string()),
                             ("tcp.ack_every", ack_every.to_string()),
@@ -92,6 +93,7 @@ fn recovery_by_loss_and_buffer() {
         }
     }
     assert!(timeouts[1] <= timeouts[0], "NewReno has {} timeouts, Reno {}", timeouts[1], timeouts[0]);
+    assert!(timeouts[2] <= timeouts[1], "SACK has {} timeouts, NewReno {}", timeouts[2], timeouts[1]);
     insta::assert_snapshot!(table, @"
                               ack every segment        every second
     recovery  loss   buffer   kbit/s  rexmits  rtos   kbit/s  rexmits  rtos

@@ -18,6 +18,7 @@ pub mod receiver;
 pub mod recovery;
 pub mod rto;
 pub mod sack_report;
+pub mod scoreboard;
 pub mod sender;
 pub mod state;
 
@@ -260,6 +261,9 @@ impl Config {
         if !(1..=2).contains(&self.ack_every) {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
+        }
+        if matches!(self.recovery, recovery::Config::Sack(_)) && !self.sack {
+            return error("recovery", "sack knows nothing without the option".into(), "set tcp.sack = true");
         }
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }

@@ -6,11 +6,11 @@
 
 use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::recovery::Recovery;
+use super::recovery::{self, Next, Recovery};
 use super::rto::Rto;
 use super::state::{Phase, Segment, State};
 use super::{Config, RttSampling, SegmentTemplate, timestamp};
-use crate::packet::{Flags, Packet};
+use crate::packet::{Flags, Packet, SackBlocks};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 use std::collections::VecDeque;
@@ -37,6 +37,8 @@ pub struct Counters {
     pub retransmits_fast: u64,
     /// Retransmitted segments: on a partial ACK.
     pub retransmits_partial: u64,
+    /// Retransmitted segments: by the SACK scoreboard.
+    pub retransmits_sack: u64,
     /// Retransmitted segments: when the timer expired.
     pub retransmits_timeout: u64,
     /// Retransmitted segments: the others after a timeout.
@@ -64,6 +66,7 @@ impl Counters {
     pub fn retransmissions(&self) -> u64 {
         self.retransmits_fast
             + self.retransmits_partial
+            + self.retransmits_sack
             + self.retransmits_timeout
             + self.retransmits_go_back_n
     }
@@ -84,6 +87,10 @@ pub struct Sender {
     state: State,
     cc: Box<dyn CongestionControl>,
     recovery: Box<dyn Recovery>,
+    /// SACK blocks are read.
+    reads_sack: bool,
+    /// The SACK scoreboard says what is a duplicate ACK and what is sent after one.
+    uses_scoreboard: bool,
     rto: Rto,
     /// When the retransmission timer expires; `None` while it is off.
     rto_deadline: Option<Instant>,
@@ -104,13 +111,16 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing.
     pub fn new(config: &Config, role: Role) -> Self {
+        let recovery = config.recovery.build();
         Self {
             rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
             cc: config.cc.build(),
-            recovery: config.recovery.build(),
+            reads_sack: config.sack,
+            uses_scoreboard: recovery.uses_scoreboard(),
+            recovery,
             rto: Rto::new(&config.rto),
             rto_deadline: None,
             timed_out: false,
@@ -171,9 +181,41 @@ impl Sender {
         }
         let same_window = rwnd == self.state.rwnd;
         self.state.rwnd = rwnd;
+        if self.reads_sack && packet.options.is_some() {
+            return self.handle_sack(now, ack, same_window, packet);
+        }
         if ack > self.state.una {
             self.handle_new_ack(now, ack, packet);
+        } else if self.uses_scoreboard {
+            // RFC 6675 (2): without new SACK information it is no duplicate ACK.
         } else if packet.payload == 0 && same_window && self.state.max > self.state.una {
+            self.handle_dupack(now);
+        }
+    }
+
+    /// An ACK with SACK blocks.
+    #[cold]
+    fn handle_sack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        let una = self.state.una;
+        let mut blocks = [(0, 0); SackBlocks::MAX];
+        let mut count = 0;
+        for (left, right) in packet.options().sack.as_slice() {
+            let offset = |wire| unwrap_sequence(una, self.handshake.wire_seq(una), wire);
+            if let (Some(left), Some(right)) = (offset(*left), offset(*right)) {
+                blocks[count] = (left, right);
+                count += 1;
+            }
+        }
+        let news = self.state.update_scoreboard(ack, &blocks[..count]);
+        if ack > una {
+            self.handle_new_ack(now, ack, packet);
+        }
+        // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
+        let is_dupack = match self.uses_scoreboard {
+            true => news.sacked > 0,
+            false => ack == una && packet.payload == 0 && same_window && self.state.max > una,
+        };
+        if is_dupack {
             self.handle_dupack(now);
         }
     }
@@ -181,6 +223,13 @@ impl Sender {
     /// The handshake has just been completed.
     #[cold]
     fn established(&mut self, now: Instant) {
+        if self.reads_sack && !self.handshake.permits_sack() {
+            self.reads_sack = false;
+            if self.uses_scoreboard {
+                self.uses_scoreboard = false;
+                self.recovery = recovery::Config::default().build();
+            }
+        }
         if let Some(sent_at) = self.handshake.sent_at() {
             self.sample(now, sent_at);
         }
@@ -325,6 +374,10 @@ impl Sender {
         state.recover = Some(state.max);
         state.phase = Phase::Loss;
         state.nxt = state.una;
+        if self.reads_sack {
+            // RFC 2018 (8): the receiver may have discarded what it has reported.
+            state.clear_scoreboard();
+        }
         self.timed = None;
         self.timed_out = true;
         self.rto.on_timeout();
@@ -344,6 +397,9 @@ impl Sender {
             self.state.retransmit = None;
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
+        }
+        if self.uses_scoreboard && self.state.phase != Phase::Open {
+            return self.poll_by_scoreboard(now);
         }
         let state = &mut self.state;
         let seq = state.nxt;
@@ -370,17 +426,80 @@ impl Sender {
             self.state.nxt = seq + u64::from(length);
             return Some(self.sent(now, seq, length, cause));
         }
+        Some(self.send_new(now, len, cause))
+    }
+
+    /// Sends `len` bytes of new data.
+    #[inline]
+    fn send_new(&mut self, now: Instant, len: u64, cause: SendCause) -> Transmit {
+        let state = &mut self.state;
+        let seq = state.max;
         if cause == SendCause::LimitedTransmit {
             state.limited_bytes += len;
         }
         let len = len as u32;
-        state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });
+        state.segments.push_back(Segment {
+            start: seq,
+            sent_at: now,
+            len,
+            transmissions: 1,
+            is_sacked: false,
+        });
         state.nxt = seq + u64::from(len);
         state.max = state.nxt;
         if self.timed.is_none() && self.rtt_sampling == RttSampling::OnePerWindow {
             self.timed = Some(Timed { end: state.max, sent_at: now });
         }
-        Some(self.sent(now, seq, len, cause))
+        self.sent(now, seq, len, cause)
+    }
+
+    /// The next segment after duplicate ACKs or a timeout: RFC 6675 (5), (5.1).
+    #[cold]
+    fn poll_by_scoreboard(&mut self, now: Instant) -> Option<Transmit> {
+        let state = &mut self.state;
+        let window_end = state.una + state.peer_window();
+        let new_bytes = state.mss().min(self.supplied - state.max);
+        let can_send_new = new_bytes > 0 && state.max + new_bytes <= window_end;
+        let beyond_cwnd = state.max + new_bytes > state.una + state.send_window();
+        let next = match state.phase {
+            Phase::Recovery => self.recovery.next_segment(state, can_send_new)?,
+            Phase::Open | Phase::Disorder if !beyond_cwnd => can_send_new.then_some(Next::New)?,
+            Phase::Open | Phase::Disorder if state.limited_transmit_enabled => {
+                self.recovery.next_segment(state, can_send_new)?
+            }
+            Phase::Open | Phase::Disorder => return None,
+            Phase::Loss => {
+                // Go back, but not over what has been reported since.
+                let nxt = state.nxt;
+                let mut behind = state.segments.iter().filter(|segment| segment.start >= nxt);
+                let hole = behind.find(|segment| !segment.is_sacked).copied();
+                let len = hole.map_or(new_bytes, |hole| u64::from(hole.len));
+                if state.unsacked_flight() + len > state.send_window() {
+                    return None;
+                }
+                match hole {
+                    Some(hole) if hole.end() <= window_end => {
+                        state.nxt = hole.end();
+                        let cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };
+                        let len = self.mark_sent_again(now, hole.start)?;
+                        return Some(self.sent(now, hole.start, len, cause));
+                    }
+                    Some(_) => return None,
+                    None => can_send_new.then_some(Next::New)?,
+                }
+            }
+        };
+        match next {
+            Next::Again(seq) => {
+                let len = self.mark_sent_again(now, seq)?;
+                Some(self.sent(now, seq, len, SendCause::Sack))
+            }
+            Next::New => {
+                let is_limited = beyond_cwnd && self.state.phase == Phase::Disorder;
+                let cause = if is_limited { SendCause::LimitedTransmit } else { SendCause::New };
+                Some(self.send_new(now, new_bytes, cause))
+            }
+        }
     }
 
     /// Notes on the scoreboard that the segment at `seq` is sent again; its length.
@@ -388,7 +507,7 @@ impl Sender {
     fn mark_sent_again(&mut self, now: Instant, seq: u64) -> Option<u32> {
         let segment = self.state.segment_mut(seq)?;
         segment.sent_at = now;
-        segment.transmissions += 1;
+        segment.transmissions = segment.transmissions.saturating_add(1);
         Some(segment.len)
     }
 
@@ -400,6 +519,7 @@ impl Sender {
         match cause {
             SendCause::FastRetransmit => counters.retransmits_fast += 1,
             SendCause::PartialAck => counters.retransmits_partial += 1,
+            SendCause::Sack => counters.retransmits_sack += 1,
             SendCause::Timeout => counters.retransmits_timeout += 1,
             SendCause::GoBackN => counters.retransmits_go_back_n += 1,
             SendCause::New

@@ -66,8 +66,10 @@ pub struct Segment {
     pub sent_at: Instant,
     /// Its payload in bytes.
     pub len: u32,
-    /// How often it was sent.
-    pub transmissions: u32,
+    /// How often it was sent, up to 65535.
+    pub transmissions: u16,
+    /// The receiver has reported all of it beyond a gap: RFC 2018.
+    pub is_sacked: bool,
 }
 
 impl Segment {

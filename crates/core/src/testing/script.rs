@@ -29,7 +29,7 @@
 //! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first
 //! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
 //! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
-//! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sack` (blocks such as
+//! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
 //! `2000:3000,5000:6000`, first first), and, only for what is sent, `seq` and `acks` (numbers on
 //! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
 //! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
@@ -292,8 +292,8 @@ impl Described {
                 let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
                 let value = if value == "none" { None } else { Some(parse_number(value)?) };
                 described.fields.push((word.to_owned(), value));
-            } else if word == "sack" {
-                let blocks = words.next().ok_or("`sack` needs blocks")?;
+            } else if word == "sacks" {
+                let blocks = words.next().ok_or("`sacks` needs blocks")?;
                 described.sack = Some(parse_blocks(blocks)?);
             } else if let Some(times) = word.strip_prefix('x').and_then(|times| times.parse().ok()) {
                 described.times = times;
@@ -486,7 +486,7 @@ impl Runner {
         if let Some(expected) = &expected.sack {
             let got = self.blocks(&sent.packet);
             if got != *expected {
-                return Err(format!("expected sack {expected:?} in {shape}, got {got:?}"));
+                return Err(format!("expected blocks {expected:?} in {shape}, got {got:?}"));
             }
         }
         for (name, value) in &expected.fields {
