@@ -35,6 +35,8 @@ FLOW = {
     },
     "timeouts": None,
     "fast_retransmits": None,
+    "spurious_timeouts": None,
+    "spurious_fast_retransmits": None,
     "dupacks": 3,
     "rtt_ms": {"mean": 400.0, "min": 175.0, "max": 800.0, "samples": 40},
     "receiver": {"segments": 65, "duplicates": 0, "out_of_order": 3, "acks_sent": 40, "beyond_window": None},

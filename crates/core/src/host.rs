@@ -320,6 +320,8 @@ impl Endpoint {
             },
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
+            spurious_timeouts: counters.spurious_timeouts,
+            spurious_fast_retransmits: counters.spurious_fast_retransmits,
             dupacks: counters.dupacks,
             rtt_ms: RttReport {
                 mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
@@ -363,6 +365,10 @@ pub struct FlowReport {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Timeouts found to be spurious; 0 without `undo`.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits found to be spurious likewise.
+    pub spurious_fast_retransmits: u64,
     /// Duplicate ACKs received.
     pub dupacks: u64,
     /// Round-trip times sampled by the sender.

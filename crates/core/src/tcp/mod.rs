@@ -21,6 +21,7 @@ pub mod sack_report;
 pub mod scoreboard;
 pub mod sender;
 pub mod state;
+pub mod undo;
 
 pub use receiver::Receiver;
 pub use sender::{Sender, Transmit};
@@ -85,6 +86,8 @@ pub struct Config {
     pub cc: cc::Config,
     /// Loss recovery.
     pub recovery: recovery::Config,
+    /// Whether a spurious timeout or fast retransmit is noticed and taken back.
+    pub undo: undo::Config,
     /// Receive buffer: the window that the receiver advertises.
     pub receive_buffer: Bytes,
     /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
@@ -115,6 +118,7 @@ impl Default for Config {
             rto: rto::Config::default(),
             cc: cc::Config::default(),
             recovery: recovery::Config::default(),
+            undo: undo::Config::default(),
             receive_buffer: Bytes::from_bytes(UNSCALED_WINDOW),
             ack_every: 2,
             delayed_ack_timeout: Duration::from_millis(200),
@@ -264,6 +268,12 @@ impl Config {
         }
         if matches!(self.recovery, recovery::Config::Sack(_)) && !self.sack {
             return error("recovery", "sack knows nothing without the option".into(), "set tcp.sack = true");
+        }
+        if matches!(self.undo, undo::Config::Eifel(_)) && !self.timestamps {
+            return error("undo", "eifel compares timestamps".into(), "set tcp.timestamps = true");
+        }
+        if matches!(self.undo, undo::Config::Dsack(_)) && !(self.sack && self.dsack) {
+            return error("undo", "dsack reads reports of duplicates".into(), "set tcp.sack = true");
         }
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }

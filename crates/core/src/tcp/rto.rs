@@ -136,6 +136,23 @@ impl Rto {
         self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
     }
 
+    /// Granularity of the clock; zero if times are exact.
+    pub fn granularity(&self) -> Duration {
+        self.config.tick.unwrap_or(Duration::ZERO)
+    }
+
+    /// Replaces the estimate: RFC 4015 (3.2) step 8.
+    pub fn set_estimate(&mut self, srtt: Duration, rttvar: Duration) {
+        self.backoff = 0;
+        let mut ticks = (0, 0);
+        self.base = srtt + rttvar.saturating_mul(4).max(self.granularity());
+        if let Some(tick) = self.config.tick {
+            ticks = (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
+            self.base = tick.saturating_mul((ticks.0 + 8 * ticks.1) >> 3);
+        }
+        self.estimate = Some(Estimate { srtt, rttvar, ticks });
+    }
+
     /// The timer expired: RFC 6298 (5.5).
     pub fn on_timeout(&mut self) {
         self.backoff = (self.backoff + 1).min(16);

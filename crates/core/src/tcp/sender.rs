@@ -8,7 +8,10 @@ use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::recovery::{self, Next, Recovery};
 use super::rto::Rto;
+use super::scoreboard::SackNews;
 use super::state::{Phase, Segment, State};
+use super::undo::response::Prior;
+use super::undo::{Ack, Undo, Verdict};
 use super::{Config, RttSampling, SegmentTemplate, timestamp};
 use crate::packet::{Flags, Packet, SackBlocks};
 use crate::time::{Duration, Instant};
@@ -47,6 +50,10 @@ pub struct Counters {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Timeouts that turned out to be spurious.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits that turned out to be spurious.
+    pub spurious_fast_retransmits: u64,
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
     /// Segments received.
@@ -59,6 +66,8 @@ pub struct Counters {
     pub rtt_min: Option<Duration>,
     /// The longest.
     pub rtt_max: Duration,
+    /// The latest.
+    pub rtt_last: Duration,
 }
 
 impl Counters {
@@ -91,6 +100,15 @@ pub struct Sender {
     reads_sack: bool,
     /// The SACK scoreboard says what is a duplicate ACK and what is sent after one.
     uses_scoreboard: bool,
+    undo: Option<Box<dyn Undo>>,
+    /// What was known before the latest loss, for `undo`.
+    prior: Option<Prior>,
+    /// After a spurious timeout: what was known before it, and the end of what had been sent.
+    adapts: Option<(Prior, u64)>,
+    /// F-RTO holds going back, and lets so many new segments go.
+    probe: Option<u32>,
+    /// `IW` of RFC 4015 (3.2), bytes.
+    initial_window: f64,
     rto: Rto,
     /// When the retransmission timer expires; `None` while it is off.
     rto_deadline: Option<Instant>,
@@ -120,6 +138,11 @@ impl Sender {
             cc: config.cc.build(),
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
+            undo: config.undo.build(),
+            prior: None,
+            adapts: None,
+            probe: None,
+            initial_window: f64::from(config.initial_window) * config.payload_bytes() as f64,
             recovery,
             rto: Rto::new(&config.rto),
             rto_deadline: None,
@@ -181,8 +204,8 @@ impl Sender {
         }
         let same_window = rwnd == self.state.rwnd;
         self.state.rwnd = rwnd;
-        if self.reads_sack && packet.options.is_some() {
-            return self.handle_sack(now, ack, same_window, packet);
+        if self.undo.is_some() || self.reads_sack && packet.options.is_some() {
+            return self.handle_ack(now, ack, same_window, packet);
         }
         if ack > self.state.una {
             self.handle_new_ack(now, ack, packet);
@@ -193,9 +216,50 @@ impl Sender {
         }
     }
 
-    /// An ACK with SACK blocks.
+    /// An ACK where SACK blocks or the detection of spurious recoveries matter.
     #[cold]
-    fn handle_sack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+    fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        let una = self.state.una;
+        let news = self.take_sack(ack, packet);
+        // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
+        let is_dupack = match self.uses_scoreboard {
+            true => news.sacked > 0,
+            false => ack == una && packet.payload == 0 && same_window && self.state.max > una,
+        };
+        match self.judge(ack, is_dupack, news, packet) {
+            Verdict::Spurious => return self.take_back(now, ack, packet),
+            Verdict::Genuine => {
+                // RFC 5682 (2.1) step 3a: two round trips have passed since the timeout.
+                self.probe = None;
+                self.state.nxt = una;
+                self.state.window.cwnd = 3.0 * self.state.window.mss;
+            }
+            Verdict::Probe => self.probe = Some(2),
+            Verdict::Open => {}
+        }
+        let samples = self.counters.rtt_samples;
+        if ack > una {
+            self.handle_new_ack(now, ack, packet);
+        }
+        if is_dupack {
+            self.handle_dupack(now);
+        }
+        // RFC 4015 (3.2) step 8.
+        if let Some((prior, end)) = self.adapts
+            && ack > end
+            && self.counters.rtt_samples > samples
+        {
+            self.adapts = None;
+            prior.adapt(&mut self.rto, self.counters.rtt_last);
+            self.rto_deadline = self.rto_deadline.map(|_| now + self.rto.value());
+        }
+    }
+
+    /// Reads SACK blocks into the scoreboard.
+    fn take_sack(&mut self, ack: u64, packet: &Packet) -> SackNews {
+        if !self.reads_sack || packet.options.is_none() {
+            return SackNews::default();
+        }
         let una = self.state.una;
         let mut blocks = [(0, 0); SackBlocks::MAX];
         let mut count = 0;
@@ -206,18 +270,37 @@ impl Sender {
                 count += 1;
             }
         }
-        let news = self.state.update_scoreboard(ack, &blocks[..count]);
-        if ack > una {
-            self.handle_new_ack(now, ack, packet);
+        self.state.update_scoreboard(ack, &blocks[..count])
+    }
+
+    /// What the ACK tells of the latest loss.
+    fn judge(&mut self, ack: u64, is_dupack: bool, news: SackNews, packet: &Packet) -> Verdict {
+        let (Some(undo), state) = (&mut self.undo, &self.state) else { return Verdict::Open };
+        if let Some(prior) = &mut self.prior {
+            prior.dupacks = prior.dupacks.max(state.dupacks);
         }
-        // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
-        let is_dupack = match self.uses_scoreboard {
-            true => news.sacked > 0,
-            false => ack == una && packet.payload == 0 && same_window && self.state.max > una,
-        };
-        if is_dupack {
-            self.handle_dupack(now);
+        let len = state.mss().min(self.supplied - state.max);
+        let can_send_new = len > 0 && state.max + len <= ack + state.peer_window();
+        undo.on_ack(state, &Ack { ack, is_dupack, ts_ecr: packet.ts_ecr, news, can_send_new })
+    }
+
+    /// The latest loss recovery was spurious, says this ACK: RFC 4015 (3.2).
+    fn take_back(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        let acked = ack - self.state.una;
+        self.advance(now, ack, packet);
+        self.probe = None;
+        self.timed = None;
+        let (Some(prior), Some(undo)) = (self.prior.take(), &self.undo) else { return };
+        prior.restore(&mut self.state, undo.response(), acked, self.initial_window);
+        if prior.is_timeout {
+            self.counters.spurious_timeouts += 1;
+            self.timed_out = false;
+            self.adapts = Some((prior, self.state.max));
+        } else {
+            self.counters.spurious_fast_retransmits += 1;
         }
+        let in_flight = self.state.max > self.state.una;
+        self.rto_deadline = in_flight.then(|| now + self.rto.value());
     }
 
     /// The handshake has just been completed.
@@ -251,12 +334,7 @@ impl Sender {
     #[inline]
     fn handle_new_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let acked = ack - self.state.una;
-        self.state.una = ack;
-        self.state.nxt = self.state.nxt.max(ack);
-        self.take_acked(now, packet);
-        self.state.dupacks = 0;
-        self.state.limited_transmit = 0;
-        self.state.limited_bytes = 0;
+        self.advance(now, ack, packet);
         self.state.restart_timer = true;
         match self.state.phase {
             Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
@@ -274,6 +352,20 @@ impl Sender {
             // RFC 6298 (5.3).
             self.rto_deadline = Some(now + self.rto.value());
         }
+    }
+
+    /// Moves the left edge of the window to `ack`.
+    #[inline]
+    fn advance(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        let advances = ack > self.state.una;
+        self.state.una = ack;
+        self.state.nxt = self.state.nxt.max(ack);
+        if advances {
+            self.take_acked(now, packet);
+        }
+        self.state.dupacks = 0;
+        self.state.limited_transmit = 0;
+        self.state.limited_bytes = 0;
     }
 
     /// Takes acknowledged segments off the scoreboard and a round-trip time sample from them.
@@ -329,6 +421,7 @@ impl Sender {
         counters.rtt_sum += rtt;
         counters.rtt_min = Some(counters.rtt_min.map_or(rtt, |min| min.min(rtt)));
         counters.rtt_max = counters.rtt_max.max(rtt);
+        counters.rtt_last = rtt;
         self.last_sample = Some(rtt);
     }
 
@@ -340,7 +433,13 @@ impl Sender {
         if self.state.phase == Phase::Open {
             self.state.phase = Phase::Disorder;
         }
+        let prior = self.undo.as_ref().map(|_| Prior::of(&self.state, &self.rto, false));
+        let fast_retransmits = self.state.fast_retransmits;
         self.recovery.on_dupack(&mut self.state, self.cc.as_mut());
+        if let Some(undo) = self.undo.as_mut().filter(|_| self.state.fast_retransmits > fast_retransmits) {
+            self.prior = prior;
+            undo.on_loss(&self.state, false, true);
+        }
         if self.state.restart_timer {
             self.rto_deadline = Some(now + self.rto.value());
             self.timed = None;
@@ -357,6 +456,16 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.probe = None;
+        if let Some(undo) = &mut self.undo {
+            // RFC 4015 (3.2): not again for a recovery that has begun and not ended.
+            let state = &self.state;
+            let first = state.phase != Phase::Recovery && state.recover.is_none_or(|end| state.una >= end);
+            if first {
+                self.prior = Some(Prior::of(state, &self.rto, true));
+            }
+            undo.on_loss(state, true, first);
+        }
         let state = &mut self.state;
         // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
         let again = self.timeout_una == Some(state.una)
@@ -398,8 +507,13 @@ impl Sender {
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
         }
-        if self.uses_scoreboard && self.state.phase != Phase::Open {
-            return self.poll_by_scoreboard(now);
+        if self.state.phase != Phase::Open {
+            if let Some(segments) = self.probe {
+                return self.poll_probe(now, segments);
+            }
+            if self.uses_scoreboard {
+                return self.poll_by_scoreboard(now);
+            }
         }
         let state = &mut self.state;
         let seq = state.nxt;
@@ -451,6 +565,18 @@ impl Sender {
             self.timed = Some(Timed { end: state.max, sent_at: now });
         }
         self.sent(now, seq, len, cause)
+    }
+
+    /// New data instead of going back: RFC 5682 (2.1) step 2b.
+    #[cold]
+    fn poll_probe(&mut self, now: Instant, segments: u32) -> Option<Transmit> {
+        let state = &self.state;
+        let len = state.mss().min(self.supplied - state.max);
+        if segments == 0 || len == 0 || state.max + len > state.una + state.peer_window() {
+            return None;
+        }
+        self.probe = Some(segments - 1);
+        Some(self.send_new(now, len, SendCause::New))
     }
 
     /// The next segment after duplicate ACKs or a timeout: RFC 6675 (5), (5.1).
@@ -508,7 +634,11 @@ impl Sender {
         let segment = self.state.segment_mut(seq)?;
         segment.sent_at = now;
         segment.transmissions = segment.transmissions.saturating_add(1);
-        Some(segment.len)
+        let len = segment.len;
+        if let Some(undo) = &mut self.undo {
+            undo.on_retransmission(timestamp(now));
+        }
+        Some(len)
     }
 
     #[inline]

@@ -45,7 +45,7 @@
 //! * sender: `cwnd`, `ssthresh`, `inflation`, `send_window`, `rwnd`, `flight`, `una`, `nxt`, `max`,
 //!   `dupacks`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`, `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
-//!   `retransmissions`, `dupacks_total`;
+//!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
 //!   `beyond_window`, `acks_sent`.
 
