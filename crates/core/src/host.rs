@@ -250,7 +250,7 @@ impl Endpoint {
     /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
     fn acts_first(&self, host: Dir) -> bool {
         match self.spec.tcp.handshake {
-            Handshake::ThreeWay => host == Dir::Uplink,
+            Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
             Handshake::None => self.spec.dir == host,
         }
     }

@@ -170,8 +170,8 @@ proptest! {
     }
 }
 
-/// The path stands still for three seconds: a timeout, but no loss. Each undo notices, whatever the recovery; the
-/// ones that notice before going back send only the one segment again.
+/// The path stands still for three seconds: a timeout, but no loss. Each undo notices, whatever the recovery;
+/// the ones that notice before going back send only the one segment again.
 #[test]
 fn a_sudden_delay_is_no_loss() {
     let (start, end) = (Instant::ZERO + ms(1000), Instant::ZERO + ms(4000));

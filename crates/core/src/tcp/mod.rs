@@ -12,6 +12,7 @@
 //! discovery, Nagle's algorithm.
 
 pub mod cc;
+pub mod eifel_timer;
 pub mod handshake;
 pub mod reassembly;
 pub mod receiver;
@@ -69,8 +70,14 @@ pub struct Config {
     pub initial_ssthresh: Option<Bytes>,
     /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
     pub max_window: Option<u32>,
+    /// Congestion window after a timeout in segments: RFC 5681 (3.1).
+    pub loss_window: u32,
     /// Duplicate ACKs that signal a loss, RFC 5681 (3.2).
     pub dupack_threshold: u32,
+    /// Whether a fast retransmit that `undo` finds spurious raises the threshold: to one more than the
+    /// duplicate ACKs it has seen, and no further than the window can bring. A timeout after duplicate ACKs
+    /// takes it back.
+    pub adaptive_dupack_threshold: bool,
     /// New data on the first duplicate ACKs, RFC 3042.
     pub limited_transmit: bool,
     /// Whether a second fast retransmit may follow within one window of data. RFC 6582 (3.2) forbids
@@ -110,7 +117,9 @@ impl Default for Config {
             initial_window: 10,
             initial_ssthresh: None,
             max_window: None,
+            loss_window: 1,
             dupack_threshold: 3,
+            adaptive_dupack_threshold: false,
             limited_transmit: true,
             multiple_fast_retransmits: false,
             window_arithmetic: WindowArithmetic::Rfc5681,
@@ -168,6 +177,9 @@ pub enum Handshake {
     ThreeWay,
     /// None: data flows at once, like ns-2's one-way agents.
     None,
+    /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, and nobody
+    /// waits for the third segment. The UE opens.
+    Ttcp,
 }
 
 /// How window sizes are computed.
@@ -262,6 +274,13 @@ impl Config {
         if self.dupack_threshold == 0 {
             return error("dupack_threshold", "every ACK would be a loss".into(), "write 3 (RFC 5681)");
         }
+        if self.loss_window == 0 {
+            return error("loss_window", "a window of no segments".into(), "write 1 (RFC 5681)");
+        }
+        if self.adaptive_dupack_threshold && matches!(self.undo, undo::Config::None(_)) {
+            let hint = "choose tcp.undo.eifel or tcp.undo.dsack";
+            return error("adaptive_dupack_threshold", "nothing tells a spurious one".into(), hint);
+        }
         if !(1..=2).contains(&self.ack_every) {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
@@ -273,7 +292,7 @@ impl Config {
             return error("undo", "eifel compares timestamps".into(), "set tcp.timestamps = true");
         }
         if matches!(self.undo, undo::Config::Dsack(_)) && !(self.sack && self.dsack) {
-            return error("undo", "dsack reads reports of duplicates".into(), "set tcp.sack = true");
+            return error("undo", "dsack reads reports of duplicates".into(), "set tcp.sack and tcp.dsack");
         }
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }

@@ -67,7 +67,7 @@ impl Receiver {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open();
+        self.handshake.open(false);
     }
 
     /// When `handle_deadline` must be called.
@@ -92,7 +92,9 @@ impl Receiver {
             return None;
         }
         let rcv_nxt = self.rcv_nxt();
-        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), packet.seq)?;
+        // A SYN takes a sequence number of its own before the data.
+        let first = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
     }

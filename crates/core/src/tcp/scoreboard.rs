@@ -133,8 +133,8 @@ mod tests {
         let mut state = state(&[]);
         let news = state.update_scoreboard(1000, &[(3000, 5000)]);
         assert_eq!((news.sacked, news.highest, news.sacked_original), (2000, 5000, true));
-        let news = state.update_scoreboard(1000, &[(2000, 5000)]);
-        assert_eq!(news.sacked, 1000);
+        let more = state.update_scoreboard(1000, &[(2000, 5000)]);
+        assert_eq!(more.sacked, 1000);
         assert_eq!(state.update_scoreboard(1000, &[(2000, 5000)]), SackNews::default());
         // Beyond what was sent, and part of a segment.
         assert_eq!(state.update_scoreboard(1000, &[(9000, 11_000), (7000, 7500)]), SackNews::default());

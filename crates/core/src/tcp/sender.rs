@@ -4,16 +4,20 @@
 //! has passed, `open` and `supply` from the application. After each of them the host drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
+mod by_scoreboard;
+mod counters;
+
+pub use counters::Counters;
+
 use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::recovery::{self, Next, Recovery};
+use super::recovery::{self, Recovery};
 use super::rto::Rto;
-use super::scoreboard::SackNews;
 use super::state::{Phase, Segment, State};
+use super::undo::Undo;
 use super::undo::response::Prior;
-use super::undo::{Ack, Undo, Verdict};
 use super::{Config, RttSampling, SegmentTemplate, timestamp};
-use crate::packet::{Flags, Packet, SackBlocks};
+use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 use std::collections::VecDeque;
@@ -27,58 +31,6 @@ pub struct Transmit {
     pub len: u32,
     /// Why it is sent.
     pub cause: SendCause,
-}
-
-/// What a sender has counted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counters {
-    /// Segments with data sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes_sent: u64,
-    /// Retransmitted segments: on the duplicate ACK threshold.
-    pub retransmits_fast: u64,
-    /// Retransmitted segments: on a partial ACK.
-    pub retransmits_partial: u64,
-    /// Retransmitted segments: by the SACK scoreboard.
-    pub retransmits_sack: u64,
-    /// Retransmitted segments: when the timer expired.
-    pub retransmits_timeout: u64,
-    /// Retransmitted segments: the others after a timeout.
-    pub retransmits_go_back_n: u64,
-    /// Expirations of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-    /// Timeouts that turned out to be spurious.
-    pub spurious_timeouts: u64,
-    /// Fast retransmits that turned out to be spurious.
-    pub spurious_fast_retransmits: u64,
-    /// Duplicate ACKs received: RFC 5681 (2).
-    pub dupacks: u64,
-    /// Segments received.
-    pub acks: u64,
-    /// Round-trip time samples.
-    pub rtt_samples: u64,
-    /// Their sum.
-    pub rtt_sum: Duration,
-    /// The shortest.
-    pub rtt_min: Option<Duration>,
-    /// The longest.
-    pub rtt_max: Duration,
-    /// The latest.
-    pub rtt_last: Duration,
-}
-
-impl Counters {
-    /// Retransmitted segments, whatever the cause.
-    pub fn retransmissions(&self) -> u64 {
-        self.retransmits_fast
-            + self.retransmits_partial
-            + self.retransmits_sack
-            + self.retransmits_timeout
-            + self.retransmits_go_back_n
-    }
 }
 
 /// The segment being timed, when one is timed at a time.
@@ -107,6 +59,8 @@ pub struct Sender {
     adapts: Option<(Prior, u64)>,
     /// F-RTO holds going back, and lets so many new segments go.
     probe: Option<u32>,
+    /// The threshold of duplicate ACKs to return to, if it adapts.
+    fixed_threshold: Option<u32>,
     /// `IW` of RFC 4015 (3.2), bytes.
     initial_window: f64,
     rto: Rto,
@@ -142,6 +96,7 @@ impl Sender {
             prior: None,
             adapts: None,
             probe: None,
+            fixed_threshold: config.adaptive_dupack_threshold.then_some(config.dupack_threshold),
             initial_window: f64::from(config.initial_window) * config.payload_bytes() as f64,
             recovery,
             rto: Rto::new(&config.rto),
@@ -159,7 +114,7 @@ impl Sender {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open();
+        self.handshake.open(true);
     }
 
     /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
@@ -216,93 +171,6 @@ impl Sender {
         }
     }
 
-    /// An ACK where SACK blocks or the detection of spurious recoveries matter.
-    #[cold]
-    fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
-        let una = self.state.una;
-        let news = self.take_sack(ack, packet);
-        // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
-        let is_dupack = match self.uses_scoreboard {
-            true => news.sacked > 0,
-            false => ack == una && packet.payload == 0 && same_window && self.state.max > una,
-        };
-        match self.judge(ack, is_dupack, news, packet) {
-            Verdict::Spurious => return self.take_back(now, ack, packet),
-            Verdict::Genuine => {
-                // RFC 5682 (2.1) step 3a: two round trips have passed since the timeout.
-                self.probe = None;
-                self.state.nxt = una;
-                self.state.window.cwnd = 3.0 * self.state.window.mss;
-            }
-            Verdict::Probe => self.probe = Some(2),
-            Verdict::Open => {}
-        }
-        let samples = self.counters.rtt_samples;
-        if ack > una {
-            self.handle_new_ack(now, ack, packet);
-        }
-        if is_dupack {
-            self.handle_dupack(now);
-        }
-        // RFC 4015 (3.2) step 8.
-        if let Some((prior, end)) = self.adapts
-            && ack > end
-            && self.counters.rtt_samples > samples
-        {
-            self.adapts = None;
-            prior.adapt(&mut self.rto, self.counters.rtt_last);
-            self.rto_deadline = self.rto_deadline.map(|_| now + self.rto.value());
-        }
-    }
-
-    /// Reads SACK blocks into the scoreboard.
-    fn take_sack(&mut self, ack: u64, packet: &Packet) -> SackNews {
-        if !self.reads_sack || packet.options.is_none() {
-            return SackNews::default();
-        }
-        let una = self.state.una;
-        let mut blocks = [(0, 0); SackBlocks::MAX];
-        let mut count = 0;
-        for (left, right) in packet.options().sack.as_slice() {
-            let offset = |wire| unwrap_sequence(una, self.handshake.wire_seq(una), wire);
-            if let (Some(left), Some(right)) = (offset(*left), offset(*right)) {
-                blocks[count] = (left, right);
-                count += 1;
-            }
-        }
-        self.state.update_scoreboard(ack, &blocks[..count])
-    }
-
-    /// What the ACK tells of the latest loss.
-    fn judge(&mut self, ack: u64, is_dupack: bool, news: SackNews, packet: &Packet) -> Verdict {
-        let (Some(undo), state) = (&mut self.undo, &self.state) else { return Verdict::Open };
-        if let Some(prior) = &mut self.prior {
-            prior.dupacks = prior.dupacks.max(state.dupacks);
-        }
-        let len = state.mss().min(self.supplied - state.max);
-        let can_send_new = len > 0 && state.max + len <= ack + state.peer_window();
-        undo.on_ack(state, &Ack { ack, is_dupack, ts_ecr: packet.ts_ecr, news, can_send_new })
-    }
-
-    /// The latest loss recovery was spurious, says this ACK: RFC 4015 (3.2).
-    fn take_back(&mut self, now: Instant, ack: u64, packet: &Packet) {
-        let acked = ack - self.state.una;
-        self.advance(now, ack, packet);
-        self.probe = None;
-        self.timed = None;
-        let (Some(prior), Some(undo)) = (self.prior.take(), &self.undo) else { return };
-        prior.restore(&mut self.state, undo.response(), acked, self.initial_window);
-        if prior.is_timeout {
-            self.counters.spurious_timeouts += 1;
-            self.timed_out = false;
-            self.adapts = Some((prior, self.state.max));
-        } else {
-            self.counters.spurious_fast_retransmits += 1;
-        }
-        let in_flight = self.state.max > self.state.una;
-        self.rto_deadline = in_flight.then(|| now + self.rto.value());
-    }
-
     /// The handshake has just been completed.
     #[cold]
     fn established(&mut self, now: Instant) {
@@ -351,6 +219,11 @@ impl Sender {
         } else if self.state.restart_timer {
             // RFC 6298 (5.3).
             self.rto_deadline = Some(now + self.rto.value());
+            if self.rto.runs_from_sending()
+                && let Some(oldest) = self.state.segments.front()
+            {
+                self.rto_deadline = Some((oldest.sent_at + self.rto.value()).max(now));
+            }
         }
     }
 
@@ -387,6 +260,7 @@ impl Sender {
             }
             self.state.segments.pop_front();
         }
+        self.rto.set_flight(self.state.segments.len());
         if self.template.has_timestamps {
             // RFC 7323 (4.1): an ACK that advances the left edge gives a sample.
             let elapsed = timestamp(now).wrapping_sub(packet.ts_ecr);
@@ -467,6 +341,10 @@ impl Sender {
             undo.on_loss(state, true, first);
         }
         let state = &mut self.state;
+        if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
+            // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
+            state.dupack_threshold = fixed;
+        }
         // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
         let again = self.timeout_una == Some(state.una)
             && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
@@ -475,7 +353,7 @@ impl Sender {
         if !again {
             state.window.ssthresh = self.cc.ssthresh_after_loss(state);
         }
-        state.window.cwnd = state.window.mss;
+        state.window.cwnd = state.loss_window;
         state.dupacks = 0;
         state.limited_transmit = 0;
         state.limited_bytes = 0;
@@ -567,67 +445,6 @@ impl Sender {
         self.sent(now, seq, len, cause)
     }
 
-    /// New data instead of going back: RFC 5682 (2.1) step 2b.
-    #[cold]
-    fn poll_probe(&mut self, now: Instant, segments: u32) -> Option<Transmit> {
-        let state = &self.state;
-        let len = state.mss().min(self.supplied - state.max);
-        if segments == 0 || len == 0 || state.max + len > state.una + state.peer_window() {
-            return None;
-        }
-        self.probe = Some(segments - 1);
-        Some(self.send_new(now, len, SendCause::New))
-    }
-
-    /// The next segment after duplicate ACKs or a timeout: RFC 6675 (5), (5.1).
-    #[cold]
-    fn poll_by_scoreboard(&mut self, now: Instant) -> Option<Transmit> {
-        let state = &mut self.state;
-        let window_end = state.una + state.peer_window();
-        let new_bytes = state.mss().min(self.supplied - state.max);
-        let can_send_new = new_bytes > 0 && state.max + new_bytes <= window_end;
-        let beyond_cwnd = state.max + new_bytes > state.una + state.send_window();
-        let next = match state.phase {
-            Phase::Recovery => self.recovery.next_segment(state, can_send_new)?,
-            Phase::Open | Phase::Disorder if !beyond_cwnd => can_send_new.then_some(Next::New)?,
-            Phase::Open | Phase::Disorder if state.limited_transmit_enabled => {
-                self.recovery.next_segment(state, can_send_new)?
-            }
-            Phase::Open | Phase::Disorder => return None,
-            Phase::Loss => {
-                // Go back, but not over what has been reported since.
-                let nxt = state.nxt;
-                let mut behind = state.segments.iter().filter(|segment| segment.start >= nxt);
-                let hole = behind.find(|segment| !segment.is_sacked).copied();
-                let len = hole.map_or(new_bytes, |hole| u64::from(hole.len));
-                if state.unsacked_flight() + len > state.send_window() {
-                    return None;
-                }
-                match hole {
-                    Some(hole) if hole.end() <= window_end => {
-                        state.nxt = hole.end();
-                        let cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };
-                        let len = self.mark_sent_again(now, hole.start)?;
-                        return Some(self.sent(now, hole.start, len, cause));
-                    }
-                    Some(_) => return None,
-                    None => can_send_new.then_some(Next::New)?,
-                }
-            }
-        };
-        match next {
-            Next::Again(seq) => {
-                let len = self.mark_sent_again(now, seq)?;
-                Some(self.sent(now, seq, len, SendCause::Sack))
-            }
-            Next::New => {
-                let is_limited = beyond_cwnd && self.state.phase == Phase::Disorder;
-                let cause = if is_limited { SendCause::LimitedTransmit } else { SendCause::New };
-                Some(self.send_new(now, new_bytes, cause))
-            }
-        }
-    }
-
     /// Notes on the scoreboard that the segment at `seq` is sent again; its length.
     #[cold]
     fn mark_sent_again(&mut self, now: Instant, seq: u64) -> Option<u32> {
@@ -680,6 +497,12 @@ impl Sender {
         packet.payload = transmit.len;
         packet.len = template.header_bytes + transmit.len;
         packet.window = template.window_field;
+        if transmit.seq == 0
+            && let Some(flags) = self.handshake.opens_with_data()
+        {
+            packet.flags = flags;
+            packet.seq = packet.seq.wrapping_sub(1);
+        }
     }
 
     /// Windows, sequence space and scoreboard.

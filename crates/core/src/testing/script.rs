@@ -30,7 +30,8 @@
 //! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
 //! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
 //! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
-//! `2000:3000,5000:6000`, first first), and, only for what is sent, `seq` and `acks` (numbers on
+//! `2000:3000,5000:6000`, first first), `syn 1` (data that
+//! arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
 //! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
 //! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
 //! timestamps are on, `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
@@ -43,7 +44,8 @@
 //! `off` a timer that does not run.
 //!
 //! * sender: `cwnd`, `ssthresh`, `inflation`, `send_window`, `rwnd`, `flight`, `una`, `nxt`, `max`,
-//!   `dupacks`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`, `rto`, `timer`,
+//!   `dupacks`, `dupack_threshold`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`,
+//!   `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
 //!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
@@ -137,8 +139,8 @@ pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String
 
 /// `START:END,START:END`, or `none`.
 fn parse_blocks(text: &str) -> Result<Vec<(u64, u64)>, String> {
-    let block = |text: &str| {
-        let (left, right) = text.split_once(':').ok_or_else(|| format!("\"{text}\" is no block"))?;
+    let block = |word: &str| {
+        let (left, right) = word.split_once(':').ok_or_else(|| format!("\"{word}\" is no block"))?;
         Ok((parse_number(left)?, parse_number(right)?))
     };
     if text == "none" { Ok(Vec::new()) } else { text.split(',').map(block).collect() }
@@ -266,7 +268,8 @@ struct Described {
 }
 
 impl Described {
-    const FIELDS: [&str; 9] = ["win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len"];
+    const FIELDS: [&str; 10] =
+        ["syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len"];
 
     fn parse(words: &[String]) -> Result<Self, String> {
         let mut words = words.iter().map(String::as_str);
@@ -558,6 +561,10 @@ impl Runner {
             let number = value.unwrap_or(0);
             match name.as_str() {
                 "win" => packet.window = number as u16,
+                "syn" => {
+                    packet.flags = packet.flags | Flags::SYN;
+                    packet.seq = packet.seq.wrapping_sub(1);
+                }
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
                 "mss" => packet.options_mut().mss = number as u16,

@@ -70,6 +70,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "nxt" => Value::count(state.nxt),
         "max" => Value::count(state.max),
         "dupacks" => Value::count(state.dupacks.into()),
+        "dupack_threshold" => Value::count(state.dupack_threshold.into()),
         "phase" => Value::Word(match state.phase {
             Phase::Open => "open",
             Phase::Disorder => "disorder",

@@ -1,10 +1,10 @@
 //! Loss recovery by the SACK scoreboard: RFC 6675.
 //!
-//! The scoreboard is in [`State::segments`](crate::tcp::scoreboard); here are the decisions: when recovery begins
-//! and what is sent during it, so that what is in the network (`pipe`) fills the congestion window.
+//! The scoreboard is in [`State::segments`](crate::tcp::scoreboard); here are the decisions: when recovery
+//! begins and what is sent during it, so that what is in the network (`pipe`) fills the congestion window.
 //!
-//! After a timeout the marks are cleared (RFC 2018 (8)), and what is reported anew is skipped as the sender goes
-//! back: section 5.1. The timer is that of RFC 6298; section 6 would allow to restart it with every
+//! After a timeout the marks are cleared (RFC 2018 (8)), and what is reported anew is skipped as the sender
+//! goes back: section 5.1. The timer is that of RFC 6298; section 6 would allow to restart it with every
 //! retransmission. If the other endpoint does not permit SACK, the connection uses NewReno.
 
 use super::{Next, Recovery};
@@ -74,8 +74,8 @@ impl Recovery for Sack {
         if !in_recovery {
             return can_send_new.then_some(Next::New);
         }
-        // NextSeg() of section 4: holes above HighRxt and below the highest SACKed byte. Rule 1 takes the first if
-        // it is lost, rule 2 new data, rule 3 the first hole all the same.
+        // NextSeg() of section 4: holes above HighRxt and below the highest SACKed byte. Rule 1 takes the
+        // first if it is lost, rule 2 new data, rule 3 the first hole all the same.
         let highest =
             state.segments.iter().rev().find(|segment| segment.is_sacked).map_or(0, |top| top.end());
         let mut holes = state.segments.iter().filter(|segment| !segment.is_sacked);

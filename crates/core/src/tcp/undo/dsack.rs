@@ -1,9 +1,9 @@
 //! Undo by DSACK: every retransmission of a loss recovery was reported as a duplicate, so nothing was lost.
 //! RFC 3708 (3), with the counting of Linux (`undo_marker`, `undo_retrans`).
 //!
-//! Comes late, a round trip after the retransmissions, but for timeouts and fast retransmits alike. Windows are
-//! restored at once. Left out: RFC 3708's slow start back to the old window, and its guards against a network that
-//! duplicates packets.
+//! Comes late, a round trip after the retransmissions, but for timeouts and fast retransmits alike. Windows
+//! are restored at once. Left out: RFC 3708's slow start back to the old window, and its guards against a
+//! network that duplicates packets.
 
 use super::Undo;
 use super::response::Response;

@@ -1,8 +1,8 @@
-//! Eifel detection: the first acceptable ACK echoes a timestamp from before the first retransmission, so it is
-//! the original that has arrived. RFC 3522 (3.2). Needs timestamps.
+//! Eifel detection: the first acceptable ACK echoes a timestamp from before the first retransmission, so it
+//! is the original that has arrived. RFC 3522 (3.2). Needs timestamps.
 //!
-//! Timeouts and fast retransmits alike. DEVIATION: the response of RFC 4015 is defined for timeouts; here it also
-//! answers fast retransmits, as in [RFC 3522] (3.2) step RESP and the drafts before it.
+//! Timeouts and fast retransmits alike. DEVIATION: the response of RFC 4015 is defined for timeouts; here it
+//! also answers fast retransmits, as in [RFC 3522] (3.2) step RESP and the drafts before it.
 
 use super::Undo;
 use super::{Ack, Verdict};
@@ -58,8 +58,8 @@ impl Undo for Eifel {
         }
         let Some(Episode::Sent { retransmit_ts }) = self.episode.take() else { return Verdict::Open };
         let is_older = (ack.ts_ecr.wrapping_sub(retransmit_ts) as i32) < 0;
-        // Step 5: where all is acknowledged, all originals may have been lost but for their timestamps, unless
-        // the receiver is known to report duplicates.
+        // Step 5: where all is acknowledged, all originals may have been lost but for their timestamps,
+        // unless the receiver is known to report duplicates.
         let is_certain = ack.news.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
         if is_older && is_certain { Verdict::Spurious } else { Verdict::Open }
     }

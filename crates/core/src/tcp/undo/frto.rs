@@ -1,9 +1,9 @@
 //! F-RTO: after a timeout the first ACK is answered with new data; if the next one advances too, it speaks of
-//! originals, and the timeout was spurious. RFC 5682: the basic algorithm (2.1), and with the SACK scoreboard the
-//! enhanced one (3.1).
+//! originals, and the timeout was spurious. RFC 5682: the basic algorithm (2.1), and where SACK blocks arrive
+//! the enhanced one (3.1).
 //!
-//! Only timeouts. Of what may be done when there is no new data to send, the recommended way is taken: to go on
-//! as after any timeout. The response is that of RFC 4015.
+//! Only timeouts. Of what may be done when there is no new data to send, the recommended way is taken: to go
+//! on as after any timeout. The response is that of RFC 4015.
 
 use super::Undo;
 use super::{Ack, Verdict};
@@ -11,7 +11,8 @@ use crate::tcp::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// New data after a timeout tells whether it was spurious: RFC 5682. With `recovery.sack` the SACK-enhanced form.
+/// New data after a timeout tells whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
+/// form.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
