@@ -58,11 +58,11 @@ def _performance_table(summary: dict[str, Any], flows: list[dict[str, Any]]) -> 
 
 
 def _sender_table(flows: list[dict[str, Any]]) -> Table:
-    headings = ("segments\nsent", "retrans-\nmitted", "of which\nfast", "partial\nACK", "\ntimeout")
-    table = _flow_table(*headings, "\ngo-back-N", "timer\nexpired")
+    headings = ("segments\nsent", "retrans-\nmitted", "of which\nfast", "partial\nACK", "\nSACK")
+    table = _flow_table(*headings, "\ntimeout", "\ngo-back-N", "timer\nexpired")
     for flow in flows:
         repeated = flow["retransmissions"]
-        causes = ("total", "fast_retransmit", "partial_ack", "timeout", "go_back_n")
+        causes = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n")
         counts = (flow["segments_sent"], *(repeated[cause] for cause in causes), flow["timeouts"])
         table.add_row(_label(flow), *(str(count) for count in counts))
     return table

@@ -250,7 +250,7 @@ impl Endpoint {
     /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
     fn acts_first(&self, host: Dir) -> bool {
         match self.spec.tcp.handshake {
-            Handshake::ThreeWay => host == Dir::Uplink,
+            Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
             Handshake::None => self.spec.dir == host,
         }
     }
@@ -314,11 +314,14 @@ impl Endpoint {
                 total: counters.retransmissions(),
                 fast_retransmit: counters.retransmits_fast,
                 partial_ack: counters.retransmits_partial,
+                sack: counters.retransmits_sack,
                 timeout: counters.retransmits_timeout,
                 go_back_n: counters.retransmits_go_back_n,
             },
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
+            spurious_timeouts: counters.spurious_timeouts,
+            spurious_fast_retransmits: counters.spurious_fast_retransmits,
             dupacks: counters.dupacks,
             rtt_ms: RttReport {
                 mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
@@ -362,6 +365,10 @@ pub struct FlowReport {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Timeouts found to be spurious; 0 without `undo`.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits found to be spurious likewise.
+    pub spurious_fast_retransmits: u64,
     /// Duplicate ACKs received.
     pub dupacks: u64,
     /// Round-trip times sampled by the sender.
@@ -379,6 +386,8 @@ pub struct Retransmissions {
     pub fast_retransmit: u64,
     /// On a partial ACK.
     pub partial_ack: u64,
+    /// By the SACK scoreboard.
+    pub sack: u64,
     /// When the timer expired.
     pub timeout: u64,
     /// The others after a timeout.

@@ -98,6 +98,8 @@ words! {
         FastRetransmit = "fast_retransmit",
         /// A partial ACK during recovery, RFC 6582.
         PartialAck = "partial_ack",
+        /// The SACK scoreboard names it, RFC 6675.
+        Sack = "sack",
         /// The retransmission timer expired.
         Timeout = "timeout",
         /// Sent again after a timeout without knowing that it was lost.
@@ -112,7 +114,7 @@ words! {
 impl SendCause {
     /// Whether this is data that had been sent before.
     pub const fn is_retransmission(self) -> bool {
-        matches!(self, Self::FastRetransmit | Self::PartialAck | Self::Timeout | Self::GoBackN)
+        matches!(self, Self::FastRetransmit | Self::PartialAck | Self::Sack | Self::Timeout | Self::GoBackN)
     }
 }
 

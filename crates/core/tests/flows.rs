@@ -53,13 +53,24 @@ fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {
 
 #[test]
 fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
-    let variants: [&[(&str, &str)]; 6] = [
+    let variants: [&[(&str, &str)]; 12] = [
         &[],
         &[("tcp.ip", "ipv6"), ("tcp.timestamps", "true")],
         &[("tcp.handshake", "none"), ("tcp.initial_window", "1"), ("tcp.ack_every", "1")],
         &[("tcp.recovery.reno", "{}"), ("tcp.window_arithmetic", "ns2"), ("tcp.rto.tick", "100 ms")],
         &[("tcp.rtt_sampling", "one_per_window"), ("tcp.initial_sequence", "4294900000")],
         &[("tcp.mss", "200 B"), ("tcp.receive_buffer", "1 MB"), ("tcp.max_window", "30")],
+        &[("tcp.sack", "true"), ("tcp.recovery.sack", "{}"), ("tcp.undo.dsack", "{}")],
+        &[("tcp.recovery.tahoe", "{}"), ("tcp.undo.frto", "{}"), ("tcp.loss_window", "2")],
+        &[("tcp.timestamps", "true"), ("tcp.undo.eifel", "{}"), ("tcp.adaptive_dupack_threshold", "true")],
+        &[("tcp.handshake", "ttcp"), ("tcp.initial_sequence", "4294967295")],
+        &[
+            ("tcp.handshake", "ttcp"),
+            ("tcp.sack", "true"),
+            ("tcp.recovery.sack", "{}"),
+            ("tcp.undo.frto", "{}"),
+        ],
+        &[("tcp.rto.timer", "eifel_timer"), ("tcp.timestamps", "true")],
     ];
     for (seed, overrides) in (1..).zip(variants) {
         let results = run(BUSY, overrides, seed);

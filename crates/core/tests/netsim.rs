@@ -41,7 +41,7 @@ fn kbps(results: &Results) -> f64 {
     results.flows[0].goodput_bps / 1e3
 }
 
-const RECOVERIES: [&str; 2] = ["reno", "newreno"];
+const RECOVERIES: [&str; 4] = ["reno", "newreno", "sack", "tahoe"];
 const LOSSES: [&str; 4] = ["0 %", "0.1 %", "1 %", "3 %"];
 const BUFFERS: [u32; 3] = [5, 20, 50];
 const ACK_EVERY: [u32; 2] = [1, 2];
@@ -52,7 +52,7 @@ const ACK_EVERY: [u32; 2] = [1, 2];
 fn recovery_by_loss_and_buffer() {
     let mut table = String::from("                          ack every segment        every second\n");
     table.push_str("recovery  loss   buffer   kbit/s  rexmits  rtos   kbit/s  rexmits  rtos\n");
-    let mut timeouts = [0; 2];
+    let mut timeouts = [0; RECOVERIES.len()];
     for (index, recovery) in RECOVERIES.iter().enumerate() {
         for buffer in BUFFERS {
             let mut goodputs = [const { Vec::new() }; 2];
@@ -63,6 +63,7 @@ fn recovery_by_loss_and_buffer() {
                         1,
                         &[
                             (&format!("tcp.recovery.{recovery}"), "{}".into()),
+                            ("tcp.sack", (*recovery == "sack").to_string()),
                             ("wired.loss", loss.into()),
                             ("radio.dch.downlink.queue.droptail.packets", buffer.to_string()),
                             ("tcp.ack_every", ack_every.to_string()),
@@ -92,6 +93,7 @@ fn recovery_by_loss_and_buffer() {
         }
     }
     assert!(timeouts[1] <= timeouts[0], "NewReno has {} timeouts, Reno {}", timeouts[1], timeouts[0]);
+    assert!(timeouts[2] <= timeouts[1], "SACK has {} timeouts, NewReno {}", timeouts[2], timeouts[1]);
     insta::assert_snapshot!(table, @"
                               ack every segment        every second
     recovery  loss   buffer   kbit/s  rexmits  rtos   kbit/s  rexmits  rtos
@@ -119,6 +121,30 @@ fn recovery_by_loss_and_buffer() {
     newreno   0.1 %      50      369        1     0      368        1     0
     newreno   1 %        50      360       22     1      312       19     1
     newreno   3 %        50      266       49     5      189       30     2
+    sack      0 %         5      354       36     0      341       23     0
+    sack      0.1 %       5      354       37     0      334       23     0
+    sack      1 %         5      321       43     1      278       29     1
+    sack      3 %         5      266       54     2      194       35     2
+    sack      0 %        20      369       28     0      371       16     0
+    sack      0.1 %      20      371       28     0      367       17     0
+    sack      1 %        20      361       21     1      315       20     0
+    sack      3 %        20      288       45     2      201       30     1
+    sack      0 %        50      371        0     0      371        0     0
+    sack      0.1 %      50      370        1     0      370        1     0
+    sack      1 %        50      361       21     1      315       20     0
+    sack      3 %        50      288       45     2      201       30     1
+    tahoe     0 %         5      309       40     0      295       26     0
+    tahoe     0.1 %       5      306       40     0      293       26     0
+    tahoe     1 %         5      284       41     1      259       38     1
+    tahoe     3 %         5      224       53     6      176       46     4
+    tahoe     0 %        20      351       51     0      354       39     0
+    tahoe     0.1 %      20      349       52     0      354       39     0
+    tahoe     1 %        20      325       22     1      274       20     2
+    tahoe     3 %        20      230       42     8      172       33     4
+    tahoe     0 %        50      371        0     0      371        0     0
+    tahoe     0.1 %      50      369        1     0      368        1     0
+    tahoe     1 %        50      325       22     1      274       20     2
+    tahoe     3 %        50      230       42     8      172       33     4
     ");
 }
 

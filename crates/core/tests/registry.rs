@@ -17,6 +17,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("rlc", rlc::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),
+        ("tcp/undo", tcp::undo::Config::NAMES, &["response"]),
     ]
 }
 

@@ -155,6 +155,13 @@ const WRONG: &[&str] = &[
     "[tcp]\nreceive_buffer = \"1459 B\"",
     "[tcp]\nack_every = 0",
     "[tcp]\nack_every = 3",
+    "[tcp]\nloss_window = 0",
+    "[tcp]\nadaptive_dupack_threshold = true",
+    "[tcp]\nrecovery.sack = {}",
+    "[tcp]\nundo.eifel = {}",
+    "[tcp]\nundo.dsack = {}",
+    "[tcp]\nsack = true\ndsack = false\nundo.dsack = {}",
+    "[tcp.rto]\ntimer = \"eifel_timer\"\ntick = \"100 ms\"",
     "[tcp.rto]\nmin = \"0 s\"",
     "[tcp.rto]\ninitial = \"0 s\"",
     "[tcp.rto]\nmax = \"500 ms\"",
@@ -284,7 +291,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | initial_windows = 2
         tcp.initial_windows: unknown key; did you mean initial_window?
     [tcp.rto] | minimum = "1 s"
-        tcp.rto.minimum: unknown key; known here: initial, min, max, tick
+        tcp.rto.minimum: unknown key; known here: timer, initial, min, max, tick
     [tcp.recovery.newreno] | variants = "impatient"
         tcp.recovery.newreno.variants: unknown key; did you mean variant?
     [tcp.recovery.reno] | variant = "impatient"
@@ -318,7 +325,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[flow]] | direction = "down"
         flow[0].direction: unknown name "down"; did you mean downlink?
     [tcp] | handshake = "two_way"
-        tcp.handshake: unknown name "two_way"; known here: three_way, none
+        tcp.handshake: unknown name "two_way"; known here: three_way, none, ttcp
     [tcp] | ip = "ipv5"
         tcp.ip: unknown name "ipv5"; did you mean ipv4?
     [radio.dch.downlink.rlc.fixed_delay_arq] | tie = "behind"
@@ -493,6 +500,20 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.ack_every: an ACK every 0 segments; write 1 or 2 (RFC 5681)
     [tcp] | ack_every = 3
         tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+    [tcp] | loss_window = 0
+        tcp.loss_window: a window of no segments; write 1 (RFC 5681)
+    [tcp] | adaptive_dupack_threshold = true
+        tcp.adaptive_dupack_threshold: nothing tells a spurious one; choose tcp.undo.eifel or tcp.undo.dsack
+    [tcp] | recovery.sack = {}
+        tcp.recovery: sack knows nothing without the option; set tcp.sack = true
+    [tcp] | undo.eifel = {}
+        tcp.undo: eifel compares timestamps; set tcp.timestamps = true
+    [tcp] | undo.dsack = {}
+        tcp.undo: dsack reads reports of duplicates; set tcp.sack and tcp.dsack
+    [tcp] | sack = true | dsack = false | undo.dsack = {}
+        tcp.undo: dsack reads reports of duplicates; set tcp.sack and tcp.dsack
+    [tcp.rto] | timer = "eifel_timer" | tick = "100 ms"
+        tcp.rto.timer: the Eifel timer has an exact clock; remove tick, or choose timer = "rfc6298"
     [tcp.rto] | min = "0 s"
         tcp.rto.min: a timeout of no length; write a time such as "1 s"
     [tcp.rto] | initial = "0 s"
@@ -701,7 +722,9 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let path = if is_of_opportunities { path.replace("dch", "variable") } else { path.to_owned() };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
-            let scenario = parse(&text, &[(cell, "{}"), (key.as_str(), "{}")]);
+            // Some loss recoveries want an option of TCP.
+            let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
+            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));
@@ -717,6 +740,7 @@ fn every_component_stands_in_a_scenario_by_its_name() {
     check("radio.dch.uplink.rlc", rlc::Config::NAMES, &rlc::Config::defaults());
     check("tcp.cc", tcp::cc::Config::NAMES, &tcp::cc::Config::defaults());
     check("tcp.recovery", tcp::recovery::Config::NAMES, &tcp::recovery::Config::defaults());
+    check("tcp.undo", tcp::undo::Config::NAMES, &tcp::undo::Config::defaults());
     for default in radio::Config::defaults() {
         let scenario = parse(&format!("[radio]\n{} = {{}}\n[[flow]]\n", default.name()), &[]);
         assert_eq!(scenario.radio, default);

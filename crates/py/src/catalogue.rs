@@ -17,6 +17,7 @@ pub fn registry() -> Value {
     add(&mut components, "rlc", &rlc::Config::defaults());
     add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
+    add(&mut components, "tcp.undo", &tcp::undo::Config::defaults());
     let scenario = Scenario::default();
     let flow = Flow::default();
     components.push(component(

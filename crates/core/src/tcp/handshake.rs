@@ -1,4 +1,11 @@
 //! Opening a connection: SYN, SYN-ACK, ACK, with retransmission. RFC 9293 (3.5), RFC 6298.
+//!
+//! With `ttcp` the first segment of data is the SYN of its sender, or the SYN-ACK if the other endpoint has
+//! opened, and counts as accepted when it arrives: T/TCP with a connection count in the receiver's cache, RFC
+//! 1644 (2, 3). An endpoint that only receives opens with a SYN of its own, which stands for the request.
+//! Left out: the options CC, CC.NEW and CC.ECHO, a cache that misses (then there would be three segments
+//! again), FIN in the same segment, limits on data before the SYN-ACK. ASSUMED: what the options of a SYN
+//! would say is cached too; a SYN with data has none.
 
 use super::{Config, Handshake as Mode, SegmentTemplate, rto::Rto};
 use crate::packet::{Flags, Packet};
@@ -42,6 +49,9 @@ pub struct Handshake {
     mss: u16,
     /// Window scale option plus one, 0 for none.
     window_scale_plus_1: u8,
+    sack: bool,
+    /// The other endpoint's SYN permits SACK.
+    peer_sack: bool,
     state: State,
     role: Role,
     rto: Rto,
@@ -67,6 +77,8 @@ impl Handshake {
             template: config.segment_template(),
             mss: config.mss.as_u64() as u16,
             window_scale_plus_1: if config.window_scaling { config.window_shift() + 1 } else { 0 },
+            sack: config.sack,
+            peer_sack: config.handshake != Mode::ThreeWay,
             state: State::Closed,
             role,
             rto: Rto::new(&config.rto),
@@ -80,13 +92,23 @@ impl Handshake {
         }
     }
 
-    /// The application opens the connection, or starts to listen.
-    pub fn open(&mut self) {
+    /// The application opens the connection, or starts to listen; it `sends` data or receives.
+    pub fn open(&mut self, sends: bool) {
         (self.state, self.pending) = match (self.mode, self.role) {
             (Mode::None, _) => (State::Established, false),
-            (Mode::ThreeWay, Role::Active) => (State::SynSent, true),
-            (Mode::ThreeWay, Role::Passive) => (State::Listen, false),
+            (Mode::Ttcp, Role::Active) if sends => (State::Established, false),
+            (Mode::ThreeWay | Mode::Ttcp, Role::Active) => (State::SynSent, true),
+            (Mode::ThreeWay | Mode::Ttcp, Role::Passive) => (State::Listen, false),
         };
+    }
+
+    /// The control bits that the first segment of data has beside ACK, if it opens the connection.
+    pub fn opens_with_data(&self) -> Option<Flags> {
+        match (self.mode, self.role) {
+            (Mode::Ttcp, Role::Active) => Some(Flags::SYN),
+            (Mode::Ttcp, Role::Passive) => Some(Flags::SYN | Flags::ACK),
+            (Mode::ThreeWay | Mode::None, _) => None,
+        }
     }
 
     /// Whether data may flow.
@@ -97,6 +119,11 @@ impl Handshake {
     /// Whether a SYN or SYN-ACK had to be sent again.
     pub fn lost_syn(&self) -> bool {
         self.lost_syn
+    }
+
+    /// Whether both endpoints have permitted SACK: RFC 2018 (2).
+    pub fn permits_sack(&self) -> bool {
+        self.sack && self.peer_sack
     }
 
     /// When the SYN or SYN-ACK of the present state was sent, if only once.
@@ -115,23 +142,30 @@ impl Handshake {
         let syn = packet.flags.has(Flags::SYN);
         let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
         match self.state {
+            State::Established if self.mode == Mode::Ttcp && packet.payload > 0 => Progress::Established,
+            State::Established if syn && self.mode == Mode::Ttcp => Progress::Consumed,
             State::Established if syn => {
                 // The final ACK was lost: the SYN-ACK comes again.
                 self.pending = self.role == Role::Active && packet.flags.has(Flags::ACK);
                 Progress::Consumed
             }
             State::Established => Progress::Established,
+            State::Listen if syn && self.mode == Mode::Ttcp => {
+                self.take_syn(packet);
+                self.establish();
+                Progress::Established
+            }
             State::Listen | State::SynReceived if syn && !packet.flags.has(Flags::ACK) => {
-                self.peer_iss = packet.seq;
+                self.take_syn(packet);
                 self.ambiguous |= self.state == State::SynReceived;
                 self.state = State::SynReceived;
                 self.pending = true;
                 Progress::Consumed
             }
             State::SynSent if syn && acked => {
-                self.peer_iss = packet.seq;
+                self.take_syn(packet);
                 self.establish();
-                self.pending = true;
+                self.pending = self.mode != Mode::Ttcp;
                 Progress::Established
             }
             State::SynReceived if acked => {
@@ -139,6 +173,13 @@ impl Handshake {
                 Progress::Established
             }
             State::Closed | State::Listen | State::SynSent | State::SynReceived => Progress::Consumed,
+        }
+    }
+
+    fn take_syn(&mut self, packet: &Packet) {
+        self.peer_iss = packet.seq;
+        if self.mode == Mode::ThreeWay {
+            self.peer_sack = packet.options().sack_permitted;
         }
     }
 
@@ -192,6 +233,8 @@ impl Handshake {
             packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
             packet.options_mut().mss = self.mss;
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
+            // An answer permits only what the SYN has offered.
+            packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = self.template.window_field;

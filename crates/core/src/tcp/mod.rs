@@ -12,13 +12,17 @@
 //! discovery, Nagle's algorithm.
 
 pub mod cc;
+pub mod eifel_timer;
 pub mod handshake;
 pub mod reassembly;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;
+pub mod sack_report;
+pub mod scoreboard;
 pub mod sender;
 pub mod state;
+pub mod undo;
 
 pub use receiver::Receiver;
 pub use sender::{Sender, Transmit};
@@ -51,6 +55,11 @@ pub struct Config {
     pub handshake: Handshake,
     /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
     pub timestamps: bool,
+    /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
+    /// sender makes of it is up to `recovery`.
+    pub sack: bool,
+    /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
+    pub dsack: bool,
     /// Window scale option, RFC 7323; without it the window is at most 65535 B.
     pub window_scaling: bool,
     /// Sequence number of the SYN on the wire.
@@ -61,8 +70,14 @@ pub struct Config {
     pub initial_ssthresh: Option<Bytes>,
     /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
     pub max_window: Option<u32>,
+    /// Congestion window after a timeout in segments: RFC 5681 (3.1).
+    pub loss_window: u32,
     /// Duplicate ACKs that signal a loss, RFC 5681 (3.2).
     pub dupack_threshold: u32,
+    /// Whether a fast retransmit that `undo` finds spurious raises the threshold: to one more than the
+    /// duplicate ACKs it has seen, and no further than the window can bring. A timeout after duplicate ACKs
+    /// takes it back.
+    pub adaptive_dupack_threshold: bool,
     /// New data on the first duplicate ACKs, RFC 3042.
     pub limited_transmit: bool,
     /// Whether a second fast retransmit may follow within one window of data. RFC 6582 (3.2) forbids
@@ -78,6 +93,8 @@ pub struct Config {
     pub cc: cc::Config,
     /// Loss recovery.
     pub recovery: recovery::Config,
+    /// Whether a spurious timeout or fast retransmit is noticed and taken back.
+    pub undo: undo::Config,
     /// Receive buffer: the window that the receiver advertises.
     pub receive_buffer: Bytes,
     /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
@@ -93,12 +110,16 @@ impl Default for Config {
             mss: Bytes::from_bytes(1460),
             handshake: Handshake::ThreeWay,
             timestamps: false,
+            sack: false,
+            dsack: true,
             window_scaling: true,
             initial_sequence: 0,
             initial_window: 10,
             initial_ssthresh: None,
             max_window: None,
+            loss_window: 1,
             dupack_threshold: 3,
+            adaptive_dupack_threshold: false,
             limited_transmit: true,
             multiple_fast_retransmits: false,
             window_arithmetic: WindowArithmetic::Rfc5681,
@@ -106,6 +127,7 @@ impl Default for Config {
             rto: rto::Config::default(),
             cc: cc::Config::default(),
             recovery: recovery::Config::default(),
+            undo: undo::Config::default(),
             receive_buffer: Bytes::from_bytes(UNSCALED_WINDOW),
             ack_every: 2,
             delayed_ack_timeout: Duration::from_millis(200),
@@ -155,6 +177,9 @@ pub enum Handshake {
     ThreeWay,
     /// None: data flows at once, like ns-2's one-way agents.
     None,
+    /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, and nobody
+    /// waits for the third segment. The UE opens.
+    Ttcp,
 }
 
 /// How window sizes are computed.
@@ -249,9 +274,25 @@ impl Config {
         if self.dupack_threshold == 0 {
             return error("dupack_threshold", "every ACK would be a loss".into(), "write 3 (RFC 5681)");
         }
+        if self.loss_window == 0 {
+            return error("loss_window", "a window of no segments".into(), "write 1 (RFC 5681)");
+        }
+        if self.adaptive_dupack_threshold && matches!(self.undo, undo::Config::None(_)) {
+            let hint = "choose tcp.undo.eifel or tcp.undo.dsack";
+            return error("adaptive_dupack_threshold", "nothing tells a spurious one".into(), hint);
+        }
         if !(1..=2).contains(&self.ack_every) {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
+        }
+        if matches!(self.recovery, recovery::Config::Sack(_)) && !self.sack {
+            return error("recovery", "sack knows nothing without the option".into(), "set tcp.sack = true");
+        }
+        if matches!(self.undo, undo::Config::Eifel(_)) && !self.timestamps {
+            return error("undo", "eifel compares timestamps".into(), "set tcp.timestamps = true");
+        }
+        if matches!(self.undo, undo::Config::Dsack(_)) && !(self.sack && self.dsack) {
+            return error("undo", "dsack reads reports of duplicates".into(), "set tcp.sack and tcp.dsack");
         }
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }

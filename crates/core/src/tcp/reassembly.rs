@@ -37,6 +37,22 @@ impl Reassembly {
         self.ranges.len()
     }
 
+    /// The range beyond a gap that holds byte `offset`.
+    pub fn range_of(&self, offset: u64) -> Option<(u64, u64)> {
+        let index = self.ranges.partition_point(|range| range.1 <= offset);
+        self.ranges.get(index).copied().filter(|range| range.0 <= offset)
+    }
+
+    /// The first run of bytes from `start` to before `end` that have arrived already.
+    pub fn first_known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        if start < self.rcv_nxt {
+            return Some((start, end.min(self.rcv_nxt)));
+        }
+        let index = self.ranges.partition_point(|range| range.1 <= start);
+        let range = self.ranges.get(index).filter(|range| range.0 < end)?;
+        Some((range.0.max(start), range.1.min(end)))
+    }
+
     /// The bytes from `start` to before `end` have arrived.
     #[inline]
     pub fn handle(&mut self, start: u64, end: u64) -> Arrival {
@@ -90,6 +106,12 @@ mod tests {
             for (start, len) in segments {
                 let is_new = bytes[start as usize..(start + len) as usize].contains(&false);
                 bytes[start as usize..(start + len) as usize].fill(true);
+                let known = (start..start + len).find(|byte| {
+                    let before = reassembly.range_of(*byte).is_some();
+                    *byte < reassembly.rcv_nxt() || before
+                });
+                let first = reassembly.first_known(start, start + len);
+                prop_assert_eq!(first.map(|(left, _)| left), known);
                 let arrival = reassembly.handle(start, start + len);
                 prop_assert_eq!(is_new, !matches!(arrival, Arrival::Duplicate | Arrival::DuplicateOutOfOrder));
                 let expected = bytes.iter().position(|there| !there).unwrap_or(bytes.len());

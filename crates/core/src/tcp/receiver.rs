@@ -4,10 +4,12 @@
 
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::reassembly::{Arrival, Reassembly};
+use super::sack_report::SackReport;
 use super::{Config, SegmentTemplate};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+use crate::wire::tcp_header_bytes;
 
 /// What a receiver has counted.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -31,6 +33,8 @@ pub struct Receiver {
     template: SegmentTemplate,
     handshake: Handshake,
     reassembly: Reassembly,
+    /// What SACK reports; `None` if it is not in use.
+    sack: Option<SackReport>,
     /// Full segments since the last ACK.
     unacked_segments: u32,
     ack_now: bool,
@@ -51,6 +55,7 @@ impl Receiver {
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             reassembly: Reassembly::default(),
+            sack: config.sack.then(|| SackReport::new(config.dsack)),
             unacked_segments: 0,
             ack_now: false,
             ack_deadline: None,
@@ -62,7 +67,7 @@ impl Receiver {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open();
+        self.handshake.open(false);
     }
 
     /// When `handle_deadline` must be called.
@@ -77,14 +82,19 @@ impl Receiver {
             self.ts_recent = packet.ts_val;
         }
         let opening = !self.handshake.is_established() || packet.flags.has(Flags::SYN);
-        if opening && self.handshake.handle_segment(packet) == Progress::Consumed {
-            return None;
+        if opening {
+            if self.handshake.handle_segment(packet) == Progress::Consumed {
+                return None;
+            }
+            self.sack.take_if(|_| !self.handshake.permits_sack());
         }
         if packet.payload == 0 {
             return None;
         }
         let rcv_nxt = self.rcv_nxt();
-        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), packet.seq)?;
+        // A SYN takes a sequence number of its own before the data.
+        let first = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
     }
@@ -103,7 +113,14 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
-        match self.reassembly.handle(start, end) {
+        if let Some(sack) = &mut self.sack {
+            sack.before_segment(&self.reassembly, start, end);
+        }
+        let arrival = self.reassembly.handle(start, end);
+        if let Some(sack) = &mut self.sack {
+            sack.after_segment(&self.reassembly, start);
+        }
+        match arrival {
             Arrival::InOrder => {
                 self.unacked_segments += 1;
                 if self.unacked_segments < self.ack_every {
@@ -145,6 +162,9 @@ impl Receiver {
         self.ack_deadline = None;
         self.last_ack_sent = self.rcv_nxt();
         self.counters.acks_sent += 1;
+        if let Some(sack) = &mut self.sack {
+            sack.on_ack();
+        }
         Some(SendCause::New)
     }
 
@@ -162,6 +182,13 @@ impl Receiver {
         packet.payload = 0;
         packet.len = template.header_bytes;
         packet.window = template.window_field;
+        if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
+            for (left, right) in sack.blocks() {
+                let (left, right) = (self.handshake.wire_ack(left), self.handshake.wire_ack(right));
+                packet.options_mut().sack.push(left, right);
+            }
+            packet.len = template.ip.header_bytes() + tcp_header_bytes(packet);
+        }
     }
 
     /// Next byte expected: all bytes before it have been handed to the application.

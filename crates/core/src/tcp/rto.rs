@@ -1,9 +1,11 @@
-//! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option.
+//! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option; or the Eifel
+//! timer.
 //!
 //! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the
 //! number of ticks that began while the segment was under way, at least one; SRTT is kept in eighths
 //! and RTTVAR in quarters of a tick.
 
+use super::eifel_timer;
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
 use schemars::JsonSchema;
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// How the timeout follows from round-trip times.
+    pub timer: Timer,
     /// Before the first sample: RFC 6298 (2.1).
     pub initial: Duration,
     /// Lower bound: RFC 6298 (2.4).
@@ -23,9 +27,21 @@ pub struct Config {
     pub tick: Option<Duration>,
 }
 
+/// How the timeout follows from round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// RFC 6298.
+    #[default]
+    Rfc6298,
+    /// The Eifel retransmission timer, see `eifel_timer`.
+    EifelTimer,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
+            timer: Timer::Rfc6298,
             initial: Duration::from_secs(1),
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
@@ -44,6 +60,10 @@ impl Config {
             let hint = "write a maximum of at least the minimum and the initial value";
             return Err(ScenarioError::new("max", format!("{} is too short", self.max), hint));
         }
+        if self.timer == Timer::EifelTimer && self.tick.is_some() {
+            let hint = "remove tick, or choose timer = \"rfc6298\"";
+            return Err(ScenarioError::new("timer", "the Eifel timer has an exact clock", hint));
+        }
         if self.tick.is_some_and(Duration::is_zero) {
             let hint = "write a time such as \"100 ms\", or remove the key for exact times";
             return Err(ScenarioError::new("tick", "a clock that never ticks", hint));
@@ -61,6 +81,8 @@ pub struct Rto {
     base: Duration,
     /// How often the timer expired since the last valid sample.
     backoff: u32,
+    /// Segments in flight at the latest sample: the Eifel timer's gain.
+    flight: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +96,7 @@ struct Estimate {
 impl Rto {
     /// No sample yet.
     pub fn new(config: &Config) -> Self {
-        Self { config: config.clone(), estimate: None, base: config.initial, backoff: 0 }
+        Self { config: config.clone(), estimate: None, base: config.initial, backoff: 0, flight: 0 }
     }
 
     /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
@@ -101,8 +123,28 @@ impl Rto {
         }
     }
 
+    /// Notes how many segments are in flight, before a sample.
+    #[inline]
+    pub fn set_flight(&mut self, segments: usize) {
+        self.flight = segments as u32;
+    }
+
+    /// Whether the timer runs from the sending of the oldest segment rather than from the latest ACK.
+    #[inline]
+    pub fn runs_from_sending(&self) -> bool {
+        self.config.timer == Timer::EifelTimer
+    }
+
     /// RFC 6298 (2.2), (2.3).
     fn on_exact_sample(&mut self, rtt: Duration) {
+        if self.config.timer == Timer::EifelTimer
+            && let Some(old) = self.estimate
+        {
+            let (srtt, rttvar, base) = eifel_timer::estimate((old.srtt, old.rttvar), rtt, self.flight);
+            self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
+            self.base = base;
+            return;
+        }
         let sample = rtt.as_nanos();
         let (srtt, rttvar) = match self.estimate {
             None => (sample, sample / 2),
@@ -134,6 +176,23 @@ impl Rto {
         });
         // SRTT + 4 RTTVAR, in eighths of a tick, cut to whole ticks.
         self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
+    }
+
+    /// Granularity of the clock; zero if times are exact.
+    pub fn granularity(&self) -> Duration {
+        self.config.tick.unwrap_or(Duration::ZERO)
+    }
+
+    /// Replaces the estimate: RFC 4015 (3.2) step 8.
+    pub fn set_estimate(&mut self, srtt: Duration, rttvar: Duration) {
+        self.backoff = 0;
+        let mut ticks = (0, 0);
+        self.base = srtt + rttvar.saturating_mul(4).max(self.granularity());
+        if let Some(tick) = self.config.tick {
+            ticks = (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
+            self.base = tick.saturating_mul((ticks.0 + 8 * ticks.1) >> 3);
+        }
+        self.estimate = Some(Estimate { srtt, rttvar, ticks });
     }
 
     /// The timer expired: RFC 6298 (5.5).

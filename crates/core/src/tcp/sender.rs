@@ -4,11 +4,18 @@
 //! has passed, `open` and `supply` from the application. After each of them the host drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
+mod by_scoreboard;
+mod counters;
+
+pub use counters::Counters;
+
 use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::recovery::Recovery;
+use super::recovery::{self, Recovery};
 use super::rto::Rto;
 use super::state::{Phase, Segment, State};
+use super::undo::Undo;
+use super::undo::response::Prior;
 use super::{Config, RttSampling, SegmentTemplate, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
@@ -26,49 +33,6 @@ pub struct Transmit {
     pub cause: SendCause,
 }
 
-/// What a sender has counted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counters {
-    /// Segments with data sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes_sent: u64,
-    /// Retransmitted segments: on the duplicate ACK threshold.
-    pub retransmits_fast: u64,
-    /// Retransmitted segments: on a partial ACK.
-    pub retransmits_partial: u64,
-    /// Retransmitted segments: when the timer expired.
-    pub retransmits_timeout: u64,
-    /// Retransmitted segments: the others after a timeout.
-    pub retransmits_go_back_n: u64,
-    /// Expirations of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-    /// Duplicate ACKs received: RFC 5681 (2).
-    pub dupacks: u64,
-    /// Segments received.
-    pub acks: u64,
-    /// Round-trip time samples.
-    pub rtt_samples: u64,
-    /// Their sum.
-    pub rtt_sum: Duration,
-    /// The shortest.
-    pub rtt_min: Option<Duration>,
-    /// The longest.
-    pub rtt_max: Duration,
-}
-
-impl Counters {
-    /// Retransmitted segments, whatever the cause.
-    pub fn retransmissions(&self) -> u64 {
-        self.retransmits_fast
-            + self.retransmits_partial
-            + self.retransmits_timeout
-            + self.retransmits_go_back_n
-    }
-}
-
 /// The segment being timed, when one is timed at a time.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
@@ -84,6 +48,21 @@ pub struct Sender {
     state: State,
     cc: Box<dyn CongestionControl>,
     recovery: Box<dyn Recovery>,
+    /// SACK blocks are read.
+    reads_sack: bool,
+    /// The SACK scoreboard says what is a duplicate ACK and what is sent after one.
+    uses_scoreboard: bool,
+    undo: Option<Box<dyn Undo>>,
+    /// What was known before the latest loss, for `undo`.
+    prior: Option<Prior>,
+    /// After a spurious timeout: what was known before it, and the end of what had been sent.
+    adapts: Option<(Prior, u64)>,
+    /// F-RTO holds going back, and lets so many new segments go.
+    probe: Option<u32>,
+    /// The threshold of duplicate ACKs to return to, if it adapts.
+    fixed_threshold: Option<u32>,
+    /// `IW` of RFC 4015 (3.2), bytes.
+    initial_window: f64,
     rto: Rto,
     /// When the retransmission timer expires; `None` while it is off.
     rto_deadline: Option<Instant>,
@@ -104,13 +83,22 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing.
     pub fn new(config: &Config, role: Role) -> Self {
+        let recovery = config.recovery.build();
         Self {
             rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
             cc: config.cc.build(),
-            recovery: config.recovery.build(),
+            reads_sack: config.sack,
+            uses_scoreboard: recovery.uses_scoreboard(),
+            undo: config.undo.build(),
+            prior: None,
+            adapts: None,
+            probe: None,
+            fixed_threshold: config.adaptive_dupack_threshold.then_some(config.dupack_threshold),
+            initial_window: f64::from(config.initial_window) * config.payload_bytes() as f64,
+            recovery,
             rto: Rto::new(&config.rto),
             rto_deadline: None,
             timed_out: false,
@@ -126,7 +114,7 @@ impl Sender {
 
     /// Opens the connection, or listens.
     pub fn open(&mut self) {
-        self.handshake.open();
+        self.handshake.open(true);
     }
 
     /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
@@ -171,8 +159,13 @@ impl Sender {
         }
         let same_window = rwnd == self.state.rwnd;
         self.state.rwnd = rwnd;
+        if self.undo.is_some() || self.reads_sack && packet.options.is_some() {
+            return self.handle_ack(now, ack, same_window, packet);
+        }
         if ack > self.state.una {
             self.handle_new_ack(now, ack, packet);
+        } else if self.uses_scoreboard {
+            // RFC 6675 (2): without new SACK information it is no duplicate ACK.
         } else if packet.payload == 0 && same_window && self.state.max > self.state.una {
             self.handle_dupack(now);
         }
@@ -181,6 +174,13 @@ impl Sender {
     /// The handshake has just been completed.
     #[cold]
     fn established(&mut self, now: Instant) {
+        if self.reads_sack && !self.handshake.permits_sack() {
+            self.reads_sack = false;
+            if self.uses_scoreboard {
+                self.uses_scoreboard = false;
+                self.recovery = recovery::Config::default().build();
+            }
+        }
         if let Some(sent_at) = self.handshake.sent_at() {
             self.sample(now, sent_at);
         }
@@ -202,12 +202,7 @@ impl Sender {
     #[inline]
     fn handle_new_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let acked = ack - self.state.una;
-        self.state.una = ack;
-        self.state.nxt = self.state.nxt.max(ack);
-        self.take_acked(now, packet);
-        self.state.dupacks = 0;
-        self.state.limited_transmit = 0;
-        self.state.limited_bytes = 0;
+        self.advance(now, ack, packet);
         self.state.restart_timer = true;
         match self.state.phase {
             Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
@@ -224,7 +219,26 @@ impl Sender {
         } else if self.state.restart_timer {
             // RFC 6298 (5.3).
             self.rto_deadline = Some(now + self.rto.value());
+            if self.rto.runs_from_sending()
+                && let Some(oldest) = self.state.segments.front()
+            {
+                self.rto_deadline = Some((oldest.sent_at + self.rto.value()).max(now));
+            }
         }
+    }
+
+    /// Moves the left edge of the window to `ack`.
+    #[inline]
+    fn advance(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        let advances = ack > self.state.una;
+        self.state.una = ack;
+        self.state.nxt = self.state.nxt.max(ack);
+        if advances {
+            self.take_acked(now, packet);
+        }
+        self.state.dupacks = 0;
+        self.state.limited_transmit = 0;
+        self.state.limited_bytes = 0;
     }
 
     /// Takes acknowledged segments off the scoreboard and a round-trip time sample from them.
@@ -246,6 +260,7 @@ impl Sender {
             }
             self.state.segments.pop_front();
         }
+        self.rto.set_flight(self.state.segments.len());
         if self.template.has_timestamps {
             // RFC 7323 (4.1): an ACK that advances the left edge gives a sample.
             let elapsed = timestamp(now).wrapping_sub(packet.ts_ecr);
@@ -280,6 +295,7 @@ impl Sender {
         counters.rtt_sum += rtt;
         counters.rtt_min = Some(counters.rtt_min.map_or(rtt, |min| min.min(rtt)));
         counters.rtt_max = counters.rtt_max.max(rtt);
+        counters.rtt_last = rtt;
         self.last_sample = Some(rtt);
     }
 
@@ -291,7 +307,13 @@ impl Sender {
         if self.state.phase == Phase::Open {
             self.state.phase = Phase::Disorder;
         }
+        let prior = self.undo.as_ref().map(|_| Prior::of(&self.state, &self.rto, false));
+        let fast_retransmits = self.state.fast_retransmits;
         self.recovery.on_dupack(&mut self.state, self.cc.as_mut());
+        if let Some(undo) = self.undo.as_mut().filter(|_| self.state.fast_retransmits > fast_retransmits) {
+            self.prior = prior;
+            undo.on_loss(&self.state, false, true);
+        }
         if self.state.restart_timer {
             self.rto_deadline = Some(now + self.rto.value());
             self.timed = None;
@@ -308,7 +330,21 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.probe = None;
+        if let Some(undo) = &mut self.undo {
+            // RFC 4015 (3.2): not again for a recovery that has begun and not ended.
+            let state = &self.state;
+            let first = state.phase != Phase::Recovery && state.recover.is_none_or(|end| state.una >= end);
+            if first {
+                self.prior = Some(Prior::of(state, &self.rto, true));
+            }
+            undo.on_loss(state, true, first);
+        }
         let state = &mut self.state;
+        if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
+            // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
+            state.dupack_threshold = fixed;
+        }
         // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
         let again = self.timeout_una == Some(state.una)
             && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
@@ -317,7 +353,7 @@ impl Sender {
         if !again {
             state.window.ssthresh = self.cc.ssthresh_after_loss(state);
         }
-        state.window.cwnd = state.window.mss;
+        state.window.cwnd = state.loss_window;
         state.dupacks = 0;
         state.limited_transmit = 0;
         state.limited_bytes = 0;
@@ -325,6 +361,10 @@ impl Sender {
         state.recover = Some(state.max);
         state.phase = Phase::Loss;
         state.nxt = state.una;
+        if self.reads_sack {
+            // RFC 2018 (8): the receiver may have discarded what it has reported.
+            state.clear_scoreboard();
+        }
         self.timed = None;
         self.timed_out = true;
         self.rto.on_timeout();
@@ -344,6 +384,14 @@ impl Sender {
             self.state.retransmit = None;
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
+        }
+        if self.state.phase != Phase::Open {
+            if let Some(segments) = self.probe {
+                return self.poll_probe(now, segments);
+            }
+            if self.uses_scoreboard {
+                return self.poll_by_scoreboard(now);
+            }
         }
         let state = &mut self.state;
         let seq = state.nxt;
@@ -370,17 +418,31 @@ impl Sender {
             self.state.nxt = seq + u64::from(length);
             return Some(self.sent(now, seq, length, cause));
         }
+        Some(self.send_new(now, len, cause))
+    }
+
+    /// Sends `len` bytes of new data.
+    #[inline]
+    fn send_new(&mut self, now: Instant, len: u64, cause: SendCause) -> Transmit {
+        let state = &mut self.state;
+        let seq = state.max;
         if cause == SendCause::LimitedTransmit {
             state.limited_bytes += len;
         }
         let len = len as u32;
-        state.segments.push_back(Segment { start: seq, sent_at: now, len, transmissions: 1 });
+        state.segments.push_back(Segment {
+            start: seq,
+            sent_at: now,
+            len,
+            transmissions: 1,
+            is_sacked: false,
+        });
         state.nxt = seq + u64::from(len);
         state.max = state.nxt;
         if self.timed.is_none() && self.rtt_sampling == RttSampling::OnePerWindow {
             self.timed = Some(Timed { end: state.max, sent_at: now });
         }
-        Some(self.sent(now, seq, len, cause))
+        self.sent(now, seq, len, cause)
     }
 
     /// Notes on the scoreboard that the segment at `seq` is sent again; its length.
@@ -388,8 +450,12 @@ impl Sender {
     fn mark_sent_again(&mut self, now: Instant, seq: u64) -> Option<u32> {
         let segment = self.state.segment_mut(seq)?;
         segment.sent_at = now;
-        segment.transmissions += 1;
-        Some(segment.len)
+        segment.transmissions = segment.transmissions.saturating_add(1);
+        let len = segment.len;
+        if let Some(undo) = &mut self.undo {
+            undo.on_retransmission(timestamp(now));
+        }
+        Some(len)
     }
 
     #[inline]
@@ -400,6 +466,7 @@ impl Sender {
         match cause {
             SendCause::FastRetransmit => counters.retransmits_fast += 1,
             SendCause::PartialAck => counters.retransmits_partial += 1,
+            SendCause::Sack => counters.retransmits_sack += 1,
             SendCause::Timeout => counters.retransmits_timeout += 1,
             SendCause::GoBackN => counters.retransmits_go_back_n += 1,
             SendCause::New
@@ -430,6 +497,12 @@ impl Sender {
         packet.payload = transmit.len;
         packet.len = template.header_bytes + transmit.len;
         packet.window = template.window_field;
+        if transmit.seq == 0
+            && let Some(flags) = self.handshake.opens_with_data()
+        {
+            packet.flags = flags;
+            packet.seq = packet.seq.wrapping_sub(1);
+        }
     }
 
     /// Windows, sequence space and scoreboard.

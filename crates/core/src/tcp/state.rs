@@ -66,8 +66,10 @@ pub struct Segment {
     pub sent_at: Instant,
     /// Its payload in bytes.
     pub len: u32,
-    /// How often it was sent.
-    pub transmissions: u32,
+    /// How often it was sent, up to 65535.
+    pub transmissions: u16,
+    /// The receiver has reported all of it beyond a gap: RFC 2018.
+    pub is_sacked: bool,
 }
 
 impl Segment {
@@ -116,6 +118,8 @@ pub struct State {
     pub segments: VecDeque<Segment>,
     /// Duplicate ACKs that signal a loss.
     pub dupack_threshold: u32,
+    /// Congestion window after a timeout, bytes.
+    pub loss_window: f64,
     /// Whether the first duplicate ACKs allow new data.
     pub limited_transmit_enabled: bool,
     /// Whether a second fast retransmit may follow within one window of data.
@@ -152,6 +156,7 @@ impl State {
             restart_timer: false,
             segments: VecDeque::new(),
             dupack_threshold: config.dupack_threshold,
+            loss_window: f64::from(config.loss_window) * mss,
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
             fast_retransmits: 0,

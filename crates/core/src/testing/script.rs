@@ -29,7 +29,9 @@
 //! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first
 //! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
 //! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
-//! `tsecr` (milliseconds), `mss`, `wscale`, and, only for what is sent, `seq` and `acks` (numbers on
+//! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
+//! `2000:3000,5000:6000`, first first), `syn 1` (data that
+//! arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
 //! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
 //! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
 //! timestamps are on, `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
@@ -42,9 +44,10 @@
 //! `off` a timer that does not run.
 //!
 //! * sender: `cwnd`, `ssthresh`, `inflation`, `send_window`, `rwnd`, `flight`, `una`, `nxt`, `max`,
-//!   `dupacks`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`, `rto`, `timer`,
+//!   `dupacks`, `dupack_threshold`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`,
+//!   `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
-//!   `retransmissions`, `dupacks_total`;
+//!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
 //!   `beyond_window`, `acks_sent`.
 
@@ -132,6 +135,15 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
 
 pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("\"{text}\" is no number"))
+}
+
+/// `START:END,START:END`, or `none`.
+fn parse_blocks(text: &str) -> Result<Vec<(u64, u64)>, String> {
+    let block = |word: &str| {
+        let (left, right) = word.split_once(':').ok_or_else(|| format!("\"{word}\" is no block"))?;
+        Ok((parse_number(left)?, parse_number(right)?))
+    };
+    if text == "none" { Ok(Vec::new()) } else { text.split(',').map(block).collect() }
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
@@ -250,11 +262,14 @@ struct Described {
     cause: Option<SendCause>,
     /// Fields in order; `None` for an option that is absent.
     fields: Vec<(String, Option<u64>)>,
+    /// SACK blocks; `None` if the script says nothing of them.
+    sack: Option<Vec<(u64, u64)>>,
     times: u32,
 }
 
 impl Described {
-    const FIELDS: [&str; 8] = ["win", "tsval", "tsecr", "mss", "wscale", "seq", "acks", "len"];
+    const FIELDS: [&str; 10] =
+        ["syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len"];
 
     fn parse(words: &[String]) -> Result<Self, String> {
         let mut words = words.iter().map(String::as_str);
@@ -272,7 +287,7 @@ impl Described {
         if matches!(shape, Shape::Data(start, end) if start >= end) {
             return Err(format!("segment {shape} holds nothing"));
         }
-        let mut described = Self { shape, cause: None, fields: Vec::new(), times: 1 };
+        let mut described = Self { shape, cause: None, fields: Vec::new(), sack: None, times: 1 };
         while let Some(word) = words.next() {
             if let Some(cause) = SendCause::ALL.iter().find(|cause| cause.name() == word) {
                 described.cause = Some(*cause);
@@ -280,6 +295,9 @@ impl Described {
                 let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
                 let value = if value == "none" { None } else { Some(parse_number(value)?) };
                 described.fields.push((word.to_owned(), value));
+            } else if word == "sacks" {
+                let blocks = words.next().ok_or("`sacks` needs blocks")?;
+                described.sack = Some(parse_blocks(blocks)?);
             } else if let Some(times) = word.strip_prefix('x').and_then(|times| times.parse().ok()) {
                 described.times = times;
             } else {
@@ -307,6 +325,7 @@ impl Sent {
             "tsecr" => packet.has_timestamps.then_some(packet.ts_ecr.into()),
             "mss" => Some(packet.options().mss.into()).filter(|mss| *mss > 0),
             "wscale" => packet.options().window_scale_plus_1.checked_sub(1).map(u64::from),
+            "sackok" => packet.options().sack_permitted.then_some(1),
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
             _ => Some(packet.len.into()),
@@ -439,6 +458,14 @@ impl Runner {
         }
     }
 
+    /// SACK blocks relative to the first byte of the stream.
+    fn blocks(&self, packet: &Packet) -> Vec<(u64, u64)> {
+        let first = self.config.initial_sequence.wrapping_add(1);
+        let relative = |wire: u32| u64::from(wire.wrapping_sub(first));
+        let blocks = packet.options().sack.as_slice().iter();
+        blocks.map(|(left, right)| (relative(*left), relative(*right))).collect()
+    }
+
     /// Fails if something was sent that no line expects.
     fn nothing_left(&self) -> Result<(), String> {
         match self.sent.front() {
@@ -458,6 +485,12 @@ impl Runner {
         if sent.shape != shape || sent.at != at || expected.cause.is_some_and(|cause| cause != sent.cause) {
             let cause = expected.cause.map_or(String::new(), |cause| format!(" {}", cause.name()));
             return Err(format!("expected {shape}{cause} at {at:?}, got {sent}"));
+        }
+        if let Some(expected) = &expected.sack {
+            let got = self.blocks(&sent.packet);
+            if got != *expected {
+                return Err(format!("expected blocks {expected:?} in {shape}, got {got:?}"));
+            }
         }
         for (name, value) in &expected.fields {
             let got = sent.field(name);
@@ -510,6 +543,11 @@ impl Runner {
             packet.options_mut().mss = config.mss.as_u64() as u16;
             packet.options_mut().window_scale_plus_1 =
                 if config.window_scaling { config.window_shift() + 1 } else { 0 };
+            packet.options_mut().sack_permitted = config.sack;
+        }
+        for (left, right) in described.sack.iter().flatten() {
+            let wire = |offset: u64| first.wrapping_add(offset as u32);
+            packet.options_mut().sack.push(wire(*left), wire(*right));
         }
         if let Shape::Data(start, end) = described.shape {
             packet.payload = (end - start) as u32;
@@ -523,9 +561,14 @@ impl Runner {
             let number = value.unwrap_or(0);
             match name.as_str() {
                 "win" => packet.window = number as u16,
+                "syn" => {
+                    packet.flags = packet.flags | Flags::SYN;
+                    packet.seq = packet.seq.wrapping_sub(1);
+                }
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
                 "mss" => packet.options_mut().mss = number as u16,
+                "sackok" => packet.options_mut().sack_permitted = value.is_some(),
                 "wscale" => {
                     packet.options_mut().window_scale_plus_1 = value.map_or(0, |shift| shift as u8 + 1)
                 }

@@ -70,6 +70,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "nxt" => Value::count(state.nxt),
         "max" => Value::count(state.max),
         "dupacks" => Value::count(state.dupacks.into()),
+        "dupack_threshold" => Value::count(state.dupack_threshold.into()),
         "phase" => Value::Word(match state.phase {
             Phase::Open => "open",
             Phase::Disorder => "disorder",
@@ -84,6 +85,8 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "samples" => Value::count(counters.rtt_samples),
         "timeouts" => Value::count(counters.timeouts),
         "fast_retransmits" => Value::count(counters.fast_retransmits),
+        "spurious_timeouts" => Value::count(counters.spurious_timeouts),
+        "spurious_fast_retransmits" => Value::count(counters.spurious_fast_retransmits),
         "retransmissions" => Value::count(counters.retransmissions()),
         "dupacks_total" => Value::count(counters.dupacks),
         _ => return None,

@@ -2,6 +2,8 @@
 
 pub mod newreno;
 pub mod reno;
+pub mod sack;
+pub mod tahoe;
 
 use super::cc::CongestionControl;
 use super::state::{Phase, State};
@@ -16,6 +18,26 @@ pub trait Recovery: Send + Sync {
 
     /// An ACK during fast recovery acknowledged `acked` bytes; `state.una` has moved already.
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64);
+
+    /// Whether the SACK scoreboard says what is a duplicate ACK and what is sent next.
+    fn uses_scoreboard(&self) -> bool {
+        false
+    }
+
+    /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is
+    /// new data that the receiver's window lets go.
+    fn next_segment(&mut self, _state: &State, _can_send_new: bool) -> Option<Next> {
+        None
+    }
+}
+
+/// What the scoreboard lets go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// New data.
+    New,
+    /// The segment at this offset, again.
+    Again(u64),
 }
 
 registry! {
@@ -23,6 +45,8 @@ registry! {
     pub enum Config: build() -> Box<dyn Recovery> {
         Reno = reno,
         Newreno = newreno,
+        Sack = sack,
+        Tahoe = tahoe,
     }
 }
 

@@ -1,0 +1,96 @@
+//! Loss recovery by the SACK scoreboard: RFC 6675.
+//!
+//! The scoreboard is in [`State::segments`](crate::tcp::scoreboard); here are the decisions: when recovery
+//! begins and what is sent during it, so that what is in the network (`pipe`) fills the congestion window.
+//!
+//! After a timeout the marks are cleared (RFC 2018 (8)), and what is reported anew is skipped as the sender
+//! goes back: section 5.1. The timer is that of RFC 6298; section 6 would allow to restart it with every
+//! retransmission. If the other endpoint does not permit SACK, the connection uses NewReno.
+
+use super::{Next, Recovery};
+use crate::tcp::cc::CongestionControl;
+use crate::tcp::state::{Phase, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The SACK scoreboard says what is lost and what is sent: RFC 6675. Wants `sack = true`.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(super) fn build(&self) -> Box<dyn Recovery> {
+        Box::new(Sack { high_rxt: 0, rescue_rxt: 0 })
+    }
+}
+
+/// The variables of section 2, as offsets behind the byte that they name.
+struct Sack {
+    /// Everything below has been sent again in this recovery, or needs not be.
+    high_rxt: u64,
+    /// A rescue retransmission is allowed when everything below is acknowledged.
+    rescue_rxt: u64,
+}
+
+impl Recovery for Sack {
+    /// Section 5, on a duplicate ACK as section 2 defines it: one that brings new SACK information.
+    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
+        // Section 5.1: after a timeout no new recovery before all that was outstanding is acknowledged.
+        if state.phase == Phase::Recovery || state.recover.is_some_and(|recover| state.una < recover) {
+            return;
+        }
+        // (1), (2).
+        if state.dupacks < state.dupack_threshold && state.lost_end() <= state.una {
+            return;
+        }
+        // (4): the first segment goes whatever the pipe holds.
+        let ssthresh = cc.ssthresh_after_loss(state);
+        state.enter_recovery(ssthresh);
+        state.inflation = 0;
+        self.high_rxt = state.segments.front().map_or(state.una, |first| first.end());
+        self.rescue_rxt = self.high_rxt;
+    }
+
+    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) {
+        // (A). RecoveryPoint is the last byte sent before, `recover` the one behind it.
+        if state.recover.is_none_or(|recover| state.una >= recover) {
+            state.exit_recovery(state.window.ssthresh);
+        }
+    }
+
+    fn uses_scoreboard(&self) -> bool {
+        true
+    }
+
+    fn next_segment(&mut self, state: &State, can_send_new: bool) -> Option<Next> {
+        let in_recovery = state.phase == Phase::Recovery;
+        // (3.1): before recovery nothing counts as sent again.
+        let high_rxt = if in_recovery { self.high_rxt } else { state.una };
+        let lost_end = state.lost_end();
+        // (C), (3.3).
+        if state.window.cwnd - (state.pipe(lost_end, high_rxt) as f64) < state.window.mss {
+            return None;
+        }
+        if !in_recovery {
+            return can_send_new.then_some(Next::New);
+        }
+        // NextSeg() of section 4: holes above HighRxt and below the highest SACKed byte. Rule 1 takes the
+        // first if it is lost, rule 2 new data, rule 3 the first hole all the same.
+        let highest =
+            state.segments.iter().rev().find(|segment| segment.is_sacked).map_or(0, |top| top.end());
+        let mut holes = state.segments.iter().filter(|segment| !segment.is_sacked);
+        let hole =
+            holes.clone().find(|segment| segment.start >= high_rxt && segment.start < highest).copied();
+        if let Some(hole) = hole.filter(|hole| hole.end() <= lost_end || !can_send_new) {
+            self.high_rxt = hole.end();
+            return Some(Next::Again(hole.start));
+        }
+        if can_send_new {
+            return Some(Next::New);
+        }
+        // Rule 4: once, the last segment that is not SACKed. HighRxt stays.
+        let last = holes.next_back().filter(|_| state.una > self.rescue_rxt)?;
+        self.rescue_rxt = state.recover.unwrap_or(state.max);
+        Some(Next::Again(last.start))
+    }
+}

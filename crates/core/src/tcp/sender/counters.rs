@@ -1,0 +1,55 @@
+//! What a sender counts.
+
+use crate::time::Duration;
+
+/// What a sender has counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Segments with data sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Retransmitted segments: on the duplicate ACK threshold.
+    pub retransmits_fast: u64,
+    /// Retransmitted segments: on a partial ACK.
+    pub retransmits_partial: u64,
+    /// Retransmitted segments: by the SACK scoreboard.
+    pub retransmits_sack: u64,
+    /// Retransmitted segments: when the timer expired.
+    pub retransmits_timeout: u64,
+    /// Retransmitted segments: the others after a timeout.
+    pub retransmits_go_back_n: u64,
+    /// Expirations of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Timeouts that turned out to be spurious.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits that turned out to be spurious.
+    pub spurious_fast_retransmits: u64,
+    /// Duplicate ACKs received: RFC 5681 (2).
+    pub dupacks: u64,
+    /// Segments received.
+    pub acks: u64,
+    /// Round-trip time samples.
+    pub rtt_samples: u64,
+    /// Their sum.
+    pub rtt_sum: Duration,
+    /// The shortest.
+    pub rtt_min: Option<Duration>,
+    /// The longest.
+    pub rtt_max: Duration,
+    /// The latest.
+    pub rtt_last: Duration,
+}
+
+impl Counters {
+    /// Retransmitted segments, whatever the cause.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmits_fast
+            + self.retransmits_partial
+            + self.retransmits_sack
+            + self.retransmits_timeout
+            + self.retransmits_go_back_n
+    }
+}

@@ -1,0 +1,66 @@
+//! Eifel detection: the first acceptable ACK echoes a timestamp from before the first retransmission, so it
+//! is the original that has arrived. RFC 3522 (3.2). Needs timestamps.
+//!
+//! Timeouts and fast retransmits alike. DEVIATION: the response of RFC 4015 is defined for timeouts; here it
+//! also answers fast retransmits, as in [RFC 3522] (3.2) step RESP and the drafts before it.
+
+use super::Undo;
+use super::{Ack, Verdict};
+use crate::tcp::state::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Timestamps tell an original from a retransmission: RFC 3522. Wants `timestamps = true`.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+        Some(Box::new(Eifel { episode: None, has_seen_dsack: false }))
+    }
+}
+
+struct Eifel {
+    episode: Option<Episode>,
+    /// The receiver reports duplicates: step 5.
+    has_seen_dsack: bool,
+}
+
+/// A loss recovery of which nothing has been acknowledged yet.
+#[derive(Clone, Copy)]
+enum Episode {
+    /// Nothing has been sent again.
+    Begins,
+    /// `RetransmitTS` of step 2: not overwritten by later retransmissions.
+    Sent { retransmit_ts: u32 },
+}
+
+impl Undo for Eifel {
+    fn on_loss(&mut self, _state: &State, _is_timeout: bool, first: bool) {
+        if first {
+            self.episode = Some(Episode::Begins);
+        }
+    }
+
+    fn on_retransmission(&mut self, ts_val: u32) {
+        if let Some(episode @ Episode::Begins) = &mut self.episode {
+            *episode = Episode::Sent { retransmit_ts: ts_val };
+        }
+    }
+
+    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
+        let had_seen_dsack = self.has_seen_dsack;
+        self.has_seen_dsack |= ack.news.duplicate.is_some();
+        // Step 3: an acceptable ACK.
+        if ack.ack <= state.una {
+            return Verdict::Open;
+        }
+        let Some(Episode::Sent { retransmit_ts }) = self.episode.take() else { return Verdict::Open };
+        let is_older = (ack.ts_ecr.wrapping_sub(retransmit_ts) as i32) < 0;
+        // Step 5: where all is acknowledged, all originals may have been lost but for their timestamps,
+        // unless the receiver is known to report duplicates.
+        let is_certain = ack.news.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
+        if is_older && is_certain { Verdict::Spurious } else { Verdict::Open }
+    }
+}

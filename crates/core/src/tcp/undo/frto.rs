@@ -1,0 +1,87 @@
+//! F-RTO: after a timeout the first ACK is answered with new data; if the next one advances too, it speaks of
+//! originals, and the timeout was spurious. RFC 5682: the basic algorithm (2.1), and where SACK blocks arrive
+//! the enhanced one (3.1).
+//!
+//! Only timeouts. Of what may be done when there is no new data to send, the recommended way is taken: to go
+//! on as after any timeout. The response is that of RFC 4015.
+
+use super::Undo;
+use super::{Ack, Verdict};
+use crate::tcp::state::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// New data after a timeout tells whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
+/// form.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+        Some(Box::new(Frto { step: Step::Off, scoreboard: false }))
+    }
+}
+
+struct Frto {
+    step: Step,
+    /// SACK information is used: section 3.
+    scoreboard: bool,
+}
+
+/// Steps of section 2.1 and 3.1.
+#[derive(Clone, Copy)]
+enum Step {
+    Off,
+    /// Step 2: the first ACK after the retransmission of what ends here is awaited.
+    First {
+        end: u64,
+    },
+    /// Step 3: two new segments were sent from `recover` on, the second ACK is awaited.
+    Second {
+        recover: u64,
+    },
+}
+
+impl Undo for Frto {
+    fn on_loss(&mut self, state: &State, is_timeout: bool, first: bool) {
+        // Step 1: not for a timeout in a recovery that has begun with one.
+        let end = state.segments.front().map_or(state.una, |segment| segment.end());
+        self.step = if is_timeout && first { Step::First { end } } else { Step::Off };
+    }
+
+    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
+        self.scoreboard |= ack.news.sacked > 0;
+        let advances = ack.ack > state.una;
+        match self.step {
+            Step::Off => Verdict::Open,
+            Step::First { .. } if self.scoreboard && !advances => Verdict::Open,
+            Step::First { end } => {
+                if !advances && !ack.is_dupack {
+                    return Verdict::Open;
+                }
+                // Step 2a, and 2b where there is nothing new to send.
+                if !advances || ack.ack >= state.max || ack.ack < end || !ack.can_send_new {
+                    self.step = Step::Off;
+                    return Verdict::Open;
+                }
+                self.step = Step::Second { recover: state.max };
+                Verdict::Probe
+            }
+            Step::Second { recover } => {
+                let has_news = advances || ack.news.sacked > 0;
+                let verdict = if ack.ack > recover || ack.news.highest > recover {
+                    Verdict::Genuine
+                } else if advances || (self.scoreboard && has_news) {
+                    Verdict::Spurious
+                } else if ack.is_dupack {
+                    Verdict::Genuine
+                } else {
+                    return Verdict::Open;
+                };
+                self.step = Step::Off;
+                verdict
+            }
+        }
+    }
+}
