@@ -43,6 +43,9 @@ const WRONG: &[&str] = &[
     "[radio.dch.uplink.channel.bernoulli]\nber = \"10 %\"",
     "[tcp]\ninitial_windows = 2",
     "[tcp.rto]\nminimum = \"1 s\"",
+    "[tcp.cc.westwood]\ntau = \"1 s\"",
+    "[tcp.cc.westwood]\ntime_constant = \"0 s\"",
+    "[tcp.cc.westwood]\nsilence_divisor = 1",
     "[tcp.recovery.newreno]\nvariants = \"impatient\"",
     "[tcp.recovery.reno]\nvariant = \"impatient\"",
     "[[flow]]\n[[flow]]\nbegin = \"1 s\"",
@@ -285,6 +288,12 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.initial_windows: unknown key; did you mean initial_window?
     [tcp.rto] | minimum = "1 s"
         tcp.rto.minimum: unknown key; known here: initial, min, max, tick
+    [tcp.cc.westwood] | tau = "1 s"
+        tcp.cc.westwood.tau: unknown key; known here: time_constant, silence_divisor
+    [tcp.cc.westwood] | time_constant = "0 s"
+        tcp.cc.westwood.time_constant: too short for a filter; write a time of at least 1 ms, such as "500 ms"
+    [tcp.cc.westwood] | silence_divisor = 1
+        tcp.cc.westwood.silence_divisor: a silence of the time constant over 1; write 2 to 1000
     [tcp.recovery.newreno] | variants = "impatient"
         tcp.recovery.newreno.variants: unknown key; did you mean variant?
     [tcp.recovery.reno] | variant = "impatient"

@@ -253,6 +253,7 @@ impl Config {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
         }
+        self.cc.validate().map_err(|inner| inner.under("cc"))?;
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }
 }

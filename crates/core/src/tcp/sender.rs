@@ -83,6 +83,8 @@ pub struct Sender {
     handshake: Handshake,
     state: State,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control wants to know of every ACK and round-trip time.
+    cc_measures: bool,
     recovery: Box<dyn Recovery>,
     rto: Rto,
     /// When the retransmission timer expires; `None` while it is off.
@@ -104,12 +106,14 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing.
     pub fn new(config: &Config, role: Role) -> Self {
+        let cc = config.cc.build();
         Self {
             rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
-            cc: config.cc.build(),
+            cc_measures: cc.measures(),
+            cc,
             recovery: config.recovery.build(),
             rto: Rto::new(&config.rto),
             rto_deadline: None,
@@ -205,6 +209,9 @@ impl Sender {
         self.state.una = ack;
         self.state.nxt = self.state.nxt.max(ack);
         self.take_acked(now, packet);
+        if self.cc_measures {
+            self.cc.on_arrival(now, &self.state.window, acked);
+        }
         self.state.dupacks = 0;
         self.state.limited_transmit = 0;
         self.state.limited_bytes = 0;
@@ -281,10 +288,14 @@ impl Sender {
         counters.rtt_min = Some(counters.rtt_min.map_or(rtt, |min| min.min(rtt)));
         counters.rtt_max = counters.rtt_max.max(rtt);
         self.last_sample = Some(rtt);
+        if self.cc_measures {
+            self.cc.on_rtt_sample(rtt);
+        }
     }
 
     #[cold]
     fn handle_dupack(&mut self, now: Instant) {
+        self.cc.on_arrival(now, &self.state.window, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         self.state.restart_timer = false;
@@ -308,6 +319,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.cc.on_timeout(now);
         let state = &mut self.state;
         // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
         let again = self.timeout_una == Some(state.una)
