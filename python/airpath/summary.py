@@ -35,7 +35,10 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
     console.print(f"{title}: {ended} after {summary['simulated_s']:.3f} s of simulated time", highlight=False)
     flows = summary["flows"][:MOST_FLOWS]
     console.print(_performance_table(summary, flows))
-    console.print(_sender_table(flows))
+    if streams := [flow for flow in flows if "datagrams" not in flow]:
+        console.print(_sender_table(streams))
+    if datagrams := [flow for flow in flows if "datagrams" in flow]:
+        console.print(_datagram_table(datagrams))
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
         console.print(bearer_line(summary, ue, direction), highlight=False)
     if len(summary["flows"]) > len(flows):
@@ -65,6 +68,21 @@ def _sender_table(flows: list[dict[str, Any]]) -> Table:
         causes = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n")
         counts = (flow["segments_sent"], *(repeated[cause] for cause in causes), flow["timeouts"])
         table.add_row(_label(flow), *(str(count) for count in counts))
+    return table
+
+
+def _datagram_table(flows: list[dict[str, Any]]) -> Table:
+    headings = ("packets\nsent", "\nreceived", "\nlost", "\nanswers", "delay ms\nmean", "\nmin", "\nmax")
+    table = _flow_table(*headings, "\njitter")
+    for flow in flows:
+        counts = flow["datagrams"]
+        delay = counts["delay_ms"]
+        table.add_row(
+            _label(flow),
+            *(number_text(counts[which]) for which in ("sent", "received", "lost", "answers")),
+            *(number_text(delay[which], 1) for which in ("mean", "min", "max")),
+            number_text(counts["jitter_ms"], 1),
+        )
     return table
 
 

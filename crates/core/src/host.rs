@@ -1,10 +1,14 @@
-//! The simulated hosts: an element at either end of the path that holds the TCP endpoints.
+//! The simulated hosts: an element at either end of the path that holds the endpoints of every flow.
 //!
 //! The server's host sends downlink, the UEs' host (one for all UEs) sends uplink. Each endpoint has
 //! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
-//! UE opens connections, as a client does; the application starts at the flow's start.
+//! UE opens connections, as a client does; the application starts at the flow's start. A flow without TCP
+//! has an end of its application at either host, and a packet of its own kind in between.
 
-use crate::app::App;
+mod datagrams;
+
+use crate::app::datagrams::Report as DatagramReport;
+use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, IpVersion, Packet};
 use crate::tcp::handshake::Role;
@@ -15,6 +19,8 @@ use crate::wire::{Endpoints, encode_header};
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+
+use datagrams::DatagramEnd;
 
 /// A flow as both hosts need to know it.
 #[derive(Clone, Debug)]
@@ -48,6 +54,7 @@ struct Endpoint {
 enum End {
     Sends(SendingEnd),
     Receives(ReceivingEnd),
+    Datagrams(DatagramEnd),
 }
 
 struct SendingEnd {
@@ -238,17 +245,27 @@ fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
 impl Endpoint {
     fn new(spec: &FlowSpec, host: Dir) -> Self {
         let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
-        let end = if spec.dir == host {
-            let sender = Box::new(Sender::new(&spec.tcp, role));
-            End::Sends(SendingEnd { sender, app: spec.app.build(), finished: None })
-        } else {
-            End::Receives(ReceivingEnd { receiver: Box::new(Receiver::new(&spec.tcp, role)) })
+        let end = match spec.app.build() {
+            Traffic::Stream(app) if spec.dir == host => {
+                let sender = Box::new(Sender::new(&spec.tcp, role));
+                End::Sends(SendingEnd { sender, app, finished: None })
+            }
+            Traffic::Stream(_) => {
+                End::Receives(ReceivingEnd { receiver: Box::new(Receiver::new(&spec.tcp, role)) })
+            }
+            Traffic::Datagrams(ends) => {
+                let app = if spec.dir == host { ends.sender } else { ends.receiver };
+                End::Datagrams(DatagramEnd::new(app, spec.start))
+            }
         };
         Self { spec: spec.clone(), end, opened: false }
     }
 
     /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
     fn acts_first(&self, host: Dir) -> bool {
+        if let End::Datagrams(end) = &self.end {
+            return end.deadline().is_some();
+        }
         match self.spec.tcp.handshake {
             Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
             Handshake::None => self.spec.dir == host,
@@ -263,6 +280,7 @@ impl Endpoint {
                 end.sender.supply(end.app.handle_start());
             }
             End::Receives(end) => end.receiver.open(),
+            End::Datagrams(_) => {}
         }
     }
 
@@ -286,6 +304,7 @@ impl Endpoint {
                 }
                 end.pump(cx, &self.spec, port, key);
             }
+            End::Datagrams(end) => end.pump(cx, &self.spec, port, key),
         }
     }
 
@@ -299,16 +318,9 @@ impl Endpoint {
         let samples = counters.rtt_samples;
         let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
         Some(FlowReport {
-            ue: spec.ue,
-            flow: spec.flow,
-            direction: spec.dir,
-            app: spec.app.name(),
-            start_s: spec.start.as_secs_f64(),
             transfer_s: finished.map(|at| at.since(spec.start).as_secs_f64()),
             goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
-            bytes_to_send: spec.app.size(),
             bytes_acked,
-            bytes_received: 0,
             segments_sent: counters.segments_sent,
             retransmissions: Retransmissions {
                 total: counters.retransmissions(),
@@ -329,7 +341,7 @@ impl Endpoint {
                 max: (samples > 0).then(|| ms(counters.rtt_max)),
                 samples,
             },
-            receiver: tcp::receiver::Counters::default(),
+            ..FlowReport::new(spec)
         })
     }
 }
@@ -349,7 +361,7 @@ pub struct FlowReport {
     pub start_s: f64,
     /// From there to the last ACK at the sender; `None` without end or unfinished.
     pub transfer_s: Option<f64>,
-    /// Payload acknowledged, over the time of the transfer or of the run.
+    /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
     pub goodput_bps: f64,
     /// Size of a finite transfer.
     pub bytes_to_send: Option<u64>,
@@ -375,6 +387,38 @@ pub struct FlowReport {
     pub rtt_ms: RttReport,
     /// What the receiver counted.
     pub receiver: tcp::receiver::Counters,
+    /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
+    /// requests and their answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramReport>,
+}
+
+impl FlowReport {
+    /// A flow of which nothing has been counted.
+    fn new(spec: &FlowSpec) -> Self {
+        Self {
+            ue: spec.ue,
+            flow: spec.flow,
+            direction: spec.dir,
+            app: spec.app.name(),
+            start_s: spec.start.as_secs_f64(),
+            transfer_s: None,
+            goodput_bps: 0.0,
+            bytes_to_send: spec.app.size(),
+            bytes_acked: 0,
+            bytes_received: 0,
+            segments_sent: 0,
+            retransmissions: Retransmissions::default(),
+            timeouts: 0,
+            fast_retransmits: 0,
+            spurious_timeouts: 0,
+            spurious_fast_retransmits: 0,
+            dupacks: 0,
+            rtt_ms: RttReport::default(),
+            receiver: tcp::receiver::Counters::default(),
+            datagrams: None,
+        }
+    }
 }
 
 /// Segments sent again, by cause.
@@ -411,6 +455,9 @@ pub struct RttReport {
 pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
     let ends = server.endpoints.iter().zip(&ues.endpoints);
     ends.filter_map(|(at_server, at_ue)| {
+        if let (End::Datagrams(one), End::Datagrams(other)) = (&at_server.end, &at_ue.end) {
+            return Some(datagrams::flow_report(&at_server.spec, [one, other], now));
+        }
         let (mut report, other) = match at_server.sender_report(now) {
             Some(report) => (report, at_ue),
             None => (at_ue.sender_report(now)?, at_server),
@@ -453,6 +500,11 @@ impl Element for Host {
             }
             End::Receives(end) => {
                 end.handle_segment(cx, spec, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
+            End::Datagrams(end) => {
+                end.handle_packet(cx.now, &packet);
                 cx.free(packet);
                 end.pump(cx, spec, &mut self.port, index as u32);
             }

@@ -66,7 +66,8 @@ pub enum Kind {
     /// TCP over IP with a readable header: every field is valid.
     #[default]
     Tcp,
-    /// Anything else; only `ue`, `flow`, `len`, `ip` and `body` mean something.
+    /// Anything else; only `ue`, `flow`, `len`, `ip` and `body` mean something to a box. A simulated host
+    /// numbers such packets in `seq`.
     Opaque(Opaque),
 }
 

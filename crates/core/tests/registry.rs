@@ -9,7 +9,7 @@ use std::path::Path;
 /// Each folder with the names registered in it, and the files there that are no components.
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
-        ("app", app::Config::NAMES, &[]),
+        ("app", app::Config::NAMES, &["datagrams"]),
         ("channel", channel::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),

@@ -43,6 +43,9 @@ const WRONG: &[&str] = &[
     "[radio.dch.uplink.channel.bernoulli]\nber = \"10 %\"",
     "[tcp]\ninitial_windows = 2",
     "[tcp.rto]\nminimum = \"1 s\"",
+    "[tcp.cc.westwood]\ntau = \"1 s\"",
+    "[tcp.cc.westwood]\ntime_constant = \"0 s\"",
+    "[tcp.cc.westwood]\nsilence_divisor = 1",
     "[tcp.recovery.newreno]\nvariants = \"impatient\"",
     "[tcp.recovery.reno]\nvariant = \"impatient\"",
     "[[flow]]\n[[flow]]\nbegin = \"1 s\"",
@@ -112,6 +115,11 @@ const WRONG: &[&str] = &[
     "[wired.queue.droptail]\npackets = 0",
     "[wired.uplink.queue.droptail]\npackets = 0",
     "[[flow]]\n[[flow]]\n[flow.app.file]\nsize = \"0 B\"",
+    "[[flow]]\n[flow.app.cbr]\nsize = \"47 B\"",
+    "[[flow]]\n[flow.app.cbr]\nrate = \"0 bit/s\"",
+    "[[flow]]\n[flow.app.cbr]\npackets = 0",
+    "[[flow]]\n[flow.app.ping]\nanswer = \"66 kB\"",
+    "[[flow]]\n[flow.app.ping]\ninterval = \"0 s\"",
     "[[flow]]\nue = 1",
     "[radio.dch]\nues = 2\n[[flow]]\nue = 1\n[[flow]]\nue = 2",
     // Channel and link layer.
@@ -292,6 +300,12 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.initial_windows: unknown key; did you mean initial_window?
     [tcp.rto] | minimum = "1 s"
         tcp.rto.minimum: unknown key; known here: timer, initial, min, max, tick
+    [tcp.cc.westwood] | tau = "1 s"
+        tcp.cc.westwood.tau: unknown key; known here: time_constant, silence_divisor
+    [tcp.cc.westwood] | time_constant = "0 s"
+        tcp.cc.westwood.time_constant: too short for a filter; write a time of at least 1 ms, such as "500 ms"
+    [tcp.cc.westwood] | silence_divisor = 1
+        tcp.cc.westwood.silence_divisor: a silence of the time constant over 1; write 2 to 1000
     [tcp.recovery.newreno] | variants = "impatient"
         tcp.recovery.newreno.variants: unknown key; did you mean variant?
     [tcp.recovery.reno] | variant = "impatient"
@@ -420,6 +434,16 @@ fn every_error_names_the_key_and_what_would_be_right() {
         wired.uplink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
     [[flow]] | [[flow]] | [flow.app.file] | size = "0 B"
         flow[1].app.file.size: a file of no bytes; write a size such as "1 MB"
+    [[flow]] | [flow.app.cbr] | size = "47 B"
+        flow[0].app.cbr.size: packets of 47 B cannot be sent; write a size from 48 B to 65535 B, headers included
+    [[flow]] | [flow.app.cbr] | rate = "0 bit/s"
+        flow[0].app.cbr.rate: nothing would be sent; write a positive rate such as "64 kbit/s"
+    [[flow]] | [flow.app.cbr] | packets = 0
+        flow[0].app.cbr.packets: nothing would be sent; write at least 1, or remove the key for no end
+    [[flow]] | [flow.app.ping] | answer = "66 kB"
+        flow[0].app.ping.answer: packets of 66 kB cannot be sent; write a size from 48 B to 65535 B, headers included
+    [[flow]] | [flow.app.ping] | interval = "0 s"
+        flow[0].app.ping.interval: all requests would leave at once; write a time such as "1 s"
     [[flow]] | ue = 1
         flow[0].ue: there is no UE 1: the cell has 1, counted from 0; raise the cell's number of UEs, or choose another
     [radio.dch] | ues = 2 | [[flow]] | ue = 1 | [[flow]] | ue = 2

@@ -1,6 +1,6 @@
 //! A transfer without end: the sender always has data.
 
-use super::App;
+use super::{App, Traffic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {}
 
 impl Config {
-    pub(super) fn build(&self) -> Box<dyn App> {
-        Box::new(Bulk)
+    pub(super) fn build(&self) -> Traffic {
+        Traffic::Stream(Box::new(Bulk))
     }
 }
 

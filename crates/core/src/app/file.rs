@@ -1,6 +1,6 @@
 //! One file: the transfer is complete when its last byte has been acknowledged.
 
-use super::App;
+use super::{App, Traffic};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self) -> Box<dyn App> {
-        Box::new(File { size: self.size })
+    pub(super) fn build(&self) -> Traffic {
+        Traffic::Stream(Box::new(File { size: self.size }))
     }
 }
 

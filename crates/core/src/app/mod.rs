@@ -1,12 +1,24 @@
-//! Applications: what a flow has to carry.
+//! Applications: what a flow has to carry, over TCP or in datagrams of its own.
 
 pub mod bulk;
+pub mod cbr;
+pub mod datagrams;
 pub mod file;
+pub mod ping;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
+use crate::units::Bytes;
 
-/// An application at the sending host.
+/// What an application puts on the path.
+pub enum Traffic {
+    /// Bytes over TCP in the direction of the flow.
+    Stream(Box<dyn App>),
+    /// Packets of its own, without TCP.
+    Datagrams(datagrams::Ends),
+}
+
+/// An application at the sending host of a TCP connection.
 pub trait App: Send + Sync {
     /// The flow starts: bytes that the application supplies at once, `u64::MAX` without end.
     fn handle_start(&mut self) -> u64;
@@ -14,9 +26,11 @@ pub trait App: Send + Sync {
 
 registry! {
     /// An application and its parameters.
-    pub enum Config: build() -> Box<dyn App> {
+    pub enum Config: build() -> Traffic {
         Bulk = bulk,
+        Cbr = cbr,
         File = file,
+        Ping = ping,
     }
 }
 
@@ -31,7 +45,7 @@ impl Config {
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::File(config) => Some(config.size.as_u64()),
-            Self::Bulk(_) => None,
+            Self::Bulk(_) | Self::Cbr(_) | Self::Ping(_) => None,
         }
     }
 
@@ -51,6 +65,29 @@ impl Config {
                 Err(ScenarioError::new("file.size", "a file of no bytes", hint))
             }
             Self::File(_) | Self::Bulk(_) => Ok(()),
+            Self::Cbr(config) => config.validate().map_err(|inner| inner.under(self.name())),
+            Self::Ping(config) => config.validate().map_err(|inner| inner.under(self.name())),
         }
     }
+}
+
+/// Longest header of a datagram, UDP's or ICMP's over IPv6, and longest packet.
+const PACKET_BYTES: std::ops::RangeInclusive<u64> = 48..=65_535;
+
+/// Refuses a packet that cannot be.
+fn validate_packet(key: &str, size: Bytes) -> Result<(), ScenarioError> {
+    if PACKET_BYTES.contains(&size.as_u64()) {
+        return Ok(());
+    }
+    let hint = "write a size from 48 B to 65535 B, headers included";
+    Err(ScenarioError::new(key, format!("packets of {size} cannot be sent"), hint))
+}
+
+/// Refuses a flow of no packets.
+fn validate_count(key: &str, count: Option<u32>) -> Result<(), ScenarioError> {
+    if count == Some(0) {
+        let hint = "write at least 1, or remove the key for no end";
+        return Err(ScenarioError::new(key, "nothing would be sent", hint));
+    }
+    Ok(())
 }

@@ -294,6 +294,7 @@ impl Config {
         if matches!(self.undo, undo::Config::Dsack(_)) && !(self.sack && self.dsack) {
             return error("undo", "dsack reads reports of duplicates".into(), "set tcp.sack and tcp.dsack");
         }
+        self.cc.validate().map_err(|inner| inner.under("cc"))?;
         self.rto.validate().map_err(|inner| inner.under("rto"))
     }
 }

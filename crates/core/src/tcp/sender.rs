@@ -47,6 +47,8 @@ pub struct Sender {
     handshake: Handshake,
     state: State,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control wants to know of every ACK and round-trip time.
+    cc_measures: bool,
     recovery: Box<dyn Recovery>,
     /// SACK blocks are read.
     reads_sack: bool,
@@ -84,12 +86,14 @@ impl Sender {
     /// A sender that has sent nothing.
     pub fn new(config: &Config, role: Role) -> Self {
         let recovery = config.recovery.build();
+        let cc = config.cc.build();
         Self {
             rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             state: State::new(config),
-            cc: config.cc.build(),
+            cc_measures: cc.measures(),
+            cc,
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
             undo: config.undo.build(),
@@ -203,6 +207,9 @@ impl Sender {
     fn handle_new_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
+        if self.cc_measures {
+            self.cc.on_arrival(now, &self.state.window, acked);
+        }
         self.state.restart_timer = true;
         match self.state.phase {
             Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
@@ -297,10 +304,14 @@ impl Sender {
         counters.rtt_max = counters.rtt_max.max(rtt);
         counters.rtt_last = rtt;
         self.last_sample = Some(rtt);
+        if self.cc_measures {
+            self.cc.on_rtt_sample(rtt);
+        }
     }
 
     #[cold]
     fn handle_dupack(&mut self, now: Instant) {
+        self.cc.on_arrival(now, &self.state.window, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         self.state.restart_timer = false;
@@ -340,6 +351,7 @@ impl Sender {
             }
             undo.on_loss(state, true, first);
         }
+        self.cc.on_timeout(now);
         let state = &mut self.state;
         if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
             // Duplicate ACKs had come, and the threshold kept the fast retransmit back.

@@ -18,12 +18,19 @@ pub struct Window {
     pub mss: f64,
     /// How half of a window is computed.
     pub arithmetic: WindowArithmetic,
+    /// Whether a loss leaves a window below the threshold as it is.
+    pub keeps_smaller: bool,
 }
 
 impl Window {
     /// Whether slow start, not congestion avoidance, governs growth: RFC 5681 (3.1).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// The window after a loss that allows `cwnd`.
+    fn after_loss(&self, cwnd: f64) -> f64 {
+        if self.keeps_smaller { cwnd.min(self.cwnd) } else { cwnd }
     }
 
     /// Two segments, below which no threshold falls: RFC 5681 (3.1) equation 4.
@@ -139,6 +146,7 @@ impl State {
                 ssthresh,
                 mss,
                 arithmetic: config.window_arithmetic,
+                keeps_smaller: config.cc.keeps_smaller_window(),
             },
             mss: config.payload_bytes(),
             inflation: 0,
@@ -218,11 +226,12 @@ impl State {
         self.segments.get_mut(index)
     }
 
-    /// Begins fast recovery: `ssthresh` is the new threshold and window, inflated by the segments that
+    /// Begins fast recovery: `ssthresh` is the new threshold and window (unless that was smaller and the
+    /// congestion control leaves it, [`Window::keeps_smaller`]), inflated by the segments that
     /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
     pub fn enter_recovery(&mut self, ssthresh: f64) {
         self.window.ssthresh = ssthresh;
-        self.window.cwnd = ssthresh;
+        self.window.cwnd = self.window.after_loss(ssthresh);
         self.inflation = i64::from(self.dupack_threshold) * self.mss() as i64;
         self.recover = Some(self.max);
         self.phase = Phase::Recovery;
@@ -233,7 +242,7 @@ impl State {
 
     /// Ends fast recovery with a window of `cwnd` bytes.
     pub fn exit_recovery(&mut self, cwnd: f64) {
-        self.window.cwnd = cwnd;
+        self.window.cwnd = self.window.after_loss(cwnd);
         self.inflation = 0;
         self.phase = Phase::Open;
     }

@@ -1,28 +1,74 @@
 //! Congestion control: how the window grows, and what a loss leaves of it.
 
 pub mod reno;
+pub mod westwood;
+pub mod westwood_plus;
 
 use super::state::{State, Window};
+use crate::error::ScenarioError;
 use crate::registry::registry;
+use crate::time::{Duration, Instant};
 
 /// A congestion control algorithm.
+///
+/// One that estimates something from the arrival of ACKs says so by [`measures`](Self::measures); the
+/// others are spared the calls.
 pub trait CongestionControl: Send + Sync {
     /// `acked` bytes were newly acknowledged outside of fast recovery.
     fn on_ack(&mut self, window: &mut Window, acked: u64);
 
     /// The slow start threshold after a loss was detected.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64;
+
+    /// Whether this algorithm wants the calls below; asked once.
+    fn measures(&self) -> bool {
+        false
+    }
+
+    /// A round-trip time was sampled.
+    fn on_rtt_sample(&mut self, _rtt: Duration) {}
+
+    /// An ACK arrived, in whatever phase, for `acked` new bytes, 0 if it is a duplicate; before
+    /// anything else is made of it.
+    fn on_arrival(&mut self, _now: Instant, _window: &Window, _acked: u64) {}
+
+    /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
+    fn on_timeout(&mut self, _now: Instant) {}
 }
 
 registry! {
     /// A congestion control algorithm and its parameters.
     pub enum Config: build() -> Box<dyn CongestionControl> {
         Reno = reno,
+        Westwood = westwood,
+        WestwoodPlus = westwood_plus,
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self::Reno(reno::Config::default())
+    }
+}
+
+impl Config {
+    /// Whether a loss leaves a congestion window that is below the new threshold as it is, so that slow
+    /// start goes on up to the threshold.
+    pub fn keeps_smaller_window(&self) -> bool {
+        match self {
+            Self::Reno(_) => false,
+            Self::Westwood(_) | Self::WestwoodPlus(_) => true,
+        }
+    }
+
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// Names the key below `cc`, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        match self {
+            Self::Westwood(config) => config.validate().map_err(|inner| inner.under(self.name())),
+            Self::Reno(_) | Self::WestwoodPlus(_) => Ok(()),
+        }
     }
 }

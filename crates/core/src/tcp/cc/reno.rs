@@ -22,19 +22,25 @@ struct Reno;
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: u64) {
-        if window.in_slow_start() {
-            // Equation 2. ns-2 counts ACKs, not bytes.
-            window.cwnd += match window.arithmetic {
-                WindowArithmetic::Rfc5681 => window.mss.min(acked as f64),
-                WindowArithmetic::Ns2 => window.mss,
-            };
-        } else {
-            // Equation 3.
-            window.cwnd += window.mss * window.mss / window.cwnd;
-        }
+        grow(window, acked);
     }
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         state.half_window()
+    }
+}
+
+/// Slow start below the threshold, congestion avoidance above it.
+#[inline]
+pub(super) fn grow(window: &mut Window, acked: u64) {
+    if window.in_slow_start() {
+        // Equation 2. ns-2 counts ACKs, not bytes.
+        window.cwnd += match window.arithmetic {
+            WindowArithmetic::Rfc5681 => window.mss.min(acked as f64),
+            WindowArithmetic::Ns2 => window.mss,
+        };
+    } else {
+        // Equation 3.
+        window.cwnd += window.mss * window.mss / window.cwnd;
     }
 }

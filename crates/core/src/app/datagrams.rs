@@ -1,0 +1,181 @@
+//! Flows of datagrams: packets without TCP, numbered from zero, at instants that the application fixes.
+//!
+//! An application makes both ends of such a flow. The sending end's packet n leaves at an instant that
+//! follows from n, so that the receiving end, which knows the same configuration, knows each packet's
+//! delay from its number. Delay variation is the estimate of RFC 3550 (6.4.1): J += (|D| - J) / 16, where
+//! D is the difference of two successive delays. Left out: bytes of the payload, checksums, ports.
+
+use crate::time::{Duration, Instant};
+use serde::Serialize;
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its number, from 0; an answer has that of its request.
+    pub number: u32,
+    /// Length of the IP packet, bytes.
+    pub len: u32,
+}
+
+/// One end of a flow of datagrams, without I/O. After every call drain `poll_transmit` and read
+/// `deadline` anew.
+pub trait Datagrams: Send + Sync {
+    /// The flow starts at `start`; called once, before.
+    fn open(&mut self, start: Instant);
+
+    /// When `poll_transmit` has something to send, if nothing arrives before.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The next packet to be sent now.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram>;
+
+    /// A packet arrived.
+    fn handle_packet(&mut self, now: Instant, datagram: Datagram);
+
+    /// Adds what this end has counted.
+    fn report(&self, report: &mut Report);
+}
+
+/// Both ends of a flow.
+pub struct Ends {
+    /// Sends in the direction of the flow.
+    pub sender: Box<dyn Datagrams>,
+    /// The other end.
+    pub receiver: Box<dyn Datagrams>,
+}
+
+/// What is known of a flow of datagrams at the end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Packets sent in the direction of the flow.
+    pub sent: u64,
+    /// Of these, packets that arrived.
+    pub received: u64,
+    /// Packets that did not arrive although a later one did.
+    pub lost: u64,
+    /// Packets that arrived behind a later one.
+    pub out_of_order: u64,
+    /// Answers that the sending end received; `None` where nothing is answered.
+    pub answers: Option<u64>,
+    /// From the sending to the receiving end, milliseconds.
+    pub delay_ms: Spans,
+    /// Delay variation of RFC 3550 (6.4.1), milliseconds; `None` before the second arrival.
+    pub jitter_ms: Option<f64>,
+    /// Round-trip times; in the flow's `rtt_ms`.
+    #[serde(skip)]
+    pub rtt_ms: Spans,
+    /// Bytes of the IP packets that arrived; in the flow's `bytes_received`, without headers.
+    #[serde(skip)]
+    pub bytes: u64,
+}
+
+/// Mean and range of some spans of time in milliseconds; `None` without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spans {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// The shortest.
+    pub min: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+    /// How many; of a flow's delays as many as packets received.
+    #[serde(skip)]
+    pub samples: u64,
+}
+
+/// Spans of time, summed up.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    count: u64,
+    total: Duration,
+    min: Option<Duration>,
+    max: Duration,
+}
+
+impl Sum {
+    pub fn add(&mut self, span: Duration) {
+        self.count += 1;
+        self.total += span;
+        self.min = Some(self.min.map_or(span, |min| min.min(span)));
+        self.max = self.max.max(span);
+    }
+
+    pub fn report(&self) -> Spans {
+        let ms = |span: Duration| span.as_secs_f64() * 1e3;
+        let any = self.count > 0;
+        Spans {
+            mean: any.then(|| ms(self.total) / self.count as f64),
+            min: self.min.map(ms),
+            max: any.then(|| ms(self.max)),
+            samples: self.count,
+        }
+    }
+}
+
+/// What arrives at the receiving end of a flow.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    received: u64,
+    bytes: u64,
+    /// One behind the highest number that arrived.
+    expected: u64,
+    out_of_order: u64,
+    delays: Sum,
+    last_delay: Option<Duration>,
+    /// Nanoseconds; `None` before the second arrival.
+    jitter_ns: Option<f64>,
+}
+
+impl Arrivals {
+    /// A packet arrived that was sent `delay` ago.
+    pub fn add(&mut self, datagram: Datagram, delay: Duration) {
+        let number = u64::from(datagram.number);
+        self.received += 1;
+        self.bytes += u64::from(datagram.len);
+        self.out_of_order += u64::from(number < self.expected);
+        self.expected = self.expected.max(number + 1);
+        self.delays.add(delay);
+        if let Some(last) = self.last_delay.replace(delay) {
+            let difference = delay.as_nanos().abs_diff(last.as_nanos()) as f64;
+            let jitter = self.jitter_ns.unwrap_or(0.0);
+            self.jitter_ns = Some(jitter + (difference - jitter) / 16.0);
+        }
+    }
+
+    pub fn report(&self, report: &mut Report) {
+        report.received = self.received;
+        report.bytes = self.bytes;
+        report.lost = self.expected - self.received;
+        report.out_of_order = self.out_of_order;
+        report.delay_ms = self.delays.report();
+        report.jitter_ms = self.jitter_ns.map(|nanos| nanos / 1e6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_order_delay_and_jitter_are_those_computed_by_hand() {
+        let mut arrivals = Arrivals::default();
+        for (number, delay_ms) in [(0, 10), (1, 26), (4, 26), (3, 10)] {
+            arrivals.add(Datagram { number, len: 100 }, Duration::from_millis(delay_ms));
+        }
+        let mut report = Report::default();
+        arrivals.report(&mut report);
+        assert_eq!((report.received, report.lost, report.out_of_order, report.bytes), (4, 1, 1, 400));
+        assert_eq!(report.delay_ms, Spans { mean: Some(18.0), min: Some(10.0), max: Some(26.0), samples: 4 });
+        // 16/16 = 1; 1 - 1/16 = 15/16; 15/16 + (16 - 15/16) / 16 = 481/256.
+        assert_eq!(report.jitter_ms, Some(481.0 / 256.0));
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_never_arrived() {
+        let mut report = Report::default();
+        Arrivals::default().report(&mut report);
+        assert_eq!(report, Report::default());
+    }
+}

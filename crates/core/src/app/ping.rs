@@ -1,0 +1,146 @@
+//! Requests at equal intervals, each answered at once, like ICMP's echo (RFC 792).
+//!
+//! Requests go in the direction of the flow, answers back. Request n leaves at start + n * interval,
+//! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
+//! silent.
+
+use super::Traffic;
+use super::datagrams::{Arrivals, Datagram, Datagrams, Ends, Report, Sum};
+use crate::error::ScenarioError;
+use crate::time::{Duration, Instant};
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Requests at equal intervals, each answered at once, like ICMP's echo.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Length of a request, IP header included.
+    pub request: Bytes,
+    /// Length of an answer, IP header included.
+    pub answer: Bytes,
+    /// From one request to the next.
+    pub interval: Duration,
+    /// How many requests are sent; no end if absent.
+    pub requests: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // The lengths of Linux's ping: 56 bytes of data, 8 of ICMP, 20 of IPv4.
+        let len = Bytes::from_bytes(84);
+        Self { request: len, answer: len, interval: Duration::from_secs(1), requests: None }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self) -> Traffic {
+        let clock = Clock { start: Instant::ZERO, interval: self.interval };
+        Traffic::Datagrams(Ends {
+            sender: Box::new(Requester {
+                clock,
+                len: self.request.as_u64() as u32,
+                requests: self.requests.unwrap_or(u32::MAX),
+                next: 0,
+                answers: 0,
+                rtts: Sum::default(),
+            }),
+            receiver: Box::new(Responder {
+                clock,
+                len: self.answer.as_u64() as u32,
+                waiting: VecDeque::new(),
+                arrivals: Arrivals::default(),
+            }),
+        })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        super::validate_packet("request", self.request)?;
+        super::validate_packet("answer", self.answer)?;
+        if self.interval.is_zero() {
+            let hint = "write a time such as \"1 s\"";
+            return Err(ScenarioError::new("interval", "all requests would leave at once", hint));
+        }
+        super::validate_count("requests", self.requests)
+    }
+}
+
+/// When each request leaves.
+#[derive(Clone, Copy)]
+struct Clock {
+    start: Instant,
+    interval: Duration,
+}
+
+impl Clock {
+    fn sent_at(&self, number: u32) -> Instant {
+        let since_start = self.interval.saturating_mul(number.into());
+        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
+    }
+}
+
+struct Requester {
+    clock: Clock,
+    len: u32,
+    requests: u32,
+    next: u32,
+    answers: u64,
+    rtts: Sum,
+}
+
+impl Datagrams for Requester {
+    fn open(&mut self, start: Instant) {
+        self.clock.start = start;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        (self.next < self.requests).then(|| self.clock.sent_at(self.next))
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+        self.deadline().filter(|at| *at <= now)?;
+        let number = self.next;
+        self.next += 1;
+        Some(Datagram { number, len: self.len })
+    }
+
+    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
+        self.answers += 1;
+        self.rtts.add(now.since(self.clock.sent_at(datagram.number)));
+    }
+
+    fn report(&self, report: &mut Report) {
+        report.sent = self.next.into();
+        report.answers = Some(self.answers);
+        report.rtt_ms = self.rtts.report();
+    }
+}
+
+struct Responder {
+    clock: Clock,
+    len: u32,
+    /// Numbers of requests that wait for their answer to be sent.
+    waiting: VecDeque<u32>,
+    arrivals: Arrivals,
+}
+
+impl Datagrams for Responder {
+    fn open(&mut self, start: Instant) {
+        self.clock.start = start;
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Datagram> {
+        Some(Datagram { number: self.waiting.pop_front()?, len: self.len })
+    }
+
+    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
+        self.arrivals.add(datagram, now.since(self.clock.sent_at(datagram.number)));
+        self.waiting.push_back(datagram.number);
+    }
+
+    fn report(&self, report: &mut Report) {
+        self.arrivals.report(report);
+    }
+}
