@@ -25,7 +25,7 @@ app.bulk = {}
 
 
 def test_results_have_what_applies():
-    call, ping, bulk = airpath.run(SCENARIO, probes=()).flows
+    call, ping, bulk = airpath.run(airpath.Scenario("call", SCENARIO), probes=()).flows
     assert "datagrams" not in bulk
     assert call["datagrams"]["sent"] == 201
     assert call["datagrams"]["answers"] is None
@@ -44,7 +44,8 @@ def test_summary_and_files_cope(airpath_command, tmp_path):
     assert outcome.code == 0
     assert (tmp_path / "out" / "plot.png").is_file()
     counts = json.loads((tmp_path / "out" / "results.json").read_text())["flows"][0]["datagrams"]
-    lines = [line.split() for line in outcome.out.splitlines() if line.startswith("0.")]
+    rows = (line.split() for line in outcome.out.splitlines())
+    lines = [row for row in rows if row[1:2] == ["downlink"]]
     # Performance of three flows, segments of one, packets of two.
     assert [line[0] for line in lines] == ["0.0", "0.1", "0.2", "0.2", "0.0", "0.1"]
     expected = [str(counts[which]) for which in ("sent", "received", "lost")]

@@ -11,6 +11,7 @@ use crate::app::datagrams::Report as DatagramReport;
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, IpVersion, Packet};
+use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::{Duration, Instant};
@@ -76,12 +77,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that sends towards `dir` and holds its end of every flow. `flows` are sorted by UE, and
-    /// the flows of a UE are numbered from zero.
-    pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec]) -> Self {
+    /// A host that sends towards `dir` and holds its end of every flow of the run with seed `run_seed`.
+    /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
+    pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
         let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
         Self {
-            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir)).collect(),
+            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed)).collect(),
             first_of_ue: (0..=ues).map(first).collect(),
             port: Port { dir, ip_id: 0, header: Vec::new() },
         }
@@ -243,9 +244,10 @@ fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
 }
 
 impl Endpoint {
-    fn new(spec: &FlowSpec, host: Dir) -> Self {
+    fn new(spec: &FlowSpec, host: Dir, run_seed: u64) -> Self {
         let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
-        let end = match spec.app.build() {
+        let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow));
+        let end = match spec.app.build(stream) {
             Traffic::Stream(app) if spec.dir == host => {
                 let sender = Box::new(Sender::new(&spec.tcp, role));
                 End::Sends(SendingEnd { sender, app, finished: None })

@@ -67,7 +67,7 @@ pub enum Kind {
     #[default]
     Tcp,
     /// Anything else; only `ue`, `flow`, `len`, `ip` and `body` mean something to a box. A simulated host
-    /// numbers such packets in `seq`.
+    /// numbers such packets in `seq` and stamps them in `ts_val` and `ts_ecr`.
     Opaque(Opaque),
 }
 

@@ -38,9 +38,9 @@ impl Simulation {
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let flows = scenario.flows();
         let ues = scenario.radio.ues();
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows))];
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
         elements.extend(scenario.network(seed));
-        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows)));
+        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
         let count = elements.len();
         let mut path = Path::new(elements, observe.probes);
         if observe.capture {

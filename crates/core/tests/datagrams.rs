@@ -89,6 +89,31 @@ fn a_queue_that_grows_makes_every_packet_wait_longer_than_the_last() {
     assert!((report.jitter_ms.unwrap() - 2.0).abs() < 1e-4);
 }
 
+#[test]
+fn bursts_leave_at_their_times() {
+    // Packets of 10 ms at 0, 10 and 20 ms of every tenth of a second; one more at the very end.
+    let on_off = r#"{ size = "125 B", rate = "100 kbit/s", on = "25 ms", off = "75 ms", times = "fixed" }"#;
+    let (results, _) = run(IDEAL, &[("flow.0.app.on_off", on_off)]);
+    let report = datagrams(&results, 0);
+    assert_eq!((report.sent, report.received, report.lost), (301, 300, 0));
+    near(report.delay_ms.max, 36.0);
+}
+
+/// Common random numbers: what a flow sends is its own affair.
+#[test]
+fn bursts_do_not_depend_on_the_path_or_on_other_flows() {
+    let sent = |overrides: &[(&str, &str)]| {
+        let (results, _) = run(BUSY, &[&[("flow.0.app.on_off", "{}")], overrides].concat());
+        let report = datagrams(&results, 0);
+        (report.sent, report.received)
+    };
+    let (busy, alone) = (sent(&[]), sent(&[("wired.loss", "0 %"), ("flow.2.app.file.size", "1 kB")]));
+    assert_eq!(busy.0, alone.0);
+    assert!(busy.1 < alone.1);
+    // Half of the time on: 20 packets a second on average.
+    assert!((400..800).contains(&busy.0), "{busy:?}");
+}
+
 /// Both kinds and a download through losses and a full buffer.
 const BUSY: &str = r#"
     duration = "30 s"

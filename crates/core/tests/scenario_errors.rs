@@ -118,6 +118,8 @@ const WRONG: &[&str] = &[
     "[[flow]]\n[flow.app.cbr]\nsize = \"47 B\"",
     "[[flow]]\n[flow.app.cbr]\nrate = \"0 bit/s\"",
     "[[flow]]\n[flow.app.cbr]\npackets = 0",
+    "[[flow]]\n[flow.app.on_off]\non = \"1 ms\"",
+    "[[flow]]\n[flow.app.on_off]\ntimes = \"random\"",
     "[[flow]]\n[flow.app.ping]\nanswer = \"66 kB\"",
     "[[flow]]\n[flow.app.ping]\ninterval = \"0 s\"",
     "[[flow]]\nue = 1",
@@ -440,6 +442,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].app.cbr.rate: nothing would be sent; write a positive rate such as "64 kbit/s"
     [[flow]] | [flow.app.cbr] | packets = 0
         flow[0].app.cbr.packets: nothing would be sent; write at least 1, or remove the key for no end
+    [[flow]] | [flow.app.on_off] | on = "1 ms"
+        flow[0].app.on_off.on: a burst shorter than a packet; write a time in which at least one packet is sent, such as "500 ms"
+    [[flow]] | [flow.app.on_off] | times = "random"
+        flow[0].app.on_off.times: unknown name "random"; known here: fixed, exponential
     [[flow]] | [flow.app.ping] | answer = "66 kB"
         flow[0].app.ping.answer: packets of 66 kB cannot be sent; write a size from 48 B to 65535 B, headers included
     [[flow]] | [flow.app.ping] | interval = "0 s"

@@ -106,7 +106,7 @@ impl World for LateClock {
 
 fn hosts(scenario: &Scenario) -> [Box<dyn Element>; 2] {
     let (ues, flows) = (scenario.radio.ues(), scenario.flows());
-    Dir::BOTH.map(|dir| Box::new(Host::new(dir, ues, &flows)) as Box<dyn Element>)
+    Dir::BOTH.map(|dir| Box::new(Host::new(dir, ues, &flows, 1)) as Box<dyn Element>)
 }
 
 #[test]

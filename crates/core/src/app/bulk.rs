@@ -1,6 +1,7 @@
 //! A transfer without end: the sender always has data.
 
 use super::{App, Traffic};
+use crate::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {}
 
 impl Config {
-    pub(super) fn build(&self) -> Traffic {
+    pub(super) fn build(&self, _stream: Stream) -> Traffic {
         Traffic::Stream(Box::new(Bulk))
     }
 }

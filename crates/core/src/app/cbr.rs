@@ -1,11 +1,12 @@
 //! Constant bit rate over UDP: packets of one size at equal distances, one way, never repeated.
 //!
-//! Packet n leaves at start + n * size / rate, to the nanosecond, whatever became of the others. Such a
+//! Packet n leaves at start + n * size / rate, rounded up to the nanosecond, whatever became of the others. Such a
 //! flow never ends a run; with `packets` it falls silent.
 
 use super::Traffic;
-use super::datagrams::{Arrivals, Datagram, Datagrams, Ends, Report};
+use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
 use crate::error::ScenarioError;
+use crate::rng::Stream;
 use crate::time::Instant;
 use crate::units::{Bitrate, Bytes};
 use schemars::JsonSchema;
@@ -30,12 +31,15 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self) -> Traffic {
-        let clock = Clock { start: Instant::ZERO, size: self.size.as_u64(), rate: self.rate };
-        Traffic::Datagrams(Ends {
-            sender: Box::new(Source { clock, packets: self.packets.unwrap_or(u32::MAX), next: 0 }),
-            receiver: Box::new(Sink { clock, arrivals: Arrivals::default() }),
-        })
+    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+        let source = Source {
+            start: Instant::ZERO,
+            size: self.size.as_u64(),
+            rate: self.rate,
+            packets: self.packets.unwrap_or(u32::MAX),
+            next: 0,
+        };
+        Traffic::Datagrams(Ends { sender: Box::new(source), receiver: Box::new(Sink::new(None)) })
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
@@ -48,71 +52,40 @@ impl Config {
     }
 }
 
-/// When each packet leaves.
-#[derive(Clone, Copy)]
-struct Clock {
+struct Source {
     start: Instant,
     size: u64,
     rate: Bitrate,
-}
-
-impl Clock {
-    fn sent_at(&self, number: u32) -> Instant {
-        let bit_nanos = u128::from(number) * u128::from(self.size) * 8 * 1_000_000_000;
-        let nanos = bit_nanos / u128::from(self.rate.as_bps());
-        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
-        Instant::from_nanos(self.start.as_nanos().saturating_add(nanos))
-    }
-}
-
-struct Source {
-    clock: Clock,
     packets: u32,
     next: u32,
 }
 
+impl Source {
+    fn leaves_at(&self, number: u32) -> Instant {
+        let since_start = self.rate.time_to_send(u64::from(number) * self.size);
+        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
+    }
+}
+
 impl Datagrams for Source {
     fn open(&mut self, start: Instant) {
-        self.clock.start = start;
+        self.start = start;
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (self.next < self.packets).then(|| self.clock.sent_at(self.next))
+        (self.next < self.packets).then(|| self.leaves_at(self.next))
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
         self.deadline().filter(|at| *at <= now)?;
         let number = self.next;
         self.next += 1;
-        Some(Datagram { number, len: self.clock.size as u32 })
+        Some(Datagram { number, len: self.size as u32, stamp: now })
     }
 
     fn handle_packet(&mut self, _now: Instant, _datagram: Datagram) {}
 
     fn report(&self, report: &mut Report) {
         report.sent = self.next.into();
-    }
-}
-
-struct Sink {
-    clock: Clock,
-    arrivals: Arrivals,
-}
-
-impl Datagrams for Sink {
-    fn open(&mut self, start: Instant) {
-        self.clock.start = start;
-    }
-
-    fn poll_transmit(&mut self, _now: Instant) -> Option<Datagram> {
-        None
-    }
-
-    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
-        self.arrivals.add(datagram, now.since(self.clock.sent_at(datagram.number)));
-    }
-
-    fn report(&self, report: &mut Report) {
-        self.arrivals.report(report);
     }
 }

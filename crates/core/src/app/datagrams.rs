@@ -1,12 +1,12 @@
 //! Flows of datagrams: packets without TCP, numbered from zero, at instants that the application fixes.
 //!
-//! An application makes both ends of such a flow. The sending end's packet n leaves at an instant that
-//! follows from n, so that the receiving end, which knows the same configuration, knows each packet's
-//! delay from its number. Delay variation is the estimate of RFC 3550 (6.4.1): J += (|D| - J) / 16, where
+//! An application makes both ends of such a flow. A packet carries its number and when it was sent, an
+//! answer those of its request, as RTP's and ping's do; the clocks of both ends agree. Delay variation is the estimate of RFC 3550 (6.4.1): J += (|D| - J) / 16, where
 //! D is the difference of two successive delays. Left out: bytes of the payload, checksums, ports.
 
 use crate::time::{Duration, Instant};
 use serde::Serialize;
+use std::collections::VecDeque;
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,15 @@ pub struct Datagram {
     pub number: u32,
     /// Length of the IP packet, bytes.
     pub len: u32,
+    /// When it was sent; of an answer, when its request was.
+    pub stamp: Instant,
 }
 
 /// One end of a flow of datagrams, without I/O. After every call drain `poll_transmit` and read
 /// `deadline` anew.
 pub trait Datagrams: Send + Sync {
     /// The flow starts at `start`; called once, before.
-    fn open(&mut self, start: Instant);
+    fn open(&mut self, _start: Instant) {}
 
     /// When `poll_transmit` has something to send, if nothing arrives before.
     fn deadline(&self) -> Option<Instant> {
@@ -114,9 +116,39 @@ impl Sum {
     }
 }
 
+/// A receiving end that answers nothing, or every packet at once.
+pub(super) struct Sink {
+    arrivals: Arrivals,
+    /// Length of an answer, bytes.
+    answer: Option<u32>,
+    /// Answers to be sent.
+    waiting: VecDeque<Datagram>,
+}
+
+impl Sink {
+    pub fn new(answer: Option<u32>) -> Self {
+        Self { arrivals: Arrivals::default(), answer, waiting: VecDeque::new() }
+    }
+}
+
+impl Datagrams for Sink {
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Datagram> {
+        self.waiting.pop_front()
+    }
+
+    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
+        self.arrivals.add(now, datagram);
+        self.waiting.extend(self.answer.map(|len| Datagram { len, ..datagram }));
+    }
+
+    fn report(&self, report: &mut Report) {
+        self.arrivals.report(report);
+    }
+}
+
 /// What arrives at the receiving end of a flow.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals {
+struct Arrivals {
     received: u64,
     bytes: u64,
     /// One behind the highest number that arrived.
@@ -129,8 +161,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// A packet arrived that was sent `delay` ago.
-    pub fn add(&mut self, datagram: Datagram, delay: Duration) {
+    fn add(&mut self, now: Instant, datagram: Datagram) {
+        let delay = now.since(datagram.stamp);
         let number = u64::from(datagram.number);
         self.received += 1;
         self.bytes += u64::from(datagram.len);
@@ -144,7 +176,7 @@ impl Arrivals {
         }
     }
 
-    pub fn report(&self, report: &mut Report) {
+    fn report(&self, report: &mut Report) {
         report.received = self.received;
         report.bytes = self.bytes;
         report.lost = self.expected - self.received;
@@ -162,7 +194,8 @@ mod tests {
     fn loss_order_delay_and_jitter_are_those_computed_by_hand() {
         let mut arrivals = Arrivals::default();
         for (number, delay_ms) in [(0, 10), (1, 26), (4, 26), (3, 10)] {
-            arrivals.add(Datagram { number, len: 100 }, Duration::from_millis(delay_ms));
+            let stamp = Instant::ZERO + Duration::from_secs(number.into());
+            arrivals.add(stamp + Duration::from_millis(delay_ms), Datagram { number, len: 100, stamp });
         }
         let mut report = Report::default();
         arrivals.report(&mut report);

@@ -1,6 +1,7 @@
 //! One file: the transfer is complete when its last byte has been acknowledged.
 
 use super::{App, Traffic};
+use crate::rng::Stream;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self) -> Traffic {
+    pub(super) fn build(&self, _stream: Stream) -> Traffic {
         Traffic::Stream(Box::new(File { size: self.size }))
     }
 }

@@ -4,10 +4,12 @@ pub mod bulk;
 pub mod cbr;
 pub mod datagrams;
 pub mod file;
+pub mod on_off;
 pub mod ping;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
+use crate::rng::Stream;
 use crate::units::Bytes;
 
 /// What an application puts on the path.
@@ -26,10 +28,11 @@ pub trait App: Send + Sync {
 
 registry! {
     /// An application and its parameters.
-    pub enum Config: build() -> Traffic {
+    pub enum Config: build(stream: Stream) -> Traffic {
         Bulk = bulk,
         Cbr = cbr,
         File = file,
+        OnOff = on_off,
         Ping = ping,
     }
 }
@@ -45,7 +48,7 @@ impl Config {
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::File(config) => Some(config.size.as_u64()),
-            Self::Bulk(_) | Self::Cbr(_) | Self::Ping(_) => None,
+            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) => None,
         }
     }
 
@@ -66,6 +69,7 @@ impl Config {
             }
             Self::File(_) | Self::Bulk(_) => Ok(()),
             Self::Cbr(config) => config.validate().map_err(|inner| inner.under(self.name())),
+            Self::OnOff(config) => config.validate().map_err(|inner| inner.under(self.name())),
             Self::Ping(config) => config.validate().map_err(|inner| inner.under(self.name())),
         }
     }

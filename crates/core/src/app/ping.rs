@@ -5,13 +5,13 @@
 //! silent.
 
 use super::Traffic;
-use super::datagrams::{Arrivals, Datagram, Datagrams, Ends, Report, Sum};
+use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink, Sum};
 use crate::error::ScenarioError;
+use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// Requests at equal intervals, each answered at once, like ICMP's echo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,24 +36,18 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self) -> Traffic {
-        let clock = Clock { start: Instant::ZERO, interval: self.interval };
-        Traffic::Datagrams(Ends {
-            sender: Box::new(Requester {
-                clock,
-                len: self.request.as_u64() as u32,
-                requests: self.requests.unwrap_or(u32::MAX),
-                next: 0,
-                answers: 0,
-                rtts: Sum::default(),
-            }),
-            receiver: Box::new(Responder {
-                clock,
-                len: self.answer.as_u64() as u32,
-                waiting: VecDeque::new(),
-                arrivals: Arrivals::default(),
-            }),
-        })
+    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+        let requester = Requester {
+            start: Instant::ZERO,
+            interval: self.interval,
+            len: self.request.as_u64() as u32,
+            requests: self.requests.unwrap_or(u32::MAX),
+            next: 0,
+            answers: 0,
+            rtts: Sum::default(),
+        };
+        let responder = Sink::new(Some(self.answer.as_u64() as u32));
+        Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
@@ -67,22 +61,9 @@ impl Config {
     }
 }
 
-/// When each request leaves.
-#[derive(Clone, Copy)]
-struct Clock {
+struct Requester {
     start: Instant,
     interval: Duration,
-}
-
-impl Clock {
-    fn sent_at(&self, number: u32) -> Instant {
-        let since_start = self.interval.saturating_mul(number.into());
-        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
-    }
-}
-
-struct Requester {
-    clock: Clock,
     len: u32,
     requests: u32,
     next: u32,
@@ -90,57 +71,37 @@ struct Requester {
     rtts: Sum,
 }
 
+impl Requester {
+    fn leaves_at(&self, number: u32) -> Instant {
+        let since_start = self.interval.saturating_mul(number.into());
+        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
+    }
+}
+
 impl Datagrams for Requester {
     fn open(&mut self, start: Instant) {
-        self.clock.start = start;
+        self.start = start;
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (self.next < self.requests).then(|| self.clock.sent_at(self.next))
+        (self.next < self.requests).then(|| self.leaves_at(self.next))
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
         self.deadline().filter(|at| *at <= now)?;
         let number = self.next;
         self.next += 1;
-        Some(Datagram { number, len: self.len })
+        Some(Datagram { number, len: self.len, stamp: now })
     }
 
     fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
         self.answers += 1;
-        self.rtts.add(now.since(self.clock.sent_at(datagram.number)));
+        self.rtts.add(now.since(datagram.stamp));
     }
 
     fn report(&self, report: &mut Report) {
         report.sent = self.next.into();
         report.answers = Some(self.answers);
         report.rtt_ms = self.rtts.report();
-    }
-}
-
-struct Responder {
-    clock: Clock,
-    len: u32,
-    /// Numbers of requests that wait for their answer to be sent.
-    waiting: VecDeque<u32>,
-    arrivals: Arrivals,
-}
-
-impl Datagrams for Responder {
-    fn open(&mut self, start: Instant) {
-        self.clock.start = start;
-    }
-
-    fn poll_transmit(&mut self, _now: Instant) -> Option<Datagram> {
-        Some(Datagram { number: self.waiting.pop_front()?, len: self.len })
-    }
-
-    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
-        self.arrivals.add(datagram, now.since(self.clock.sent_at(datagram.number)));
-        self.waiting.push_back(datagram.number);
-    }
-
-    fn report(&self, report: &mut Report) {
-        self.arrivals.report(report);
     }
 }

@@ -1,4 +1,5 @@
-//! One end of a flow of datagrams at a host: packets that no box reads, numbered in their `seq`.
+//! One end of a flow of datagrams at a host: packets that no box reads, numbered in `seq` and stamped in the
+//! halves of `ts_val` and `ts_ecr`.
 
 use super::{FlowReport, FlowSpec, Port, RttReport, arm};
 use crate::app::datagrams::{Datagram, Datagrams, Report};
@@ -25,7 +26,8 @@ impl DatagramEnd {
     }
 
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
-        self.app.handle_packet(now, Datagram { number: packet.seq, len: packet.len });
+        let stamp = Instant::from_nanos(u64::from(packet.ts_val) << 32 | u64::from(packet.ts_ecr));
+        self.app.handle_packet(now, Datagram { number: packet.seq, len: packet.len, stamp });
     }
 
     /// Sends what is due, and arms the timer under `key`.
@@ -36,7 +38,9 @@ impl DatagramEnd {
             packet.ip = spec.tcp.ip;
             packet.seq = datagram.number;
             packet.len = datagram.len;
-            (packet.ack, packet.ts_val, packet.ts_ecr, packet.payload, packet.window) = (0, 0, 0, 0, 0);
+            let stamp = datagram.stamp.as_nanos();
+            (packet.ts_val, packet.ts_ecr) = ((stamp >> 32) as u32, stamp as u32);
+            (packet.ack, packet.payload, packet.window) = (0, 0, 0);
             port.send(cx, packet);
         }
         arm(cx, key, self.app.deadline());
