@@ -96,7 +96,7 @@ fn trajectories_are_the_same_everywhere() {
     umts-384: ends at 49722366080 ns, 10795 events ab04d13f0944fe80, capture f299e7faa2d6b650
     umts-64: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
-    zhang-dch: ends at 646758500000 ns, 136141 events 4164cf874c3b90d5, capture 49693eefaffec598
+    zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");
 }
 

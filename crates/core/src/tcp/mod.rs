@@ -190,7 +190,7 @@ pub enum WindowArithmetic {
     #[default]
     Rfc5681,
     /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
-    /// number, at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
+    /// number, the threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
     Ns2,
 }
 

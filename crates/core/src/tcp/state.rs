@@ -230,8 +230,13 @@ impl State {
     /// congestion control leaves it, [`Window::keeps_smaller`]), inflated by the segments that
     /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
     pub fn enter_recovery(&mut self, ssthresh: f64) {
+        let half = (self.send_window() / self.mss() / 2).max(1) * self.mss();
         self.window.ssthresh = ssthresh;
         self.window.cwnd = self.window.after_loss(ssthresh);
+        if self.window.arithmetic == WindowArithmetic::Ns2 {
+            // Only the threshold has a floor of two: half of three is a window of one.
+            self.window.cwnd = self.window.cwnd.min(half as f64);
+        }
         self.inflation = i64::from(self.dupack_threshold) * self.mss() as i64;
         self.recover = Some(self.max);
         self.phase = Phase::Recovery;

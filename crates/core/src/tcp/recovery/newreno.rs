@@ -48,7 +48,7 @@ impl Recovery for Newreno {
         let mss = state.window.mss;
         if state.una >= recover {
             if state.window.arithmetic == WindowArithmetic::Ns2 {
-                state.exit_recovery(state.window.ssthresh);
+                state.exit_recovery(state.window.cwnd);
                 return cc.on_ack(&mut state.window, acked);
             }
             // Step 3, full acknowledgment, option 1: avoid a burst.

@@ -24,8 +24,9 @@ struct Reno;
 
 impl Recovery for Reno {
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) {
-        state.exit_recovery(state.window.ssthresh);
-        if state.window.arithmetic == WindowArithmetic::Ns2 {
+        let is_ns2 = state.window.arithmetic == WindowArithmetic::Ns2;
+        state.exit_recovery(if is_ns2 { state.window.cwnd } else { state.window.ssthresh });
+        if is_ns2 {
             cc.on_ack(&mut state.window, acked);
         }
     }

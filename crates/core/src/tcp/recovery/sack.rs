@@ -54,7 +54,7 @@ impl Recovery for Sack {
     fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) {
         // (A). RecoveryPoint is the last byte sent before, `recover` the one behind it.
         if state.recover.is_none_or(|recover| state.una >= recover) {
-            state.exit_recovery(state.window.ssthresh);
+            state.exit_recovery(state.window.cwnd);
         }
     }
 
