@@ -155,11 +155,36 @@ def network_namespaces() -> dict[str, list[int]]:
     return found
 
 
-def held_by(pids: list[int]) -> set[str]:
-    """Network namespaces of these processes, but ours."""
-    ours = os.readlink("/proc/self/ns/net")
-    among = set(pids)
-    return {name for name, holders in network_namespaces().items() if among & set(holders)} - {ours}
+# A process, and when it started: numbers of processes are used again.
+Holder = tuple[int, str]
+
+
+def holder(pid: int) -> Holder:
+    """A process, so that it is not taken for a later one of the same number."""
+    with contextlib.suppress(OSError):
+        return pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return pid, "gone"
+
+
+def held_by(pids: list[int]) -> dict[str, set[Holder]]:
+    """Network namespaces of these processes, but ours, with all their holders."""
+    ours, among = os.readlink("/proc/self/ns/net"), set(pids)
+    return {
+        name: {holder(pid) for pid in holders}
+        for name, holders in network_namespaces().items()
+        if among & set(holders) and name != ours
+    }
+
+
+def still_held(before: dict[str, set[Holder]]) -> dict[str, set[Holder]]:
+    """Namespaces that one of those who held them still holds.
+
+    Somebody else at the same number is somebody else's: the kernel uses numbers of namespaces again at
+    once, and who may enter one held it before or descends from such a process, and has the marker.
+    """
+    now = network_namespaces()
+    found = {name: {holder(pid) for pid in now.get(name, [])} & holders for name, holders in before.items()}
+    return {name: holders for name, holders in found.items() if holders}
 
 
 def tshark(file: Path, display_filter: str, *arguments: object) -> str:

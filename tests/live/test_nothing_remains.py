@@ -29,7 +29,7 @@ from live.harness import (
     held_by,
     marked,
     needs,
-    network_namespaces,
+    still_held,
     without_power,
 )
 
@@ -89,7 +89,7 @@ def kill_a_run(number: int, which: str, launcher: list[str], folder: Path) -> st
         killed_at = time.monotonic()
         finish(process)
         # A process that is just ending has no environment any more, and still its namespace.
-        while (remaining := marked(marker)) or (still := before & set(network_namespaces())):
+        while (remaining := marked(marker)) or (still := still_held(before)):
             if time.monotonic() > killed_at + GONE_WITHIN_S:
                 return f"{case}: {[describe(pid) for pid in remaining] or still}"
             time.sleep(0.01)
