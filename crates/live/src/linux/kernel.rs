@@ -239,12 +239,12 @@ impl TcpInfo {
 
     /// Bytes acknowledged.
     pub fn bytes_acked(&self) -> u64 {
-        u64::from(self.word(120)) | u64::from(self.word(124)) << 32
+        u64::from_ne_bytes(self.field(120))
     }
 
     /// Retransmission timeouts so far (Linux 6.7 and later), else 0.
     pub fn timeouts(&self) -> u64 {
-        u64::from(self.word(240) & 0xffff)
+        u16::from_ne_bytes(self.field(240)).into()
     }
 
     /// The state as the simulator's senders tell theirs.
@@ -267,11 +267,14 @@ impl TcpInfo {
         }
     }
 
-    /// The 32-bit number at a place of `struct tcp_info` (include/uapi/linux/tcp.h, which only grows), 0
-    /// where this kernel ends before it.
     fn word(&self, at: usize) -> u32 {
-        let bytes = self.raw.get(at..at + 4).and_then(|bytes| bytes.first_chunk::<4>());
-        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+        u32::from_ne_bytes(self.field(at))
+    }
+
+    /// The field at a place of `struct tcp_info` (include/uapi/linux/tcp.h, which only grows), zeros where
+    /// this kernel ends before it.
+    fn field<const N: usize>(&self, at: usize) -> [u8; N] {
+        self.raw.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
     }
 }
 
@@ -301,6 +304,18 @@ mod tests {
         assert!(!info.congestion_control.is_empty());
         let Event::TcpState { tcpi_snd_cwnd, tcpi_rtt, .. } = info.event(0, 0) else { panic!() };
         assert!(tcpi_snd_cwnd >= 2 && tcpi_rtt > 0);
+    }
+
+    /// Offsets are those of Linux 6.7: `tcpi_bytes_acked` of 64 bits at 120, `tcpi_total_rto` of 16 at 240.
+    #[test]
+    fn fields_of_every_width_are_read_and_those_a_kernel_does_not_have_are_zero() {
+        let mut raw = vec![0xff; 248];
+        raw[120..128].copy_from_slice(&0x0102_0304_0506_0708_u64.to_ne_bytes());
+        raw[240..242].copy_from_slice(&0x0203_u16.to_ne_bytes());
+        let mut info = TcpInfo { congestion_control: String::new(), raw };
+        assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0x0203));
+        info.raw.truncate(241);
+        assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0));
     }
 
     #[test]
