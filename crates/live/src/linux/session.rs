@@ -120,7 +120,6 @@ impl<'a> Session<'a> {
             "ue_addr": UE.0.to_string(),
             "scheduler": about.scheduler,
             "user_namespace": about.user_namespace,
-            "pid_namespace": true,
             "notices": about.notices,
         })));
         Self {
@@ -432,7 +431,6 @@ impl<'a> Session<'a> {
                 "invalid_because": invalid_because,
                 "scheduler": self.about.scheduler,
                 "user_namespace": self.about.user_namespace,
-                "pid_namespace": true,
                 "notices": self.about.notices,
                 "lateness_us": lateness,
                 "cpu_s": cpu,
