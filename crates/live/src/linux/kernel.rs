@@ -117,8 +117,11 @@ pub struct Sockets {
     buffer: Vec<u8>,
 }
 
+/// The kernel's number of a socket, which is never used again.
+pub type Cookie = [u8; 8];
+
 /// INET_DIAG_NOCOOKIE: whichever socket has the addresses.
-const ANY_COOKIE: [u8; 8] = [0xff; 8];
+const ANY_COOKIE: Cookie = [0xff; 8];
 
 /// include/net/tcp_states.h.
 const TCP_LISTEN: u8 = 10;
@@ -128,6 +131,8 @@ const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
 /// What the kernel says of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
+    /// Which socket it is.
+    pub cookie: Cookie,
     /// Name of the congestion control.
     pub congestion_control: String,
     /// `struct tcp_info`, as long as this kernel has it.
@@ -234,7 +239,8 @@ impl TcpInfo {
             }
         }
         // Where the connection is gone, the kernel answers with the socket that listens on the port.
-        (response.header.state != TCP_LISTEN).then_some(Self { congestion_control, raw: raw? })
+        let cookie = response.header.socket_id.cookie;
+        (response.header.state != TCP_LISTEN).then_some(Self { cookie, congestion_control, raw: raw? })
     }
 
     /// Bytes acknowledged.
@@ -312,7 +318,7 @@ mod tests {
         let mut raw = vec![0xff; 248];
         raw[120..128].copy_from_slice(&0x0102_0304_0506_0708_u64.to_ne_bytes());
         raw[240..242].copy_from_slice(&0x0203_u16.to_ne_bytes());
-        let mut info = TcpInfo { congestion_control: String::new(), raw };
+        let mut info = TcpInfo { cookie: ANY_COOKIE, congestion_control: String::new(), raw };
         assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0x0203));
         info.raw.truncate(241);
         assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0));

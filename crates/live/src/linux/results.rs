@@ -37,7 +37,7 @@ fn direction(ends: [&Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &Flow, &
 fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     let (dir, sender, receiver) = direction(ends, |end| end.outgoing.sent());
     let (out, incoming) = (&sender.outgoing, &receiver.incoming);
-    let info = seen.get(key);
+    let info = seen.get(&number);
     let start = start(ends);
     let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
     let seconds = out.last_acked.since(start).as_secs_f64();

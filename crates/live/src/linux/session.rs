@@ -308,9 +308,8 @@ impl<'a> Session<'a> {
         self.next_flush = now + FLUSH;
         let keys = self.driver.flows.keys();
         for (number, key) in (0..).zip(keys).skip(self.flows_told) {
-            self.outbox.put(Record::Flow(*key, number));
             if key.is_tcp() {
-                self.sampler.add(*key);
+                self.sampler.add(number, *key);
             }
         }
         let (told, most) = (self.flows_told, usize::from(MOST_FLOWS));

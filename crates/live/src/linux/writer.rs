@@ -3,20 +3,17 @@
 //! Trace and capture queue up in memory if their reader is slow, up to a bound; what comes beyond it is
 //! left out and counted.
 
+use super::kernel::TcpInfo;
 use super::message::{self, kind};
 use crate::driver::LIVE_UE;
-use crate::flows::FlowKey;
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Table};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-
-use super::kernel::TcpInfo;
 
 /// Records may take this much memory while they wait.
 const MOST_BYTES: usize = 256 << 20;
@@ -29,10 +26,8 @@ pub enum Record {
     Trace(Instant, Vec<(Instant, Event)>),
     /// A stretch of the capture file.
     Capture(Vec<u8>),
-    /// A flow got a number.
-    Flow(FlowKey, u16),
-    /// What the kernel said of a connection's sending end at a moment.
-    Sample(Instant, FlowKey, Box<TcpInfo>),
+    /// What the kernel said at a moment of the sending end of the flow with this number.
+    Sample(Instant, u16, Box<TcpInfo>),
 }
 
 /// Where records go.
@@ -59,7 +54,7 @@ impl Record {
     /// Memory that matters: statuses are few and small.
     fn size(&self) -> usize {
         match self {
-            Self::Status(_) | Self::Flow(..) => 0,
+            Self::Status(_) => 0,
             Self::Trace(_, events) => events.len() * size_of::<(Instant, Event)>(),
             Self::Capture(bytes) => bytes.len(),
             Self::Sample(..) => 512,
@@ -71,7 +66,7 @@ impl Record {
 pub fn start(stream: UnixStream) -> (Outbox, JoinHandle<UnixStream>) {
     let (queue, records) = channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    let writer = Writer { stream, waiting: waiting.clone(), flows: HashMap::new(), samples: Vec::new() };
+    let writer = Writer { stream, waiting: waiting.clone(), samples: Vec::new() };
     let thread = std::thread::spawn(move || writer.run(&records));
     (Outbox { queue, waiting }, thread)
 }
@@ -79,7 +74,6 @@ pub fn start(stream: UnixStream) -> (Outbox, JoinHandle<UnixStream>) {
 struct Writer {
     stream: UnixStream,
     waiting: Arc<AtomicUsize>,
-    flows: HashMap<FlowKey, u16>,
     /// Samples that wait for the events of their time.
     samples: Vec<(Instant, Event)>,
 }
@@ -101,14 +95,8 @@ impl Writer {
         match record {
             Record::Status(status) => message::write_json(&mut self.stream, kind::STATUS, &status),
             Record::Capture(bytes) => message::write(&mut self.stream, kind::CAPTURE, &[&bytes]),
-            Record::Flow(key, number) => {
-                self.flows.insert(key, number);
-                Ok(())
-            }
-            Record::Sample(at, key, info) => {
-                if let Some(&number) = self.flows.get(&key) {
-                    self.samples.push((at, info.event(LIVE_UE, number)));
-                }
+            Record::Sample(at, flow, info) => {
+                self.samples.push((at, info.event(LIVE_UE, flow)));
                 Ok(())
             }
             Record::Trace(until, mut events) => {
