@@ -73,7 +73,6 @@ pub struct Session<'a> {
     next_status: Instant,
     progress: Progress,
     flows_told: usize,
-    lost_records: u64,
     left_out_told: bool,
     device_gone: bool,
 }
@@ -144,7 +143,6 @@ impl<'a> Session<'a> {
             next_status: Instant::ZERO,
             progress: Progress::default(),
             flows_told: 0,
-            lost_records: 0,
             left_out_told: false,
             device_gone: false,
         }
@@ -319,14 +317,10 @@ impl<'a> Session<'a> {
                 "{most} flows are told apart: what comes beyond is carried, but not measured"
             ));
         }
-        let events = self.driver.path.take_trace();
-        let count = events.len() as u64;
-        if !self.outbox.put(Record::Trace(now, events)) {
-            self.lost_records += count;
-        }
+        self.outbox.put(Record::Trace(now, self.driver.path.take_trace()));
         let capture = self.driver.path.take_capture();
-        if !capture.is_empty() && !self.outbox.put(Record::Capture(capture)) {
-            self.lost_records += 1;
+        if !capture.is_empty() {
+            self.outbox.put(Record::Capture(capture));
         }
         if self.driver.left_out > 0 && !self.left_out_told {
             self.left_out_told = true;
@@ -433,7 +427,7 @@ impl<'a> Session<'a> {
                 "notices": self.about.notices,
                 "lateness_us": lateness,
                 "cpu_s": cpu,
-                "lost_records": self.lost_records,
+                "lost_records": self.outbox.lost(),
                 "ends": ends,
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
             },
