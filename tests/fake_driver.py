@@ -192,7 +192,9 @@ class Peer:
 
     def end(self, status: int = 0, **live: object) -> None:
         self.send("S", {"state": "ended", "exit_status": status})
-        self.send("R", {**RESULTS, "live": {**RESULTS["live"], "exit_status": status, **live}})
+        complete = live.get("ended_by") != "signal"
+        ended = {**RESULTS["live"], "exit_status": status, **live}
+        self.send("R", {**RESULTS, "complete": complete, "live": ended})
 
 
 def say(text: str) -> None:

@@ -414,7 +414,8 @@ impl<'a> Session<'a> {
             "rng": rng::VERSION,
             "seed": self.configuration.seed,
             "simulated_s": now.as_secs_f64(),
-            "complete": self.ended_by == "command",
+            // The end of a duration or a trace is what the user asked for.
+            "complete": self.ended_by != "signal",
             "flows": flows,
             "elements": elements,
             "live": {
