@@ -85,7 +85,6 @@ RESULTS = {
         "invalid_because": [],
         "scheduler": "SCHED_FIFO 10",
         "user_namespace": False,
-        "pid_namespace": True,
         "notices": [],
         "lateness_us": {"samples": 105, "p50": 23.0, "p90": 40.0, "p99": 71.0, "max": 310.0, "bound": 1000.0},
         "cpu_s": 0.1,
@@ -102,7 +101,6 @@ UP = {
     "ue_addr": "10.0.0.2",
     "scheduler": "SCHED_FIFO 10",
     "user_namespace": False,
-    "pid_namespace": True,
     "notices": ["a notice from the start"],
 }
 CAPTURE = b"\x0a\x0d\x0d\x0a" + bytes(range(256))
@@ -194,7 +192,9 @@ class Peer:
 
     def end(self, status: int = 0, **live: object) -> None:
         self.send("S", {"state": "ended", "exit_status": status})
-        self.send("R", {**RESULTS, "live": {**RESULTS["live"], "exit_status": status, **live}})
+        complete = live.get("ended_by") != "signal"
+        ended = {**RESULTS["live"], "exit_status": status, **live}
+        self.send("R", {**RESULTS, "complete": complete, "live": ended})
 
 
 def say(text: str) -> None:

@@ -14,16 +14,8 @@ from airpath import _core
 from airpath.export import source
 from airpath.folder import run_to_folder
 
-# 1460-byte segments over 120 kbit/s: a full packet takes 100 ms. Of the first three one finds no room.
-SMALL = """\
-[wired]
-delay = "10 ms"
-
-[radio.dch.downlink]
-rate = "120 kbit/s"
-delay = "5 ms"
-queue.droptail.packets = 2
-
+# Segments of 1460 bytes, each acknowledged at once.
+TRANSFER = """
 [tcp]
 handshake = "none"
 initial_window = 3
@@ -32,6 +24,17 @@ ack_every = 1
 [[flow]]
 app.file.size = "5000 B"
 """
+
+# Over 120 kbit/s a full packet takes 100 ms. Of the first three one finds no room.
+SMALL = f"""\
+[wired]
+delay = "10 ms"
+
+[radio.dch.downlink]
+rate = "120 kbit/s"
+delay = "5 ms"
+queue.droptail.packets = 2
+{TRANSFER}"""
 
 SMALL_NS2 = """\
 + 0 0 1 tcp 1500 ------- 0 0.0 2.0 0 0
@@ -76,7 +79,7 @@ r 1.35 2 1 ack 40 ------- 0 2.0 0.0 3 8
 """
 
 # An opportunity every 10 ms.
-VARIABLE = """\
+VARIABLE = f"""\
 duration = "35 ms"
 
 [wired]
@@ -88,15 +91,7 @@ queue.droptail.packets = 2
 
 [radio.variable.uplink]
 channel.trace_file.trace = "1"
-
-[tcp]
-handshake = "none"
-initial_window = 3
-ack_every = 1
-
-[[flow]]
-app.file.size = "5000 B"
-"""
+{TRANSFER}"""
 
 VARIABLE_MM_LINK = f"""\
 # mahimahi mm-link (downlink) [airpath {_core.version()}, UE 0]

@@ -115,6 +115,11 @@ def test_one_run_has_no_interval_in_the_json(tmp_path):
     assert {(value["runs"], value["ci_low"], value["ci_high"]) for value in values} == {(1, None, None)}
 
 
+def test_in_a_file_a_value_has_one_line_however_many_readings_there_are(tmp_path):
+    result, values, _ = reproduce(tmp_path, "--table", "10", "--runs", "2")
+    assert sum(line.startswith("│") for line in result.stdout.splitlines()) == len(values)
+
+
 def test_everything_together_leaves_the_rest_of_the_paper_without_a_verdict(tmp_path):
     result, values, page = reproduce(tmp_path, "--quick", "--runs", "2")
     background = [value for value in values if value["verdict"] == "background"]

@@ -67,6 +67,7 @@ def test_a_duration_ends_a_command_that_sleeps(live):
     outcome = live(*FAST, "--duration", "0.3s", command=["sleep", "1000"], out=True)
     assert outcome.code == 128 + signal.SIGTERM
     assert outcome.live["ended_by"] == "duration"
+    assert outcome.results["complete"] is True
     assert outcome.results["simulated_s"] < 5
 
 
@@ -96,6 +97,7 @@ def test_a_signal_to_airpath_is_the_commands(name, ended_by, start, tmp_path):
     assert (process.returncode, out) == (7, f"{name}\n"), err
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert results["live"]["ended_by"] == ended_by
+    assert results["complete"] is (ended_by != "signal")
 
 
 def check_refused(done: subprocess.CompletedProcess[str], key: str, remedy: str, written) -> None:

@@ -108,6 +108,17 @@ def cat(tmp_path) -> str:
     return str(script)
 
 
+@pytest.fixture
+def busy_shell(terminal, cat):
+    """A shell in the link, in which that program runs and has the terminal."""
+    shell = terminal(AIRPATH, "live", *FAST)
+    shell.expect(PROMPT)
+    shell.type(f"{cat}\n")
+    # Not before: bash has a moment in between at which Ctrl-C is nobody's.
+    shell.expect("ready")
+    return shell
+
+
 def test_without_command_there_is_a_shell_with_a_marked_prompt(terminal):
     shell = terminal(AIRPATH, "live", *FAST)
     assert "this shell is the UE, 10.77.0.2; the server is 10.77.0.1" in shell.expect(PROMPT)
@@ -120,40 +131,31 @@ def test_without_command_there_is_a_shell_with_a_marked_prompt(terminal):
     assert shell.process.returncode == 5
 
 
-def test_ctrl_c_ends_what_runs_in_the_shell_and_not_the_shell(terminal, cat):
-    shell = terminal(AIRPATH, "live", *FAST)
-    shell.expect(PROMPT)
-    shell.type(f"{cat}\n")
-    # Not before it has the terminal: bash has a moment in between at which Ctrl-C is nobody's.
-    shell.expect("ready")
-    shell.type(CTRL_C)
-    shell.expect(PROMPT)
-    shell.type("echo status $?\n")
-    shell.expect("status 130")
-    shell.expect(PROMPT)
-    shell.type(CTRL_D)
-    shell.rest()
-    assert shell.process.returncode == 0
+def test_ctrl_c_ends_what_runs_in_the_shell_and_not_the_shell(busy_shell):
+    busy_shell.type(CTRL_C)
+    busy_shell.expect(PROMPT)
+    busy_shell.type("echo status $?\n")
+    busy_shell.expect("status 130")
+    busy_shell.expect(PROMPT)
+    busy_shell.type(CTRL_D)
+    busy_shell.rest()
+    assert busy_shell.process.returncode == 0
 
 
-def test_ctrl_z_in_the_shell_is_the_shells(terminal, cat):
-    shell = terminal(AIRPATH, "live", *FAST)
-    shell.expect(PROMPT)
-    shell.type(f"{cat}\n")
-    shell.expect("ready")
-    shell.type(CTRL_Z)
-    shell.expect("Stopped")
-    shell.expect(PROMPT)
-    shell.type("fg\n")
+def test_ctrl_z_in_the_shell_is_the_shells(busy_shell, cat):
+    busy_shell.type(CTRL_Z)
+    busy_shell.expect("Stopped")
+    busy_shell.expect(PROMPT)
+    busy_shell.type("fg\n")
     # bash names what goes on.
-    shell.expect(f"{cat}\r\n")
-    shell.type("line\n")
-    shell.expect("got line")
-    shell.type(CTRL_D)
-    shell.expect(PROMPT)
-    shell.type("exit 0\n")
-    shell.rest()
-    assert shell.process.returncode == 0
+    busy_shell.expect(f"{cat}\r\n")
+    busy_shell.type("line\n")
+    busy_shell.expect("got line")
+    busy_shell.type(CTRL_D)
+    busy_shell.expect(PROMPT)
+    busy_shell.type("exit 0\n")
+    busy_shell.rest()
+    assert busy_shell.process.returncode == 0
 
 
 @pytest.mark.parametrize("view", ["--no-view", "--view"])

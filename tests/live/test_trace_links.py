@@ -41,6 +41,7 @@ def test_a_line_lets_1500_bytes_of_ip_pass_or_1504_with_4_more_a_packet(
     command = ["sh", "-c", f"{sys.executable} -c '{SEND}'; while :; do sleep 0.05; done"]
     outcome = live(*link, "--opportunity-bytes", opportunity_bytes, out=True, command=command)
     assert outcome.live["ended_by"] == "trace"
+    assert outcome.results["complete"] is True
     assert uplink(outcome)["sdus_delivered"] == delivered
     assert uplink(outcome)["opportunities"] == 10
     assert check_books(outcome.results)["uplink"] == 200 - delivered

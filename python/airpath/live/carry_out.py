@@ -111,7 +111,7 @@ def _finish(plan: Plan, recorder: Recorder | None, results: dict[str, Any] | Non
             None if results is None else json.dumps(results, indent=2),
             ctrl_c,
             title=f"{plan.scenario.name}, live",
-            interrupted=results is None or results["live"]["ended_by"] == "signal",
+            interrupted=results is None or not results["complete"],
             live={
                 "kernel": platform.release(),
                 "command": plan.configuration["command"],

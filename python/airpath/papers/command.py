@@ -33,6 +33,8 @@ from airpath.replicate import Estimate
 
 PAGE = "index.html"
 BAD_INPUT, INTERRUPTED = 2, 130
+# In a file or a pipe a table is as wide as it needs to be: nobody else breaks its lines.
+UNBROKEN_WIDTH = 10_000
 COLOURS = {"reproduced": "green", "close": "yellow", "not_reproduced": "red", "background": "dim"}
 
 
@@ -60,7 +62,7 @@ def reproduce(
     if json_file:
         _check_writable("json", json_file)
 
-    console = Console() if Console().is_terminal else Console(width=150)
+    console = Console() if Console().is_terminal else Console(width=UNBROKEN_WIDTH)
     reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs))
     complete = _simulate(reproduction, workers)
     report = reproduction.report(complete, background=not table and not figure)

@@ -44,10 +44,7 @@ impl Config {
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         super::validate_packet("size", self.size)?;
-        if self.rate.as_bps() == 0 {
-            let hint = "write a positive rate such as \"64 kbit/s\"";
-            return Err(ScenarioError::new("rate", "nothing would be sent", hint));
-        }
+        super::validate_rate("rate", self.rate)?;
         super::validate_count("packets", self.packets)
     }
 }

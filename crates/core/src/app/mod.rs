@@ -10,7 +10,7 @@ pub mod ping;
 use crate::error::ScenarioError;
 use crate::registry::registry;
 use crate::rng::Stream;
-use crate::units::Bytes;
+use crate::units::{Bitrate, Bytes};
 
 /// What an application puts on the path.
 pub enum Traffic {
@@ -85,6 +85,15 @@ fn validate_packet(key: &str, size: Bytes) -> Result<(), ScenarioError> {
     }
     let hint = "write a size from 48 B to 65535 B, headers included";
     Err(ScenarioError::new(key, format!("packets of {size} cannot be sent"), hint))
+}
+
+/// Refuses a rate at which no packet is ever sent.
+fn validate_rate(key: &str, rate: Bitrate) -> Result<(), ScenarioError> {
+    if rate.as_bps() == 0 {
+        let hint = "write a positive rate such as \"64 kbit/s\"";
+        return Err(ScenarioError::new(key, "nothing would be sent", hint));
+    }
+    Ok(())
 }
 
 /// Refuses a flow of no packets.

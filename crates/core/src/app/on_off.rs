@@ -71,10 +71,7 @@ impl Config {
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         super::validate_packet("size", self.size)?;
-        if self.rate.as_bps() == 0 {
-            let hint = "write a positive rate such as \"64 kbit/s\"";
-            return Err(ScenarioError::new("rate", "nothing would be sent", hint));
-        }
+        super::validate_rate("rate", self.rate)?;
         if self.on < self.rate.time_to_send(self.size.as_u64()) {
             let hint = "write a time in which at least one packet is sent, such as \"500 ms\"";
             return Err(ScenarioError::new("on", "a burst shorter than a packet", hint));

@@ -1,7 +1,7 @@
 //! The SDU buffer in front of a bearer, as far as every cell has it: who is let in, who is told, and what
 //! is counted. The packets themselves wait wherever the cell keeps them.
 
-use crate::element::{Cx, RadioEvent, RadioEventKind, bearer_index};
+use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline};
 use crate::time::Duration;
@@ -170,6 +170,18 @@ impl Buffer {
         ];
         entries.into_iter().map(|(key, count)| (key.to_owned(), json!(count))).collect()
     }
+}
+
+/// Makes the bearers of a cell in the order of their indices.
+pub(super) fn make_bearers<B>(ues: u16, make: impl Fn(u16, Dir) -> B) -> Vec<B> {
+    (0..ues).flat_map(|ue| Dir::BOTH.map(|dir| make(ue, dir))).collect()
+}
+
+/// What a cell asks of its path: a timer, a lane and books for each bearer.
+pub(super) fn cell_layout<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Layout {
+    let lanes: Vec<Dir> = buffers.map(|buffer| buffer.dir).collect();
+    let bearers = lanes.len() as u32;
+    Layout { timers: bearers, lanes, bearers, ..Layout::default() }
 }
 
 /// The report of a cell from those of its bearers, which come UE by UE, downlink first.

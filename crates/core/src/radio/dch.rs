@@ -11,7 +11,7 @@
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
-use super::buffer::{Admitted, Buffer, cell_report, share};
+use super::buffer::{Admitted, Buffer, cell_layout, cell_report, make_bearers, share};
 use crate::channel::{self, Channel};
 use crate::element::{Cx, Element, Layout, RadioEventKind, bearer_index};
 use crate::error::ScenarioError;
@@ -90,10 +90,7 @@ impl Config {
     }
 
     pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
-        let bearers = (0..self.ues)
-            .flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir)))
-            .map(|(ue, dir)| Bearer::new(self.bearer(dir), run_seed, ue, dir))
-            .collect();
+        let bearers = make_bearers(self.ues, |ue, dir| Bearer::new(self.bearer(dir), run_seed, ue, dir));
         Box::new(Dch { bearers, report: SlotReport::default() })
     }
 }
@@ -300,9 +297,7 @@ struct Dch {
 
 impl Element for Dch {
     fn layout(&self) -> Layout {
-        let bearers = self.bearers.len() as u32;
-        let lanes = self.bearers.iter().map(|bearer| bearer.buffer.dir).collect();
-        Layout { timers: bearers, lanes, bearers, ..Layout::default() }
+        cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer))
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

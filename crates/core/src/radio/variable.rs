@@ -15,7 +15,7 @@
 //! Left out: losses on the air, which a trace of deliveries does not show, and any dependence between the
 //! bearers of a cell. Source: mm-link(1) of mahimahi, whose link this is with `channel.trace_file`.
 
-use super::buffer::{Admitted, Buffer, cell_report, share};
+use super::buffer::{Admitted, Buffer, cell_layout, cell_report, make_bearers, share};
 use crate::channel::{self, Channel, Opportunity};
 use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
@@ -90,10 +90,7 @@ impl Config {
     }
 
     pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
-        let bearers = (0..self.ues)
-            .flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir)))
-            .map(|(ue, dir)| Bearer::new(self.bearer(dir), run_seed, ue, dir))
-            .collect();
+        let bearers = make_bearers(self.ues, |ue, dir| Bearer::new(self.bearer(dir), run_seed, ue, dir));
         Box::new(Variable { bearers })
     }
 }
@@ -209,9 +206,7 @@ struct Variable {
 
 impl Element for Variable {
     fn layout(&self) -> Layout {
-        let bearers = self.bearers.len() as u32;
-        let lanes = self.bearers.iter().map(|bearer| bearer.buffer.dir).collect();
-        Layout { timers: bearers, lanes, bearers, ..Layout::default() }
+        cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer))
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

@@ -1,4 +1,5 @@
 //! Test support, compiled with the feature `testing`.
 
+mod line;
 pub mod script;
 mod state;

@@ -1,6 +1,6 @@
 //! What a script may assert of an endpoint: the names and values behind `?`.
 
-use super::script::{parse_number, parse_seconds};
+use super::line::{parse_number, parse_seconds};
 use crate::tcp::state::Phase;
 use crate::tcp::{Receiver, Sender};
 use crate::time::{Duration, Instant};

@@ -73,6 +73,16 @@ impl PcapngWriter {
     }
 }
 
+/// How many packets there are in bytes that a [`PcapngWriter`] has handed out.
+pub fn packets_in(mut bytes: &[u8]) -> u64 {
+    let mut packets = 0;
+    while let Some(&[kind, total]) = bytes.as_chunks::<4>().0.first_chunk() {
+        packets += u64::from(u32::from_le_bytes(kind) == ENHANCED_PACKET);
+        bytes = bytes.get(u32::from_le_bytes(total).max(8) as usize..).unwrap_or_default();
+    }
+    packets
+}
+
 /// Appends an option; a value longer than its length field can say is cut.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
@@ -162,5 +172,15 @@ mod tests {
         };
         assert_eq!(write(true), write(false));
         assert_eq!(blocks(&write(false)).len(), 1 + 9);
+    }
+
+    #[test]
+    fn packets_are_counted_and_other_blocks_are_not() {
+        let mut writer = PcapngWriter::new(&["server", "ue"]);
+        assert_eq!(packets_in(&writer.take()), 0);
+        for header in [&b"\x45"[..], b"", b"\x06\0\0\0\x06\0\0\0"] {
+            writer.packet(1, Instant::ZERO, header, 100);
+        }
+        assert_eq!(packets_in(&writer.take()), 3);
     }
 }

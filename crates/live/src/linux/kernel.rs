@@ -117,8 +117,11 @@ pub struct Sockets {
     buffer: Vec<u8>,
 }
 
+/// The kernel's number of a socket, which is never used again.
+pub type Cookie = [u8; 8];
+
 /// INET_DIAG_NOCOOKIE: whichever socket has the addresses.
-const ANY_COOKIE: [u8; 8] = [0xff; 8];
+const ANY_COOKIE: Cookie = [0xff; 8];
 
 /// include/net/tcp_states.h.
 const TCP_LISTEN: u8 = 10;
@@ -128,6 +131,8 @@ const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
 /// What the kernel says of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
+    /// Which socket it is.
+    pub cookie: Cookie,
     /// Name of the congestion control.
     pub congestion_control: String,
     /// `struct tcp_info`, as long as this kernel has it.
@@ -234,17 +239,18 @@ impl TcpInfo {
             }
         }
         // Where the connection is gone, the kernel answers with the socket that listens on the port.
-        (response.header.state != TCP_LISTEN).then_some(Self { congestion_control, raw: raw? })
+        let cookie = response.header.socket_id.cookie;
+        (response.header.state != TCP_LISTEN).then_some(Self { cookie, congestion_control, raw: raw? })
     }
 
     /// Bytes acknowledged.
     pub fn bytes_acked(&self) -> u64 {
-        u64::from(self.word(120)) | u64::from(self.word(124)) << 32
+        u64::from_ne_bytes(self.field(120))
     }
 
     /// Retransmission timeouts so far (Linux 6.7 and later), else 0.
     pub fn timeouts(&self) -> u64 {
-        u64::from(self.word(240) & 0xffff)
+        u16::from_ne_bytes(self.field(240)).into()
     }
 
     /// The state as the simulator's senders tell theirs.
@@ -267,11 +273,14 @@ impl TcpInfo {
         }
     }
 
-    /// The 32-bit number at a place of `struct tcp_info` (include/uapi/linux/tcp.h, which only grows), 0
-    /// where this kernel ends before it.
     fn word(&self, at: usize) -> u32 {
-        let bytes = self.raw.get(at..at + 4).and_then(|bytes| bytes.first_chunk::<4>());
-        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+        u32::from_ne_bytes(self.field(at))
+    }
+
+    /// The field at a place of `struct tcp_info` (include/uapi/linux/tcp.h, which only grows), zeros where
+    /// this kernel ends before it.
+    fn field<const N: usize>(&self, at: usize) -> [u8; N] {
+        self.raw.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
     }
 }
 
@@ -301,6 +310,18 @@ mod tests {
         assert!(!info.congestion_control.is_empty());
         let Event::TcpState { tcpi_snd_cwnd, tcpi_rtt, .. } = info.event(0, 0) else { panic!() };
         assert!(tcpi_snd_cwnd >= 2 && tcpi_rtt > 0);
+    }
+
+    /// Offsets are those of Linux 6.7: `tcpi_bytes_acked` of 64 bits at 120, `tcpi_total_rto` of 16 at 240.
+    #[test]
+    fn fields_of_every_width_are_read_and_those_a_kernel_does_not_have_are_zero() {
+        let mut raw = vec![0xff; 248];
+        raw[120..128].copy_from_slice(&0x0102_0304_0506_0708_u64.to_ne_bytes());
+        raw[240..242].copy_from_slice(&0x0203_u16.to_ne_bytes());
+        let mut info = TcpInfo { cookie: ANY_COOKIE, congestion_control: String::new(), raw };
+        assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0x0203));
+        info.raw.truncate(241);
+        assert_eq!((info.bytes_acked(), info.timeouts()), (0x0102_0304_0506_0708, 0));
     }
 
     #[test]

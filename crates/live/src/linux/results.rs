@@ -3,9 +3,11 @@
 //! A flow has the keys of a simulated one. What nobody can tell from packets and from the kernel's
 //! counters is null.
 
+use super::kernel::TcpInfo;
 use super::sampler::LastSeen;
-use crate::driver::{Driver, MOST_INSIDE};
+use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
 use crate::flows::FlowKey;
+use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
@@ -36,53 +38,44 @@ fn direction(ends: [&Flow; 2], carried: impl Fn(&Flow) -> u64) -> (Dir, &Flow, &
 
 fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     let (dir, sender, receiver) = direction(ends, |end| end.outgoing.sent());
-    let (out, incoming) = (&sender.outgoing, &receiver.incoming);
-    let info = seen.get(key);
+    let (out, info) = (&sender.outgoing, seen.get(&number));
     let start = start(ends);
     let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
     let seconds = out.last_acked.since(start).as_secs_f64();
     let [mean, min, max] = out.rtt.ms();
-    json!({
-        "ue": crate::driver::LIVE_UE,
-        "flow": number,
-        "direction": dir.name(),
-        "app": null,
-        "protocol": key.protocol_name(),
-        "server_address": key.server.to_string(),
-        "ue_address": key.ue.to_string(),
-        "congestion_control": info.map(|info| info.congestion_control.clone()),
-        "start_s": start.as_secs_f64(),
-        "transfer_s": finished.then_some(seconds),
-        "goodput_bps": rate(out.una, seconds),
-        "bytes_to_send": out.size(),
-        "bytes_acked": out.una,
-        "bytes_received": incoming.rcv_nxt(),
-        "segments_sent": out.segments,
-        "retransmissions": {
-            "total": out.retransmissions,
-            "fast_retransmit": null,
-            "partial_ack": null,
-            "sack": null,
-            "timeout": null,
-            "go_back_n": null,
-        },
-        "timeouts": info.map(super::kernel::TcpInfo::timeouts),
-        "fast_retransmits": null,
-        "spurious_timeouts": null,
-        "spurious_fast_retransmits": null,
-        "dupacks": out.dupacks,
-        "rtt_ms": { "mean": mean, "min": min, "max": max, "samples": out.rtt.samples },
-        "receiver": incoming.counters,
-    })
+    let mut flow = unmeasured(number, key, dir, start);
+    flow["congestion_control"] = json!(info.map(|info| &info.congestion_control));
+    flow["transfer_s"] = json!(finished.then_some(seconds));
+    flow["goodput_bps"] = rate(out.una, seconds).into();
+    flow["bytes_to_send"] = out.size().into();
+    flow["bytes_acked"] = out.una.into();
+    flow["bytes_received"] = receiver.incoming.rcv_nxt().into();
+    flow["segments_sent"] = out.segments.into();
+    flow["retransmissions"]["total"] = out.retransmissions.into();
+    flow["timeouts"] = json!(info.map(TcpInfo::timeouts));
+    flow["dupacks"] = out.dupacks.into();
+    flow["rtt_ms"] = json!({ "mean": mean, "min": min, "max": max, "samples": out.rtt.samples });
+    flow["receiver"] = json!(receiver.incoming.counters);
+    flow
 }
 
 /// UDP, ICMP and the rest: packets and bytes of IP.
 fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
     let (dir, sender, receiver) = direction(ends, |end| end.sent.1);
     let start = start(ends);
-    let seconds = receiver.last.since(start).as_secs_f64();
+    let (packets, bytes) = receiver.received;
+    let mut flow = unmeasured(number, key, dir, start);
+    flow["goodput_bps"] = rate(bytes, receiver.last.since(start).as_secs_f64()).into();
+    flow["bytes_received"] = bytes.into();
+    flow["segments_sent"] = sender.sent.0.into();
+    flow["receiver"]["segments"] = packets.into();
+    flow
+}
+
+/// The keys of every flow, in their order; nothing is known of it but what it is.
+fn unmeasured(number: u16, key: &FlowKey, dir: Dir, start: Instant) -> Value {
     json!({
-        "ue": crate::driver::LIVE_UE,
+        "ue": LIVE_UE,
         "flow": number,
         "direction": dir.name(),
         "app": null,
@@ -92,19 +85,26 @@ fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
         "congestion_control": null,
         "start_s": start.as_secs_f64(),
         "transfer_s": null,
-        "goodput_bps": rate(receiver.received.1, seconds),
+        "goodput_bps": null,
         "bytes_to_send": null,
         "bytes_acked": null,
-        "bytes_received": receiver.received.1,
-        "segments_sent": sender.sent.0,
-        "retransmissions": { "total": 0, "fast_retransmit": null, "partial_ack": null, "sack": null, "timeout": null, "go_back_n": null },
+        "bytes_received": null,
+        "segments_sent": null,
+        "retransmissions": {
+            "total": 0,
+            "fast_retransmit": null,
+            "partial_ack": null,
+            "sack": null,
+            "timeout": null,
+            "go_back_n": null,
+        },
         "timeouts": null,
         "fast_retransmits": null,
         "spurious_timeouts": null,
         "spurious_fast_retransmits": null,
         "dupacks": 0,
         "rtt_ms": { "mean": null, "min": null, "max": null, "samples": 0 },
-        "receiver": { "segments": receiver.received.0, "duplicates": 0, "out_of_order": 0, "acks_sent": 0 },
+        "receiver": Counters::default(),
     })
 }
 

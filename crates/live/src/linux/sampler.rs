@@ -1,6 +1,6 @@
 //! Looks at the kernel's TCP again and again, in a thread of its own.
 
-use super::kernel::{Sockets, TcpInfo};
+use super::kernel::{Cookie, Sockets, TcpInfo};
 use super::tuns::Clock;
 use super::writer::{Outbox, Record};
 use crate::flows::FlowKey;
@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the kernel said last of each connection's sending end.
-pub type LastSeen = HashMap<FlowKey, TcpInfo>;
+/// What the kernel said last of each connection's sending end, by the number of its flow.
+pub type LastSeen = HashMap<u16, TcpInfo>;
 
 /// The thread.
 pub struct Sampler {
     /// Connections to look at; the thread ends when this is gone.
-    connections: Sender<FlowKey>,
+    connections: Sender<(u16, FlowKey)>,
     thread: JoinHandle<LastSeen>,
 }
 
@@ -23,13 +23,14 @@ impl Sampler {
     /// Looks at both ends of each connection once in an interval. Samples go to the outbox if wanted there.
     pub fn start(sockets: [Sockets; 2], clock: Clock, interval: Duration, outbox: Option<Outbox>) -> Self {
         let (connections, new) = channel();
-        let thread = std::thread::spawn(move || watch(sockets, clock, interval, outbox.as_ref(), &new));
+        let watch = Watch { sockets, clock, outbox, open: Vec::new(), last: LastSeen::new() };
+        let thread = std::thread::spawn(move || watch.run(interval, &new));
         Self { connections, thread }
     }
 
     /// From now on also looks at this connection, until it has ended.
-    pub fn add(&self, key: FlowKey) {
-        let _ = self.connections.send(key);
+    pub fn add(&self, number: u16, key: FlowKey) {
+        let _ = self.connections.send((number, key));
     }
 
     /// Ends the thread and returns what was seen last.
@@ -39,51 +40,134 @@ impl Sampler {
     }
 }
 
-fn watch(
-    mut sockets: [Sockets; 2],
+/// What the thread has.
+struct Watch {
+    sockets: [Sockets; 2],
     clock: Clock,
-    interval: Duration,
-    outbox: Option<&Outbox>,
-    new: &Receiver<FlowKey>,
-) -> LastSeen {
-    let (mut last, mut open) = (LastSeen::new(), Vec::new());
-    loop {
-        open.retain(|key| look(&mut sockets, clock, *key, &mut last, outbox));
-        match new.recv_timeout(interval) {
-            Ok(first) => {
-                for key in std::iter::once(first).chain(new.try_iter()) {
-                    // A new connection over the ports of an old one begins anew.
-                    last.remove(&key);
-                    open.retain(|other| *other != key);
-                    open.push(key);
+    outbox: Option<Outbox>,
+    open: Vec<Connection>,
+    last: LastSeen,
+}
+
+/// A connection that has not ended.
+struct Connection {
+    number: u16,
+    key: FlowKey,
+    /// Which sockets are its ends, on the server's side and on the UE's, once they have been seen.
+    ends: [Option<Cookie>; 2],
+}
+
+impl Watch {
+    fn run(mut self, interval: Duration, new: &Receiver<(u16, FlowKey)>) -> LastSeen {
+        loop {
+            self.look();
+            match new.recv_timeout(interval) {
+                Ok(first) => {
+                    for (number, key) in std::iter::once(first).chain(new.try_iter()) {
+                        self.add(number, key);
+                    }
                 }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.last,
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return last,
         }
+    }
+
+    fn add(&mut self, number: u16, key: FlowKey) {
+        // Over the same ports, the one before has ended.
+        self.open.retain(|other| other.key != key);
+        self.open.push(Connection { number, key, ends: [None; 2] });
+    }
+
+    /// Looks at every connection once.
+    fn look(&mut self) {
+        let Self { sockets, clock, outbox, open, last } = self;
+        open.retain_mut(|connection| {
+            let Some(info) = connection.sending_end(sockets) else { return false };
+            // The sender may be gone before the receiver, whose window never mattered.
+            if last.get(&connection.number).is_some_and(|before| before.bytes_acked() > info.bytes_acked()) {
+                return true;
+            }
+            if let Some(outbox) = outbox {
+                outbox.put(Record::Sample(clock.now(), connection.number, Box::new(info.clone())));
+            }
+            last.insert(connection.number, info);
+            true
+        });
     }
 }
 
-/// Looks at a connection once; false if it has ended. The end that has had more acknowledged is the one
-/// whose window matters.
-fn look(
-    sockets: &mut [Sockets; 2],
-    clock: Clock,
-    key: FlowKey,
-    last: &mut LastSeen,
-    outbox: Option<&Outbox>,
-) -> bool {
-    let [server, ue] = sockets;
-    let ends = [server.tcp(key.server, key.ue), ue.tcp(key.ue, key.server)];
-    let ends = ends.into_iter().filter_map(|end| end.ok().flatten());
-    let Some(info) = ends.max_by_key(TcpInfo::bytes_acked) else { return false };
-    // The sender may be gone before the receiver, whose window never mattered.
-    if last.get(&key).is_some_and(|before| before.bytes_acked() > info.bytes_acked()) {
-        return true;
+impl Connection {
+    /// The end that has had more acknowledged, whose window is the one that matters. `None` if the connection
+    /// has ended, also if another one already uses its ports.
+    fn sending_end(&mut self, sockets: &mut [Sockets; 2]) -> Option<TcpInfo> {
+        let [server, ue] = sockets;
+        let FlowKey { server: server_address, ue: ue_address, .. } = self.key;
+        let found = [server.tcp(server_address, ue_address), ue.tcp(ue_address, server_address)];
+        let found = found.map(|end| end.ok().flatten());
+        for (known, info) in self.ends.iter_mut().zip(&found) {
+            if let Some(info) = info
+                && *known.get_or_insert(info.cookie) != info.cookie
+            {
+                return None;
+            }
+        }
+        found.into_iter().flatten().max_by_key(TcpInfo::bytes_acked)
     }
-    if let Some(outbox) = outbox {
-        outbox.put(Record::Sample(clock.now(), key, Box::new(info.clone())));
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::kernel::Namespace;
+    use super::*;
+    use nix::sys::socket::{
+        AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, setsockopt, socket, sockopt,
+    };
+    use std::io::{Read, Write};
+    use std::net::{SocketAddrV4, TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+
+    /// A connection from `local`, over which so many bytes have come: the server's end and the UE's.
+    fn connected(local: SocketAddrV4, listener: &TcpListener, bytes: usize) -> [TcpStream; 2] {
+        let fd = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+        // It is closed without TIME-WAIT, and its port can be used again at once.
+        setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 }).unwrap();
+        bind(fd.as_raw_fd(), &SockaddrIn::from(local)).unwrap();
+        let remote = listener.local_addr().unwrap().to_string().parse::<SocketAddrV4>().unwrap();
+        connect(fd.as_raw_fd(), &SockaddrIn::from(remote)).unwrap();
+        let (mut ue, (mut server, _)) = (TcpStream::from(fd), listener.accept().unwrap());
+        ue.write_all(&vec![0; bytes]).unwrap();
+        server.read_exact(&mut vec![0; bytes]).unwrap();
+        [server, ue]
     }
-    last.insert(key, info);
-    true
+
+    /// Looks until so many bytes of a flow have been acknowledged; the SYN counts as one in some kernels.
+    fn look_until(watch: &mut Watch, number: u16, bytes: u64) {
+        while watch.last.get(&number).is_none_or(|info| info.bytes_acked() < bytes) {
+            assert!(watch.clock.now().as_secs_f64() < 10.0, "{:?}", watch.last);
+            watch.look();
+        }
+    }
+
+    /// Needs no privilege: looks at this test's own sockets.
+    #[test]
+    fn connections_over_the_same_ports_are_told_apart() {
+        let sockets = [(); 2].map(|()| Namespace::open().unwrap().sockets);
+        let (clock, open, last) = (Clock::start(), Vec::new(), LastSeen::new());
+        let mut watch = Watch { sockets, clock, outbox: None, open, last };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let first = connected("127.1.2.3:0".parse().unwrap(), &listener, 1000);
+        let ue = first[1].local_addr().unwrap();
+        let key = FlowKey { protocol: 6, server: listener.local_addr().unwrap(), ue };
+        watch.add(0, key);
+        look_until(&mut watch, 0, 1000);
+        drop(first);
+        let _second = connected(ue.to_string().parse().unwrap(), &listener, 5000);
+        watch.look();
+        assert!(watch.open.is_empty(), "the ports are another connection's by now");
+        watch.add(1, key);
+        look_until(&mut watch, 1, 5000);
+        assert!((1000..=1001).contains(&watch.last[&0].bytes_acked()), "{:?}", watch.last);
+    }
 }

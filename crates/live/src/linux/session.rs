@@ -73,7 +73,6 @@ pub struct Session<'a> {
     next_status: Instant,
     progress: Progress,
     flows_told: usize,
-    lost_records: u64,
     left_out_told: bool,
     device_gone: bool,
 }
@@ -120,7 +119,6 @@ impl<'a> Session<'a> {
             "ue_addr": UE.0.to_string(),
             "scheduler": about.scheduler,
             "user_namespace": about.user_namespace,
-            "pid_namespace": true,
             "notices": about.notices,
         })));
         Self {
@@ -145,7 +143,6 @@ impl<'a> Session<'a> {
             next_status: Instant::ZERO,
             progress: Progress::default(),
             flows_told: 0,
-            lost_records: 0,
             left_out_told: false,
             device_gone: false,
         }
@@ -309,9 +306,8 @@ impl<'a> Session<'a> {
         self.next_flush = now + FLUSH;
         let keys = self.driver.flows.keys();
         for (number, key) in (0..).zip(keys).skip(self.flows_told) {
-            self.outbox.put(Record::Flow(*key, number));
             if key.is_tcp() {
-                self.sampler.add(*key);
+                self.sampler.add(number, *key);
             }
         }
         let (told, most) = (self.flows_told, usize::from(MOST_FLOWS));
@@ -321,14 +317,10 @@ impl<'a> Session<'a> {
                 "{most} flows are told apart: what comes beyond is carried, but not measured"
             ));
         }
-        let events = self.driver.path.take_trace();
-        let count = events.len() as u64;
-        if !self.outbox.put(Record::Trace(now, events)) {
-            self.lost_records += count;
-        }
+        self.outbox.put(Record::Trace(now, self.driver.path.take_trace()));
         let capture = self.driver.path.take_capture();
-        if !capture.is_empty() && !self.outbox.put(Record::Capture(capture)) {
-            self.lost_records += 1;
+        if !capture.is_empty() {
+            self.outbox.put(Record::Capture(capture));
         }
         if self.driver.left_out > 0 && !self.left_out_told {
             self.left_out_told = true;
@@ -422,7 +414,8 @@ impl<'a> Session<'a> {
             "rng": rng::VERSION,
             "seed": self.configuration.seed,
             "simulated_s": now.as_secs_f64(),
-            "complete": self.ended_by == "command",
+            // The end of a duration or a trace is what the user asked for.
+            "complete": self.ended_by != "signal",
             "flows": flows,
             "elements": elements,
             "live": {
@@ -432,11 +425,10 @@ impl<'a> Session<'a> {
                 "invalid_because": invalid_because,
                 "scheduler": self.about.scheduler,
                 "user_namespace": self.about.user_namespace,
-                "pid_namespace": true,
                 "notices": self.about.notices,
                 "lateness_us": lateness,
                 "cpu_s": cpu,
-                "lost_records": self.lost_records,
+                "lost_records": self.outbox.lost(),
                 "ends": ends,
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
             },

@@ -3,20 +3,18 @@
 //! Trace and capture queue up in memory if their reader is slow, up to a bound; what comes beyond it is
 //! left out and counted.
 
+use super::kernel::TcpInfo;
 use super::message::{self, kind};
 use crate::driver::LIVE_UE;
-use crate::flows::FlowKey;
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Table};
+use airpath_core::wire::pcapng;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-
-use super::kernel::TcpInfo;
 
 /// Records may take this much memory while they wait.
 const MOST_BYTES: usize = 256 << 20;
@@ -29,10 +27,8 @@ pub enum Record {
     Trace(Instant, Vec<(Instant, Event)>),
     /// A stretch of the capture file.
     Capture(Vec<u8>),
-    /// A flow got a number.
-    Flow(FlowKey, u16),
-    /// What the kernel said of a connection's sending end at a moment.
-    Sample(Instant, FlowKey, Box<TcpInfo>),
+    /// What the kernel said at a moment of the sending end of the flow with this number.
+    Sample(Instant, u16, Box<TcpInfo>),
 }
 
 /// Where records go.
@@ -40,18 +36,25 @@ pub enum Record {
 pub struct Outbox {
     queue: Sender<Record>,
     waiting: Arc<AtomicUsize>,
+    lost: Arc<AtomicU64>,
 }
 
 impl Outbox {
-    /// Hands a record over. Returns false if it was left out because too much is waiting already.
-    pub fn put(&self, record: Record) -> bool {
+    /// Hands a record over; it is left out if too much is waiting already.
+    pub fn put(&self, record: Record) {
         let size = record.size();
         if size > 0 && self.waiting.load(Ordering::Relaxed) + size > MOST_BYTES {
-            return false;
+            self.lost.fetch_add(record.count(), Ordering::Relaxed);
+            return;
         }
         self.waiting.fetch_add(size, Ordering::Relaxed);
         // Fails only if the writer has ended because nobody reads any more: then the link ends too.
-        self.queue.send(record).is_ok()
+        let _ = self.queue.send(record);
+    }
+
+    /// Events and packets that were left out so far.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 }
 
@@ -59,10 +62,20 @@ impl Record {
     /// Memory that matters: statuses are few and small.
     fn size(&self) -> usize {
         match self {
-            Self::Status(_) | Self::Flow(..) => 0,
+            Self::Status(_) => 0,
             Self::Trace(_, events) => events.len() * size_of::<(Instant, Event)>(),
             Self::Capture(bytes) => bytes.len(),
             Self::Sample(..) => 512,
+        }
+    }
+
+    /// How many events or packets are in it.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Status(_) => 0,
+            Self::Trace(_, events) => events.len() as u64,
+            Self::Capture(bytes) => pcapng::packets_in(bytes),
+            Self::Sample(..) => 1,
         }
     }
 }
@@ -71,15 +84,14 @@ impl Record {
 pub fn start(stream: UnixStream) -> (Outbox, JoinHandle<UnixStream>) {
     let (queue, records) = channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    let writer = Writer { stream, waiting: waiting.clone(), flows: HashMap::new(), samples: Vec::new() };
+    let writer = Writer { stream, waiting: waiting.clone(), samples: Vec::new() };
     let thread = std::thread::spawn(move || writer.run(&records));
-    (Outbox { queue, waiting }, thread)
+    (Outbox { queue, waiting, lost: Arc::default() }, thread)
 }
 
 struct Writer {
     stream: UnixStream,
     waiting: Arc<AtomicUsize>,
-    flows: HashMap<FlowKey, u16>,
     /// Samples that wait for the events of their time.
     samples: Vec<(Instant, Event)>,
 }
@@ -101,14 +113,8 @@ impl Writer {
         match record {
             Record::Status(status) => message::write_json(&mut self.stream, kind::STATUS, &status),
             Record::Capture(bytes) => message::write(&mut self.stream, kind::CAPTURE, &[&bytes]),
-            Record::Flow(key, number) => {
-                self.flows.insert(key, number);
-                Ok(())
-            }
-            Record::Sample(at, key, info) => {
-                if let Some(&number) = self.flows.get(&key) {
-                    self.samples.push((at, info.event(LIVE_UE, number)));
-                }
+            Record::Sample(at, flow, info) => {
+                self.samples.push((at, info.event(LIVE_UE, flow)));
                 Ok(())
             }
             Record::Trace(until, mut events) => {
@@ -149,5 +155,28 @@ fn numbers(column: &[u64], data: &mut Vec<u8>) {
     data.reserve(8 * column.len());
     for number in column {
         data.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airpath_core::wire::PcapngWriter;
+
+    #[test]
+    fn what_there_is_no_memory_for_is_counted_by_events_and_packets() {
+        let (queue, records) = channel();
+        let outbox = Outbox { queue, waiting: Arc::new(MOST_BYTES.into()), lost: Arc::default() };
+        let mut capture = PcapngWriter::new(&["server", "ue"]);
+        for interface in [0, 1, 1] {
+            capture.packet(interface, Instant::ZERO, &[0x45; 40], 1500);
+        }
+        outbox.put(Record::Capture(capture.take()));
+        assert_eq!(outbox.lost(), 3);
+        let event = Event::RttSample { ue: 0, flow: 0, rtt_us: 1 };
+        outbox.put(Record::Trace(Instant::ZERO, vec![(Instant::ZERO, event); 7]));
+        assert_eq!(outbox.lost(), 10);
+        outbox.put(Record::Status(Value::Null));
+        assert_eq!((outbox.lost(), records.try_iter().count()), (10, 1), "a status is never left out");
     }
 }
