@@ -6,18 +6,19 @@
 //! has an end of its application at either host, and a packet of its own kind in between.
 
 mod datagrams;
+mod report;
 
-use crate::app::datagrams::Report as DatagramReport;
+pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
+
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, IpVersion, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason};
 use crate::wire::{Endpoints, encode_header};
-use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -309,168 +310,6 @@ impl Endpoint {
             End::Datagrams(end) => end.pump(cx, &self.spec, port, key),
         }
     }
-
-    /// What the sending endpoint says of its flow.
-    fn sender_report(&self, now: Instant) -> Option<FlowReport> {
-        let End::Sends(SendingEnd { sender, finished, .. }) = &self.end else { return None };
-        let spec = &self.spec;
-        let counters = sender.counters();
-        let seconds = finished.unwrap_or(now).since(spec.start).as_secs_f64();
-        let bytes_acked = sender.state().una;
-        let samples = counters.rtt_samples;
-        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
-        Some(FlowReport {
-            transfer_s: finished.map(|at| at.since(spec.start).as_secs_f64()),
-            goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
-            bytes_acked,
-            segments_sent: counters.segments_sent,
-            retransmissions: Retransmissions {
-                total: counters.retransmissions(),
-                fast_retransmit: counters.retransmits_fast,
-                partial_ack: counters.retransmits_partial,
-                sack: counters.retransmits_sack,
-                timeout: counters.retransmits_timeout,
-                go_back_n: counters.retransmits_go_back_n,
-            },
-            timeouts: counters.timeouts,
-            fast_retransmits: counters.fast_retransmits,
-            spurious_timeouts: counters.spurious_timeouts,
-            spurious_fast_retransmits: counters.spurious_fast_retransmits,
-            dupacks: counters.dupacks,
-            rtt_ms: RttReport {
-                mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
-                min: counters.rtt_min.map(ms),
-                max: (samples > 0).then(|| ms(counters.rtt_max)),
-                samples,
-            },
-            ..FlowReport::new(spec)
-        })
-    }
-}
-
-/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowReport {
-    /// Number of the UE.
-    pub ue: u16,
-    /// Number of the flow at its UE.
-    pub flow: u16,
-    /// Direction of the data.
-    pub direction: Dir,
-    /// Name of the application.
-    pub app: &'static str,
-    /// When the application started.
-    pub start_s: f64,
-    /// From there to the last ACK at the sender; `None` without end or unfinished.
-    pub transfer_s: Option<f64>,
-    /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
-    pub goodput_bps: f64,
-    /// Size of a finite transfer.
-    pub bytes_to_send: Option<u64>,
-    /// Payload acknowledged at the sender.
-    pub bytes_acked: u64,
-    /// Payload handed to the receiving application.
-    pub bytes_received: u64,
-    /// Segments with data sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Segments sent again, by cause.
-    pub retransmissions: Retransmissions,
-    /// Expirations of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-    /// Timeouts found to be spurious; 0 without `undo`.
-    pub spurious_timeouts: u64,
-    /// Fast retransmits found to be spurious likewise.
-    pub spurious_fast_retransmits: u64,
-    /// Duplicate ACKs received.
-    pub dupacks: u64,
-    /// Round-trip times sampled by the sender.
-    pub rtt_ms: RttReport,
-    /// What the receiver counted.
-    pub receiver: tcp::receiver::Counters,
-    /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
-    /// requests and their answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<DatagramReport>,
-}
-
-impl FlowReport {
-    /// A flow of which nothing has been counted.
-    fn new(spec: &FlowSpec) -> Self {
-        Self {
-            ue: spec.ue,
-            flow: spec.flow,
-            direction: spec.dir,
-            app: spec.app.name(),
-            start_s: spec.start.as_secs_f64(),
-            transfer_s: None,
-            goodput_bps: 0.0,
-            bytes_to_send: spec.app.size(),
-            bytes_acked: 0,
-            bytes_received: 0,
-            segments_sent: 0,
-            retransmissions: Retransmissions::default(),
-            timeouts: 0,
-            fast_retransmits: 0,
-            spurious_timeouts: 0,
-            spurious_fast_retransmits: 0,
-            dupacks: 0,
-            rtt_ms: RttReport::default(),
-            receiver: tcp::receiver::Counters::default(),
-            datagrams: None,
-        }
-    }
-}
-
-/// Segments sent again, by cause.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Retransmissions {
-    /// All of them.
-    pub total: u64,
-    /// On the duplicate ACK threshold.
-    pub fast_retransmit: u64,
-    /// On a partial ACK.
-    pub partial_ack: u64,
-    /// By the SACK scoreboard.
-    pub sack: u64,
-    /// When the timer expired.
-    pub timeout: u64,
-    /// The others after a timeout.
-    pub go_back_n: u64,
-}
-
-/// Round-trip times in milliseconds; `None` without a sample.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RttReport {
-    /// Mean of all samples.
-    pub mean: Option<f64>,
-    /// The shortest.
-    pub min: Option<f64>,
-    /// The longest.
-    pub max: Option<f64>,
-    /// How many.
-    pub samples: u64,
-}
-
-/// What both hosts say of every flow, in the order of the flows.
-pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
-    let ends = server.endpoints.iter().zip(&ues.endpoints);
-    ends.filter_map(|(at_server, at_ue)| {
-        if let (End::Datagrams(one), End::Datagrams(other)) = (&at_server.end, &at_ue.end) {
-            return Some(datagrams::flow_report(&at_server.spec, [one, other], now));
-        }
-        let (mut report, other) = match at_server.sender_report(now) {
-            Some(report) => (report, at_ue),
-            None => (at_ue.sender_report(now)?, at_server),
-        };
-        if let End::Receives(ReceivingEnd { receiver }) = &other.end {
-            report.bytes_received = receiver.rcv_nxt();
-            report.receiver = receiver.counters().clone();
-        }
-        Some(report)
-    })
-    .collect()
 }
 
 impl Element for Host {
