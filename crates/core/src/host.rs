@@ -3,13 +3,16 @@
 //! The server's host sends downlink, the UEs' host (one for all UEs) sends uplink. Each endpoint has
 //! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
 //! UE opens connections, as a client does; the application starts at the flow's start. A flow without TCP
-//! has an end of its application at either host, and a packet of its own kind in between.
+//! has an end of its application at either host, and a packet of its own kind in between. The connections of
+//! a web page carry data both ways; the UEs' host has a browser for each page.
 
 mod datagrams;
 mod report;
+mod web;
 
 pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
 
+use crate::app::web::Browser;
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, IpVersion, Packet};
@@ -23,6 +26,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
+use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
 #[derive(Clone, Debug)]
@@ -37,6 +41,9 @@ pub struct FlowSpec {
     pub start: Instant,
     /// What it has to carry.
     pub app: crate::app::Config,
+    /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
+    /// successive numbers.
+    pub connection: u16,
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
 }
@@ -57,6 +64,18 @@ enum End {
     Sends(SendingEnd),
     Receives(ReceivingEnd),
     Datagrams(DatagramEnd),
+    Browses(Box<ClientEnd>),
+    Serves(Box<ServerEnd>),
+}
+
+/// When an endpoint opens.
+enum Opens {
+    /// It acts first, at the flow's start.
+    AtStart,
+    /// It listens from the beginning.
+    AtOnce,
+    /// It is one of a page's connections, and the browser decides.
+    OnRequest,
 }
 
 struct SendingEnd {
@@ -72,6 +91,8 @@ struct ReceivingEnd {
 /// One end of the path.
 pub struct Host {
     endpoints: Vec<Endpoint>,
+    /// The pages that the UEs load.
+    pages: Vec<Browser>,
     /// Index of the first endpoint of each UE, and behind the last.
     first_of_ue: Vec<u32>,
     port: Port,
@@ -82,8 +103,10 @@ impl Host {
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
         let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
+        let mut pages = Vec::new();
         Self {
-            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed)).collect(),
+            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed, &mut pages)).collect(),
+            pages,
             first_of_ue: (0..=ues).map(first).collect(),
             port: Port { dir, ip_id: 0, header: Vec::new() },
         }
@@ -151,7 +174,7 @@ impl SendingEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        self.probe(cx, spec);
+        probe_sender(cx, spec, &mut self.sender);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -161,49 +184,10 @@ impl SendingEnd {
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
             self.sender.write(now, &transmit, &mut packet);
-            let Transmit { seq, len: payload_bytes, cause } = transmit;
-            if payload_bytes > 0 {
-                let (ue, flow) = (spec.ue, spec.flow);
-                cx.probe(Kind::SegmentSent, move || Event::SegmentSent {
-                    ue,
-                    flow,
-                    seq,
-                    payload_bytes,
-                    cause,
-                });
-            }
+            probe_sent(cx, spec, &transmit);
             port.send(cx, packet);
         }
         arm(cx, key, self.sender.deadline());
-    }
-
-    #[inline]
-    fn probe(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
-        let (ue, flow) = (spec.ue, spec.flow);
-        if cx.probes(Kind::RttSample)
-            && let Some(rtt) = self.sender.take_rtt_sample()
-        {
-            let rtt_us = rtt.as_micros() as u32;
-            cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
-        }
-        let sender = &self.sender;
-        cx.probe(Kind::TcpState, move || {
-            let (state, rto) = (sender.state(), sender.rto());
-            let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
-            Event::TcpState {
-                ue,
-                flow,
-                tcpi_snd_cwnd: segments(state.window.cwnd + state.inflation as f64),
-                tcpi_snd_ssthresh: segments(state.window.ssthresh),
-                tcpi_unacked: segments(state.flight_size() as f64),
-                send_window: segments(state.send_window() as f64),
-                tcpi_rtt: rto.srtt().as_micros() as u32,
-                tcpi_rttvar: rto.rttvar().as_micros() as u32,
-                tcpi_rto: rto.value().as_micros() as u32,
-                tcpi_ca_state: state.phase.tcpi_ca_state(),
-                snd_una: state.una,
-            }
-        });
     }
 }
 
@@ -212,15 +196,7 @@ impl ReceivingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
-        let (ue, flow, payload_bytes) = (spec.ue, spec.flow, packet.payload);
-        let rcv_nxt = self.receiver.rcv_nxt();
-        cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived {
-            ue,
-            flow,
-            seq,
-            payload_bytes,
-            rcv_nxt,
-        });
+        probe_received(cx, spec, seq, packet.payload, self.receiver.rcv_nxt());
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.
@@ -236,6 +212,53 @@ impl ReceivingEnd {
     }
 }
 
+/// Tells what an ACK or a timeout has made of a sender.
+#[inline]
+fn probe_sender(cx: &mut Cx<'_>, spec: &FlowSpec, sender: &mut Sender) {
+    let (ue, flow) = (spec.ue, spec.flow);
+    if cx.probes(Kind::RttSample)
+        && let Some(rtt) = sender.take_rtt_sample()
+    {
+        let rtt_us = rtt.as_micros() as u32;
+        cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
+    }
+    let sender = &*sender;
+    cx.probe(Kind::TcpState, move || {
+        let (state, rto) = (sender.state(), sender.rto());
+        let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
+        Event::TcpState {
+            ue,
+            flow,
+            tcpi_snd_cwnd: segments(state.window.cwnd + state.inflation as f64),
+            tcpi_snd_ssthresh: segments(state.window.ssthresh),
+            tcpi_unacked: segments(state.flight_size() as f64),
+            send_window: segments(state.send_window() as f64),
+            tcpi_rtt: rto.srtt().as_micros() as u32,
+            tcpi_rttvar: rto.rttvar().as_micros() as u32,
+            tcpi_rto: rto.value().as_micros() as u32,
+            tcpi_ca_state: state.phase.tcpi_ca_state(),
+            snd_una: state.una,
+        }
+    });
+}
+
+/// Tells of a segment with data.
+#[inline]
+fn probe_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
+    let Transmit { seq, len: payload_bytes, cause } = *transmit;
+    if payload_bytes > 0 {
+        let (ue, flow) = (spec.ue, spec.flow);
+        cx.probe(Kind::SegmentSent, move || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+    }
+}
+
+/// Tells of data that arrived at `seq`.
+#[inline]
+fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
+    let (ue, flow) = (spec.ue, spec.flow);
+    cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+}
+
 #[inline]
 fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     match deadline {
@@ -245,9 +268,10 @@ fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
 }
 
 impl Endpoint {
-    fn new(spec: &FlowSpec, host: Dir, run_seed: u64) -> Self {
+    /// An endpoint at the host that sends towards `host`; `pages` are those of this host so far.
+    fn new(spec: &FlowSpec, host: Dir, run_seed: u64, pages: &mut Vec<Browser>) -> Self {
         let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
-        let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow));
+        let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow - spec.connection));
         let end = match spec.app.build(stream) {
             Traffic::Stream(app) if spec.dir == host => {
                 let sender = Box::new(Sender::new(&spec.tcp, role));
@@ -260,22 +284,33 @@ impl Endpoint {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
                 End::Datagrams(DatagramEnd::new(app, spec.start))
             }
+            Traffic::Page(page) if host == spec.dir => End::Serves(Box::new(ServerEnd::new(spec, &page))),
+            Traffic::Page(page) => {
+                if spec.connection == 0 {
+                    pages.push(Browser::new(page, spec.start));
+                }
+                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1)))
+            }
         };
         Self { spec: spec.clone(), end, opened: false }
     }
 
-    /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
-    fn acts_first(&self, host: Dir) -> bool {
-        if let End::Datagrams(end) = &self.end {
-            return end.deadline().is_some();
-        }
-        match self.spec.tcp.handshake {
-            Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
-            Handshake::None => self.spec.dir == host,
-        }
+    /// When this endpoint opens.
+    fn opens(&self, host: Dir) -> Opens {
+        let acts_first = match &self.end {
+            End::Datagrams(end) => end.deadline().is_some(),
+            End::Browses(_) if self.spec.connection > 0 => return Opens::OnRequest,
+            End::Browses(_) => true,
+            End::Serves(_) => false,
+            End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
+                Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
+                Handshake::None => self.spec.dir == host,
+            },
+        };
+        if acts_first { Opens::AtStart } else { Opens::AtOnce }
     }
 
-    fn open(&mut self) {
+    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
         self.opened = true;
         match &mut self.end {
             End::Sends(end) => {
@@ -284,20 +319,22 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.open(),
             End::Datagrams(_) => {}
+            End::Browses(end) => end.open(now, pages),
+            End::Serves(end) => end.open(),
         }
     }
 
     /// The timer expired: the application starts, or a deadline of TCP has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, port: &mut Port, key: u32) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], port: &mut Port, key: u32) {
         let opened = self.opened;
         if !opened {
-            self.open();
+            self.open(cx.now, pages);
         }
         match &mut self.end {
             End::Sends(end) => {
                 if opened {
                     end.sender.handle_deadline(cx.now);
-                    end.probe(cx, &self.spec);
+                    probe_sender(cx, &self.spec, &mut end.sender);
                 }
                 end.pump(cx, &self.spec, port, key);
             }
@@ -308,6 +345,18 @@ impl Endpoint {
                 end.pump(cx, &self.spec, port, key);
             }
             End::Datagrams(end) => end.pump(cx, &self.spec, port, key),
+            End::Browses(end) => {
+                if opened {
+                    end.handle_deadline(cx.now);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
+            End::Serves(end) => {
+                if opened {
+                    end.handle_deadline(cx, &self.spec);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
         }
     }
 }
@@ -319,10 +368,10 @@ impl Element for Host {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
-            if endpoint.acts_first(self.port.dir) {
-                cx.arm(key, endpoint.spec.start);
-            } else {
-                endpoint.open();
+            match endpoint.opens(self.port.dir) {
+                Opens::AtStart => cx.arm(key, endpoint.spec.start),
+                Opens::AtOnce => endpoint.open(cx.now, &mut self.pages),
+                Opens::OnRequest => {}
             }
         }
     }
@@ -349,11 +398,21 @@ impl Element for Host {
                 cx.free(packet);
                 end.pump(cx, spec, &mut self.port, index as u32);
             }
+            End::Browses(end) => {
+                end.handle_segment(cx, spec, &packet, &mut self.pages, index as u32);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
+            End::Serves(end) => {
+                end.handle_segment(cx, spec, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
         }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.endpoints[key as usize].handle_timer(cx, &mut self.port, key);
+        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.port, key);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{End, FlowSpec, Host, datagrams};
 use crate::app::datagrams::Report as DatagramReport;
+use crate::app::web::Report as WebReport;
 use crate::packet::Dir;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::{Duration, Instant};
@@ -18,7 +19,7 @@ pub struct FlowReport {
     pub direction: Dir,
     /// Name of the application.
     pub app: &'static str,
-    /// When the application started.
+    /// When the application started; of a connection of a page, when it was opened.
     pub start_s: f64,
     /// From there to the last ACK at the sender; `None` without end or unfinished.
     pub transfer_s: Option<f64>,
@@ -52,6 +53,9 @@ pub struct FlowReport {
     /// requests and their answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
+    /// Of a page, at its first connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebReport>,
 }
 
 impl FlowReport {
@@ -78,18 +82,26 @@ impl FlowReport {
             rtt_ms: RttReport::default(),
             receiver: tcp::receiver::Counters::default(),
             datagrams: None,
+            web: None,
         }
     }
 
-    /// What the sending endpoint of a flow says, at the end of its transfer or now.
-    fn of_sender(spec: &FlowSpec, sender: &Sender, finished: Option<Instant>, now: Instant) -> Self {
+    /// What the sending endpoint of a flow says that began at `start`, at the end of its transfer or now.
+    fn of_sender(
+        spec: &FlowSpec,
+        start: Instant,
+        sender: &Sender,
+        finished: Option<Instant>,
+        now: Instant,
+    ) -> Self {
         let counters = sender.counters();
-        let seconds = finished.unwrap_or(now).since(spec.start).as_secs_f64();
+        let seconds = finished.unwrap_or(now).since(start).as_secs_f64();
         let bytes_acked = sender.state().una;
         let samples = counters.rtt_samples;
         let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
         Self {
-            transfer_s: finished.map(|at| at.since(spec.start).as_secs_f64()),
+            start_s: start.as_secs_f64(),
+            transfer_s: finished.map(|at| at.since(start).as_secs_f64()),
             goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
             bytes_acked,
             segments_sent: counters.segments_sent,
@@ -153,18 +165,43 @@ pub struct RttReport {
 
 /// What both hosts say of every flow, in the order of the flows.
 pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
-    let ends = server.endpoints.iter().zip(&ues.endpoints);
-    ends.filter_map(|(at_server, at_ue)| {
-        if let (End::Datagrams(one), End::Datagrams(other)) = (&at_server.end, &at_ue.end) {
-            return Some(datagrams::flow_report(&at_server.spec, [one, other], now));
+    let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
+    ends.filter_map(|(index, (at_server, at_ue))| {
+        let spec = &at_server.spec;
+        match (&at_server.end, &at_ue.end) {
+            (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
+                let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
+                Some(report.with_receiver(&to.receiver))
+            }
+            (End::Datagrams(one), End::Datagrams(other)) => {
+                Some(datagrams::flow_report(spec, [one, other], now))
+            }
+            (End::Serves(from), End::Browses(to)) => {
+                let start = to.opened_at().unwrap_or(spec.start);
+                let report = FlowReport::of_sender(spec, start, from.duplex().sender(), from.finished(), now);
+                Some(FlowReport {
+                    bytes_to_send: Some(from.bytes()),
+                    web: (spec.connection == 0).then(|| web_report(ues, index)),
+                    ..report.with_receiver(to.duplex().receiver())
+                })
+            }
+            _ => None,
         }
-        let ((End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from))) =
-            (&at_server.end, &at_ue.end)
-        else {
-            return None;
-        };
-        let report = FlowReport::of_sender(&at_server.spec, &from.sender, from.finished, now);
-        Some(report.with_receiver(&to.receiver))
     })
     .collect()
+}
+
+/// What is known of the page whose first connection is the flow with this index.
+fn web_report(ues: &Host, index: usize) -> WebReport {
+    let clients = ues.endpoints[index..].iter().map_while(|endpoint| match &endpoint.end {
+        End::Browses(end) => Some((endpoint.spec.connection, end)),
+        _ => None,
+    });
+    let Some((_, first)) = clients.clone().next() else { return WebReport::default() };
+    let others = clients.skip(1).take_while(|(connection, _)| *connection > 0).map(|(_, end)| end);
+    let counters = std::iter::once(first).chain(others).map(|end| end.duplex().sender().counters());
+    WebReport {
+        request_retransmissions: counters.map(|counters| counters.retransmissions()).sum(),
+        ..ues.pages[first.page()].report()
+    }
 }
