@@ -184,8 +184,8 @@ const LOSSY: &str = r#"
 fn the_same_seed_gives_the_same_page_whatever_the_path_or_the_connections() {
     let results = run(LOSSY, &[], 3);
     assert_eq!(results.to_json(), run(LOSSY, &[], 3).to_json());
-    let bytes = |results: &Results, ue| {
-        let mine = results.flows.iter().filter(|flow| flow.app == "web" && flow.ue == ue);
+    let bytes = |run: &Results, ue| {
+        let mine = run.flows.iter().filter(|flow| flow.app == "web" && flow.ue == ue);
         mine.map(|flow| flow.bytes_to_send.unwrap()).sum::<u64>()
     };
     let others = run(LOSSY, &[("wired.loss", "0 %"), ("flow.0.app.web.connections", "per_object")], 3);

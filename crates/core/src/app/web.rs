@@ -136,8 +136,8 @@ impl Config {
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
-        let sizes = [("request", self.request), ("page", self.page), ("object", self.object)];
-        if let Some((key, _)) = sizes.into_iter().find(|(_, size)| size.as_u64() == 0) {
+        let required = [("request", self.request), ("page", self.page), ("object", self.object)];
+        if let Some((key, _)) = required.into_iter().find(|(_, size)| size.as_u64() == 0) {
             return error(key, "nothing would be sent".into(), "write a size such as \"300 B\"");
         }
         if matches!(&self.objects, Objects::Sizes(sizes) if sizes.iter().any(|size| size.as_u64() == 0)) {
