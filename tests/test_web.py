@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import airpath
+from airpath import summary
 
 # Lundsten's small file of 100 kB as a page with objects, on his bearer.
 SCENARIO = """
@@ -78,6 +79,13 @@ def test_page_load_times_can_be_replicated():
     assert 2.1 + 1.35 < page.mean < transfer.mean < 20
 
 
+def test_list_says_what_objects_may_be():
+    components = {component["name"]: component for component in summary.catalogue()["components"]}
+    types = {parameter["name"]: parameter["type"] for parameter in components["web"]["parameters"]}
+    assert types["objects"] == 'integer | list, each such as "64 kB"'
+    assert types["connections"] == '"persistent" | "per_object"'
+
+
 def test_summary_and_files_cope(airpath_command, tmp_path):
     file = tmp_path / "page.toml"
     file.write_text(SCENARIO)
@@ -89,7 +97,10 @@ def test_summary_and_files_cope(airpath_command, tmp_path):
     rows = [line.split() for line in outcome.out.splitlines()]
     row = [f"{page['first_byte_s']:.3f}", f"{page['page_load_s']:.3f}", "9", "9", "0", "8"]
     assert ["0.0", "downlink", *row] in rows
-    assert airpath_command("export", out, "--format", "csv").code == 0
+    for form in ("csv", "ns2", "mm-link"):
+        exported = tmp_path / form
+        assert airpath_command("export", out, "--format", form, "--out", exported).code == 0
+        assert exported.stat().st_size > 0
 
 
 @needs_tshark
