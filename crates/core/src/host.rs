@@ -40,7 +40,7 @@ pub struct FlowSpec {
     /// When the application starts.
     pub start: Instant,
     /// What it has to carry.
-    pub app: crate::app::Config,
+    pub app: Arc<crate::app::Config>,
     /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
     /// successive numbers.
     pub connection: u16,

@@ -211,19 +211,22 @@ impl Scenario {
     /// Every flow with its number at its UE, sorted by UE.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let shared = Arc::new(self.tcp.clone());
-        let endpoints: Vec<_> =
-            self.flow.iter().map(|flow| flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new)).collect();
+        let of_flow = |flow: &Flow| {
+            let tcp = flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new);
+            (Arc::new(flow.app.clone()), tcp)
+        };
+        let configs: Vec<_> = self.flow.iter().map(of_flow).collect();
         let mut specs = Vec::new();
         for ue in 0..self.radio.ues() {
-            let mine = self.flow.iter().zip(&endpoints).filter(|(flow, _)| flow.ue.includes(ue));
+            let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.ue.includes(ue));
             let connections =
-                mine.flat_map(|(flow, tcp)| (0..flow.app.connections()).map(move |n| (n, flow, tcp)));
-            specs.extend((0..).zip(connections).map(|(number, (connection, flow, tcp))| FlowSpec {
+                mine.flat_map(|(flow, config)| (0..flow.app.connections()).map(move |n| (n, flow, config)));
+            specs.extend((0..).zip(connections).map(|(number, (connection, flow, (app, tcp)))| FlowSpec {
                 ue,
                 flow: number,
                 dir: flow.direction,
                 start: Instant::ZERO + flow.start_of(ue),
-                app: flow.app.clone(),
+                app: app.clone(),
                 connection,
                 tcp: tcp.clone(),
             }));
