@@ -39,6 +39,8 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
         console.print(_sender_table(streams))
     if datagrams := [flow for flow in flows if "datagrams" in flow]:
         console.print(_datagram_table(datagrams))
+    if pages := [flow for flow in flows if "web" in flow]:
+        console.print(_page_table(pages))
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
         console.print(bearer_line(summary, ue, direction), highlight=False)
     if len(summary["flows"]) > len(flows):
@@ -82,6 +84,20 @@ def _datagram_table(flows: list[dict[str, Any]]) -> Table:
             *(number_text(counts[which]) for which in ("sent", "received", "lost", "answers")),
             *(number_text(delay[which], 1) for which in ("mean", "min", "max")),
             number_text(counts["jitter_ms"], 1),
+        )
+    return table
+
+
+def _page_table(flows: list[dict[str, Any]]) -> Table:
+    headings = ("first\nbyte s", "page\nload s", "connec-\ntions", "requests\nsent", "retrans-\nmitted")
+    table = _flow_table(*headings, "objects\nloaded")
+    for flow in flows:
+        page = flow["web"]
+        counts = ("connections", "requests", "request_retransmissions", "objects")
+        table.add_row(
+            _label(flow),
+            *(number_text(page[which], 3) for which in ("first_byte_s", "page_load_s")),
+            *(str(page[which]) for which in counts),
         )
     return table
 

@@ -3,25 +3,30 @@
 //! The server's host sends downlink, the UEs' host (one for all UEs) sends uplink. Each endpoint has
 //! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
 //! UE opens connections, as a client does; the application starts at the flow's start. A flow without TCP
-//! has an end of its application at either host, and a packet of its own kind in between.
+//! has an end of its application at either host, and a packet of its own kind in between. The connections of
+//! a web page carry data both ways; the UEs' host has a browser for each page.
 
 mod datagrams;
+mod report;
+mod web;
 
-use crate::app::datagrams::Report as DatagramReport;
+pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
+
+use crate::app::web::Browser;
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, IpVersion, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason};
 use crate::wire::{Endpoints, encode_header};
-use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
+use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
 #[derive(Clone, Debug)]
@@ -35,7 +40,10 @@ pub struct FlowSpec {
     /// When the application starts.
     pub start: Instant,
     /// What it has to carry.
-    pub app: crate::app::Config,
+    pub app: Arc<crate::app::Config>,
+    /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
+    /// successive numbers.
+    pub connection: u16,
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
 }
@@ -56,6 +64,18 @@ enum End {
     Sends(SendingEnd),
     Receives(ReceivingEnd),
     Datagrams(DatagramEnd),
+    Browses(Box<ClientEnd>),
+    Serves(Box<ServerEnd>),
+}
+
+/// When an endpoint opens.
+enum Opens {
+    /// It acts first, at the flow's start.
+    AtStart,
+    /// It listens from the beginning.
+    AtOnce,
+    /// It is one of a page's connections, and the browser decides.
+    OnRequest,
 }
 
 struct SendingEnd {
@@ -71,6 +91,8 @@ struct ReceivingEnd {
 /// One end of the path.
 pub struct Host {
     endpoints: Vec<Endpoint>,
+    /// The pages that the UEs load.
+    pages: Vec<Browser>,
     /// Index of the first endpoint of each UE, and behind the last.
     first_of_ue: Vec<u32>,
     port: Port,
@@ -81,8 +103,10 @@ impl Host {
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
         let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
+        let mut pages = Vec::new();
         Self {
-            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed)).collect(),
+            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed, &mut pages)).collect(),
+            pages,
             first_of_ue: (0..=ues).map(first).collect(),
             port: Port { dir, ip_id: 0, header: Vec::new() },
         }
@@ -150,7 +174,7 @@ impl SendingEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        self.probe(cx, spec);
+        probe_sender(cx, spec, &mut self.sender);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -160,49 +184,10 @@ impl SendingEnd {
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
             self.sender.write(now, &transmit, &mut packet);
-            let Transmit { seq, len: payload_bytes, cause } = transmit;
-            if payload_bytes > 0 {
-                let (ue, flow) = (spec.ue, spec.flow);
-                cx.probe(Kind::SegmentSent, move || Event::SegmentSent {
-                    ue,
-                    flow,
-                    seq,
-                    payload_bytes,
-                    cause,
-                });
-            }
+            probe_sent(cx, spec, &transmit);
             port.send(cx, packet);
         }
         arm(cx, key, self.sender.deadline());
-    }
-
-    #[inline]
-    fn probe(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
-        let (ue, flow) = (spec.ue, spec.flow);
-        if cx.probes(Kind::RttSample)
-            && let Some(rtt) = self.sender.take_rtt_sample()
-        {
-            let rtt_us = rtt.as_micros() as u32;
-            cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
-        }
-        let sender = &self.sender;
-        cx.probe(Kind::TcpState, move || {
-            let (state, rto) = (sender.state(), sender.rto());
-            let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
-            Event::TcpState {
-                ue,
-                flow,
-                tcpi_snd_cwnd: segments(state.window.cwnd + state.inflation as f64),
-                tcpi_snd_ssthresh: segments(state.window.ssthresh),
-                tcpi_unacked: segments(state.flight_size() as f64),
-                send_window: segments(state.send_window() as f64),
-                tcpi_rtt: rto.srtt().as_micros() as u32,
-                tcpi_rttvar: rto.rttvar().as_micros() as u32,
-                tcpi_rto: rto.value().as_micros() as u32,
-                tcpi_ca_state: state.phase.tcpi_ca_state(),
-                snd_una: state.una,
-            }
-        });
     }
 }
 
@@ -211,15 +196,7 @@ impl ReceivingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
-        let (ue, flow, payload_bytes) = (spec.ue, spec.flow, packet.payload);
-        let rcv_nxt = self.receiver.rcv_nxt();
-        cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived {
-            ue,
-            flow,
-            seq,
-            payload_bytes,
-            rcv_nxt,
-        });
+        probe_received(cx, spec, seq, packet.payload, self.receiver.rcv_nxt());
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.
@@ -235,6 +212,53 @@ impl ReceivingEnd {
     }
 }
 
+/// Tells what an ACK or a timeout has made of a sender.
+#[inline]
+fn probe_sender(cx: &mut Cx<'_>, spec: &FlowSpec, sender: &mut Sender) {
+    let (ue, flow) = (spec.ue, spec.flow);
+    if cx.probes(Kind::RttSample)
+        && let Some(rtt) = sender.take_rtt_sample()
+    {
+        let rtt_us = rtt.as_micros() as u32;
+        cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
+    }
+    let sender = &*sender;
+    cx.probe(Kind::TcpState, move || {
+        let (state, rto) = (sender.state(), sender.rto());
+        let segments = |bytes: f64| (bytes / state.window.mss).min(f64::from(i32::MAX)) as u32;
+        Event::TcpState {
+            ue,
+            flow,
+            tcpi_snd_cwnd: segments(state.window.cwnd + state.inflation as f64),
+            tcpi_snd_ssthresh: segments(state.window.ssthresh),
+            tcpi_unacked: segments(state.flight_size() as f64),
+            send_window: segments(state.send_window() as f64),
+            tcpi_rtt: rto.srtt().as_micros() as u32,
+            tcpi_rttvar: rto.rttvar().as_micros() as u32,
+            tcpi_rto: rto.value().as_micros() as u32,
+            tcpi_ca_state: state.phase.tcpi_ca_state(),
+            snd_una: state.una,
+        }
+    });
+}
+
+/// Tells of a segment with data.
+#[inline]
+fn probe_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
+    let Transmit { seq, len: payload_bytes, cause } = *transmit;
+    if payload_bytes > 0 {
+        let (ue, flow) = (spec.ue, spec.flow);
+        cx.probe(Kind::SegmentSent, move || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+    }
+}
+
+/// Tells of data that arrived at `seq`.
+#[inline]
+fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
+    let (ue, flow) = (spec.ue, spec.flow);
+    cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+}
+
 #[inline]
 fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     match deadline {
@@ -244,9 +268,10 @@ fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
 }
 
 impl Endpoint {
-    fn new(spec: &FlowSpec, host: Dir, run_seed: u64) -> Self {
+    /// An endpoint at the host that sends towards `host`; `pages` are those of this host so far.
+    fn new(spec: &FlowSpec, host: Dir, run_seed: u64, pages: &mut Vec<Browser>) -> Self {
         let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
-        let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow));
+        let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow - spec.connection));
         let end = match spec.app.build(stream) {
             Traffic::Stream(app) if spec.dir == host => {
                 let sender = Box::new(Sender::new(&spec.tcp, role));
@@ -259,22 +284,33 @@ impl Endpoint {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
                 End::Datagrams(DatagramEnd::new(app, spec.start))
             }
+            Traffic::Page(page) if host == spec.dir => End::Serves(Box::new(ServerEnd::new(spec, &page))),
+            Traffic::Page(page) => {
+                if spec.connection == 0 {
+                    pages.push(Browser::new(page, spec.start));
+                }
+                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1)))
+            }
         };
         Self { spec: spec.clone(), end, opened: false }
     }
 
-    /// Whether this endpoint acts first, at the flow's start; otherwise it listens from the beginning.
-    fn acts_first(&self, host: Dir) -> bool {
-        if let End::Datagrams(end) = &self.end {
-            return end.deadline().is_some();
-        }
-        match self.spec.tcp.handshake {
-            Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
-            Handshake::None => self.spec.dir == host,
-        }
+    /// When this endpoint opens.
+    fn opens(&self, host: Dir) -> Opens {
+        let acts_first = match &self.end {
+            End::Datagrams(end) => end.deadline().is_some(),
+            End::Browses(_) if self.spec.connection > 0 => return Opens::OnRequest,
+            End::Browses(_) => true,
+            End::Serves(_) => false,
+            End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
+                Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
+                Handshake::None => self.spec.dir == host,
+            },
+        };
+        if acts_first { Opens::AtStart } else { Opens::AtOnce }
     }
 
-    fn open(&mut self) {
+    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
         self.opened = true;
         match &mut self.end {
             End::Sends(end) => {
@@ -283,20 +319,22 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.open(),
             End::Datagrams(_) => {}
+            End::Browses(end) => end.open(now, pages),
+            End::Serves(end) => end.open(),
         }
     }
 
     /// The timer expired: the application starts, or a deadline of TCP has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, port: &mut Port, key: u32) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], port: &mut Port, key: u32) {
         let opened = self.opened;
         if !opened {
-            self.open();
+            self.open(cx.now, pages);
         }
         match &mut self.end {
             End::Sends(end) => {
                 if opened {
                     end.sender.handle_deadline(cx.now);
-                    end.probe(cx, &self.spec);
+                    probe_sender(cx, &self.spec, &mut end.sender);
                 }
                 end.pump(cx, &self.spec, port, key);
             }
@@ -307,170 +345,20 @@ impl Endpoint {
                 end.pump(cx, &self.spec, port, key);
             }
             End::Datagrams(end) => end.pump(cx, &self.spec, port, key),
+            End::Browses(end) => {
+                if opened {
+                    end.handle_deadline(cx.now);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
+            End::Serves(end) => {
+                if opened {
+                    end.handle_deadline(cx, &self.spec);
+                }
+                end.pump(cx, &self.spec, port, key);
+            }
         }
     }
-
-    /// What the sending endpoint says of its flow.
-    fn sender_report(&self, now: Instant) -> Option<FlowReport> {
-        let End::Sends(SendingEnd { sender, finished, .. }) = &self.end else { return None };
-        let spec = &self.spec;
-        let counters = sender.counters();
-        let seconds = finished.unwrap_or(now).since(spec.start).as_secs_f64();
-        let bytes_acked = sender.state().una;
-        let samples = counters.rtt_samples;
-        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
-        Some(FlowReport {
-            transfer_s: finished.map(|at| at.since(spec.start).as_secs_f64()),
-            goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
-            bytes_acked,
-            segments_sent: counters.segments_sent,
-            retransmissions: Retransmissions {
-                total: counters.retransmissions(),
-                fast_retransmit: counters.retransmits_fast,
-                partial_ack: counters.retransmits_partial,
-                sack: counters.retransmits_sack,
-                timeout: counters.retransmits_timeout,
-                go_back_n: counters.retransmits_go_back_n,
-            },
-            timeouts: counters.timeouts,
-            fast_retransmits: counters.fast_retransmits,
-            spurious_timeouts: counters.spurious_timeouts,
-            spurious_fast_retransmits: counters.spurious_fast_retransmits,
-            dupacks: counters.dupacks,
-            rtt_ms: RttReport {
-                mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
-                min: counters.rtt_min.map(ms),
-                max: (samples > 0).then(|| ms(counters.rtt_max)),
-                samples,
-            },
-            ..FlowReport::new(spec)
-        })
-    }
-}
-
-/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowReport {
-    /// Number of the UE.
-    pub ue: u16,
-    /// Number of the flow at its UE.
-    pub flow: u16,
-    /// Direction of the data.
-    pub direction: Dir,
-    /// Name of the application.
-    pub app: &'static str,
-    /// When the application started.
-    pub start_s: f64,
-    /// From there to the last ACK at the sender; `None` without end or unfinished.
-    pub transfer_s: Option<f64>,
-    /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
-    pub goodput_bps: f64,
-    /// Size of a finite transfer.
-    pub bytes_to_send: Option<u64>,
-    /// Payload acknowledged at the sender.
-    pub bytes_acked: u64,
-    /// Payload handed to the receiving application.
-    pub bytes_received: u64,
-    /// Segments with data sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Segments sent again, by cause.
-    pub retransmissions: Retransmissions,
-    /// Expirations of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-    /// Timeouts found to be spurious; 0 without `undo`.
-    pub spurious_timeouts: u64,
-    /// Fast retransmits found to be spurious likewise.
-    pub spurious_fast_retransmits: u64,
-    /// Duplicate ACKs received.
-    pub dupacks: u64,
-    /// Round-trip times sampled by the sender.
-    pub rtt_ms: RttReport,
-    /// What the receiver counted.
-    pub receiver: tcp::receiver::Counters,
-    /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
-    /// requests and their answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<DatagramReport>,
-}
-
-impl FlowReport {
-    /// A flow of which nothing has been counted.
-    fn new(spec: &FlowSpec) -> Self {
-        Self {
-            ue: spec.ue,
-            flow: spec.flow,
-            direction: spec.dir,
-            app: spec.app.name(),
-            start_s: spec.start.as_secs_f64(),
-            transfer_s: None,
-            goodput_bps: 0.0,
-            bytes_to_send: spec.app.size(),
-            bytes_acked: 0,
-            bytes_received: 0,
-            segments_sent: 0,
-            retransmissions: Retransmissions::default(),
-            timeouts: 0,
-            fast_retransmits: 0,
-            spurious_timeouts: 0,
-            spurious_fast_retransmits: 0,
-            dupacks: 0,
-            rtt_ms: RttReport::default(),
-            receiver: tcp::receiver::Counters::default(),
-            datagrams: None,
-        }
-    }
-}
-
-/// Segments sent again, by cause.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Retransmissions {
-    /// All of them.
-    pub total: u64,
-    /// On the duplicate ACK threshold.
-    pub fast_retransmit: u64,
-    /// On a partial ACK.
-    pub partial_ack: u64,
-    /// By the SACK scoreboard.
-    pub sack: u64,
-    /// When the timer expired.
-    pub timeout: u64,
-    /// The others after a timeout.
-    pub go_back_n: u64,
-}
-
-/// Round-trip times in milliseconds; `None` without a sample.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RttReport {
-    /// Mean of all samples.
-    pub mean: Option<f64>,
-    /// The shortest.
-    pub min: Option<f64>,
-    /// The longest.
-    pub max: Option<f64>,
-    /// How many.
-    pub samples: u64,
-}
-
-/// What both hosts say of every flow, in the order of the flows.
-pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
-    let ends = server.endpoints.iter().zip(&ues.endpoints);
-    ends.filter_map(|(at_server, at_ue)| {
-        if let (End::Datagrams(one), End::Datagrams(other)) = (&at_server.end, &at_ue.end) {
-            return Some(datagrams::flow_report(&at_server.spec, [one, other], now));
-        }
-        let (mut report, other) = match at_server.sender_report(now) {
-            Some(report) => (report, at_ue),
-            None => (at_ue.sender_report(now)?, at_server),
-        };
-        if let End::Receives(ReceivingEnd { receiver }) = &other.end {
-            report.bytes_received = receiver.rcv_nxt();
-            report.receiver = receiver.counters().clone();
-        }
-        Some(report)
-    })
-    .collect()
 }
 
 impl Element for Host {
@@ -480,10 +368,10 @@ impl Element for Host {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
-            if endpoint.acts_first(self.port.dir) {
-                cx.arm(key, endpoint.spec.start);
-            } else {
-                endpoint.open();
+            match endpoint.opens(self.port.dir) {
+                Opens::AtStart => cx.arm(key, endpoint.spec.start),
+                Opens::AtOnce => endpoint.open(cx.now, &mut self.pages),
+                Opens::OnRequest => {}
             }
         }
     }
@@ -510,11 +398,21 @@ impl Element for Host {
                 cx.free(packet);
                 end.pump(cx, spec, &mut self.port, index as u32);
             }
+            End::Browses(end) => {
+                end.handle_segment(cx, spec, &packet, &mut self.pages, index as u32);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
+            End::Serves(end) => {
+                end.handle_segment(cx, spec, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.port, index as u32);
+            }
         }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.endpoints[key as usize].handle_timer(cx, &mut self.port, key);
+        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.port, key);
     }
 }
 

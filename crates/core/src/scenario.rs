@@ -22,6 +22,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Ports of a UE, from 49152 up: RFC 6335 (6).
+const MOST_CONNECTIONS: usize = 16_384;
+
 /// A scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -87,6 +90,15 @@ pub enum UeChoice {
 pub enum Each {
     /// Every UE.
     Each,
+}
+
+impl UeChoice {
+    fn includes(self, ue: u16) -> bool {
+        match self {
+            Self::One(one) => one == ue,
+            Self::Each(Each::Each) => true,
+        }
+    }
 }
 
 impl Default for UeChoice {
@@ -171,6 +183,20 @@ impl Scenario {
         for (index, flow) in self.flow.iter().enumerate() {
             flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
+        self.validate_connections()
+    }
+
+    /// Refuses more connections than a UE has ports.
+    fn validate_connections(&self) -> Result<(), ScenarioError> {
+        for ue in 0..self.radio.ues() {
+            let mine = self.flow.iter().filter(|flow| flow.ue.includes(ue));
+            let connections: usize = mine.map(|flow| usize::from(flow.app.connections())).sum();
+            if connections > MOST_CONNECTIONS {
+                let message = format!("{connections} connections at UE {ue}");
+                let hint = format!("write flows of at most {MOST_CONNECTIONS} connections for each UE");
+                return Err(ScenarioError::new("flow", message, hint));
+            }
+        }
         Ok(())
     }
 
@@ -185,20 +211,23 @@ impl Scenario {
     /// Every flow with its number at its UE, sorted by UE.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let shared = Arc::new(self.tcp.clone());
-        let endpoints: Vec<_> =
-            self.flow.iter().map(|flow| flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new)).collect();
+        let of_flow = |flow: &Flow| {
+            let tcp = flow.tcp.clone().map_or_else(|| shared.clone(), Arc::new);
+            (Arc::new(flow.app.clone()), tcp)
+        };
+        let configs: Vec<_> = self.flow.iter().map(of_flow).collect();
         let mut specs = Vec::new();
         for ue in 0..self.radio.ues() {
-            let mine = self.flow.iter().zip(&endpoints).filter(|(flow, _)| match flow.ue {
-                UeChoice::One(one) => one == ue,
-                UeChoice::Each(Each::Each) => true,
-            });
-            specs.extend((0..).zip(mine).map(|(number, (flow, tcp))| FlowSpec {
+            let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.ue.includes(ue));
+            let connections =
+                mine.flat_map(|(flow, config)| (0..flow.app.connections()).map(move |n| (n, flow, config)));
+            specs.extend((0..).zip(connections).map(|(number, (connection, flow, (app, tcp)))| FlowSpec {
                 ue,
                 flow: number,
                 dir: flow.direction,
                 start: Instant::ZERO + flow.start_of(ue),
-                app: flow.app.clone(),
+                app: app.clone(),
+                connection,
                 tcp: tcp.clone(),
             }));
         }
@@ -228,6 +257,10 @@ impl Flow {
             ));
         }
         self.app.validate().map_err(|error| error.under("app"))?;
+        if matches!(self.app, app::Config::Web(_)) && self.direction == Dir::Uplink {
+            let hint = "write \"downlink\", or remove the key";
+            return Err(ScenarioError::new("direction", "a web page comes to the UE", hint));
+        }
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Each folder with the names registered in it, and the files there that are no components.
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
-        ("app", app::Config::NAMES, &["datagrams"]),
+        ("app", app::Config::NAMES, &["datagrams", "distribution"]),
         ("channel", channel::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),

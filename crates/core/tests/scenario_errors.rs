@@ -122,6 +122,17 @@ const WRONG: &[&str] = &[
     "[[flow]]\n[flow.app.on_off]\ntimes = \"random\"",
     "[[flow]]\n[flow.app.ping]\nanswer = \"66 kB\"",
     "[[flow]]\n[flow.app.ping]\ninterval = \"0 s\"",
+    "[[flow]]\n[flow.app.web]\nrequest = \"0 B\"",
+    "[[flow]]\n[flow.app.web]\npage = \"0 B\"",
+    "[[flow]]\n[flow.app.web]\nobject = \"0 B\"",
+    "[[flow]]\n[flow.app.web]\nobjects = [\"1 kB\", \"0 B\"]",
+    "[[flow]]\n[flow.app.web]\nobjects = [\"1 kB\", 7]",
+    "[[flow]]\n[flow.app.web]\nobjects = -1",
+    "[[flow]]\n[flow.app.web]\nobjects = 1001",
+    "[[flow]]\n[flow.app.web]\nparallel = 0",
+    "[[flow]]\n[flow.app.web]\nconnections = \"per_object\"\npipelining = true",
+    "[[flow]]\n[flow.app.web]\nconnections = \"keep_alive\"",
+    "[[flow]]\ndirection = \"uplink\"\napp.web = {}",
     "[[flow]]\nue = 1",
     "[radio.dch]\nues = 2\n[[flow]]\nue = 1\n[[flow]]\nue = 2",
     // Channel and link layer.
@@ -450,6 +461,28 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].app.ping.answer: packets of 66 kB cannot be sent; write a size from 48 B to 65535 B, headers included
     [[flow]] | [flow.app.ping] | interval = "0 s"
         flow[0].app.ping.interval: all requests would leave at once; write a time such as "1 s"
+    [[flow]] | [flow.app.web] | request = "0 B"
+        flow[0].app.web.request: nothing would be sent; write a size such as "300 B"
+    [[flow]] | [flow.app.web] | page = "0 B"
+        flow[0].app.web.page: nothing would be sent; write a size such as "300 B"
+    [[flow]] | [flow.app.web] | object = "0 B"
+        flow[0].app.web.object: nothing would be sent; write a size such as "300 B"
+    [[flow]] | [flow.app.web] | objects = ["1 kB", "0 B"]
+        flow[0].app.web.objects: an object of no bytes; write a size such as "10 kB"
+    [[flow]] | [flow.app.web] | objects = ["1 kB", 7]
+        flow[0].app.web.objects: neither a number of objects nor a list of their sizes; write 8, or ["10 kB"]
+    [[flow]] | [flow.app.web] | objects = -1
+        flow[0].app.web.objects: neither a number of objects nor a list of their sizes; write 8, or ["10 kB"]
+    [[flow]] | [flow.app.web] | objects = 1001
+        flow[0].app.web.objects: 1001 objects on a page; write at most 1000, or several flows
+    [[flow]] | [flow.app.web] | parallel = 0
+        flow[0].app.web.parallel: no object would be fetched; write at least 1, such as 4
+    [[flow]] | [flow.app.web] | connections = "per_object" | pipelining = true
+        flow[0].app.web.pipelining: a connection has one request only; set connections = "persistent", or pipelining = false
+    [[flow]] | [flow.app.web] | connections = "keep_alive"
+        flow[0].app.web.connections: unknown name "keep_alive"; known here: persistent, per_object
+    [[flow]] | direction = "uplink" | app.web = {}
+        flow[0].direction: a web page comes to the UE; write "downlink", or remove the key
     [[flow]] | ue = 1
         flow[0].ue: there is no UE 1: the cell has 1, counted from 0; raise the cell's number of UEs, or choose another
     [radio.dch] | ues = 2 | [[flow]] | ue = 1 | [[flow]] | ue = 2

@@ -112,7 +112,7 @@ fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 
 /// A few words for what may be written.
 fn type_of(root: &Value, schema: &Value) -> String {
-    if let Some(choices) = schema["oneOf"].as_array() {
+    if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
         let words: Vec<String> = choices.iter().map(|choice| type_of(root, resolve(root, choice))).collect();
         return words.join(" | ");
     }
@@ -134,6 +134,9 @@ fn type_of(root: &Value, schema: &Value) -> String {
         Value::String(name) if name == "object" => {
             let keys = schema["properties"].as_object().into_iter().flat_map(|map| map.keys());
             format!("{{ {} }}", keys.map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        Value::String(name) if name == "array" => {
+            format!("list, each {}", type_of(root, resolve(root, &schema["items"])))
         }
         Value::String(name) => name.clone(),
         Value::Array(names) => names

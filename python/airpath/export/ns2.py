@@ -5,9 +5,10 @@ r 0.534048 1 2 tcp 576 ------- 0 0.0 2.0 3 6
 ```
 
 Event (`+` into a buffer, `-` out of it, `r` received, `d` dropped), time in seconds, the nodes at the ends
-of the link, type (`tcp` with data, `ack` without, those of a handshake among them), bytes of IP, flags (none
-are known), flow as in `results.json`, sending and receiving node and port, sequence number in segments from
-0, all as long as the first (of an ACK: the last one in order; -1 if unknown), number of the packet.
+of the link, type (`tcp` with the flow's data, `ack` for everything else, be it of a handshake or a request of
+a web page), bytes of IP, flags (none are known), flow as in `results.json`, sending and receiving node and
+port, sequence number in segments from 0, all as long as the first (of an ACK: the last one in order; -1 if
+unknown), number of the packet.
 
 Node 0 is the server, 1 the base station, which is whatever stands between wire and radio, 2 and above the
 UEs. Ports are a flow's number at its UE.

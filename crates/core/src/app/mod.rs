@@ -3,9 +3,11 @@
 pub mod bulk;
 pub mod cbr;
 pub mod datagrams;
+pub mod distribution;
 pub mod file;
 pub mod on_off;
 pub mod ping;
+pub mod web;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
@@ -18,6 +20,8 @@ pub enum Traffic {
     Stream(Box<dyn App>),
     /// Packets of its own, without TCP.
     Datagrams(datagrams::Ends),
+    /// Requests and responses over one or more TCP connections.
+    Page(web::Page),
 }
 
 /// An application at the sending host of a TCP connection.
@@ -34,6 +38,7 @@ registry! {
         File = file,
         OnOff = on_off,
         Ping = ping,
+        Web = web,
     }
 }
 
@@ -44,17 +49,22 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bytes of a transfer that ends by itself.
+    /// Bytes of a file; what a page's connections carry is known to its server.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::File(config) => Some(config.size.as_u64()),
-            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) => None,
+            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) | Self::Web(_) => None,
         }
     }
 
     /// Whether the transfer ends by itself.
     pub fn is_finite(&self) -> bool {
-        self.size().is_some()
+        matches!(self, Self::File(_) | Self::Web(_))
+    }
+
+    /// How many connections it takes, each a flow of its own.
+    pub fn connections(&self) -> u16 {
+        if let Self::Web(config) = self { config.connections() } else { 1 }
     }
 
     /// Refuses what cannot be sent.
@@ -71,6 +81,7 @@ impl Config {
             Self::Cbr(config) => config.validate().map_err(|inner| inner.under(self.name())),
             Self::OnOff(config) => config.validate().map_err(|inner| inner.under(self.name())),
             Self::Ping(config) => config.validate().map_err(|inner| inner.under(self.name())),
+            Self::Web(config) => config.validate().map_err(|inner| inner.under(self.name())),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Bursts over UDP: packets at a constant rate while on, silence while off.
 //!
-//! Times of both kinds are fixed or exponentially distributed, as in ns-2's exponential on/off source. The
+//! Distribution of both kinds are fixed or exponentially distributed, as in ns-2's exponential on/off source. The
 //! first burst begins with the flow; each sends a packet at its start and then one every size / rate, as
 //! long as it lasts. What is drawn depends on the flow's own stream of random numbers alone. Such a flow
 //! never ends a run; with `packets` it falls silent.
 
 use super::Traffic;
 use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
+use super::distribution::Distribution;
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
@@ -27,20 +28,9 @@ pub struct Config {
     /// Length of a silence, or its mean.
     pub off: Duration,
     /// How both lengths are distributed.
-    pub times: Times,
+    pub times: Distribution,
     /// How many packets are sent; no end if absent.
     pub packets: Option<u32>,
-}
-
-/// How times are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Times {
-    /// Always the same.
-    Fixed,
-    /// Exponentially.
-    #[default]
-    Exponential,
 }
 
 impl Default for Config {
@@ -50,7 +40,7 @@ impl Default for Config {
             rate: Bitrate::from_bps(64_000),
             on: Duration::from_millis(500),
             off: Duration::from_millis(500),
-            times: Times::default(),
+            times: Distribution::default(),
             packets: None,
         }
     }
@@ -92,14 +82,7 @@ struct Source {
 
 impl Source {
     fn draw(&mut self, mean: Duration) -> Duration {
-        let uniform = self.stream.uniform();
-        match self.config.times {
-            Times::Fixed => mean,
-            Times::Exponential => {
-                let nanos = -libm::log(1.0 - uniform) * mean.as_nanos() as f64;
-                Duration::from_nanos(nanos as u64)
-            }
-        }
+        Duration::from_nanos(self.config.times.draw(&mut self.stream, mean.as_nanos()))
     }
 
     fn begin_burst(&mut self, at: Instant) {
@@ -153,7 +136,7 @@ mod tests {
     use crate::rng;
 
     /// When the first packets leave, in milliseconds; a packet takes 10 ms.
-    fn times_ms(times: Times, on_ms: u64, off_ms: u64, packets: usize) -> Vec<f64> {
+    fn times_ms(times: Distribution, on_ms: u64, off_ms: u64, packets: usize) -> Vec<f64> {
         let config = Config {
             size: Bytes::from_bytes(125),
             rate: Bitrate::from_bps(100_000),
@@ -173,17 +156,17 @@ mod tests {
 
     #[test]
     fn fixed_bursts_are_equal() {
-        assert_eq!(times_ms(Times::Fixed, 25, 75, 7), [0.0, 10.0, 20.0, 100.0, 110.0, 120.0, 200.0]);
+        assert_eq!(times_ms(Distribution::Fixed, 25, 75, 7), [0.0, 10.0, 20.0, 100.0, 110.0, 120.0, 200.0]);
         // A packet at the very end of a burst is no longer of it; without silence the next begins there.
-        assert_eq!(times_ms(Times::Fixed, 20, 5, 4), [0.0, 10.0, 25.0, 35.0]);
-        assert_eq!(times_ms(Times::Fixed, 15, 0, 4), [0.0, 10.0, 15.0, 25.0]);
+        assert_eq!(times_ms(Distribution::Fixed, 20, 5, 4), [0.0, 10.0, 25.0, 35.0]);
+        assert_eq!(times_ms(Distribution::Fixed, 15, 0, 4), [0.0, 10.0, 15.0, 25.0]);
     }
 
     /// Bursts of exponential length L hold ceil(L / 10 ms) packets, on average 1 / (1 - exp(-0.1)) =
     /// 10.508 for a mean of 100 ms; a period lasts 400 ms on average.
     #[test]
     fn exponential_bursts_have_the_mean_of_the_distribution() {
-        let times = times_ms(Times::Exponential, 100, 300, 100_000);
+        let times = times_ms(Distribution::Exponential, 100, 300, 100_000);
         // A gap of another length than 10 ms is a silence.
         let bursts = 1 + times.windows(2).filter(|pair| (pair[1] - pair[0] - 10.0).abs() > 1e-3).count();
         let of_burst = times.len() as f64 / bursts as f64;

@@ -1,7 +1,8 @@
 //! TCP endpoints, sans-IO: segments and time go in, segments come out on request.
 //!
 //! A flow carries data one way. Its [`Sender`] and [`Receiver`] are separate objects that share only
-//! the [`Config`]; either may open the connection. Congestion control (`cc/`) decides how the window
+//! the [`Config`]; either may open the connection. Where data goes both ways, each endpoint is a
+//! [`Duplex`], which joins one of either kind. Congestion control (`cc/`) decides how the window
 //! grows and shrinks, loss recovery (`recovery/`) what duplicate ACKs mean; both act on the same
 //! [`state::State`]. RFC behaviour is the default; where ns-2's agents depart from it in ways that
 //! matter for published results, the departure is an option.
@@ -12,6 +13,7 @@
 //! discovery, Nagle's algorithm.
 
 pub mod cc;
+pub mod duplex;
 pub mod eifel_timer;
 pub mod handshake;
 pub mod reassembly;
@@ -24,6 +26,7 @@ pub mod sender;
 pub mod state;
 pub mod undo;
 
+pub use duplex::Duplex;
 pub use receiver::Receiver;
 pub use sender::{Sender, Transmit};
 

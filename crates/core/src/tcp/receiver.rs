@@ -155,17 +155,38 @@ impl Receiver {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(cause);
         }
-        if !std::mem::take(&mut self.ack_now) {
+        if !self.ack_now {
             return None;
         }
+        self.acknowledged();
+        self.counters.acks_sent += 1;
+        Some(SendCause::New)
+    }
+
+    /// An ACK has been sent.
+    #[inline]
+    fn acknowledged(&mut self) {
+        self.ack_now = false;
         self.unacked_segments = 0;
         self.ack_deadline = None;
         self.last_ack_sent = self.rcv_nxt();
-        self.counters.acks_sent += 1;
         if let Some(sack) = &mut self.sack {
             sack.on_ack();
         }
-        Some(SendCause::New)
+    }
+
+    /// A segment of the other direction takes the acknowledgment along: RFC 9293 (3.8.6.3).
+    pub(super) fn piggyback(&mut self, packet: &mut Packet) {
+        packet.ack = self.handshake.wire_ack(self.rcv_nxt());
+        if packet.has_timestamps {
+            packet.ts_ecr = self.ts_recent;
+        }
+        self.acknowledged();
+    }
+
+    /// Whether something has arrived beyond a gap.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.reassembly.gaps() > 0
     }
 
     /// Fills in the header of the segment that `poll_transmit` announced.

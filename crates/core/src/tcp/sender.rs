@@ -126,6 +126,22 @@ impl Sender {
         self.supplied = self.supplied.saturating_add(bytes);
     }
 
+    /// RFC 5681 (4.1): nothing was sent for longer than the timeout, so the window restarts.
+    pub(super) fn restart_after_idle(&mut self) {
+        let cwnd = &mut self.state.window.cwnd;
+        *cwnd = cwnd.min(self.initial_window);
+    }
+
+    /// Whether data may flow.
+    pub(super) fn is_established(&self) -> bool {
+        self.handshake.is_established()
+    }
+
+    /// Sequence number on the wire of the next new byte.
+    pub(super) fn wire_max(&self) -> u32 {
+        self.handshake.wire_seq(self.state.max)
+    }
+
     /// Whether everything supplied has been acknowledged.
     pub fn is_done(&self) -> bool {
         self.handshake.is_established() && self.state.una >= self.supplied

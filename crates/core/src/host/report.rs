@@ -1,0 +1,207 @@
+//! What both hosts together say of every flow: the flows' part of the results.
+
+use super::{End, FlowSpec, Host, datagrams};
+use crate::app::datagrams::Report as DatagramReport;
+use crate::app::web::Report as WebReport;
+use crate::packet::Dir;
+use crate::tcp::{self, Receiver, Sender};
+use crate::time::{Duration, Instant};
+use serde::Serialize;
+
+/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowReport {
+    /// Number of the UE.
+    pub ue: u16,
+    /// Number of the flow at its UE.
+    pub flow: u16,
+    /// Direction of the data.
+    pub direction: Dir,
+    /// Name of the application.
+    pub app: &'static str,
+    /// When the application started; of a connection of a page, when it was opened.
+    pub start_s: f64,
+    /// From there to the last ACK at the sender; `None` without end or unfinished.
+    pub transfer_s: Option<f64>,
+    /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
+    pub goodput_bps: f64,
+    /// Size of a finite transfer.
+    pub bytes_to_send: Option<u64>,
+    /// Payload acknowledged at the sender.
+    pub bytes_acked: u64,
+    /// Payload handed to the receiving application.
+    pub bytes_received: u64,
+    /// Segments with data sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments sent again, by cause.
+    pub retransmissions: Retransmissions,
+    /// Expirations of the retransmission timer.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Timeouts found to be spurious; 0 without `undo`.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits found to be spurious likewise.
+    pub spurious_fast_retransmits: u64,
+    /// Duplicate ACKs received.
+    pub dupacks: u64,
+    /// Round-trip times sampled by the sender.
+    pub rtt_ms: RttReport,
+    /// What the receiver counted.
+    pub receiver: tcp::receiver::Counters,
+    /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
+    /// requests and their answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramReport>,
+    /// Of a page, at its first connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebReport>,
+}
+
+impl FlowReport {
+    /// A flow of which nothing has been counted.
+    pub(super) fn new(spec: &FlowSpec) -> Self {
+        Self {
+            ue: spec.ue,
+            flow: spec.flow,
+            direction: spec.dir,
+            app: spec.app.name(),
+            start_s: spec.start.as_secs_f64(),
+            transfer_s: None,
+            goodput_bps: 0.0,
+            bytes_to_send: spec.app.size(),
+            bytes_acked: 0,
+            bytes_received: 0,
+            segments_sent: 0,
+            retransmissions: Retransmissions::default(),
+            timeouts: 0,
+            fast_retransmits: 0,
+            spurious_timeouts: 0,
+            spurious_fast_retransmits: 0,
+            dupacks: 0,
+            rtt_ms: RttReport::default(),
+            receiver: tcp::receiver::Counters::default(),
+            datagrams: None,
+            web: None,
+        }
+    }
+
+    /// What the sending endpoint of a flow says that began at `start`, at the end of its transfer or now.
+    fn of_sender(
+        spec: &FlowSpec,
+        start: Instant,
+        sender: &Sender,
+        finished: Option<Instant>,
+        now: Instant,
+    ) -> Self {
+        let counters = sender.counters();
+        let seconds = finished.unwrap_or(now).since(start).as_secs_f64();
+        let bytes_acked = sender.state().una;
+        let samples = counters.rtt_samples;
+        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
+        Self {
+            start_s: start.as_secs_f64(),
+            transfer_s: finished.map(|at| at.since(start).as_secs_f64()),
+            goodput_bps: if seconds > 0.0 { bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_acked,
+            segments_sent: counters.segments_sent,
+            retransmissions: Retransmissions {
+                total: counters.retransmissions(),
+                fast_retransmit: counters.retransmits_fast,
+                partial_ack: counters.retransmits_partial,
+                sack: counters.retransmits_sack,
+                timeout: counters.retransmits_timeout,
+                go_back_n: counters.retransmits_go_back_n,
+            },
+            timeouts: counters.timeouts,
+            fast_retransmits: counters.fast_retransmits,
+            spurious_timeouts: counters.spurious_timeouts,
+            spurious_fast_retransmits: counters.spurious_fast_retransmits,
+            dupacks: counters.dupacks,
+            rtt_ms: RttReport {
+                mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
+                min: counters.rtt_min.map(ms),
+                max: (samples > 0).then(|| ms(counters.rtt_max)),
+                samples,
+            },
+            ..Self::new(spec)
+        }
+    }
+
+    fn with_receiver(self, receiver: &Receiver) -> Self {
+        Self { bytes_received: receiver.rcv_nxt(), receiver: receiver.counters().clone(), ..self }
+    }
+}
+
+/// Segments sent again, by cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Retransmissions {
+    /// All of them.
+    pub total: u64,
+    /// On the duplicate ACK threshold.
+    pub fast_retransmit: u64,
+    /// On a partial ACK.
+    pub partial_ack: u64,
+    /// By the SACK scoreboard.
+    pub sack: u64,
+    /// When the timer expired.
+    pub timeout: u64,
+    /// The others after a timeout.
+    pub go_back_n: u64,
+}
+
+/// Round-trip times in milliseconds; `None` without a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RttReport {
+    /// Mean of all samples.
+    pub mean: Option<f64>,
+    /// The shortest.
+    pub min: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+    /// How many.
+    pub samples: u64,
+}
+
+/// What both hosts say of every flow, in the order of the flows.
+pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
+    let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
+    ends.filter_map(|(index, (at_server, at_ue))| {
+        let spec = &at_server.spec;
+        match (&at_server.end, &at_ue.end) {
+            (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
+                let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
+                Some(report.with_receiver(&to.receiver))
+            }
+            (End::Datagrams(one), End::Datagrams(other)) => {
+                Some(datagrams::flow_report(spec, [one, other], now))
+            }
+            (End::Serves(from), End::Browses(to)) => {
+                let start = to.opened_at().unwrap_or(spec.start);
+                let report = FlowReport::of_sender(spec, start, from.duplex().sender(), from.finished(), now);
+                Some(FlowReport {
+                    bytes_to_send: Some(from.bytes()),
+                    web: (spec.connection == 0).then(|| web_report(ues, index)),
+                    ..report.with_receiver(to.duplex().receiver())
+                })
+            }
+            _ => None,
+        }
+    })
+    .collect()
+}
+
+/// What is known of the page whose first connection is the flow with this index.
+fn web_report(ues: &Host, index: usize) -> WebReport {
+    let clients = ues.endpoints[index..].iter().map_while(|endpoint| match &endpoint.end {
+        End::Browses(end) => Some((endpoint.spec.connection, end)),
+        _ => None,
+    });
+    let Some((_, first)) = clients.clone().next() else { return WebReport::default() };
+    let others = clients.skip(1).take_while(|(connection, _)| *connection > 0).map(|(_, end)| end);
+    let counters = std::iter::once(first).chain(others).map(|end| end.duplex().sender().counters());
+    WebReport {
+        request_retransmissions: counters.map(|counters| counters.retransmissions()).sum(),
+        ..ues.pages[first.page()].report()
+    }
+}

@@ -1,0 +1,156 @@
+//! The ends of a page's connections: at the UE, where a browser asks, and at the server.
+//!
+//! Events tell of the responses, which are the data of the flow; requests are in captures.
+
+use super::{FlowSpec, Port, arm, probe_received, probe_sender, probe_sent};
+use crate::app::web::{Browser, Page, Server};
+use crate::element::Cx;
+use crate::packet::Packet;
+use crate::tcp::Duplex;
+use crate::tcp::duplex::Outgoing;
+use crate::tcp::handshake::Role;
+use crate::time::Instant;
+
+/// The browser's end of a connection.
+pub(super) struct ClientEnd {
+    duplex: Duplex,
+    /// Index of the browser at this host.
+    page: usize,
+    opened_at: Option<Instant>,
+}
+
+impl ClientEnd {
+    pub fn new(spec: &FlowSpec, page: usize) -> Self {
+        Self { duplex: Duplex::new(&spec.tcp, Role::Active), page, opened_at: None }
+    }
+
+    pub fn open(&mut self, now: Instant, pages: &mut [Browser]) {
+        self.opened_at = Some(now);
+        self.duplex.open();
+        self.duplex.supply(now, pages[self.page].handle_open());
+    }
+
+    /// A segment arrived; the browser may open further connections, whose timers follow or precede `key`.
+    pub fn handle_segment(
+        &mut self,
+        cx: &mut Cx<'_>,
+        spec: &FlowSpec,
+        packet: &Packet,
+        pages: &mut [Browser],
+        key: u32,
+    ) {
+        let now = cx.now;
+        let Some(seq) = self.duplex.handle_segment(now, packet) else { return };
+        let rcv_nxt = self.duplex.receiver().rcv_nxt();
+        probe_received(cx, spec, seq, packet.payload, rcv_nxt);
+        let step = pages[self.page].handle_received(now, spec.connection, rcv_nxt);
+        if step.request_bytes > 0 {
+            self.duplex.supply(now, step.request_bytes);
+        }
+        let first = key - u32::from(spec.connection);
+        step.opens.for_each(|connection| cx.arm(first + u32::from(connection), now));
+    }
+
+    pub fn handle_deadline(&mut self, now: Instant) {
+        self.duplex.handle_deadline(now);
+    }
+
+    /// Sends what may be sent, and arms the timer under `key`.
+    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+        send(&mut self.duplex, cx, spec, port, false);
+        arm(cx, key, self.duplex.deadline());
+    }
+
+    pub fn duplex(&self) -> &Duplex {
+        &self.duplex
+    }
+
+    pub fn page(&self) -> usize {
+        self.page
+    }
+
+    pub fn opened_at(&self) -> Option<Instant> {
+        self.opened_at
+    }
+}
+
+/// The server's end of a connection.
+pub(super) struct ServerEnd {
+    duplex: Duplex,
+    server: Server,
+    finished: Option<Instant>,
+}
+
+impl ServerEnd {
+    pub fn new(spec: &FlowSpec, page: &Page) -> Self {
+        let server = Server::new(page, spec.connection);
+        Self { duplex: Duplex::new(&spec.tcp, Role::Passive), server, finished: None }
+    }
+
+    pub fn open(&mut self) {
+        self.duplex.open();
+    }
+
+    /// A segment arrived: an ACK, a request, or both.
+    pub fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+        let brought_data = self.duplex.handle_segment(cx.now, packet).is_some();
+        let is_done = self.server.is_done() && self.duplex.sender().is_done();
+        if is_done && self.finished.is_none() {
+            self.finished = Some(cx.now);
+            cx.finish_transfer();
+        }
+        probe_sender(cx, spec, self.duplex.sender_mut());
+        if brought_data {
+            self.server.handle_received(cx.now, self.duplex.receiver().rcv_nxt());
+            self.answer(cx.now);
+        }
+    }
+
+    /// The deadline has passed: TCP's, or a response is ready.
+    pub fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
+        self.duplex.handle_deadline(cx.now);
+        probe_sender(cx, spec, self.duplex.sender_mut());
+        self.answer(cx.now);
+    }
+
+    fn answer(&mut self, now: Instant) {
+        while let Some(bytes) = self.server.poll_response(now) {
+            self.duplex.supply(now, bytes);
+        }
+    }
+
+    /// Sends what may be sent, and arms the timer under `key`.
+    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+        send(&mut self.duplex, cx, spec, port, true);
+        let deadline = self.duplex.deadline().into_iter().chain(self.server.deadline()).min();
+        arm(cx, key, deadline);
+    }
+
+    pub fn duplex(&self) -> &Duplex {
+        &self.duplex
+    }
+
+    /// When the last response was acknowledged.
+    pub fn finished(&self) -> Option<Instant> {
+        self.finished
+    }
+
+    /// All responses of this connection together, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.server.bytes()
+    }
+}
+
+/// Sends what may be sent; what a sender that `tells` sends is an event.
+fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, tells: bool) {
+    while let Some(outgoing) = duplex.poll_transmit(cx.now) {
+        let mut packet = Port::packet(cx, spec);
+        duplex.write(cx.now, &outgoing, &mut packet);
+        if let Outgoing::Sender(transmit) = outgoing
+            && tells
+        {
+            probe_sent(cx, spec, &transmit);
+        }
+        port.send(cx, packet);
+    }
+}
