@@ -7,7 +7,7 @@ import pytest
 
 from airpath import _core
 from airpath.papers import PAPERS
-from airpath.papers.downloads import Download
+from airpath.papers.downloads import NO_BLOCK_ERRORS, Download
 from airpath.papers.harness import Reproduction
 from airpath.papers.lundsten_figures import FIGURES
 from airpath.papers.lundsten_model import EIFEL, beside_reno, make_download
@@ -164,3 +164,30 @@ def test_only_a_full_effort_makes_more_runs_than_the_rule():
     assert full.rule_for(1) == Rule()
     assert quick.rule_for(1000).max_runs == 5
     assert Effort.of(quick=False, runs=3).rule_for(20) == Rule.exactly(3)
+
+
+def _flow(download, *more, seed=1):
+    return json.loads(_core.run(text_of((*download.overrides, *more)), seed))["flows"][0]
+
+
+@pytest.mark.parametrize("small_pdus", [False, True])
+@pytest.mark.parametrize("timer", ['{ min = "1 s", tick = "100 ms" }', '{ min = "10 ms", tick = "10 ms" }'])
+def test_in_sequence_delivery_brings_no_timeout_however_fine_the_timer(small_pdus, timer):
+    download = make_download(384, 576, small_pdus=small_pdus, in_sequence=True)
+    flows = [_flow(download, ("tcp.rto", timer), seed=seed) for seed in (1, 2, 3)]
+    assert all(flow["timeouts"] == flow["fast_retransmits"] == 0 for flow in flows)
+    assert max(flow["rtt_ms"]["max"] for flow in flows) > 600
+
+
+def test_what_in_sequence_delivery_costs_is_the_window_limit():
+    download = make_download(384, 576, small_pdus=True, in_sequence=True)
+
+    def increase(segments):
+        window = (("tcp.max_window", f"{segments}"), ("tcp.initial_ssthresh", f"{segments * 536} B"))
+        ideal_s = _flow(download, *window, NO_BLOCK_ERRORS)["transfer_s"]
+        return 100 * (_flow(download, *window)["transfer_s"] / ideal_s - 1)
+
+    floor = 100 * (1 / 0.9 - 1)
+    assert increase(25) > 4 * floor
+    assert increase(40) == pytest.approx(floor, abs=5)
+    assert increase(60) == pytest.approx(floor, abs=0.5)
