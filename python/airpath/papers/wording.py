@@ -88,8 +88,9 @@ def averaged_texts(runs: int, like: Estimate | None, falls_in: tuple[float, floa
 
 def claims_text(verdicts: Iterable[ClaimVerdict]) -> str:
     """Count verdicts on claims."""
-    counts = Counter(verdicts)
-    return ", ".join(f"{counts[name]} {CLAIM_WORDS[name]}" for name in CLAIM_VERDICTS if counts[name])
+    counts, words = Counter(verdicts), ("hold", "do not hold", "cannot be checked")
+    known = zip(CLAIM_VERDICTS, words, strict=True)
+    return ", ".join(f"{counts[name]} {said}" for name, said in known if counts[name])
 
 
 def not_covered_text(paper: Paper) -> str:
