@@ -165,6 +165,13 @@ def test_command_and_page_show_what_each_reading_would_do(tmp_path):
         assert re.search(rf"{re.escape(said)} +│ +{' +│ +'.join(counts)} ", result.stdout)
 
 
+def test_a_picture_without_values_is_a_page_of_its_own(tmp_path):
+    result, values, page = reproduce(tmp_path, "--figure", "4", "--figure", "18")
+    assert result.exit_code == 0 and values == []
+    assert page.count("<img") == 2 and "Not finished" not in page
+    assert "would do" not in page and "would do" not in result.stdout
+
+
 def test_where_the_paper_averages_its_number_of_runs_stands_beside_ours(tmp_path):
     result, values, page = reproduce(tmp_path, "--table", "9", "--runs", "22")
     for value in values:

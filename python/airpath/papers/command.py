@@ -199,8 +199,8 @@ def _print_claims(console: Console, report: Report) -> None:
 
 
 def _print_scores(console: Console, report: Report) -> None:
-    """Print what each reading would do if it judged; nothing if only one was simulated."""
-    if not report.other_readings:
+    """Print what each reading would do if it judged; nothing if there is nothing to choose from."""
+    if not report.readings_compare:
         return
     view = Table(title="How each reading would do", title_justify="left")
     view.add_column("reading")
@@ -218,7 +218,8 @@ def _print_scoreboard(console: Console, report: Report) -> None:
     parts = [f"[{COLOURS[name]}]{counts[name]} {VERDICT_WORDS[name]}[/]" for name in VERDICTS if counts[name]]
     reading = f"under reading '{report.paper.default_reading}'"
     console.print(f"[bold]{report.paper.name}[/]: {total} values measured {reading}", highlight=False)
-    console.print(", ".join(parts), highlight=False)
+    if parts:
+        console.print(", ".join(parts), highlight=False)
     if report.claims:
         console.print(f"claims: {claims_text(result.verdict for result in report.claims)}", highlight=False)
     if missing := not_covered_text(report.paper):

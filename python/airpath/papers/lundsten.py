@@ -5,9 +5,10 @@ How it is read is in `lundsten_model`; tables, figures, text and claims have fil
 
 from __future__ import annotations
 
-from airpath.papers.lundsten_claims import CLAIMS, NOT_REPRODUCED
+from airpath.papers.lundsten_claims import CLAIMS
 from airpath.papers.lundsten_figures import FIGURES
 from airpath.papers.lundsten_model import DEFAULT_READING, PARAMETERS, READINGS
+from airpath.papers.lundsten_not_reproduced import NOT_REPRODUCED
 from airpath.papers.lundsten_tables import TABLES
 from airpath.papers.lundsten_text import TEXT
 from airpath.papers.paper import Paper

@@ -194,15 +194,3 @@ SMALL_FILE_CLAIMS = (
     ),
 )
 """Claims 32 to 43."""
-
-SMALL_FILE_NOT_REPRODUCED: dict[str, str] = {
-    "lundsten-c33": (
-        "64 kbit/s reaches 94 and 95 % of the bearer; an initial window of 2 would give the published "
-        "speeds, but Section 5.4.2 compares with a window of 1; the rest is as claimed"
-    ),
-    "lundsten-c40": (
-        "384/1500 saves 7 %; the published 2 % stands below the 3.4 % of smaller packets, against the "
-        "thesis' own remark that large packets gain more"
-    ),
-}
-"""Those that do not hold under the default reading, and why."""

@@ -91,8 +91,8 @@ def _scoreboard(report: Report) -> str:
 
 
 def _scores(report: Report) -> str:
-    """Show what each reading would do if it judged; nothing if only one was simulated."""
-    if not report.other_readings:
+    """Show what each reading would do if it judged; nothing if there is nothing to choose from."""
+    if not report.readings_compare:
         return ""
     rows = []
     for name, counts in report.scores.items():

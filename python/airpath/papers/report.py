@@ -166,3 +166,8 @@ class Report:
         names = [self.paper.default_reading, *self.other_readings]
         known = [comparison.readings for comparison in self.comparisons]
         return {name: Counter(of[name][1] for of in known if name in of) for name in names}
+
+    @property
+    def readings_compare(self) -> bool:
+        """Whether more than one reading was simulated for any value."""
+        return bool(self.other_readings) and any(self.scores.values())
