@@ -14,6 +14,7 @@ from airpath.papers.conditions import (
     Less,
     Measured,
     Minus,
+    Never,
     NotLess,
     Positive,
     Quantity,
@@ -126,8 +127,15 @@ def test_not_less_is_larger_or_a_tie(b, expected):
     ],
 )
 def test_a_limit_is_kept_up_to_its_tolerance(condition, holds, fails):
-    assert check(condition, a=(holds, 9, 9), b=(27, 9, 9))
-    assert not check(condition, a=(fails, 9, 9), b=(27, 9, 9))
+    assert check(condition, a=(holds, 9, 9), b=(27, 9, 9)) is True
+    assert check(condition, a=(fails, 0, 0), b=(27, 0, 0)) is False
+    # What fails by less than the interval is open.
+    assert check(condition, a=(fails, 0.15, 9), b=(27, 0.15, 9)) is None
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, True), (0.01, False)])
+def test_never_is_refuted_by_a_single_run(count, expected):
+    assert check(Never(A), a=(count, 5, 5)) is expected
 
 
 @pytest.mark.parametrize(("single", "expected"), [(1.0, True), (0.99, False)])

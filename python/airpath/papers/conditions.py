@@ -5,6 +5,7 @@
                    open if it includes zero, unless it shows a tie within what `verdict` calls reproduced
 ``Positive``       likewise for a difference from zero
 ``Agree``          the means are within what `verdict` calls close
+``Never``          a count is zero in every run
 ``Tie``            the means are within what `verdict` calls reproduced, or the difference of two single
                    runs is zero within 95 %
 ``NotLess``        larger, or a tie
@@ -15,6 +16,8 @@
 ``WithinPoints``   the mean differs by at most so much
 ``Spread``         the interval of a single run is at least so wide
 =================  ======================================================================================
+
+Where a mean does not fit but a value in its 95 % interval would, the condition is open: more runs are needed.
 """
 
 from __future__ import annotations
@@ -258,7 +261,8 @@ class Agree(_Pair):
         size = max(abs(left.mean), abs(right.mean))
         tolerance = _tolerance(size, self.left.unit, CLOSE_RELATIVE, CLOSE_POINTS)
         figures = f"{_shown(self.left, left)} close to {_shown(self.right, right)}"
-        return Finding(abs(left.mean - right.mean) <= tolerance, figures)
+        apart = Minus(self.left, self.right).value(look_up)
+        return Finding(_decided(apart, 0.0, lambda value: abs(value) <= tolerance), figures)
 
 
 @dataclass(frozen=True)
@@ -294,8 +298,13 @@ class About(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-        holds = _judged("claim_approx", self.target, known, self.operand.unit) != "not_reproduced"
-        return Finding(holds, f"{_shown(self.operand, known)}, claimed {self.target:g}")
+
+        def fits(value: float) -> bool:
+            return _judged("claim_approx", self.target, value, self.operand.unit) != "not_reproduced"
+
+        return Finding(
+            _decided(known, self.target, fits), f"{_shown(self.operand, known)}, claimed {self.target:g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -308,9 +317,19 @@ class WithinPoints(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-        holds = abs(known.mean - self.target) <= self.points
+        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= self.points)
         figures = f"{_shown(self.operand, known)}, claimed {self.target:.4g} within {self.points:g}"
         return Finding(holds, figures)
+
+
+@dataclass(frozen=True)
+class Never(_Single):
+    """A count that is zero in every run."""
+
+    def check(self, look_up: LookUp) -> Finding:
+        """Compare."""
+        known = self.operand.value(look_up)
+        return Finding(known.mean == 0, f"{_shown(self.operand, known)}, never")
 
 
 @dataclass(frozen=True)
@@ -337,11 +356,15 @@ class AtLeast(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-        if self.slack is None:
-            holds = _judged("claim_lower", self.limit, known, self.operand.unit) == "reproduced"
-        else:
-            holds = known.mean >= self.limit - self.slack
-        return Finding(holds, f"{_shown(self.operand, known)}, at least {self.limit:.4g}")
+
+        def fits(value: float) -> bool:
+            if self.slack is None:
+                return _judged("claim_lower", self.limit, value, self.operand.unit) == "reproduced"
+            return value >= self.limit - self.slack
+
+        return Finding(
+            _decided(known, self.limit, fits), f"{_shown(self.operand, known)}, at least {self.limit:.4g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -354,16 +377,28 @@ class AtMost(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-        if self.slack is None:
-            holds = _judged("claim_upper", self.limit, known, self.operand.unit) == "reproduced"
-        else:
-            holds = known.mean <= self.limit + self.slack
-        return Finding(holds, f"{_shown(self.operand, known)}, at most {self.limit:.4g}")
+
+        def fits(value: float) -> bool:
+            if self.slack is None:
+                return _judged("claim_upper", self.limit, value, self.operand.unit) == "reproduced"
+            return value <= self.limit + self.slack
+
+        return Finding(
+            _decided(known, self.limit, fits), f"{_shown(self.operand, known)}, at most {self.limit:.4g}"
+        )
 
 
-def _judged(kind: str, target: float, known: Measured, unit: str) -> str:
-    """Judge a mean by the tolerances alone: what single runs would give is no excuse here."""
-    sharp = Estimate(known.mean, 0.0, 2, known.mean, known.mean, (known.mean, known.mean))
+def _decided(known: Measured, target: float, fits: Callable[[float], bool]) -> bool | None:
+    """Whether a mean fits; None if it does not, but a value in its interval does."""
+    if fits(known.mean):
+        return True
+    low, high = known.mean - known.half_width, known.mean + known.half_width
+    return None if fits(min(max(target, low), high)) else False
+
+
+def _judged(kind: str, target: float, value: float, unit: str) -> str:
+    """Judge a value by the tolerances alone: what single runs would give is no excuse here."""
+    sharp = Estimate(value, 0.0, 2, value, value, (value, value))
     return verdict(kind, target, None, sharp, unit)
 
 
