@@ -121,8 +121,8 @@ TABLE_4 = Experiment(
 )
 
 _EIFEL_REMARK = (
-    "practically every fast retransmit is found spurious and taken back (claim 13); how ns-2's Eifel of that time "
-    "restored the window is not known"
+    "nearly every fast retransmit is found spurious and taken back (claim 13); how the Eifel of ns-2 at that "
+    "time restored the window is not known"
 )
 _TIMEOUT_REMARK = "the thesis blames timeouts; in the stated model there are none (claims 19 and 25)"
 
