@@ -10,9 +10,12 @@ from typer.testing import CliRunner
 
 from airpath.cli import app
 from airpath.papers import PAPERS, harness
-from airpath.papers.harness import Effort, Reproduction
-from airpath.papers.lundsten import PAPER, TABLE_3
-from airpath.papers.verdict import VERDICTS
+from airpath.papers.harness import Reproduction
+from airpath.papers.lundsten import PAPER
+from airpath.papers.lundsten_tables import TABLE_3
+from airpath.papers.report import Effort
+from airpath.papers.verdict import CLAIM_VERDICTS, VERDICTS
+from airpath.papers.wording import number
 
 KEYS = [
     "id",
@@ -26,6 +29,11 @@ KEYS = [
     "unit",
     "verdict",
     "reason",
+    "averaged_runs",
+    "prediction_low",
+    "prediction_high",
+    "first_runs",
+    "readings",
 ]
 FLOOR = 100 * (1 / 0.9 - 1)
 
@@ -117,18 +125,77 @@ def test_one_run_has_no_interval_in_the_json(tmp_path):
 
 def test_in_a_file_a_value_has_one_line_however_many_readings_there_are(tmp_path):
     result, values, _ = reproduce(tmp_path, "--table", "10", "--runs", "2")
-    assert sum(line.startswith("│") for line in result.stdout.splitlines()) == len(values)
+    assert sum(line.startswith("│") for line in result.stdout.splitlines()) == len(values) + 4  # with the readings
 
 
-def test_everything_together_leaves_the_rest_of_the_paper_without_a_verdict(tmp_path):
-    result, values, page = reproduce(tmp_path, "--quick", "--runs", "2")
-    background = [value for value in values if value["verdict"] == "background"]
-    assert background and all(value["measured"] is None and value["runs"] == 0 for value in background)
-    covered = {value["id"] for value in values}
-    missing = len(PAPER.published) - len(covered)
-    assert missing == PAPER.not_covered()
-    for text in (result.stdout, page):
-        assert f"{missing} further values of this paper are not covered yet" in text
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS.keys())
+def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper, tmp_path):
+    result, objects, page = reproduce(tmp_path, "--quick", "--runs", "2", paper=paper.name)
+    assert result.exit_code == 0
+    values = {known["id"]: known for known in objects if "published" in known}
+    claims = {known["id"]: known for known in objects if "claim" in known}
+    assert len(values) + len(claims) == len(objects)
+    assert set(values) == set(paper.published)
+    assert set(claims) == {claim.id for claim in paper.claims}
+    for value in values.values():
+        assert (value["verdict"] == "background") == (value["measured"] is None) == (value["runs"] == 0)
+    for claim in claims.values():
+        assert claim["verdict"] in CLAIM_VERDICTS
+        assert bool(claim["reason"]) == (claim["verdict"] != "holds")
+        assert claim["conditions"]
+        assert f'id="{claim["id"]}"' in page and claim["id"] in result.stdout
+
+
+def test_the_json_has_every_reading_that_was_simulated(tmp_path):
+    _, values, _ = reproduce(tmp_path, "--table", "3", "--runs", "2")
+    names = [reading.name for reading in PAPER.readings]
+    for value in values:
+        readings = value["readings"]
+        assert sorted(readings) == sorted(names) and next(iter(readings)) == PAPER.default_reading
+        judged = readings[PAPER.default_reading]
+        assert (judged["measured"], judged["verdict"]) == (value["measured"], value["verdict"])
+        assert all(known["ci_low"] < known["measured"] < known["ci_high"] for known in readings.values())
+        assert all(known["verdict"] in VERDICTS and known["runs"] == 2 for known in readings.values())
+    fast = values[0]["readings"]
+    assert fast["after"]["measured"] > fast["before"]["measured"]
+
+
+def test_command_and_page_show_what_each_reading_would_do(tmp_path):
+    result, values, page = reproduce(tmp_path, "--table", "7", "--runs", "3")
+    for name in (reading.name for reading in PAPER.readings):
+        verdicts = [value["readings"][name]["verdict"] for value in values]
+        said = f"{name} (judged)" if name == PAPER.default_reading else name
+        counts = [str(verdicts.count(verdict)) for verdict in VERDICTS[:3]]
+        assert "<tr>" + "".join(f"<td>{text}</td>" for text in (said, *counts)) + "</tr>" in page
+        assert re.search(rf"{re.escape(said)} +│ +{' +│ +'.join(counts)} ", result.stdout)
+
+
+def test_a_picture_without_values_is_a_page_of_its_own(tmp_path):
+    result, values, page = reproduce(tmp_path, "--figure", "4", "--figure", "18")
+    assert result.exit_code == 0 and values == []
+    assert page.count("<img") == 2 and "Not finished" not in page
+    assert "would do" not in page and "would do" not in result.stdout
+
+
+def test_where_the_paper_averages_its_number_of_runs_stands_beside_ours(tmp_path):
+    result, values, page = reproduce(tmp_path, "--table", "9", "--runs", "22")
+    for value in values:
+        first = value["first_runs"]
+        assert (value["averaged_runs"], first["runs"], value["runs"]) == (20, 20, 22)
+        assert first["sd"] > 0 and first["mean"] == pytest.approx(value["measured"], abs=2 * first["sd"])
+        assert value["prediction_low"] < value["ci_low"] < value["ci_high"] < value["prediction_high"]
+        falls_in = f"{number(value['prediction_low'])} … {number(value['prediction_high'])}"
+        like_the_paper = f"{number(first['mean'])} ± {number(first['sd'])}"
+        assert all(f"<td>{text}</td>" in page for text in (falls_in, like_the_paper))
+        said = f"{value['id']}: first 20 runs ± sd {like_the_paper}, a mean of 20 falls in {falls_in}"
+        assert said in result.stdout
+    assert "<th>first 20 runs ± sd</th><th>a mean of 20 falls in</th>" in page
+
+
+def test_nothing_is_said_of_an_average_where_the_paper_has_none(tmp_path):
+    _, values, page = reproduce(tmp_path, "--table", "3", "--runs", "2", "--quick")
+    assert {(value["averaged_runs"], value["first_runs"]) for value in values} == {(1, None)}
+    assert "a mean of" not in page
 
 
 def test_result_and_page_do_not_depend_on_the_number_of_workers(tmp_path):
@@ -189,8 +256,8 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch, tmp_path):
             "error: table: lundsten has no table 99 to reproduce; choose from: Table 3,",
         ),
         (
-            ["lundsten", "--figure", "3"],
-            "error: figure: lundsten has no figure 3 to reproduce; choose from: Table 3,",
+            ["lundsten", "--figure", "5"],
+            "error: figure: lundsten has no figure 5 to reproduce; choose from: Table 3,",
         ),
         (["lundsten", "--runs", "0"], "error: runs: 0 is too few; give at least 1"),
         (["lundsten", "--workers", "0"], "error: workers: 0 is too few; give at least 1"),

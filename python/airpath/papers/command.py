@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -16,11 +16,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from airpath.papers import PAPERS
-from airpath.papers.harness import Comparison, Effort, Report, Reproduction, Section
+from airpath.papers.as_json import report_as_json
+from airpath.papers.harness import Reproduction
 from airpath.papers.paper import Experiment, Paper
-from airpath.papers.verdict import VERDICTS
+from airpath.papers.report import Effort, Report, Section
+from airpath.papers.verdict import MEASURED_VERDICTS, VERDICTS
 from airpath.papers.wording import (
+    CLAIM_WORDS,
     VERDICT_WORDS,
+    averaged_columns,
+    averaged_texts,
+    claims_text,
     heading,
     interval_text,
     mean_text,
@@ -35,7 +41,15 @@ PAGE = "index.html"
 BAD_INPUT, INTERRUPTED = 2, 130
 # In a file or a pipe a table is as wide as it needs to be: nobody else breaks its lines.
 UNBROKEN_WIDTH = 10_000
-COLOURS = {"reproduced": "green", "close": "yellow", "not_reproduced": "red", "background": "dim"}
+COLOURS = {
+    "reproduced": "green",
+    "close": "yellow",
+    "not_reproduced": "red",
+    "background": "dim",
+    "holds": "green",
+    "does_not_hold": "red",
+    "not_checkable": "dim",
+}
 
 
 def reproduce(
@@ -63,38 +77,23 @@ def reproduce(
         _check_writable("json", json_file)
 
     console = Console() if Console().is_terminal else Console(width=UNBROKEN_WIDTH)
-    reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs))
+    everything = not table and not figure
+    reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs), claims=everything)
     complete = _simulate(reproduction, workers)
-    report = reproduction.report(complete, background=not table and not figure)
+    report = reproduction.report(complete, background=everything)
     for section in report.sections:
-        _print_section(console, report, section)
+        if section.experiment.rows:
+            _print_section(console, report, section)
+    _print_claims(console, report)
     _write("out", page, render(report, _command(paper, table or [], figure or [], quick, runs)))
     if json_file:
-        _write("json", json_file, json.dumps([as_json(c) for c in report.comparisons], indent=2) + "\n")
+        _write("json", json_file, json.dumps(report_as_json(report), indent=2) + "\n")
+    _print_scores(console, report)
     _print_scoreboard(console, report)
     console.print(f"page: {page}", highlight=False, soft_wrap=True)
     if not complete:
         console.print("interrupted: what was not finished is missing")
         raise typer.Exit(INTERRUPTED)
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """One published value with its measurement, as `--json` writes it."""
-    value, measured = comparison.published, comparison.measured
-    interval = (None, None) if measured is None or measured.n == 1 else (measured.ci_low, measured.ci_high)
-    return {
-        "id": value.id,
-        "place": value.place,
-        "published": value.value,
-        "corrected": value.corrected,
-        "measured": None if measured is None else measured.mean,
-        "ci_low": interval[0],
-        "ci_high": interval[1],
-        "runs": 0 if measured is None else measured.n,
-        "unit": value.unit,
-        "verdict": comparison.verdict,
-        "reason": comparison.reason,
-    }
 
 
 def _find_paper(name: str) -> Paper:
@@ -168,6 +167,13 @@ def _print_section(console: Console, report: Report, section: Section) -> None:
             *(_other(comparison.others.get(name)) for name in others),
         )
     console.print(view)
+    averaged = section.averaged_runs
+    heads = averaged_columns(averaged)
+    for comparison in section.comparisons if heads else ():
+        texts = averaged_texts(averaged, comparison.like_the_paper, comparison.prediction)
+        said = ", ".join(f"{head} {text}" for head, text in zip(heads, texts, strict=True) if text)
+        if said:
+            console.print(f"{comparison.published.id}: {said}", highlight=False, markup=False)
     for comparison in section.comparisons:
         if comparison.reason:
             console.print(f"{comparison.published.id}: {comparison.reason}", highlight=False, markup=False)
@@ -178,14 +184,48 @@ def _other(estimate: Estimate | None) -> str:
     return "not finished" if estimate is None else mean_text(estimate)
 
 
+def _print_claims(console: Console, report: Report) -> None:
+    if not report.claims:
+        return
+    view = Table(title="Claims", title_justify="left")
+    for column in ("claim", "place", "says", "verdict"):
+        view.add_column(column)
+    for result in report.claims:
+        claim, verdict = result.claim, result.verdict
+        view.add_row(claim.id, claim.place, claim.text, f"[{COLOURS[verdict]}]{CLAIM_WORDS[verdict]}")
+    console.print(view)
+    for result in report.claims:
+        if result.reason:
+            console.print(f"{result.claim.id}: {result.reason}", highlight=False, markup=False)
+    console.print()
+
+
+def _print_scores(console: Console, report: Report) -> None:
+    """Print what each reading would do if it judged; nothing if there is nothing to choose from."""
+    if not report.readings_compare:
+        return
+    view = Table(title="How each reading would do", title_justify="left")
+    view.add_column("reading")
+    for verdict in MEASURED_VERDICTS:
+        view.add_column(VERDICT_WORDS[verdict], justify="right")
+    for name, counts in report.scores.items():
+        said = f"{name} (judged)" if name == report.paper.default_reading else name
+        view.add_row(said, *(str(counts[verdict]) for verdict in MEASURED_VERDICTS))
+    console.print(view)
+
+
 def _print_scoreboard(console: Console, report: Report) -> None:
     counts = Counter(comparison.verdict for comparison in report.comparisons)
     total = sum(counts.values()) - counts["background"]
     parts = [f"[{COLOURS[name]}]{counts[name]} {VERDICT_WORDS[name]}[/]" for name in VERDICTS if counts[name]]
     reading = f"under reading '{report.paper.default_reading}'"
     console.print(f"[bold]{report.paper.name}[/]: {total} values measured {reading}", highlight=False)
-    console.print(", ".join(parts), highlight=False)
-    console.print(not_covered_text(report.paper), highlight=False)
+    if parts:
+        console.print(", ".join(parts), highlight=False)
+    if report.claims:
+        console.print(f"claims: {claims_text(result.verdict for result in report.claims)}", highlight=False)
+    if missing := not_covered_text(report.paper):
+        console.print(missing, highlight=False)
 
 
 def _check_writable(key: str, path: Path) -> None:

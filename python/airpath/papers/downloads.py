@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from airpath.papers.paper import Cell, Outcome
+from airpath.papers.observe import Observation
+from airpath.papers.paper import Cell, Outcome, Overrides
 from airpath.replicate import Results
 
 HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
@@ -38,6 +39,10 @@ class Download:
         Segments.
     timestamps : bool
         Whether segments carry timestamps, which leaves less room for data.
+    variant : str
+        Name of what `options` make of TCP.
+    options : tuple
+        Further changes to the base scenario.
     """
 
     rate_kbps: int
@@ -49,6 +54,8 @@ class Download:
     in_sequence: bool = False
     initial_window: int | None = None
     timestamps: bool = False
+    variant: str = ""
+    options: Overrides = ()
 
     @property
     def name(self) -> str:
@@ -64,20 +71,30 @@ class Download:
             words.append("in sequence")
         if self.initial_window is not None:
             words.append(f"initial window {self.initial_window}")
+        if self.variant:
+            words.append(self.variant)
         return ", ".join(words)
+
+    @property
+    def payload_bytes(self) -> int:
+        """Data in a packet."""
+        mss = self.packet_bytes - HEADER_BYTES
+        return mss - TIMESTAMPS_BYTES if self.timestamps else mss
+
+    @property
+    def packets(self) -> int:
+        """Packets of the file."""
+        return math.ceil(self.file_bytes / self.packet_bytes)
 
     @property
     def overrides(self) -> tuple[tuple[str, str], ...]:
         """Changes to the base scenario."""
-        mss = self.packet_bytes - HEADER_BYTES
-        payload = mss - TIMESTAMPS_BYTES if self.timestamps else mss
-        packets = math.ceil(self.file_bytes / self.packet_bytes)
         changes = [
             ("radio.dch.downlink.rate", f"{self.rate_kbps} kbit/s"),
-            ("tcp.mss", f"{mss} B"),
+            ("tcp.mss", f"{self.packet_bytes - HEADER_BYTES} B"),
             ("tcp.max_window", f"{self.window}"),
-            ("tcp.initial_ssthresh", f"{self.window * payload} B"),
-            ("flow[0].app.file.size", f"{packets * payload} B"),
+            ("tcp.initial_ssthresh", f"{self.window * self.payload_bytes} B"),
+            ("flow[0].app.file.size", f"{self.packets * self.payload_bytes} B"),
         ]
         if self.delay_ms is not None:
             changes.append(("wired.delay", f"{self.delay_ms} ms"))
@@ -87,15 +104,17 @@ class Download:
             changes.append((f"{ARQ}.delivery", "in_sequence"))
         if self.initial_window is not None:
             changes.append(("tcp.initial_window", f"{self.initial_window}"))
-        return tuple(changes)
+        return (*changes, *self.options)
 
-    def against_no_errors(self) -> Cell:
-        """Beside the same download without block errors."""
-        return Cell(self.name, self.overrides, (NO_BLOCK_ERRORS,), increase)
+    def against_no_errors(self, other: Download | None = None) -> Cell:
+        """Beside the same download, or another one, without block errors."""
+        twin = (*(other or self).overrides, NO_BLOCK_ERRORS)
+        return Cell(self.name, self.overrides, twin, increase)
 
-    def against_initial_window_1(self) -> Cell:
+    def against_initial_window_1(self, *, errors: bool = True) -> Cell:
         """Beside the same download with an initial window of one segment."""
-        return Cell(self.name, self.overrides, (("tcp.initial_window", "1"),), decrease, paired=True)
+        overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
+        return Cell(self.name, overrides, (*overrides, ("tcp.initial_window", "1")), decrease, paired=True)
 
     def alone(self, *, errors: bool) -> Cell:
         """Beside nothing, with block errors or without."""
@@ -103,10 +122,13 @@ class Download:
         name = self.name if errors else f"{self.name}, no block errors"
         return Cell(name, overrides, None, self.speed)
 
+    def watched(self, observe: Observation, *, errors: bool = True) -> Cell:
+        """Beside nothing, with what is observed of its trace."""
+        return replace(self.alone(errors=errors), observe=observe)
+
     def speed(self, outcome: Outcome) -> float:
         """Size of the file, headers included, over the transfer time, kbit/s."""
-        packets = math.ceil(self.file_bytes / self.packet_bytes)
-        return packets * self.packet_bytes * 8 / 1000 / _transfer_s(outcome.results)
+        return self.packets * self.packet_bytes * 8 / 1000 / _transfer_s(outcome.results)
 
 
 def increase(outcome: Outcome) -> float:
@@ -143,6 +165,53 @@ def plateau(outcome: Outcome) -> float:
 def lowest_window(outcome: Outcome) -> float:
     """Smallest send window after the first slow start, segments."""
     return outcome.traced_window.lowest_after_start
+
+
+def saved_s(outcome: Outcome) -> float:
+    """Transfer time saved, seconds."""
+    return _transfer_s(outcome.reference_results) - _transfer_s(outcome.results)
+
+
+def transfer_s(outcome: Outcome) -> float:
+    """Transfer time, seconds."""
+    return _transfer_s(outcome.results)
+
+
+def fast_retransmits(outcome: Outcome) -> float:
+    """Fast retransmits in a run."""
+    return float(outcome.results["flows"][0]["fast_retransmits"])
+
+
+def timeouts(outcome: Outcome) -> float:
+    """Timeouts in a run."""
+    return float(outcome.results["flows"][0]["timeouts"])
+
+
+def retransmitted(outcome: Outcome) -> float:
+    """Segments sent again per segment sent for the first time, percent."""
+    flow = outcome.results["flows"][0]
+    again = int(flow["retransmissions"]["total"])
+    return 100 * again / (int(flow["segments_sent"]) - again)
+
+
+def window_at_limit(outcome: Outcome) -> float:
+    """Share of the time that the send window spends at its largest value, percent."""
+    return 100 * outcome.traced_window.share_at_maximum
+
+
+def window_variation(outcome: Outcome) -> float:
+    """Standard deviation of the send window over time, percent of its mean."""
+    return 100 * outcome.traced_window.variation
+
+
+def observed(outcome: Outcome) -> float:
+    """What the cell's observation gave."""
+    return float(outcome.observed)
+
+
+def observed_round_trips(outcome: Outcome) -> float:
+    """The observed time in round-trip times of the idle path."""
+    return 1000 * observed(outcome) / float(outcome.results["flows"][0]["rtt_ms"]["min"])
 
 
 def _time_ratio(outcome: Outcome) -> float:

@@ -1,120 +1,32 @@
 """Runs the experiments of a paper and judges what they give. No cell is simulated twice.
 
 First the error-free twins, one run each; then every cell under the default reading, then under the
-others. What an interruption leaves unfinished is left out of the report.
+others. What only a claim or a picture needs runs under the default reading alone. What an interruption
+leaves unfinished is left out of the report.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from airpath import _core
-from airpath.papers.paper import Cell, Experiment, Outcome, Paper, Published, Reading, Row
+from airpath.papers.claims import judge as judge_claim
+from airpath.papers.conditions import Quantity
+from airpath.papers.observe import Observation
+from airpath.papers.paper import Cell, Experiment, Outcome, Overrides, Paper, Published, Reading, Row
+from airpath.papers.report import Comparison, Effort, Report, Section
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict, verdict
 from airpath.papers.wording import reason_for
 from airpath.replicate import Estimate, Job, Replication, Results, Rule, drive, without_seed
-from airpath.scenario import Scenario
+from airpath.scenario import Scenario, load
 
-
-@dataclass(frozen=True)
-class Effort:
-    """How much to simulate.
-
-    Attributes
-    ----------
-    rule : Rule
-        When a cell has been replicated often enough.
-    all_readings : bool
-        Whether to simulate the readings that do not judge too.
-    """
-
-    rule: Rule = field(default_factory=Rule)
-    all_readings: bool = True
-
-    @classmethod
-    def of(cls, quick: bool, runs: int | None) -> Effort:
-        """Turn the options of the command line into an effort."""
-        rule = Rule.exactly(runs) if runs else Rule(max_runs=5) if quick else Rule()
-        return cls(rule, all_readings=not quick)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A published value beside its measurement.
-
-    Attributes
-    ----------
-    row : Row or None
-        Where it stands; None for background.
-    published : Published
-        The published value.
-    measured : Estimate or None
-        Under the default reading; None for background.
-    others : dict of str to Estimate
-        Under the other readings, by name; those that were not simulated are missing.
-    verdict : str
-        How the two compare.
-    reason : str
-        Why it was not reproduced; empty for other verdicts.
-    """
-
-    row: Row | None
-    published: Published
-    measured: Estimate | None
-    others: dict[str, Estimate]
-    verdict: Verdict
-    reason: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """An experiment with its comparisons, and the window to draw if there is one."""
-
-    experiment: Experiment
-    comparisons: tuple[Comparison, ...]
-    window: SendWindow | None
-
-
-@dataclass(frozen=True)
-class Report:
-    """What came out.
-
-    Attributes
-    ----------
-    paper : Paper
-        The paper.
-    effort : Effort
-        How much was simulated.
-    sections : tuple of Section
-        The experiments asked for, without comparisons that are not complete.
-    background : tuple of Comparison
-        Published values that nothing can be set against; empty unless everything was asked for.
-    incomplete : bool
-        Whether it was interrupted.
-    """
-
-    paper: Paper
-    effort: Effort
-    sections: tuple[Section, ...]
-    background: tuple[Comparison, ...]
-    incomplete: bool
-
-    @property
-    def comparisons(self) -> list[Comparison]:
-        """All comparisons, in order."""
-        return [c for section in self.sections for c in section.comparisons] + list(self.background)
-
-    @property
-    def other_readings(self) -> list[str]:
-        """Names of the readings that were simulated but do not judge."""
-        names = [reading.name for reading in self.paper.readings]
-        return [name for name in names if self.effort.all_readings and name != self.paper.default_reading]
-
+_Key = tuple[str, str | None, Observation | None]
+"""What tells jobs apart: texts of the scenario and of its twin, and what is kept of the trace."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the runs done, the runs expected in all, and what is being simulated."""
@@ -131,29 +43,32 @@ class Reproduction:
         Those to reproduce.
     effort : Effort
         How much to simulate.
+    claims : bool
+        Whether to check the paper's claims, too.
     """
 
-    def __init__(self, paper: Paper, experiments: Sequence[Experiment], effort: Effort) -> None:
+    def __init__(
+        self, paper: Paper, experiments: Sequence[Experiment], effort: Effort, *, claims: bool = False
+    ) -> None:
         self._paper = paper
         self._experiments = tuple(experiments)
         self._effort = effort
+        self._claims = paper.claims if claims else ()
         default = next(r for r in paper.readings if r.name == paper.default_reading)
         others = [r for r in paper.readings if r is not default] if effort.all_readings else []
         self._readings = [default, *others]
-        rows = [row for experiment in experiments for row in experiment.rows]
+        self._rows = [row for experiment in experiments for row in experiment.rows]
+        self._quantities = list(dict.fromkeys(q for claim in self._claims for q in claim.quantities))
         drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
-        self._traced = {cell for row in rows if row.traced for cell in row.cells} | set(drawn)
-        needed = [*(cell for row in rows for cell in row.cells), *drawn]
-        self._cells = list(dict.fromkeys(needed))
+        self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(drawn)
+        self._traced |= {quantity.cell for quantity in self._quantities if quantity.traced}
         self._references: dict[str, Job[Results]] = {}
-        self._jobs: dict[str, Job[Outcome]] = {}
+        self._jobs: dict[_Key, Job[Outcome]] = {}
         self._names: dict[int, str] = {}
 
     def simulate(self, workers: int | None = None, progress: Progress | None = None) -> bool:
         """Run everything; whether it got to its end, and not interrupted by Ctrl-C."""
-        pairs = [(cell, reading) for reading in self._readings for cell in self._cells]
-        for cell, reading in pairs:
-            self._plan(cell, reading)
+        self._plan_all()
         references, jobs = list(self._references.values()), list(self._jobs.values())
         try:
             drive(references, workers, lambda _: self._tell(progress, "error-free twins"))
@@ -165,18 +80,51 @@ class Reproduction:
     def report(self, complete: bool, background: bool) -> Report:
         """Judge what is complete; `background` adds the values that nothing can be set against."""
         values = [value for value in self._paper.published.values() if background and value.background]
-        unmeasured = tuple(Comparison(None, value, None, {}, _judge(value, None, 1), "") for value in values)
+        unmeasured = tuple(
+            Comparison(None, value, None, {}, _judge(value, None, 1), "", {}) for value in values
+        )
         sections = tuple(self._section(experiment) for experiment in self._experiments)
-        return Report(self._paper, self._effort, sections, unmeasured, not complete)
+        known = {quantity: self._measured(quantity) for quantity in self._quantities}
+        estimates = {quantity: measured for quantity, measured in known.items() if measured is not None}
+        claims = tuple(judge_claim(claim, estimates, self._paper.not_reproduced) for claim in self._claims)
+        return Report(self._paper, self._effort, sections, unmeasured, claims, not complete)
 
-    def _plan(self, cell: Cell, reading: Reading) -> None:
-        text = self._text(cell, reading)
-        if text in self._jobs:
+    def _plan_all(self) -> None:
+        """Make the jobs: rows first, under every reading, then what is needed under the default one."""
+        default = self._readings[0]
+        experiments = self._experiments
+        drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
+        cells = list(dict.fromkeys([*(cell for row in self._rows for cell in row.cells), *drawn]))
+        for reading in self._readings:
+            for cell in cells:
+                self._plan(cell, reading, self._rule(cell))
+        for quantity in self._quantities:
+            self._plan(quantity.cell, default, self._rule(quantity.cell))
+        for curve in (curve for experiment in experiments for curve in experiment.curves):
+            self._plan(curve.cell, default, Rule.exactly(1))
+
+    def _rule(self, cell: Cell) -> Rule:
+        averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
+        return self._effort.rule_for(max(cell.runs, *averaged, 1))
+
+    def _plan(self, cell: Cell, reading: Reading, rule: Rule) -> None:
+        key = self._key(cell, reading)
+        if key in self._jobs:
             return
-        reference = self._reference_text(cell, reading)
+        text, reference, _ = key
         if reference is not None and not cell.paired and reference not in self._references:
             once: Replication[Results] = Replication(lambda _: 0.0, Rule.exactly(1))
             self._references[reference] = Job(_runner(reference), once)
+        metrics = [row.metric for row in self._rows if cell in row.cells and row.metric is not cell.precise]
+        replication = Replication(
+            cell.precise, rule, lambda o: without_seed(o.results), tuple(dict.fromkeys(metrics))
+        )
+        job = Job(self._simulation(cell, text, reference), replication)
+        self._jobs[key] = job
+        self._names[id(job)] = f"{cell.name}, {reading.name}"
+
+    def _simulation(self, cell: Cell, text: str, reference: str | None) -> Callable[[int], Outcome]:
+        """Make what runs one seed of a cell."""
         # One trace per run: the pictures need the first, the metrics all of them.
         traced = cell in self._traced
 
@@ -186,31 +134,22 @@ class Reproduction:
                 twin = json.loads(_core.run(reference, seed))
             elif reference is not None:
                 twin = self._references[reference].replication.outcomes[0]
-            if traced:
-                results, window = _run_traced(text, seed)
-                return Outcome(results, twin, window)
+            if traced or cell.observe:
+                results, window, observed = _run_traced(text, seed, traced, cell.observe)
+                return Outcome(results, twin, window, observed)
             return Outcome(json.loads(_core.run(text, seed)), twin, None)
 
-        rows = (row for experiment in self._experiments for row in experiment.rows)
-        metrics = [row.metric for row in rows if cell in row.cells and row.metric is not cell.precise]
-        replication = Replication(
-            cell.precise, self._effort.rule, lambda o: without_seed(o.results), tuple(dict.fromkeys(metrics))
-        )
-        job = Job(simulate, replication)
-        self._jobs[text] = job
-        self._names[id(job)] = f"{cell.name}, {reading.name}"
+        return simulate
 
-    def _text(self, cell: Cell, reading: Reading) -> str:
-        base = self._paper.base
-        return Scenario(base.name, base.source, (*cell.overrides, *reading.overrides), base.folder).text
+    def _key(self, cell: Cell, reading: Reading) -> _Key:
+        return self._text(cell, cell.overrides, reading), self._reference_text(cell, reading), cell.observe
+
+    def _text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
+        base = load(cell.scenario) if cell.scenario else self._paper.base
+        return Scenario(base.name, base.source, (*overrides, *reading.overrides), base.folder).text
 
     def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
-        if cell.reference is None:
-            return None
-        base = self._paper.base
-        return Scenario(
-            base.name, base.source, (*cell.overrides, *reading.overrides, *cell.reference), base.folder
-        ).text
+        return None if cell.reference is None else self._text(cell, cell.reference, reading)
 
     def _tell(self, progress: Progress | None, what: str) -> None:
         if progress:
@@ -222,12 +161,24 @@ class Reproduction:
 
     def _section(self, experiment: Experiment) -> Section:
         comparisons = [self._compare(experiment, row) for row in experiment.rows]
-        window = None
-        if experiment.window_of is not None:
-            job = self._jobs[self._text(experiment.window_of, self._readings[0])]
-            if job.replication.finished:
-                window = job.replication.outcomes[0].window
-        return Section(experiment, tuple(c for c in comparisons if c is not None), window)
+        known = tuple(c for c in comparisons if c is not None)
+        curves = tuple(
+            (curve.label, curve.scale, outcome.observed)
+            for curve in experiment.curves
+            if (outcome := self._first(curve.cell)) is not None
+        )
+        drawn = self._first(experiment.window_of) if experiment.window_of else None
+        if drawn is None:
+            return Section(experiment, known, curves=curves)
+        round_trip_s = (
+            drawn.results["flows"][0]["rtt_ms"]["mean"] / 1000 if experiment.in_round_trips else None
+        )
+        return Section(experiment, known, drawn.window, round_trip_s, curves)
+
+    def _first(self, cell: Cell) -> Outcome | None:
+        """The first run of a cell under the default reading; None if it is not complete."""
+        replication = self._jobs[self._key(cell, self._readings[0])].replication
+        return replication.outcomes[0] if replication.finished else None
 
     def _compare(self, experiment: Experiment, row: Row) -> Comparison | None:
         default, *others = self._readings
@@ -242,17 +193,23 @@ class Reproduction:
             return _judge(value, estimate, row.averaged_runs)
 
         judged, reason = judge(measured), ""
+        readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
         if judged == "not_reproduced":
             where = f"{experiment.place} ({', '.join(row.labels)})"
             reason = reason_for(value, where, default.name, measured, known, judge, row.remark)
-        return Comparison(row, value, measured, known, judged, reason)
+        return Comparison(row, value, measured, known, judged, reason, readings)
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
         """Estimate what a row measures under a reading; None if that is not complete."""
-        replications = [self._jobs[self._text(cell, reading)].replication for cell in row.cells]
+        replications = [self._jobs[self._key(cell, reading)].replication for cell in row.cells]
         if not all(replication.finished for replication in replications):
             return None
         return row.pick([replication.estimate(row.metric) for replication in replications])
+
+    def _measured(self, quantity: Quantity) -> Estimate | None:
+        """Estimate what a claim is about; None if that is not complete."""
+        replication = self._jobs[self._key(quantity.cell, self._readings[0])].replication
+        return replication.estimate(quantity.metric) if replication.finished else None
 
 
 def _judge(value: Published, estimate: Estimate | None, averaged_runs: int) -> Verdict:
@@ -267,11 +224,17 @@ def _runner(text: str) -> Callable[[int], Results]:
     return simulate
 
 
-def _run_traced(text: str, seed: int) -> tuple[Results, SendWindow]:
-    simulation = _core.Simulation(text, seed, ["tcp_state"], False)
+def _run_traced(
+    text: str, seed: int, traced: bool, observe: Observation | None
+) -> tuple[Results, SendWindow | None, Any]:
+    probes = {*(("tcp_state",) if traced else ()), *(observe.probes if observe else ())}
+    simulation = _core.Simulation(text, seed, sorted(probes), False)
     while not simulation.advance(simulation.end_s):
         pass
-    trace = simulation.take_trace()["tcp_state"]
-    window = SendWindow.from_trace(np.asarray(trace["time_ns"]), np.asarray(trace["send_window"]))
+    events = simulation.take_trace()
+    window = None
+    if traced:
+        states = events["tcp_state"]
+        window = SendWindow.from_trace(np.asarray(states["time_ns"]), np.asarray(states["send_window"]))
     results: Results = json.loads(simulation.results())
-    return results, window
+    return results, window, observe.reduce(events) if observe else None

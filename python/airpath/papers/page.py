@@ -9,17 +9,23 @@ from html import escape
 from importlib.resources import files
 
 from airpath import _core
-from airpath.papers.harness import Comparison, Report, Section
-from airpath.papers.picture import comparison_picture, window_picture
+from airpath.papers.claims import ClaimResult
+from airpath.papers.picture import comparison_picture, received_picture, round_trips_picture, window_picture
+from airpath.papers.report import Comparison, Report, Section
 from airpath.papers.verdict import (
     CLOSE_POINTS,
     CLOSE_RELATIVE,
+    MEASURED_VERDICTS,
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
     VERDICTS,
 )
 from airpath.papers.wording import (
+    CLAIM_WORDS,
     VERDICT_WORDS,
+    averaged_columns,
+    averaged_texts,
+    claims_text,
     heading,
     interval_text,
     mean_text,
@@ -49,7 +55,9 @@ def render(report: Report, command: str) -> str:
         f'<p class="citation">{escape(paper.citation)}.</p>',
         _INTERRUPTED if report.incomplete else "",
         _scoreboard(report),
+        _scores(report),
         *(_section(report, section) for section in report.sections),
+        _claims(report),
         _background(report),
         _how_it_was_read(report),
         _how_to_get_it_again(report, command),
@@ -82,20 +90,75 @@ def _scoreboard(report: Report) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>\n<p>{text}</p>'
 
 
+def _scores(report: Report) -> str:
+    """Show what each reading would do if it judged; nothing if there is nothing to choose from."""
+    if not report.readings_compare:
+        return ""
+    rows = []
+    for name, counts in report.scores.items():
+        said = f"{name} (judged)" if name == report.paper.default_reading else name
+        cells = [said, *(str(counts[verdict]) for verdict in MEASURED_VERDICTS)]
+        rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
+    heads = ["reading", *(VERDICT_WORDS[verdict] for verdict in MEASURED_VERDICTS)]
+    says = "How each reading would do if it judged everything on this page:"
+    return f"<p>{says}</p>\n{_table(heads, rows, 'words')}"
+
+
+def _claims(report: Report) -> str:
+    if not report.claims:
+        return ""
+    says = (
+        f"Claims of the paper in other words, checked under reading '{report.paper.default_reading}': "
+        f"{claims_text(result.verdict for result in report.claims)}. Orders need a difference whose 95 % "
+        "interval excludes zero; the rules are the same for all papers."
+    )
+    rows = [_claim(result) for result in report.claims]
+    table = _table(["claim", "place", "says", "measured", "verdict"], rows, "claims")
+    return f"<h2>Claims</h2>\n<p>{escape(says)}</p>\n{table}"
+
+
+def _claim(result: ClaimResult) -> str:
+    claim, judged = result.claim, result.verdict
+    figures = "".join(
+        f"<li>{'' if finding.holds else 'not so: '}{escape(finding.figures)}</li>"
+        for finding in result.findings
+    )
+    reason = f"<p>{escape(result.reason)}</p>" if result.reason else ""
+    shown = (
+        f"{reason}<details><summary>{len(result.findings)} conditions</summary><ul>{figures}</ul></details>"
+    )
+    colour = {"holds": "reproduced", "does_not_hold": "not_reproduced", "not_checkable": "background"}[judged]
+    cells = (f"<td>{escape(text)}</td>" for text in (claim.id, claim.place, claim.text))
+    verdict = f'<td class="verdict {colour}">{CLAIM_WORDS[judged]}</td>'
+    return f'<tr id="{escape(claim.id)}">{"".join(cells)}<td>{shown}</td>{verdict}</tr>'
+
+
 def _section(report: Report, section: Section) -> str:
     experiment = section.experiment
     parts = [f"<h2>{escape(heading(experiment))}</h2>"]
-    if not section.comparisons:
-        return f"{parts[0]}\n<p>Not finished.</p>"
-    parts.append(_measured_table(report, section))
-    parts.extend(_remark(comparison) for comparison in section.comparisons)
-    if section.window is not None:
-        seed, reading = report.effort.rule.first_seed, report.paper.default_reading
-        caption = f"{experiment.place}: {experiment.title}; seed {seed}, reading '{reading}'."
-        parts.append(_picture(window_picture(section.window), caption))
-    elif experiment.kind == "table":
+    if section.comparisons:
+        parts.append(_measured_table(report, section))
+        parts.extend(_remark(comparison) for comparison in section.comparisons)
+    if experiment.kind == "table" and section.comparisons:
         parts.append(_comparison_picture(report, section))
-    return "\n".join(part for part in parts if part)
+    parts.append(_run_picture(report, section))
+    known = [part for part in parts if part]
+    return "\n".join(known if len(known) > 1 else [*known, "<p>Not finished.</p>"])
+
+
+def _run_picture(report: Report, section: Section) -> str:
+    """Show what is drawn of single runs."""
+    experiment, window = section.experiment, section.window
+    if window is not None and section.round_trip_s is not None:
+        picture = round_trips_picture(window, section.round_trip_s)
+    elif window is not None:
+        picture = window_picture(window)
+    elif section.curves:
+        picture = received_picture(section.curves)
+    else:
+        return ""
+    seed, reading = report.effort.rule.first_seed, report.paper.default_reading
+    return _picture(picture, f"{experiment.place}: {experiment.title}; seed {seed}, reading '{reading}'.")
 
 
 def _remark(comparison: Comparison) -> str:
@@ -106,7 +169,8 @@ def _remark(comparison: Comparison) -> str:
 
 def _measured_table(report: Report, section: Section) -> str:
     others = report.other_readings
-    heads = ["published", "measured", "95 % interval", "runs", "unit", "verdict"]
+    averaged = section.averaged_runs
+    heads = ["published", "measured", "95 % interval", *averaged_columns(averaged), "runs", "unit", "verdict"]
     rows = []
     for comparison in section.comparisons:
         measured, row = comparison.measured, comparison.row
@@ -117,6 +181,7 @@ def _measured_table(report: Report, section: Section) -> str:
             published_text(comparison.published),
             number(measured.mean),
             interval_text(measured),
+            *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction),
             str(measured.n),
             unit_name(comparison.published.unit),
         ]

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from airpath.papers.observe import Observation
 from airpath.papers.send_window import SendWindow
 from airpath.replicate import Estimate, Results
 from airpath.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from airpath.papers.claims import Claim
 
 Overrides = tuple[tuple[str, str], ...]
 """Changes to a scenario: dotted path and TOML value, applied in order."""
@@ -96,11 +100,14 @@ class Outcome:
         Results of the cell's error-free twin.
     window : SendWindow or None
         The send window over time, if it was traced.
+    observed : object
+        What the cell's observation made of the trace; None if it has none.
     """
 
     results: Results
     reference: Results | None
     window: SendWindow | None
+    observed: Any = None
 
     @property
     def reference_results(self) -> Results:
@@ -134,7 +141,7 @@ Metric = Callable[[Outcome], float]
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario to replicate: the paper's base scenario with changes.
+    """A scenario to replicate: a base scenario with changes.
 
     Attributes
     ----------
@@ -143,12 +150,18 @@ class Cell:
     overrides : tuple
         Changes to the base scenario.
     reference : tuple or None
-        Further changes that make the twin that it is compared with; None if there is none.
+        Changes to the base scenario that make the twin that it is compared with; None if there is none.
     precise : callable
         Metric whose precision decides how many runs there are.
     paired : bool
         Whether chance acts on the twin, too: then it has the seed of each run. A twin without errors is
         the same in all of them, and run once.
+    observe : Observation or None
+        What is kept of the trace of a run, for metrics that counters do not tell.
+    scenario : str or None
+        Name of the bundled base scenario; the paper's if absent.
+    runs : int
+        Runs that it takes at least, whatever the precision, where what is measured scatters widely.
     """
 
     name: str
@@ -156,11 +169,19 @@ class Cell:
     reference: Overrides | None
     precise: Metric
     paired: bool = False
+    observe: Observation | None = None
+    scenario: str | None = None
+    runs: int = 1
 
 
 def first(estimates: Sequence[Estimate]) -> Estimate:
     """Pick the estimate of the first (usually the only) cell."""
     return estimates[0]
+
+
+def highest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the highest mean."""
+    return max(estimates, key=lambda estimate: estimate.mean)
 
 
 def lowest(estimates: Sequence[Estimate]) -> Estimate:
@@ -203,6 +224,25 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A line in a picture of the data received over time: one run of a cell.
+
+    Attributes
+    ----------
+    label : str
+        What stands beside the line.
+    cell : Cell
+        A cell that observes `observe.Received`.
+    scale : float
+        Bytes of the file, headers included, per byte of payload.
+    """
+
+    label: str
+    cell: Cell
+    scale: float
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper, or what its text says.
 
@@ -220,6 +260,10 @@ class Experiment:
         Published values with their measurement.
     window_of : Cell or None
         Cell whose send window over time is drawn.
+    in_round_trips : bool
+        Whether time is drawn in round-trip times, and not in seconds.
+    curves : tuple of Curve
+        What is drawn of the data received over time.
     """
 
     kind: Literal["table", "figure", "text"]
@@ -228,6 +272,8 @@ class Experiment:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     window_of: Cell | None = None
+    in_round_trips: bool = False
+    curves: tuple[Curve, ...] = ()
 
     @property
     def place(self) -> str:
@@ -253,6 +299,10 @@ class Paper:
         Name of the reading that judges the whole paper.
     experiments : tuple of Experiment
         What can be reproduced.
+    claims : tuple of Claim
+        What the paper says about its figures.
+    not_reproduced : mapping of str to str
+        The claims that do not hold under the default reading, by id, and why.
     """
 
     name: str
@@ -262,6 +312,8 @@ class Paper:
     readings: tuple[Reading, ...]
     default_reading: str
     experiments: tuple[Experiment, ...]
+    claims: tuple[Claim, ...] = ()
+    not_reproduced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def published(self) -> dict[str, Published]:

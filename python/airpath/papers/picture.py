@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 
 from matplotlib.axes import Axes
@@ -9,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
+from airpath.papers.observe import Received
 from airpath.papers.send_window import SendWindow
 from airpath.papers.wording import unit_name
 
@@ -17,6 +19,7 @@ INK = "#1b2733"
 MEASURED = "#1f6fb4"
 OTHERS = ("#8a9aa8", "#c08a3e", "#6f9a5b", "#9a6fa8")
 PUBLISHED = "#b3261e"
+GRID = "#e3e8ec"
 CLOSE_UP_S = 60.0
 """Length of the close-up of a window over time, seconds."""
 
@@ -43,9 +46,61 @@ def window_picture(window: SendWindow) -> bytes:
         axes.set_ylabel("send window [segments]")
         title = "whole transfer" if index == 0 else f"{CLOSE_UP_S:.0f} s from its middle"
         axes.set_title(title, loc="left", fontsize=9)
-        axes.grid(True, color="#e3e8ec", linewidth=0.7)
+        axes.grid(True, color=GRID, linewidth=0.7)
         _plain(axes)
     axes.set_xlabel("time [s]")
+    return _png(figure)
+
+
+def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
+    """Draw a send window over a whole transfer, time in round trips of `round_trip_s` seconds."""
+    figure = Figure(figsize=(8.0, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.step(
+        [*window.time_s / round_trip_s, window.end_s / round_trip_s],
+        [*window.segments, window.segments[-1]],
+        where="post",
+        color=MEASURED,
+        linewidth=1.2,
+    )
+    axes.set_xlim(0, window.end_s / round_trip_s)
+    axes.set_ylim(0, window.maximum * 1.12)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("send window [segments]")
+    axes.set_xlabel(f"time [round trips of {1000 * round_trip_s:.0f} ms]")
+    axes.grid(True, color=GRID, linewidth=0.7)
+    _plain(axes)
+    return _png(figure)
+
+
+def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
+    """Draw the data received over time, one line per run.
+
+    Parameters
+    ----------
+    curves : sequence of (str, float, Received)
+        Labels, bytes of file per byte of payload, and data.
+    """
+    figure = Figure(figsize=(8.0, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    largest = max(scale * float(received.data_bytes[-1]) for _, scale, received in curves)
+    unit, factor = ("MB", 1e6) if largest > 1e6 else ("kB", 1e3)
+    for index, (label, scale, received) in enumerate(curves):
+        axes.step(
+            [0.0, *received.time_s],
+            [0.0, *(scale * received.data_bytes / factor)],
+            where="post",
+            color=(MEASURED, *OTHERS)[index],
+            linewidth=1.2,
+            label=f"{label}: {received.time_s[-1]:.{0 if received.time_s[-1] > 100 else 1}f} s",
+        )
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(f"received in order [{unit}, with headers]")
+    axes.grid(True, color=GRID, linewidth=0.7)
+    axes.legend(fontsize=8, frameon=False, loc="lower right")
+    _plain(axes)
     return _png(figure)
 
 
@@ -92,7 +147,7 @@ def comparison_picture(
     axes.set_yticks(rows, labels)
     axes.set_ylim(rows[-1] - 0.7, 0.5)
     axes.set_xlabel(f"[{unit_name(unit)}]")
-    axes.grid(True, axis="x", which="both", color="#e3e8ec", linewidth=0.7)
+    axes.grid(True, axis="x", which="both", color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     _plain(axes)
     return _png(figure)

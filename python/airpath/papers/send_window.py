@@ -53,9 +53,28 @@ class SendWindow:
     @property
     def plateau(self) -> float:
         """Window at which it stood longest without a change, segments."""
-        return float(self.segments[np.argmax(np.diff(self.time_s, append=self.end_s))])
+        return float(self.segments[np.argmax(self._stays_s)])
 
     @property
     def lowest_after_start(self) -> float:
         """Smallest window after it first reached its maximum, segments; the maximum if it never left it."""
         return float(self.segments[np.argmax(self.segments) :].min())
+
+    @property
+    def share_at_maximum(self) -> float:
+        """Share of the time at the largest window, from when it was first reached."""
+        stays_s = self._stays_s[np.argmax(self.segments) :]
+        at_maximum = self.segments[np.argmax(self.segments) :] == self.segments.max()
+        return float(stays_s[at_maximum].sum() / stays_s.sum())
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation over time, from when the largest window was first reached."""
+        stays_s = self._stays_s[np.argmax(self.segments) :]
+        segments = self.segments[np.argmax(self.segments) :]
+        mean = float(np.average(segments, weights=stays_s))
+        return float(np.sqrt(np.average((segments - mean) ** 2, weights=stays_s))) / mean
+
+    @property
+    def _stays_s(self) -> NDArray[np.float64]:
+        return np.diff(self.time_s, append=self.end_s)

@@ -24,6 +24,14 @@ Verdict = Literal["reproduced", "close", "not_reproduced", "background"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "not_reproduced", "background")
 """All verdicts, the best first."""
 
+MEASURED_VERDICTS = VERDICTS[:3]
+"""Those that need a measurement."""
+
+ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable"]
+
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable")
+"""All verdicts on claims, the best first."""
+
 REPRODUCED_RELATIVE = 0.05
 REPRODUCED_POINTS = 2.0
 CLOSE_RELATIVE = 0.15

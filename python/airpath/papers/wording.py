@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from airpath.papers.paper import Experiment, Paper, Published
-from airpath.papers.verdict import Verdict
+from airpath.papers.verdict import CLAIM_VERDICTS, ClaimVerdict, Verdict
 from airpath.replicate import Estimate
 
 VERDICT_WORDS: dict[Verdict, str] = {
@@ -13,6 +14,12 @@ VERDICT_WORDS: dict[Verdict, str] = {
     "close": "close",
     "not_reproduced": "not reproduced",
     "background": "background",
+}
+
+CLAIM_WORDS: dict[ClaimVerdict, str] = {
+    "holds": "holds",
+    "does_not_hold": "does not hold",
+    "not_checkable": "not checkable",
 }
 
 _UNITS = {"percent": "%", "1": ""}
@@ -49,6 +56,41 @@ def published_text(value: Published) -> str:
 def heading(experiment: Experiment) -> str:
     """Write the title of an experiment with its number."""
     return experiment.title if experiment.number is None else f"{experiment.place}. {experiment.title}"
+
+
+def averaged_columns(runs: int) -> tuple[str, ...]:
+    """Head the columns about what the paper averaged; none if it did not."""
+    return () if runs == 1 else (f"first {runs} runs ± sd", f"a mean of {runs} falls in")
+
+
+def averaged_texts(runs: int, like: Estimate | None, falls_in: tuple[float, float] | None) -> tuple[str, ...]:
+    """Write mean and standard deviation of as many runs as the paper averaged, and where such a mean falls.
+
+    Parameters
+    ----------
+    runs : int
+        How many runs the paper averaged in this experiment; nothing is written for 1.
+    like : Estimate or None
+        The estimate of as many runs; None where the paper does not average.
+    falls_in : tuple of float or None
+        Interval of 95 % for such a mean; None if it is not known.
+    """
+    if runs == 1:
+        return ()
+    if like is None or like.n == 1 or falls_in is None:
+        return ("", "")
+    fewer = f" ({like.n} runs)" if like.n < runs else ""
+    return (
+        f"{number(like.mean)} ± {number(like.sd)}{fewer}",
+        f"{number(falls_in[0])} … {number(falls_in[1])}",
+    )
+
+
+def claims_text(verdicts: Iterable[ClaimVerdict]) -> str:
+    """Count verdicts on claims."""
+    counts, words = Counter(verdicts), ("hold", "do not hold", "cannot be checked")
+    known = zip(CLAIM_VERDICTS, words, strict=True)
+    return ", ".join(f"{counts[name]} {said}" for name, said in known if counts[name])
 
 
 def not_covered_text(paper: Paper) -> str:

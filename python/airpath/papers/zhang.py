@@ -14,8 +14,9 @@ from airpath.papers.downloads import (
     lowest_window,
     retransmission_share,
 )
-from airpath.papers.lundsten import DEFAULT_READING, READINGS
+from airpath.papers.lundsten_model import DEFAULT_READING, READINGS
 from airpath.papers.paper import Cell, Experiment, Metric, Paper, Row
+from airpath.papers.zhang_claims import NOT_REPRODUCED, claims
 
 FILE_BYTES = 10_000_000
 
@@ -105,4 +106,6 @@ PAPER = Paper(
     readings=READINGS,
     default_reading=DEFAULT_READING,
     experiments=EXPERIMENTS,
+    claims=claims(CELLS),
+    not_reproduced=NOT_REPRODUCED,
 )

@@ -1,0 +1,63 @@
+"""A report as `--json` writes it: one object per published value, then one per claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airpath.papers.claims import ClaimResult
+from airpath.papers.report import Comparison, Report
+from airpath.replicate import Estimate
+
+
+def report_as_json(report: Report) -> list[dict[str, Any]]:
+    """Everything in a report, in its order."""
+    values = [value_as_json(comparison) for comparison in report.comparisons]
+    return values + [claim_as_json(result) for result in report.claims]
+
+
+def value_as_json(comparison: Comparison) -> dict[str, Any]:
+    """One published value with its measurement."""
+    value, measured = comparison.published, comparison.measured
+    like, prediction = comparison.like_the_paper, comparison.prediction
+    return {
+        "id": value.id,
+        "place": value.place,
+        "published": value.value,
+        "corrected": value.corrected,
+        **_estimate(measured),
+        "unit": value.unit,
+        "verdict": comparison.verdict,
+        "reason": comparison.reason,
+        "averaged_runs": comparison.row.averaged_runs if comparison.row else None,
+        "prediction_low": prediction[0] if prediction else None,
+        "prediction_high": prediction[1] if prediction else None,
+        "first_runs": {"runs": like.n, "mean": like.mean, "sd": like.sd if like.n > 1 else None}
+        if like
+        else None,
+        "readings": {
+            name: {**_estimate(estimate), "verdict": verdict}
+            for name, (estimate, verdict) in comparison.readings.items()
+        },
+    }
+
+
+def claim_as_json(result: ClaimResult) -> dict[str, Any]:
+    """One claim with its verdict."""
+    return {
+        "id": result.claim.id,
+        "place": result.claim.place,
+        "claim": result.claim.text,
+        "verdict": result.verdict,
+        "reason": result.reason,
+        "conditions": [{"holds": finding.holds, "figures": finding.figures} for finding in result.findings],
+    }
+
+
+def _estimate(measured: Estimate | None) -> dict[str, Any]:
+    low, high = (None, None) if measured is None or measured.n == 1 else (measured.ci_low, measured.ci_high)
+    return {
+        "measured": None if measured is None else measured.mean,
+        "ci_low": low,
+        "ci_high": high,
+        "runs": 0 if measured is None else measured.n,
+    }

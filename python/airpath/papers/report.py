@@ -1,0 +1,173 @@
+"""What came out of a reproduction: comparisons, claims, and how each reading would do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from airpath.papers.claims import ClaimResult
+from airpath.papers.observe import Received
+from airpath.papers.paper import Experiment, Paper, Published, Row
+from airpath.papers.send_window import SendWindow
+from airpath.papers.verdict import Verdict
+from airpath.replicate import Estimate, Rule, estimate
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to simulate.
+
+    Attributes
+    ----------
+    rule : Rule
+        When a cell has been replicated often enough.
+    all_readings : bool
+        Whether to simulate the readings that do not judge too.
+    is_full : bool
+        Whether cells that want more runs get them.
+    """
+
+    rule: Rule = field(default_factory=Rule)
+    all_readings: bool = True
+    is_full: bool = False
+
+    @classmethod
+    def of(cls, quick: bool, runs: int | None) -> Effort:
+        """Turn the options of the command line into an effort."""
+        if runs:
+            return cls(Rule.exactly(runs), all_readings=not quick)
+        return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
+
+    def rule_for(self, runs: int) -> Rule:
+        """Ask for at least so many runs, if everything is to be simulated in full."""
+        if not self.is_full:
+            return self.rule
+        return replace(
+            self.rule, min_runs=max(self.rule.min_runs, runs), max_runs=max(self.rule.max_runs, runs)
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published value beside its measurement.
+
+    Attributes
+    ----------
+    row : Row or None
+        Where it stands; None for background.
+    published : Published
+        The published value.
+    measured : Estimate or None
+        Under the default reading; None for background.
+    others : dict of str to Estimate
+        Under the other readings, by name; those that were not simulated are missing.
+    verdict : str
+        How the two compare.
+    reason : str
+        Why it was not reproduced; empty for other verdicts.
+    readings : dict of str to (Estimate, str)
+        Measurement and verdict under every reading that was simulated, the default one first.
+    """
+
+    row: Row | None
+    published: Published
+    measured: Estimate | None
+    others: dict[str, Estimate]
+    verdict: Verdict
+    reason: str
+    readings: dict[str, tuple[Estimate, Verdict]]
+
+    @property
+    def like_the_paper(self) -> Estimate | None:
+        """The estimate of the first runs, as many as the paper averaged; None if it did not."""
+        if self.row is None or self.measured is None or self.row.averaged_runs == 1:
+            return None
+        return estimate(self.measured.values[: self.row.averaged_runs])
+
+    @property
+    def prediction(self) -> tuple[float, float] | None:
+        """Where the mean of as many runs as the paper averaged falls with 95 % probability."""
+        if self.row is None or self.measured is None or self.measured.n == 1:
+            return None
+        return self.measured.prediction_interval(self.row.averaged_runs)
+
+
+@dataclass(frozen=True)
+class Section:
+    """An experiment with its comparisons, and what there is to draw.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment.
+    comparisons : tuple of Comparison
+        Those that are complete.
+    window : SendWindow or None
+        A send window over time.
+    round_trip_s : float or None
+        Mean round-trip time of that run, seconds, where time is drawn in round trips.
+    curves : tuple of (str, float, Received)
+        Labels, bytes of file per byte of payload, and data received over time.
+    """
+
+    experiment: Experiment
+    comparisons: tuple[Comparison, ...]
+    window: SendWindow | None = None
+    round_trip_s: float | None = None
+    curves: tuple[tuple[str, float, Received], ...] = ()
+
+    @property
+    def averaged_runs(self) -> int:
+        """How many runs the paper averaged; 1 if it did not in any row."""
+        return max((row.averaged_runs for row in self.experiment.rows), default=1)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out.
+
+    Attributes
+    ----------
+    paper : Paper
+        The paper.
+    effort : Effort
+        How much was simulated.
+    sections : tuple of Section
+        The experiments asked for, without comparisons that are not complete.
+    background : tuple of Comparison
+        Published values that nothing can be set against; empty unless everything was asked for.
+    claims : tuple of ClaimResult
+        The paper's claims; empty unless everything was asked for.
+    incomplete : bool
+        Whether it was interrupted.
+    """
+
+    paper: Paper
+    effort: Effort
+    sections: tuple[Section, ...]
+    background: tuple[Comparison, ...]
+    claims: tuple[ClaimResult, ...]
+    incomplete: bool
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, in order."""
+        return [c for section in self.sections for c in section.comparisons] + list(self.background)
+
+    @property
+    def other_readings(self) -> list[str]:
+        """Names of the readings that were simulated but do not judge."""
+        names = [reading.name for reading in self.paper.readings]
+        return [name for name in names if self.effort.all_readings and name != self.paper.default_reading]
+
+    @property
+    def scores(self) -> dict[str, Counter[Verdict]]:
+        """How often each verdict would be given if a reading judged, by name; the default one first."""
+        names = [self.paper.default_reading, *self.other_readings]
+        known = [comparison.readings for comparison in self.comparisons]
+        return {name: Counter(of[name][1] for of in known if name in of) for name in names}
+
+    @property
+    def readings_compare(self) -> bool:
+        """Whether more than one reading was simulated for any value."""
+        return bool(self.other_readings) and any(self.scores.values())

@@ -1,0 +1,195 @@
+"""Claims: every one holds or is listed as not reproduced; the rules, at their boundaries."""
+
+import math
+
+import pytest
+
+from airpath.papers import PAPERS
+from airpath.papers.claims import Claim, judge
+from airpath.papers.conditions import (
+    About,
+    Agree,
+    AtLeast,
+    AtMost,
+    Less,
+    Measured,
+    Minus,
+    Never,
+    NotLess,
+    Positive,
+    Quantity,
+    Spread,
+    Tie,
+    Times,
+    WithinPoints,
+    between,
+    rising,
+)
+from airpath.papers.downloads import increase
+from airpath.papers.harness import Reproduction
+from airpath.papers.paper import Cell
+from airpath.papers.report import Effort
+from airpath.replicate import estimate
+
+CLAIMS = {"lundsten": 43, "zhang": 8}
+ALL = [claim.id for paper in PAPERS.values() for claim in paper.claims]
+LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Every claim by its id, judged under the default reading with as many runs as the command takes."""
+    known = {}
+    for paper in PAPERS.values():
+        reproduction = Reproduction(paper, (), Effort(all_readings=False, is_full=True), claims=True)
+        report = reproduction.report(reproduction.simulate(), background=False)
+        known |= {result.claim.id: result for result in report.claims}
+    return known
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_claim_holds_unless_it_is_listed_as_not_reproduced(name, results):
+    result = results[name]
+    assert result.verdict == ("does_not_hold" if name in LISTED else "holds"), result.findings
+    assert result.reason == LISTED.get(name, "")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_claim_of_a_paper_is_missing(paper):
+    ids = [claim.id for claim in PAPERS[paper].claims]
+    assert ids == [f"{paper}-c{number}" for number in range(1, CLAIMS[paper] + 1)]
+    assert set(PAPERS[paper].not_reproduced) <= set(ids)
+    assert all(claim.text and claim.place and claim.conditions for claim in PAPERS[paper].claims)
+
+
+def quantity(name, unit="percent"):
+    return Quantity(name, Cell(name, ((name, "1"),), None, increase), increase, unit)
+
+
+A, B, X, Y = quantity("a"), quantity("b"), quantity("x", "s"), quantity("y", "s")
+
+
+def check(condition, **values):
+    """Check a condition; a value is (mean, half-width, half-width for a single run)."""
+    known = {name: Measured(*value) for name, value in values.items()}
+    return condition.check(lambda quantity: known[quantity.name]).holds
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((10, 3, 9), (15.1, 4, 9), True),
+        ((10, 3, 9), (15, 4, 9), None),
+        ((15, 4, 9), (10, 3, 9), None),
+        ((15.1, 4, 9), (10, 3, 9), False),
+        ((10, 0.5, 9), (10.5, 0.5, 9), False),
+        ((10, 0, 0), (10, 0, 0), False),
+        ((10, 0, 0), (10.01, 0, 0), True),
+    ],
+)
+def test_less_needs_a_difference_beyond_its_interval(a, b, expected):
+    assert check(Less(A, B), a=a, b=b) is expected
+
+
+@pytest.mark.parametrize(("a", "expected"), [((2, 1.9, 5), True), ((2, 2, 5), None), ((-2, 1, 5), False)])
+def test_positive_needs_an_interval_above_zero(a, expected):
+    assert check(Positive(A), a=a) is expected
+
+
+@pytest.mark.parametrize(
+    ("b", "single", "expected"), [(12, 0, True), (12.1, 0, False), (13, 2.2, True), (13, 2, False)]
+)
+def test_a_tie_is_within_two_points_or_the_spread_of_single_runs(b, single, expected):
+    assert check(Tie(A, B), a=(10, 0, single), b=(b, 0, single)) is expected
+
+
+def test_a_tie_of_other_units_has_no_points():
+    assert check(Tie(X, Y), x=(10, 0, 0), y=(10.5, 0, 0))
+    assert not check(Tie(X, Y), x=(10, 0, 0), y=(11, 0, 0))
+
+
+@pytest.mark.parametrize(("b", "expected"), [(5, True), (12, True), (12.1, False)])
+def test_not_less_is_larger_or_a_tie(b, expected):
+    assert check(NotLess(A, B), a=(10, 0, 0), b=(b, 0, 0)) is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds", "fails"),
+    [
+        (About(A, 100), 115, 115.1),
+        (About(A, 10), 5, 4.9),
+        (AtLeast(A, 100), 95, 94.9),
+        (AtLeast(A, 100, slack=1), 99, 98.9),
+        (AtMost(A, 100), 105, 105.1),
+        (AtMost(A, 100, slack=0), 100, 100.1),
+        (WithinPoints(A, 10, 0.3), 10.25, 10.35),
+        (Agree(A, B), 22, 21.9),
+    ],
+)
+def test_a_limit_is_kept_up_to_its_tolerance(condition, holds, fails):
+    assert check(condition, a=(holds, 9, 9), b=(27, 9, 9)) is True
+    assert check(condition, a=(fails, 0, 0), b=(27, 0, 0)) is False
+    # What fails by less than the interval is open.
+    assert check(condition, a=(fails, 0.15, 9), b=(27, 0.15, 9)) is None
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, True), (0.01, False)])
+def test_never_is_refuted_by_a_single_run(count, expected):
+    assert check(Never(A), a=(count, 5, 5)) is expected
+
+
+@pytest.mark.parametrize(("single", "expected"), [(1.0, True), (0.99, False)])
+def test_spread_asks_for_single_runs_that_scatter(single, expected):
+    assert check(Spread(A, 0.1), a=(10, 0.1, single)) is expected
+
+
+def test_differences_and_multiples_carry_their_intervals():
+    known = {A: Measured(10, 3, 6), B: Measured(4, 4, 8)}
+    assert Minus(A, B).value(known.__getitem__) == Measured(6, 5, 10)
+    assert Times(-2, A).value(known.__getitem__) == Measured(-20, 6, 12)
+    assert Minus(A, Times(5, B)).quantities == (A, B)
+
+
+def test_a_range_is_two_limits_and_an_order_one_condition_for_each_step():
+    assert [check(condition, a=(value, 0, 0)) for value in (9, 31) for condition in between(A, 20, 20)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert rising(A, B, X) == (Less(A, B), Less(B, X))
+
+
+def claim(*conditions):
+    return Claim("paper-c1", "Table 1", "A is below B.", conditions)
+
+
+def test_a_claim_holds_if_all_conditions_do():
+    estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
+    assert judge(claim(Less(A, B), AtMost(A, 3)), estimates, {}).verdict == "holds"
+    result = judge(claim(Less(A, B), AtLeast(A, 30)), estimates, {})
+    assert result.verdict == "does_not_hold"
+    assert "a 1.1" in result.reason and "at least 30" in result.reason and "50" not in result.reason
+
+
+def test_a_known_reason_replaces_the_figures():
+    estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
+    assert judge(claim(Less(B, A)), estimates, {"paper-c1": "for a reason"}).reason == "for a reason"
+
+
+def test_too_few_runs_leave_a_claim_open():
+    open_ = judge(claim(Less(A, B)), {A: estimate([1.0, 30.0]), B: estimate([20.0, 50.0])}, {})
+    assert open_.verdict == "not_checkable" and "more runs are needed" in open_.reason
+    one = judge(claim(Less(A, B)), {A: estimate([1.0]), B: estimate([20.0, 50.0])}, {})
+    assert one.verdict == "not_checkable" and one.reason == "one run has no interval"
+
+
+def test_what_was_not_simulated_is_named():
+    result = judge(claim(Less(A, B)), {A: estimate([1.0, 2.0])}, {})
+    assert result.verdict == "not_checkable" and result.reason == "not simulated: b"
+
+
+def test_a_measured_value_knows_what_a_single_run_would_give():
+    known = Measured.of(estimate([9.0, 10.0, 11.0]))
+    assert known.mean == 10
+    assert known.single_run == pytest.approx(known.half_width * math.sqrt(4))
