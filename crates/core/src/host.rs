@@ -6,6 +6,7 @@
 //! has an end of its application at either host, and a packet of its own kind in between.
 
 mod datagrams;
+mod flow_index;
 
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::{App, Traffic};
@@ -22,6 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
+pub(crate) use flow_index::FlowIndex;
 
 /// A flow as both hosts need to know it.
 #[derive(Clone, Debug)]
@@ -66,13 +68,16 @@ struct SendingEnd {
 
 struct ReceivingEnd {
     receiver: Box<Receiver>,
+    /// Bytes that a finite transfer brings, else `u64::MAX`.
+    size: u64,
+    /// When the last of them had arrived.
+    complete: Option<Instant>,
 }
 
 /// One end of the path.
 pub struct Host {
     endpoints: Vec<Endpoint>,
-    /// Index of the first endpoint of each UE, and behind the last.
-    first_of_ue: Vec<u32>,
+    index: FlowIndex,
     port: Port,
 }
 
@@ -80,20 +85,11 @@ impl Host {
     /// A host that sends towards `dir` and holds its end of every flow of the run with seed `run_seed`.
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
-        let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
         Self {
             endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed)).collect(),
-            first_of_ue: (0..=ues).map(first).collect(),
+            index: FlowIndex::new(ues, flows),
             port: Port { dir, ip_id: 0, header: Vec::new() },
         }
-    }
-
-    #[inline]
-    fn index(&self, ue: u16, flow: u16) -> Option<usize> {
-        let first = *self.first_of_ue.get(ue as usize)?;
-        let end = *self.first_of_ue.get(ue as usize + 1)?;
-        let index = first + u32::from(flow);
-        (index < end).then_some(index as usize)
     }
 }
 
@@ -213,6 +209,10 @@ impl ReceivingEnd {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
         let (ue, flow, payload_bytes) = (spec.ue, spec.flow, packet.payload);
         let rcv_nxt = self.receiver.rcv_nxt();
+        if rcv_nxt >= self.size && self.complete.is_none() {
+            self.complete = Some(cx.now);
+            cx.finish_transfer();
+        }
         cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived {
             ue,
             flow,
@@ -235,8 +235,9 @@ impl ReceivingEnd {
     }
 }
 
+/// Arms the timer under `key` for `deadline`, or disarms it.
 #[inline]
-fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
+pub(crate) fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     match deadline {
         Some(at) => cx.arm(key, at),
         None => cx.disarm(key),
@@ -253,7 +254,9 @@ impl Endpoint {
                 End::Sends(SendingEnd { sender, app, finished: None })
             }
             Traffic::Stream(_) => {
-                End::Receives(ReceivingEnd { receiver: Box::new(Receiver::new(&spec.tcp, role)) })
+                let receiver = Box::new(Receiver::new(&spec.tcp, role));
+                let size = spec.app.size().unwrap_or(u64::MAX);
+                End::Receives(ReceivingEnd { receiver, size, complete: None })
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
@@ -332,6 +335,7 @@ impl Endpoint {
                 timeout: counters.retransmits_timeout,
                 go_back_n: counters.retransmits_go_back_n,
             },
+            window_probes: counters.window_probes,
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
             spurious_timeouts: counters.spurious_timeouts,
@@ -361,8 +365,12 @@ pub struct FlowReport {
     pub app: &'static str,
     /// When the application started.
     pub start_s: f64,
-    /// From there to the last ACK at the sender; `None` without end or unfinished.
+    /// From there to the last ACK at the sender; `None` without end or unfinished. Where a middlebox
+    /// splits the connection, the ACK is the box's and may come before `received_s`.
     pub transfer_s: Option<f64>,
+    /// From the start to the arrival in sequence of the last byte at the receiving application; `None`
+    /// without end or unfinished.
+    pub received_s: Option<f64>,
     /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
     pub goodput_bps: f64,
     /// Size of a finite transfer.
@@ -371,10 +379,12 @@ pub struct FlowReport {
     pub bytes_acked: u64,
     /// Payload handed to the receiving application.
     pub bytes_received: u64,
-    /// Segments with data sent, retransmissions included.
+    /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
     /// Segments sent again, by cause.
     pub retransmissions: Retransmissions,
+    /// Probes of a closed window: RFC 9293 (3.8.6.1).
+    pub window_probes: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Fast retransmits.
@@ -405,12 +415,14 @@ impl FlowReport {
             app: spec.app.name(),
             start_s: spec.start.as_secs_f64(),
             transfer_s: None,
+            received_s: None,
             goodput_bps: 0.0,
             bytes_to_send: spec.app.size(),
             bytes_acked: 0,
             bytes_received: 0,
             segments_sent: 0,
             retransmissions: Retransmissions::default(),
+            window_probes: 0,
             timeouts: 0,
             fast_retransmits: 0,
             spurious_timeouts: 0,
@@ -464,7 +476,8 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
             Some(report) => (report, at_ue),
             None => (at_ue.sender_report(now)?, at_server),
         };
-        if let End::Receives(ReceivingEnd { receiver }) = &other.end {
+        if let End::Receives(ReceivingEnd { receiver, complete, .. }) = &other.end {
+            report.received_s = complete.map(|at| at.since(at_server.spec.start).as_secs_f64());
             report.bytes_received = receiver.rcv_nxt();
             report.receiver = receiver.counters().clone();
         }
@@ -490,7 +503,7 @@ impl Element for Host {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         self.port.capture(cx, &packet, dir);
-        let Some(index) = self.index(packet.ue, packet.flow) else {
+        let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(packet, Reason::UnknownFlow);
         };
         let Endpoint { spec, end, .. } = &mut self.endpoints[index];

@@ -87,6 +87,10 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
         return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
     }
+    if let Some(config) = scenario.middlebox.iter().find(|config| config.ends_connections()) {
+        let message = format!("{} ends connections and makes segments without payload", config.name());
+        return Err(Obstacle::new("middlebox", message, "remove it: it works with simulated hosts alone"));
+    }
     let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
     let mut link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
     end_with_parent();
