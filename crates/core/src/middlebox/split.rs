@@ -24,7 +24,7 @@ mod connection;
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
-use crate::packet::{Dir, Packet};
+use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::{self, Handshake};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
@@ -172,9 +172,7 @@ fn emit(cx: &mut Cx<'_>, delay: Duration, dir: Dir, packet: Box<Packet>) {
 fn begins(spec: &FlowSpec, dir: Dir, packet: &Packet) -> bool {
     match spec.tcp.handshake {
         Handshake::None => dir == spec.dir && packet.payload > 0,
-        Handshake::ThreeWay | Handshake::Ttcp => {
-            dir == Dir::Uplink && packet.flags.has(crate::packet::Flags::SYN)
-        }
+        Handshake::ThreeWay | Handshake::Ttcp => dir == Dir::Uplink && packet.flags.has(Flags::SYN),
     }
 }
 
@@ -209,11 +207,12 @@ impl Split {
 
     /// The packets that are due have come over the wire from the cell.
     fn empty_line(&mut self, cx: &mut Cx<'_>) {
-        while let Some((_, packet)) = self.line.pop_front_if(|(at, _)| *at <= cx.now) {
+        while let Some((at, packet)) = self.line.pop_front() {
+            if at > cx.now {
+                cx.arm(self.line_key(), at);
+                return self.line.push_front((at, packet));
+            }
             self.arrive(cx, Dir::Uplink, packet);
-        }
-        if let Some((at, _)) = self.line.front() {
-            cx.arm(self.line_key(), *at);
         }
     }
 }
@@ -247,9 +246,10 @@ impl Element for Split {
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
         let connections: Vec<_> = connections.map(|connection| connection.report()).collect();
-        let [downlink, uplink] = self.passed.each_ref().map(|passed| {
-            json!({ "passed_unread": passed.unread, "passed_unknown_flow": passed.unknown })
-        });
+        let [downlink, uplink] = self
+            .passed
+            .each_ref()
+            .map(|passed| json!({ "passed_unread": passed.unread, "passed_unknown_flow": passed.unknown }));
         json!({
             "element": "middlebox.split",
             "downlink": downlink,
