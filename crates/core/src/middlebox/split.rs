@@ -98,7 +98,6 @@ impl Config {
     }
 
     pub(super) fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
-        let hint = "write a buffer of several segments, such as \"64 kB\"";
         if self.buffer.as_u64() > LARGEST_BUFFER {
             let message = format!("no window can tell of {}", self.buffer);
             return Err(ScenarioError::new("buffer", message, "write at most 1 GiB (RFC 7323)"));
@@ -107,6 +106,7 @@ impl Config {
             let segment = spec.tcp.payload_bytes();
             if self.buffer.as_u64() < segment {
                 let message = format!("a buffer of {} is below one segment of {segment} B", self.buffer);
+                let hint = "write a buffer of several segments, such as \"64 kB\"";
                 return Err(ScenarioError::new("buffer", message, hint));
             }
         }
@@ -159,12 +159,20 @@ struct Split {
     passed: [Passed; 2],
 }
 
-/// Sends towards `dir`; what goes downlink has the wire to the cell before it, which is the only lane.
-fn emit(cx: &mut Cx<'_>, delay: Duration, dir: Dir, packet: Box<Packet>) {
-    if dir == Dir::Downlink && !delay.is_zero() {
-        cx.emit_at(cx.now + delay, 0, packet);
-    } else {
-        cx.emit(dir, packet);
+/// The wire between the box and the cell.
+#[derive(Clone, Copy)]
+struct Wire {
+    delay: Duration,
+}
+
+impl Wire {
+    /// Sends towards `dir`. What goes downlink has the wire before it, which is the box's only lane.
+    fn emit(self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir == Dir::Downlink && !self.delay.is_zero() {
+            cx.emit_at(cx.now + self.delay, 0, packet);
+        } else {
+            cx.emit(dir, packet);
+        }
     }
 }
 
@@ -182,12 +190,16 @@ impl Split {
         2 * self.slots.len() as u32
     }
 
+    fn wire(&self) -> Wire {
+        Wire { delay: self.config.delay }
+    }
+
     /// A packet has reached the box.
     fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        let delay = self.config.delay;
+        let wire = self.wire();
         if !packet.is_tcp() {
             self.passed[dir.index()].unread += 1;
-            return emit(cx, delay, dir, packet);
+            return wire.emit(cx, dir, packet);
         }
         if let Some(position) = self.index.position(packet.ue, packet.flow) {
             let Slot { spec, connection } = &mut self.slots[position];
@@ -198,11 +210,11 @@ impl Split {
             if let Some(connection) = connection {
                 connection.handle_packet(cx.now, dir, &packet);
                 cx.free(packet);
-                return connection.pump(cx, Keys::of(position), |cx, dir, sent| emit(cx, delay, dir, sent));
+                return connection.pump(cx, Keys::of(position), wire);
             }
         }
         self.passed[dir.index()].unknown += 1;
-        emit(cx, delay, dir, packet);
+        wire.emit(cx, dir, packet);
     }
 
     /// The packets that are due have come over the wire from the cell.
@@ -237,10 +249,10 @@ impl Element for Split {
         if key == self.line_key() {
             return self.empty_line(cx);
         }
-        let (position, delay) = (key as usize / 2, self.config.delay);
+        let (position, wire) = (key as usize / 2, self.wire());
         let Some(connection) = &mut self.slots[position].connection else { return };
         connection.handle_deadlines(cx.now);
-        connection.pump(cx, Keys::of(position), |cx, dir, sent| emit(cx, delay, dir, sent));
+        connection.pump(cx, Keys::of(position), wire);
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

@@ -1,6 +1,7 @@
 //! One split connection: a receiver towards the data's source, a sender towards its destination, and the bytes
 //! between them. Packets carry no payload, so the buffer is two offsets.
 
+use super::Wire;
 use crate::element::Cx;
 use crate::host::{FlowSpec, arm};
 use crate::packet::{Dir, Packet};
@@ -93,18 +94,18 @@ impl Connection {
         self.sender.handle_deadline(now);
     }
 
-    /// Sends what is due on either side through `emit`, and arms the timers.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, keys: Keys, emit: impl Fn(&mut Cx<'_>, Dir, Box<Packet>)) {
+    /// Sends what is due on either side, and arms the timers.
+    pub fn pump(&mut self, cx: &mut Cx<'_>, keys: Keys, wire: Wire) {
         let now = cx.now;
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = self.packet(cx);
             self.sender.write(now, &transmit, &mut packet);
-            emit(cx, self.dir, packet);
+            wire.emit(cx, self.dir, packet);
         }
         while let Some(cause) = self.receiver.poll_transmit(now) {
             let mut packet = self.packet(cx);
             self.receiver.write(now, cause, &mut packet);
-            emit(cx, self.dir.reverse(), packet);
+            wire.emit(cx, self.dir.reverse(), packet);
         }
         arm(cx, keys.sender, self.sender.deadline());
         arm(cx, keys.receiver, self.receiver.deadline());
