@@ -102,6 +102,7 @@ impl Receiver {
     }
 
     /// A segment arrived. Returns the offset of its data, if it had any.
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
             self.ts_recent = packet.ts_val;
@@ -139,7 +140,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_data(&mut self, now: Instant, start: u64, end: u64) {
         self.counters.segments += 1;
         if end > self.window_end() {
@@ -206,7 +207,7 @@ impl Receiver {
     }
 
     /// Fills in the header of the segment that `poll_transmit` announced.
-    #[inline]
+    #[inline(always)]
     pub fn write(&self, now: Instant, cause: SendCause, packet: &mut Packet) {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);

@@ -143,6 +143,7 @@ impl Sender {
     }
 
     /// A segment arrived.
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) {
         if packet.has_timestamps && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
             self.ts_recent = packet.ts_val;
@@ -397,18 +398,8 @@ impl Sender {
     }
 
     /// The next segment to be sent now, if any.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let next = self.poll_window(now);
-        if next.is_none() && self.state.una == self.state.max {
-            return self.poll_persist(now);
-        }
-        next
-    }
-
-    /// The next segment that the windows allow.
-    #[inline]
-    fn poll_window(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(Transmit { seq: 0, len: 0, cause });
         }
@@ -420,7 +411,7 @@ impl Sender {
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
         }
-        if self.state.phase != Phase::Open {
+        if self.state.phase != Phase::Open && self.state.max > self.state.una {
             if let Some(segments) = self.probe {
                 return self.poll_probe(now, segments);
             }
@@ -437,6 +428,9 @@ impl Sender {
         let mut cause = SendCause::New;
         // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
         if seq + len > state.una + state.send_window() && !self.timed_out {
+            if state.una == state.max {
+                return self.poll_persist(now);
+            }
             // RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd.
             let allowed = u64::from(state.limited_transmit) * state.mss();
             let cwnd_end = state.una + state.window.cwnd as u64 + allowed;

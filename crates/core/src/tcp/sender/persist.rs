@@ -51,10 +51,10 @@ impl Sender {
     pub(super) fn poll_persist(&mut self, now: Instant) -> Option<Transmit> {
         let state = &self.state;
         let len = state.mss().min(self.supplied - state.max);
-        if !self.handshake.is_established() || len == 0 || len <= state.peer_window() {
+        let room = state.peer_window();
+        if len <= room {
             return None;
         }
-        let room = state.peer_window();
         let persist = self.persist.get_or_insert_default();
         if !std::mem::take(&mut persist.is_due) {
             let probes = persist.probes;
