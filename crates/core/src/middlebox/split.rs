@@ -9,9 +9,9 @@
 //! box answers the SYN itself and opens its own connection at the same time, as performance enhancing proxies
 //! of satellite links do, instead of waiting until the other side has answered.
 //!
-//! End-to-end semantics are lost (RFC 3135 (4.1.3)): what the sender takes for delivered may still be in the box. The report says
-//! how much. Packets whose TCP header cannot be read, and segments of a flow that the box does not know or whose
-//! beginning it has not seen, pass unchanged and are counted.
+//! End-to-end semantics are lost (RFC 3135 (4.1.3)): what the sender takes for delivered may still be in the box.
+//! The report says how much. Packets whose TCP header cannot be read, and segments of a flow that the box does
+//! not know or whose beginning it has not seen, pass unchanged and are counted.
 //!
 //! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
 //!

@@ -3,8 +3,8 @@
 //! The window's right edge never moves back (RFC 9293 (3.8.6), "shrinking the window"), and moves on in steps of
 //! a full segment or half of the buffer, so that no window invites small segments: receiver-side avoidance of
 //! the silly window syndrome, RFC 9293 (3.8.6.2.2). An update without an ACK to travel on is sent for two
-//! segments or half of the buffer, as BSD does (W. R. Stevens and G. Wright, TCP/IP Illustrated, Volume 2, 26.3): otherwise there
-//! would be two ACKs for each segment.
+//! segments or half of the buffer, as BSD does (G. R. Wright and W. R. Stevens, TCP/IP Illustrated, Volume 2,
+//! 26.3): otherwise there would be two ACKs for each segment.
 //!
 //! With window scaling the field counts in units of `1 << shift` bytes and is rounded up, as in Linux, and the
 //! buffer keeps one unit in reserve for that. What is offered therefore always fits the buffer.
