@@ -7,6 +7,7 @@
 //! a web page carry data both ways; the UEs' host has a browser for each page.
 
 mod datagrams;
+mod flow_index;
 mod report;
 mod web;
 
@@ -26,6 +27,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
+pub(crate) use flow_index::FlowIndex;
 use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
@@ -86,6 +88,10 @@ struct SendingEnd {
 
 struct ReceivingEnd {
     receiver: Box<Receiver>,
+    /// Bytes that a finite transfer brings, else `u64::MAX`.
+    size: u64,
+    /// When the last of them had arrived.
+    complete: Option<Instant>,
 }
 
 /// One end of the path.
@@ -93,8 +99,7 @@ pub struct Host {
     endpoints: Vec<Endpoint>,
     /// The pages that the UEs load.
     pages: Vec<Browser>,
-    /// Index of the first endpoint of each UE, and behind the last.
-    first_of_ue: Vec<u32>,
+    index: FlowIndex,
     port: Port,
 }
 
@@ -102,22 +107,13 @@ impl Host {
     /// A host that sends towards `dir` and holds its end of every flow of the run with seed `run_seed`.
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
-        let first = |ue: u16| flows.partition_point(|flow| flow.ue < ue) as u32;
         let mut pages = Vec::new();
         Self {
             endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed, &mut pages)).collect(),
             pages,
-            first_of_ue: (0..=ues).map(first).collect(),
+            index: FlowIndex::new(ues, flows),
             port: Port { dir, ip_id: 0, header: Vec::new() },
         }
-    }
-
-    #[inline]
-    fn index(&self, ue: u16, flow: u16) -> Option<usize> {
-        let first = *self.first_of_ue.get(ue as usize)?;
-        let end = *self.first_of_ue.get(ue as usize + 1)?;
-        let index = first + u32::from(flow);
-        (index < end).then_some(index as usize)
     }
 }
 
@@ -196,7 +192,12 @@ impl ReceivingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
-        probe_received(cx, spec, seq, packet.payload, self.receiver.rcv_nxt());
+        let rcv_nxt = self.receiver.rcv_nxt();
+        if rcv_nxt >= self.size && self.complete.is_none() {
+            self.complete = Some(cx.now);
+            cx.finish_transfer();
+        }
+        probe_received(cx, spec, seq, packet.payload, rcv_nxt);
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.
@@ -259,8 +260,9 @@ fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32
     cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
 }
 
+/// Arms the timer under `key` for `deadline`, or disarms it.
 #[inline]
-fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
+pub(crate) fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     match deadline {
         Some(at) => cx.arm(key, at),
         None => cx.disarm(key),
@@ -278,7 +280,9 @@ impl Endpoint {
                 End::Sends(SendingEnd { sender, app, finished: None })
             }
             Traffic::Stream(_) => {
-                End::Receives(ReceivingEnd { receiver: Box::new(Receiver::new(&spec.tcp, role)) })
+                let receiver = Box::new(Receiver::new(&spec.tcp, role));
+                let size = spec.app.size().unwrap_or(u64::MAX);
+                End::Receives(ReceivingEnd { receiver, size, complete: None })
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
@@ -378,7 +382,7 @@ impl Element for Host {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         self.port.capture(cx, &packet, dir);
-        let Some(index) = self.index(packet.ue, packet.flow) else {
+        let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(packet, Reason::UnknownFlow);
         };
         let Endpoint { spec, end, .. } = &mut self.endpoints[index];

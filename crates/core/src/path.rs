@@ -46,9 +46,10 @@ impl Path {
         self.engine.capture = Some(capture);
     }
 
-    /// Ends the run when this many finite transfers are complete.
-    pub fn stop_after_transfers(&mut self, transfers: u32) {
-        self.engine.transfers_left = Some(transfers);
+    /// Ends the run when finite transfers are complete at so many hosts: each at its sender and at its receiver,
+    /// as far as both are on this path.
+    pub fn stop_after_transfers(&mut self, ends: u32) {
+        self.engine.transfers_left = Some(ends);
     }
 
     /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.

@@ -183,6 +183,11 @@ impl Scenario {
         for (index, flow) in self.flow.iter().enumerate() {
             flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
+        let flows = self.flows();
+        for (index, config) in self.middlebox.iter().enumerate() {
+            let result = config.validate(&self.tcp, &flows);
+            result.map_err(|inner| inner.under(&format!("middlebox[{index}]")))?;
+        }
         self.validate_connections()
     }
 
@@ -203,7 +208,10 @@ impl Scenario {
     /// The elements between the hosts, from the server's side: link, boxes, cell.
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
         let mut elements = vec![self.wired.build(run_seed, "wired")];
-        elements.extend(self.middlebox.iter().map(middlebox::Config::build));
+        if !self.middlebox.is_empty() {
+            let flows = self.flows();
+            elements.extend(self.middlebox.iter().map(|config| config.build(&flows)));
+        }
         elements.push(self.radio.build(run_seed));
         elements
     }

@@ -47,7 +47,7 @@ impl Simulation {
             path.set_capture(PcapngWriter::new(&["server", "ue"]));
         }
         if flows.iter().all(|flow| flow.app.is_finite()) {
-            path.stop_after_transfers(flows.len() as u32);
+            path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
         }
         Self { path, elements: count, end: Instant::ZERO + scenario.duration, seed }
     }
@@ -99,7 +99,7 @@ impl Simulation {
         for flow in self.flows() {
             if let Some(size) = flow.bytes_to_send {
                 total += size;
-                done += flow.bytes_acked;
+                done += flow.bytes_acked.min(flow.bytes_received);
             }
         }
         let bytes = if total > 0 { done as f64 / total as f64 } else { 0.0 };

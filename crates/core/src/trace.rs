@@ -92,6 +92,8 @@ words! {
         Handshake = "handshake",
         /// Data never sent before.
         New = "new",
+        /// One byte beyond a closed window, RFC 9293 (3.8.6.1).
+        WindowProbe = "window_probe",
         /// New data on one of the first duplicate ACKs, RFC 3042.
         LimitedTransmit = "limited_transmit",
         /// Three duplicate ACKs.

@@ -14,7 +14,7 @@ type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
 fn elements() -> Vec<(String, Build)> {
     let mut all: Vec<(String, Build)> = Vec::new();
     for config in middlebox::Config::defaults() {
-        all.push((format!("middlebox.{}", config.name()), Box::new(move |_| config.build())));
+        all.push((format!("middlebox.{}", config.name()), Box::new(move |_| config.build(&[]))));
     }
     let lossy = link::Config {
         rate: Some("1 Mbit/s".parse().unwrap()),

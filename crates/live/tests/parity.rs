@@ -120,7 +120,7 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
         let last = elements.len() - 1;
         let mut path = Path::new(elements, ProbeMask::ALL);
         path.set_capture(PcapngWriter::new(&["server", "ue"]));
-        path.stop_after_transfers(scenario.flows().len() as u32);
+        path.stop_after_transfers(2 * scenario.flows().len() as u32);
         let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
         let end = Instant::ZERO + scenario.duration;
         // What falls behind the end of the run is not part of it, however late the driver was.

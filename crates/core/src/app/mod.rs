@@ -57,9 +57,19 @@ impl Config {
         }
     }
 
+    /// At how many hosts a transfer that ends by itself is found complete, for each of its connections: a file
+    /// at the sender and at the receiver, which a middlebox may part; a page, which none can, at its server.
+    pub fn ends(&self) -> u32 {
+        match self {
+            Self::File(_) => 2,
+            Self::Web(_) => 1,
+            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) => 0,
+        }
+    }
+
     /// Whether the transfer ends by itself.
     pub fn is_finite(&self) -> bool {
-        matches!(self, Self::File(_) | Self::Web(_))
+        self.ends() > 0
     }
 
     /// How many connections it takes, each a flow of its own.

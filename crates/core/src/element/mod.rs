@@ -100,7 +100,7 @@ pub(crate) struct Engine {
     pub capture: Option<PcapngWriter>,
     /// Packets dropped, by element and reason.
     pub drops: Vec<[u64; Reason::ALL.len()]>,
-    /// Finite transfers that are not complete; `None` where the run has a flow without end.
+    /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
     pub transfers_left: Option<u32>,
     /// All transfers are complete: nothing more is of interest.
     pub stopped: bool,
@@ -317,7 +317,7 @@ impl<'a> Cx<'a> {
             || self.engine.recorder.mask.has(Kind::BearerDelivered)
     }
 
-    /// A finite transfer is complete; the last one ends the run.
+    /// A finite transfer is complete at its sender or at its receiver; the last one ends the run.
     pub(crate) fn finish_transfer(&mut self) {
         self.engine.transfers_left = self.engine.transfers_left.map(|left| left.saturating_sub(1));
         self.engine.stopped = self.engine.transfers_left == Some(0);

@@ -21,8 +21,12 @@ pub struct FlowReport {
     pub app: &'static str,
     /// When the application started; of a connection of a page, when it was opened.
     pub start_s: f64,
-    /// From there to the last ACK at the sender; `None` without end or unfinished.
+    /// From there to the last ACK at the sender; `None` without end or unfinished. Where a middlebox
+    /// splits the connection, the ACK is the box's and may come before `received_s`.
     pub transfer_s: Option<f64>,
+    /// From the start to the arrival in sequence of the last byte at the receiving application; `None`
+    /// without end or unfinished.
+    pub received_s: Option<f64>,
     /// Payload acknowledged (received, without TCP), over the time of the transfer or of the run.
     pub goodput_bps: f64,
     /// Size of a finite transfer.
@@ -31,10 +35,12 @@ pub struct FlowReport {
     pub bytes_acked: u64,
     /// Payload handed to the receiving application.
     pub bytes_received: u64,
-    /// Segments with data sent, retransmissions included.
+    /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
     /// Segments sent again, by cause.
     pub retransmissions: Retransmissions,
+    /// Probes of a closed window: RFC 9293 (3.8.6.1).
+    pub window_probes: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Fast retransmits.
@@ -68,12 +74,14 @@ impl FlowReport {
             app: spec.app.name(),
             start_s: spec.start.as_secs_f64(),
             transfer_s: None,
+            received_s: None,
             goodput_bps: 0.0,
             bytes_to_send: spec.app.size(),
             bytes_acked: 0,
             bytes_received: 0,
             segments_sent: 0,
             retransmissions: Retransmissions::default(),
+            window_probes: 0,
             timeouts: 0,
             fast_retransmits: 0,
             spurious_timeouts: 0,
@@ -113,6 +121,7 @@ impl FlowReport {
                 timeout: counters.retransmits_timeout,
                 go_back_n: counters.retransmits_go_back_n,
             },
+            window_probes: counters.window_probes,
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
             spurious_timeouts: counters.spurious_timeouts,
@@ -171,7 +180,8 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
         match (&at_server.end, &at_ue.end) {
             (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
                 let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
-                Some(report.with_receiver(&to.receiver))
+                let received_s = to.complete.map(|at| at.since(spec.start).as_secs_f64());
+                Some(FlowReport { received_s, ..report.with_receiver(&to.receiver) })
             }
             (End::Datagrams(one), End::Datagrams(other)) => {
                 Some(datagrams::flow_report(spec, [one, other], now))
@@ -180,6 +190,7 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
                 let start = to.opened_at().unwrap_or(spec.start);
                 let report = FlowReport::of_sender(spec, start, from.duplex().sender(), from.finished(), now);
                 Some(FlowReport {
+                    received_s: to.received(from.bytes()).map(|at| at.since(start).as_secs_f64()),
                     bytes_to_send: Some(from.bytes()),
                     web: (spec.connection == 0).then(|| web_report(ues, index)),
                     ..report.with_receiver(to.duplex().receiver())

@@ -17,11 +17,14 @@ pub(super) struct ClientEnd {
     /// Index of the browser at this host.
     page: usize,
     opened_at: Option<Instant>,
+    /// When the latest byte in sequence arrived.
+    received_at: Instant,
 }
 
 impl ClientEnd {
     pub fn new(spec: &FlowSpec, page: usize) -> Self {
-        Self { duplex: Duplex::new(&spec.tcp, Role::Active), page, opened_at: None }
+        let duplex = Duplex::new(&spec.tcp, Role::Active);
+        Self { duplex, page, opened_at: None, received_at: Instant::ZERO }
     }
 
     pub fn open(&mut self, now: Instant, pages: &mut [Browser]) {
@@ -40,8 +43,12 @@ impl ClientEnd {
         key: u32,
     ) {
         let now = cx.now;
+        let expected = self.duplex.receiver().rcv_nxt();
         let Some(seq) = self.duplex.handle_segment(now, packet) else { return };
         let rcv_nxt = self.duplex.receiver().rcv_nxt();
+        if rcv_nxt > expected {
+            self.received_at = now;
+        }
         probe_received(cx, spec, seq, packet.payload, rcv_nxt);
         let step = pages[self.page].handle_received(now, spec.connection, rcv_nxt);
         if step.request_bytes > 0 {
@@ -67,6 +74,11 @@ impl ClientEnd {
 
     pub fn page(&self) -> usize {
         self.page
+    }
+
+    /// When all of `bytes` had arrived; `None` if they have not.
+    pub fn received(&self, bytes: u64) -> Option<Instant> {
+        (self.duplex.receiver().rcv_nxt() >= bytes).then_some(self.received_at)
     }
 
     pub fn opened_at(&self) -> Option<Instant> {

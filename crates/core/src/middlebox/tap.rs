@@ -4,6 +4,7 @@
 //! reason why. It is also the smallest example of a middlebox.
 
 use crate::element::{Cx, Element, Layout};
+use crate::host::FlowSpec;
 use crate::packet::{Dir, Kind, Opaque, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use serde_json::json;
 pub struct Config {}
 
 impl Config {
-    pub(super) fn build(&self) -> Box<dyn Element> {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
         Box::new(Tap::default())
     }
 }

@@ -123,8 +123,8 @@ fn split_index(key: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// A flow's `[tcp]` holds only what differs from the scenario's, `[wired.uplink]` only what differs from
-/// the downlink.
+/// A flow's `[tcp]` holds only what differs from the scenario's, as does that of a box; `[wired.uplink]` only
+/// what differs from the downlink.
 pub(super) fn inherit(table: &mut Table) {
     if let Some(Value::Table(wired)) = table.get_mut("wired")
         && let Some(Value::Table(uplink)) = wired.remove("uplink")
@@ -133,10 +133,16 @@ pub(super) fn inherit(table: &mut Table) {
         wired.insert("uplink".to_owned(), Value::Table(uplink));
     }
     let Some(Value::Table(shared)) = table.get("tcp").cloned() else { return };
-    let Some(Value::Array(flows)) = table.get_mut("flow") else { return };
-    for flow in flows {
-        if let Some(Value::Table(own)) = flow.get_mut("tcp") {
-            *own = merged(&shared, own);
+    for (list, within) in [("flow", None), ("middlebox", Some("split"))] {
+        let Some(Value::Array(items)) = table.get_mut(list) else { continue };
+        for item in items {
+            let owner = match within {
+                Some(name) => item.get_mut(name),
+                None => Some(item),
+            };
+            if let Some(Value::Table(own)) = owner.and_then(|owner| owner.get_mut("tcp")) {
+                *own = merged(&shared, own);
+            }
         }
     }
 }

@@ -102,6 +102,13 @@ impl Handshake {
         };
     }
 
+    /// The window of a SYN, a SYN-ACK and the final ACK is at most `window` bytes.
+    pub fn limit_window(&mut self, window: u64) {
+        self.template.window = self.template.window.min(window);
+        let shift = self.window_scale_plus_1.saturating_sub(1);
+        self.template.window_field = (self.template.window >> shift) as u16;
+    }
+
     /// The control bits that the first segment of data has beside ACK, if it opens the connection.
     pub fn opens_with_data(&self) -> Option<Flags> {
         match (self.mode, self.role) {

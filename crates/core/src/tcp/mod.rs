@@ -9,14 +9,14 @@
 //!
 //! After every call on an endpoint, drain `poll_transmit` and read `deadline` anew.
 //!
-//! Left out: closing (FIN), urgent data, persist (the receiver's window never closes), path MTU
-//! discovery, Nagle's algorithm.
+//! Left out: closing (FIN), urgent data, path MTU discovery, Nagle's algorithm.
 
 pub mod cc;
 pub mod duplex;
 pub mod eifel_timer;
 pub mod handshake;
 pub mod reassembly;
+pub mod receive_buffer;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;

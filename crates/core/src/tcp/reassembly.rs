@@ -37,6 +37,11 @@ impl Reassembly {
         self.ranges.len()
     }
 
+    /// Bytes in these ranges.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.1 - range.0).sum()
+    }
+
     /// The range beyond a gap that holds byte `offset`.
     pub fn range_of(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|range| range.1 <= offset);

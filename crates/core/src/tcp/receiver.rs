@@ -1,9 +1,11 @@
 //! The receiving endpoint of a flow: reassembly, acknowledgments, delayed ACK. RFC 9293, RFC 5681 (4.2).
 //!
-//! The application reads at once, so the advertised window is always the whole buffer.
+//! The application reads at once, and the advertised window is always the whole buffer; or, after
+//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is what is free.
 
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::reassembly::{Arrival, Reassembly};
+use super::receive_buffer::ReceiveBuffer;
 use super::sack_report::SackReport;
 use super::{Config, SegmentTemplate};
 use crate::packet::{Flags, Packet};
@@ -35,6 +37,10 @@ pub struct Receiver {
     reassembly: Reassembly,
     /// What SACK reports; `None` if it is not in use.
     sack: Option<SackReport>,
+    /// What the owner has not taken yet; `None` if the application reads at once.
+    buffer: Option<Box<ReceiveBuffer>>,
+    window_shift: u8,
+    payload_bytes: u64,
     /// Full segments since the last ACK.
     unacked_segments: u32,
     ack_now: bool,
@@ -56,6 +62,9 @@ impl Receiver {
             handshake: Handshake::new(config, role),
             reassembly: Reassembly::default(),
             sack: config.sack.then(|| SackReport::new(config.dsack)),
+            buffer: None,
+            window_shift: config.window_shift(),
+            payload_bytes: config.payload_bytes(),
             unacked_segments: 0,
             ack_now: false,
             ack_deadline: None,
@@ -70,6 +79,22 @@ impl Receiver {
         self.handshake.open(false);
     }
 
+    /// From the beginning, what arrives stays in a buffer of `capacity` bytes until [`Receiver::take`]. The
+    /// window is what is free there, as far as the window field can tell.
+    pub fn hold(&mut self, capacity: u64) {
+        let offered = self.template.window.min(capacity);
+        self.handshake.limit_window(capacity);
+        self.buffer =
+            Some(Box::new(ReceiveBuffer::new(capacity, self.payload_bytes, self.window_shift, offered)));
+    }
+
+    /// The owner has taken all bytes before `offset`; a window that has opened far enough is told at once.
+    pub fn take(&mut self, offset: u64) {
+        let rcv_nxt = self.rcv_nxt();
+        let Some(buffer) = &mut self.buffer else { return };
+        self.ack_now |= buffer.take(offset, rcv_nxt) && self.handshake.is_established();
+    }
+
     /// When `handle_deadline` must be called.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
@@ -77,6 +102,7 @@ impl Receiver {
     }
 
     /// A segment arrived. Returns the offset of its data, if it had any.
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
             self.ts_recent = packet.ts_val;
@@ -105,10 +131,19 @@ impl Receiver {
         packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
     }
 
+    /// End of what is accepted.
     #[inline]
+    fn window_end(&self) -> u64 {
+        match &self.buffer {
+            None => self.rcv_nxt() + self.template.window,
+            Some(buffer) => buffer.window_end(),
+        }
+    }
+
+    #[inline(always)]
     fn handle_data(&mut self, now: Instant, start: u64, end: u64) {
         self.counters.segments += 1;
-        if end > self.rcv_nxt() + self.template.window {
+        if end > self.window_end() {
             self.counters.beyond_window += 1;
             self.ack_now = true;
             return;
@@ -158,20 +193,23 @@ impl Receiver {
         if !self.ack_now {
             return None;
         }
-        self.acknowledged();
+        self.on_ack_sent();
         self.counters.acks_sent += 1;
         Some(SendCause::New)
     }
 
     /// An ACK has been sent.
     #[inline]
-    fn acknowledged(&mut self) {
+    fn on_ack_sent(&mut self) {
         self.ack_now = false;
         self.unacked_segments = 0;
         self.ack_deadline = None;
         self.last_ack_sent = self.rcv_nxt();
         if let Some(sack) = &mut self.sack {
             sack.on_ack();
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.offer(self.last_ack_sent);
         }
     }
 
@@ -181,7 +219,7 @@ impl Receiver {
         if packet.has_timestamps {
             packet.ts_ecr = self.ts_recent;
         }
-        self.acknowledged();
+        self.on_ack_sent();
     }
 
     /// Whether something has arrived beyond a gap.
@@ -190,7 +228,7 @@ impl Receiver {
     }
 
     /// Fills in the header of the segment that `poll_transmit` announced.
-    #[inline]
+    #[inline(always)]
     pub fn write(&self, now: Instant, cause: SendCause, packet: &mut Packet) {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);
@@ -202,7 +240,10 @@ impl Receiver {
         packet.flags = Flags::ACK;
         packet.payload = 0;
         packet.len = template.header_bytes;
-        packet.window = template.window_field;
+        packet.window = match &self.buffer {
+            None => template.window_field,
+            Some(buffer) => buffer.window_field(self.rcv_nxt()),
+        };
         if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
             for (left, right) in sack.blocks() {
                 let (left, right) = (self.handshake.wire_ack(left), self.handshake.wire_ack(right));
@@ -212,10 +253,20 @@ impl Receiver {
         }
     }
 
-    /// Next byte expected: all bytes before it have been handed to the application.
+    /// Next byte expected: all bytes before it have been handed to the application, or wait for it.
     #[inline]
     pub fn rcv_nxt(&self) -> u64 {
         self.reassembly.rcv_nxt()
+    }
+
+    /// What has been acknowledged: all bytes before it.
+    pub fn acknowledged(&self) -> u64 {
+        self.last_ack_sent
+    }
+
+    /// Bytes that wait for what is missing before them.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.reassembly.out_of_order_bytes()
     }
 
     /// What has been counted.

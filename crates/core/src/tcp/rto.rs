@@ -211,6 +211,11 @@ impl Rto {
         self.base.max(self.config.min).saturating_mul(1 << self.backoff).min(self.config.max)
     }
 
+    /// The longest timeout.
+    pub fn max(&self) -> Duration {
+        self.config.max
+    }
+
     /// Smoothed round-trip time, zero before the first sample.
     pub fn srtt(&self) -> Duration {
         self.estimate.map_or(Duration::ZERO, |estimate| estimate.srtt)

@@ -6,6 +6,7 @@
 
 mod by_scoreboard;
 mod counters;
+mod persist;
 
 pub use counters::Counters;
 
@@ -20,6 +21,7 @@ use super::{Config, RttSampling, SegmentTemplate, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+use persist::Persist;
 use std::collections::VecDeque;
 
 /// A segment to be sent.
@@ -66,8 +68,10 @@ pub struct Sender {
     /// `IW` of RFC 4015 (3.2), bytes.
     initial_window: f64,
     rto: Rto,
-    /// When the retransmission timer expires; `None` while it is off.
+    /// When the retransmission timer expires, or the persist timer; `None` while both are off.
     rto_deadline: Option<Instant>,
+    /// The window keeps back what there is to send, and nothing is in flight.
+    persist: Option<Persist>,
     /// The first segment sent since the last timeout is the one that timed out.
     timed_out: bool,
     timed: Option<Timed>,
@@ -105,6 +109,7 @@ impl Sender {
             recovery,
             rto: Rto::new(&config.rto),
             rto_deadline: None,
+            persist: None,
             timed_out: false,
             timed: None,
             supplied: 0,
@@ -154,6 +159,7 @@ impl Sender {
     }
 
     /// A segment arrived.
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) {
         if packet.has_timestamps && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
             self.ts_recent = packet.ts_val;
@@ -174,6 +180,9 @@ impl Sender {
         let Some(ack) = unwrap_sequence(self.state.una, wire_una, packet.ack) else { return };
         let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
         let rwnd = u64::from(packet.window) << shift;
+        if self.persist.is_some() {
+            self.on_answer_to_probe(ack, rwnd);
+        }
         if ack > self.state.max || ack < self.state.una || !packet.flags.has(Flags::ACK) {
             return;
         }
@@ -356,6 +365,11 @@ impl Sender {
         if self.rto_deadline.is_none_or(|at| at > now) {
             return;
         }
+        if let Some(persist) = &mut self.persist {
+            persist.is_due = true;
+            self.rto_deadline = None;
+            return;
+        }
         self.counters.timeouts += 1;
         self.probe = None;
         if let Some(undo) = &mut self.undo {
@@ -400,7 +414,7 @@ impl Sender {
     }
 
     /// The next segment to be sent now, if any.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(Transmit { seq: 0, len: 0, cause });
@@ -413,7 +427,7 @@ impl Sender {
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
         }
-        if self.state.phase != Phase::Open {
+        if self.state.phase != Phase::Open && self.state.max > self.state.una {
             if let Some(segments) = self.probe {
                 return self.poll_probe(now, segments);
             }
@@ -428,7 +442,11 @@ impl Sender {
             return None;
         }
         let mut cause = SendCause::New;
-        if seq + len > state.una + state.send_window() {
+        // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
+        if seq + len > state.una + state.send_window() && !self.timed_out {
+            if state.una == state.max {
+                return self.poll_persist(now);
+            }
             // RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd.
             let allowed = u64::from(state.limited_transmit) * state.mss();
             let cwnd_end = state.una + state.window.cwnd as u64 + allowed;
@@ -499,6 +517,7 @@ impl Sender {
             SendCause::GoBackN => counters.retransmits_go_back_n += 1,
             SendCause::New
             | SendCause::LimitedTransmit
+            | SendCause::WindowProbe
             | SendCause::Handshake
             | SendCause::HandshakeTimeout
             | SendCause::Retransmission => {}

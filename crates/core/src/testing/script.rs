@@ -15,7 +15,8 @@
 //!         > 3000:4000
 //!         ? cwnd == 3000, phase == open
 //! +0.2    < ack 2000 x3          # three of them, 0.2 s after the line before
-//! 1       supply "5 kB"          # the application has more
+//! 1       supply "5 kB"          # the application has more; of a receiver with `hold "8 kB"` among its first
+//!                                # lines: `take 3000`, its owner takes all bytes before that one
 //!         nothing until 1.5      # no segment before that instant
 //! ```
 //!
@@ -47,11 +48,12 @@
 //!   `dupacks`, `dupack_threshold`, `phase` (`open`, `disorder`, `recovery`, `loss`), `srtt`, `rttvar`,
 //!   `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
-//!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`;
+//!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`,
+//!   `window_probes`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
 //!   `beyond_window`, `acks_sent`.
 
-use super::line::{Described, Shape, parse_bytes, parse_seconds, split_words};
+use super::line::{Described, Shape, parse_bytes, parse_number, parse_seconds, split_words};
 use super::state::{receiver_value, sender_value};
 use crate::packet::{Flags, Packet};
 use crate::tcp::handshake::Role;
@@ -102,6 +104,8 @@ struct Setup {
     endpoint: Option<(bool, Role)>,
     toml: String,
     supplied: u64,
+    /// Size of a receive buffer that its owner empties.
+    held: Option<u64>,
 }
 
 impl Setup {
@@ -122,6 +126,7 @@ impl Setup {
             }
             "config" => self.assign(&words[1..]),
             "bulk" if words.len() == 1 => self.supplied = u64::MAX,
+            "hold" if words.len() == 2 => self.held = Some(parse_bytes(&words[1])?),
             "file" if words.len() == 2 => self.supplied = parse_bytes(&words[1])?,
             _ => return Ok(false),
         }
@@ -151,7 +156,12 @@ impl Setup {
                 sender.open();
                 sender.supply(self.supplied);
             }
-            Endpoint::Receives(receiver) => receiver.open(),
+            Endpoint::Receives(receiver) => {
+                if let Some(capacity) = self.held {
+                    receiver.hold(capacity);
+                }
+                receiver.open();
+            }
         }
         let (now, sent) = (Instant::ZERO, VecDeque::new());
         let mut runner = Runner { config, endpoint, now, passed_at_once: 0, line_at: 0, sent };
@@ -248,6 +258,7 @@ impl Runner {
             Some("<") => self.inject(at, &Described::parse(&words[1..])?),
             Some("?") => self.check(at, &words[1..].join(" ")),
             Some("supply") if words.len() == 2 => self.supply(at, parse_bytes(&words[1])?),
+            Some("take") if words.len() == 2 => self.take(at, parse_number(&words[1])?),
             Some("nothing") if words.len() == 3 && words[1] == "until" => {
                 self.line_at = parse_seconds(&words[2])?;
                 self.advance_before(Instant::from_nanos(self.line_at))?;
@@ -464,6 +475,16 @@ impl Runner {
         match &mut self.endpoint {
             Endpoint::Sends(sender) => sender.supply(bytes),
             Endpoint::Receives(_) => return Err("a receiver has nothing to supply".into()),
+        }
+        self.drain()
+    }
+
+    fn take(&mut self, at: Instant, offset: u64) -> Result<(), String> {
+        self.advance_to(at)?;
+        self.nothing_left()?;
+        match &mut self.endpoint {
+            Endpoint::Receives(receiver) => receiver.take(offset),
+            Endpoint::Sends(_) => return Err("a sender has nothing to take".into()),
         }
         self.drain()
     }

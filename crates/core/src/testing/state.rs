@@ -88,6 +88,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "spurious_timeouts" => Value::count(counters.spurious_timeouts),
         "spurious_fast_retransmits" => Value::count(counters.spurious_fast_retransmits),
         "retransmissions" => Value::count(counters.retransmissions()),
+        "window_probes" => Value::count(counters.window_probes),
         "dupacks_total" => Value::count(counters.dupacks),
         _ => return None,
     })

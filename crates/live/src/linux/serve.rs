@@ -77,16 +77,26 @@ fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
     environment
 }
 
+/// Refuses what only simulated hosts can work with.
+fn refuse(scenario: &Scenario) -> Result<(), Obstacle> {
+    if scenario.radio.ues() != 1 {
+        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
+        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
+    }
+    if let Some(config) = scenario.middlebox.iter().find(|config| config.ends_connections()) {
+        let message = format!("{} ends connections and makes segments without payload", config.name());
+        return Err(Obstacle::new("middlebox", message, "remove it: it works with simulated hosts alone"));
+    }
+    Ok(())
+}
+
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
     let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
         stage: error.path,
         message: error.message,
         hint: error.hint,
     })?;
-    if scenario.radio.ues() != 1 {
-        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
-        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
-    }
+    refuse(&scenario)?;
     let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
     let mut link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
     end_with_parent();
@@ -153,4 +163,32 @@ fn wait_for_server(
     }
     notices.push("the server's command had opened no socket after 5 s".to_owned());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_simulated_hosts_is_refused_in_words() {
+        for (toml, words) in [
+            ("[[middlebox]]\ntap = {}", None),
+            (
+                "[radio.dch]\nues = 2",
+                Some("radio: a live link has one UE, and the cell has 2; set the cell's ues to 1"),
+            ),
+            (
+                "[[middlebox]]\ntap = {}\n[[middlebox]]\nsplit.delay = \"5 ms\"",
+                Some(
+                    "middlebox: split ends connections and makes segments without payload; remove it: it works \
+                     with simulated hosts alone",
+                ),
+            ),
+        ] {
+            let scenario = Scenario::parse(&format!("[[flow]]\n{toml}"), &[]);
+            let refused =
+                scenario.map(|scenario| refuse(&scenario).err().map(|obstacle| obstacle.to_string()));
+            assert_eq!(refused, Ok(words.map(str::to_owned)));
+        }
+    }
 }

@@ -138,11 +138,12 @@ impl Sender {
                 let mut behind = state.segments.iter().filter(|segment| segment.start >= nxt);
                 let hole = behind.find(|segment| !segment.is_sacked).copied();
                 let len = hole.map_or(new_bytes, |hole| u64::from(hole.len));
-                if state.unsacked_flight() + len > state.send_window() {
+                if state.unsacked_flight() + len > state.send_window() && !self.timed_out {
                     return None;
                 }
                 match hole {
-                    Some(hole) if hole.end() <= window_end => {
+                    // As without a scoreboard: RFC 1122 (4.2.2.16).
+                    Some(hole) if hole.end() <= window_end || self.timed_out => {
                         state.nxt = hole.end();
                         let cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };
                         let length = self.mark_sent_again(now, hole.start)?;

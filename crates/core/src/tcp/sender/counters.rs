@@ -5,9 +5,9 @@ use crate::time::Duration;
 /// What a sender has counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Segments with data sent, retransmissions included.
+    /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
-    /// Payload bytes sent, retransmissions included.
+    /// Payload bytes sent, likewise.
     pub bytes_sent: u64,
     /// Retransmitted segments: on the duplicate ACK threshold.
     pub retransmits_fast: u64,
@@ -19,6 +19,8 @@ pub struct Counters {
     pub retransmits_timeout: u64,
     /// Retransmitted segments: the others after a timeout.
     pub retransmits_go_back_n: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Fast retransmits.

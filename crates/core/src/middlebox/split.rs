@@ -1,0 +1,279 @@
+//! Split TCP: a proxy that ends every TCP connection that passes, and carries the bytes on over one of its own.
+//!
+//! After I-TCP (A. Bakre and B. R. Badrinath, ICDCS 1995) and RFC 3135 (2.4). Towards the data's sender the box is
+//! the receiver, towards the receiver it is a sender with its own window, round-trip time and loss recovery:
+//! each side repairs its own losses over its own short loop. The buffer in between is finite, and the window that
+//! the box advertises is what is free in it. A byte is held until the receiver has acknowledged it.
+//!
+//! A connection begins with the UE's SYN, or with the first segment of data where the handshake is `none`. The
+//! box answers the SYN itself and opens its own connection at the same time, as performance enhancing proxies
+//! of satellite links do, instead of waiting until the other side has answered.
+//!
+//! End-to-end semantics are lost (RFC 3135 (4.1.3)): what the sender takes for delivered may still be in the box.
+//! The report says how much. Packets whose TCP header cannot be read, and segments of a flow that the box does
+//! not know or whose beginning it has not seen, pass unchanged and are counted.
+//!
+//! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
+//!
+//! Left out: data both ways (`app.web` is refused), a limit for all connections together, processing time,
+//! failure of the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
+//! to be the flow's `receive_buffer`, as it would without the box; what it sends beyond the box's buffer is
+//! refused.
+
+mod connection;
+
+use crate::app;
+use crate::element::{Cx, Element, Layout};
+use crate::error::ScenarioError;
+use crate::host::{FlowIndex, FlowSpec};
+use crate::packet::{Dir, Flags, Packet};
+use crate::tcp::{self, Handshake};
+use crate::time::{Duration, Instant};
+use crate::units::Bytes;
+use connection::{Connection, Endpoints, Keys};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::VecDeque;
+
+/// Ends every TCP connection and carries its bytes on over one of its own: split TCP, RFC 3135.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// What the box holds of a connection, bytes; the window towards the data's sender is what is free.
+    pub buffer: Bytes,
+    /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
+    pub delay: Duration,
+    /// The box's endpoints on the radio side, where they differ from `[tcp]`; those of the flow if absent.
+    /// What both ends of a connection must agree on stays as it is there.
+    pub tcp: Option<Box<tcp::Config>>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { buffer: Bytes::from_bytes(65_535), delay: Duration::ZERO, tcp: None }
+    }
+}
+
+/// The largest window that can be advertised, RFC 7323 (2.3).
+const LARGEST_BUFFER: u64 = 1 << 30;
+
+/// What both ends of a connection must agree on: takes it from `flow`.
+fn agree(config: &tcp::Config, flow: &tcp::Config) -> tcp::Config {
+    tcp::Config {
+        ip: flow.ip,
+        handshake: flow.handshake,
+        initial_sequence: flow.initial_sequence,
+        timestamps: flow.timestamps,
+        sack: flow.sack,
+        window_scaling: flow.window_scaling,
+        receive_buffer: flow.receive_buffer,
+        ..config.clone()
+    }
+}
+
+/// The first of these keys in which two configurations differ.
+fn disagreement(one: &tcp::Config, other: &tcp::Config) -> Option<&'static str> {
+    let differs = [
+        ("ip", one.ip != other.ip),
+        ("handshake", one.handshake != other.handshake),
+        ("initial_sequence", one.initial_sequence != other.initial_sequence),
+        ("timestamps", one.timestamps != other.timestamps),
+        ("sack", one.sack != other.sack),
+        ("window_scaling", one.window_scaling != other.window_scaling),
+        ("receive_buffer", one.receive_buffer != other.receive_buffer),
+    ];
+    differs.into_iter().find(|(_, differs)| *differs).map(|(key, _)| key)
+}
+
+impl Config {
+    pub(super) fn build(&self, flows: &[FlowSpec]) -> Box<dyn Element> {
+        let ues = flows.last().map_or(0, |flow| flow.ue + 1);
+        let slots = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
+        Box::new(Split {
+            config: self.clone(),
+            index: FlowIndex::new(ues, flows),
+            slots,
+            line: VecDeque::new(),
+            passed: <[Passed; 2]>::default(),
+        })
+    }
+
+    pub(super) fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+        if self.buffer.as_u64() > LARGEST_BUFFER {
+            let message = format!("no window can tell of {}", self.buffer);
+            return Err(ScenarioError::new("buffer", message, "write at most 1 GiB (RFC 7323)"));
+        }
+        for spec in flows {
+            if matches!(*spec.app, app::Config::Web(_)) {
+                let message = "a page's connections carry data both ways, which the box does not split";
+                let hint = "choose app.file or app.bulk, or remove the box";
+                return Err(ScenarioError::new("", message, hint));
+            }
+            let segment = spec.tcp.payload_bytes();
+            if self.buffer.as_u64() < segment {
+                let message = format!("a buffer of {} is below one segment of {segment} B", self.buffer);
+                let hint = "write a buffer of several segments, such as \"64 kB\"";
+                return Err(ScenarioError::new("buffer", message, hint));
+            }
+        }
+        let Some(tcp) = &self.tcp else { return Ok(()) };
+        if let Some(key) = disagreement(tcp, shared) {
+            let hint = "set it in [tcp] or in the flow, or remove it here";
+            let message = "both ends of a connection must agree on this";
+            return Err(ScenarioError::new(key, message, hint).under("tcp"));
+        }
+        let mut configs = flows.iter().map(|spec| agree(tcp, &spec.tcp));
+        configs.try_for_each(|config| config.validate()).map_err(|inner| inner.under("tcp"))
+    }
+
+    /// The box's two endpoints of a flow.
+    fn endpoints(&self, spec: &FlowSpec) -> Endpoints {
+        let flow = spec.tcp.as_ref();
+        let radio = self.tcp.as_ref().map_or_else(|| flow.clone(), |tcp| agree(tcp, flow));
+        let (mut receives, sends) = match spec.dir {
+            Dir::Downlink => (flow.clone(), radio),
+            Dir::Uplink => (radio, flow.clone()),
+        };
+        if receives.handshake == Handshake::ThreeWay {
+            // The SYN tells what scale the buffer needs.
+            receives.receive_buffer = self.buffer;
+        }
+        Endpoints { receives, sends, buffer: self.buffer.as_u64() }
+    }
+}
+
+/// A flow, and its connection once it has begun.
+struct Slot {
+    spec: FlowSpec,
+    connection: Option<Box<Connection>>,
+}
+
+/// What passed unchanged in one direction.
+#[derive(Default)]
+struct Passed {
+    unread: u64,
+    unknown: u64,
+}
+
+struct Split {
+    config: Config,
+    index: FlowIndex,
+    slots: Vec<Slot>,
+    /// On the way from the cell to the box, with the time of arrival.
+    line: VecDeque<(Instant, Box<Packet>)>,
+    /// By direction.
+    passed: [Passed; 2],
+}
+
+/// The wire between the box and the cell.
+#[derive(Clone, Copy)]
+struct Wire {
+    delay: Duration,
+}
+
+impl Wire {
+    /// Sends towards `dir`. What goes downlink has the wire before it, which is the box's only lane.
+    fn emit(self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir == Dir::Downlink && !self.delay.is_zero() {
+            cx.emit_at(cx.now + self.delay, 0, packet);
+        } else {
+            cx.emit(dir, packet);
+        }
+    }
+}
+
+/// Whether a connection begins with this packet.
+fn begins(spec: &FlowSpec, dir: Dir, packet: &Packet) -> bool {
+    match spec.tcp.handshake {
+        Handshake::None => dir == spec.dir && packet.payload > 0,
+        Handshake::ThreeWay | Handshake::Ttcp => dir == Dir::Uplink && packet.flags.has(Flags::SYN),
+    }
+}
+
+impl Split {
+    /// The timer of the line from the cell.
+    fn line_key(&self) -> u32 {
+        2 * self.slots.len() as u32
+    }
+
+    fn wire(&self) -> Wire {
+        Wire { delay: self.config.delay }
+    }
+
+    /// A packet has reached the box.
+    fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let wire = self.wire();
+        if !packet.is_tcp() {
+            self.passed[dir.index()].unread += 1;
+            return wire.emit(cx, dir, packet);
+        }
+        if let Some(position) = self.index.position(packet.ue, packet.flow) {
+            let Slot { spec, connection } = &mut self.slots[position];
+            if connection.is_none() && begins(spec, dir, &packet) {
+                let endpoints = self.config.endpoints(spec);
+                *connection = Some(Box::new(Connection::new(spec, &endpoints)));
+            }
+            if let Some(connection) = connection {
+                connection.handle_packet(cx.now, dir, &packet);
+                cx.free(packet);
+                return connection.pump(cx, Keys::of(position), wire);
+            }
+        }
+        self.passed[dir.index()].unknown += 1;
+        wire.emit(cx, dir, packet);
+    }
+
+    /// The packets that are due have come over the wire from the cell.
+    fn empty_line(&mut self, cx: &mut Cx<'_>) {
+        while let Some((at, packet)) = self.line.pop_front() {
+            if at > cx.now {
+                cx.arm(self.line_key(), at);
+                return self.line.push_front((at, packet));
+            }
+            self.arrive(cx, Dir::Uplink, packet);
+        }
+    }
+}
+
+impl Element for Split {
+    fn layout(&self) -> Layout {
+        Layout { timers: self.line_key() + 1, lanes: vec![Dir::Downlink], ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir == Dir::Downlink || self.config.delay.is_zero() {
+            return self.arrive(cx, dir, packet);
+        }
+        let at = cx.now + self.config.delay;
+        if self.line.is_empty() {
+            cx.arm(self.line_key(), at);
+        }
+        self.line.push_back((at, packet));
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        if key == self.line_key() {
+            return self.empty_line(cx);
+        }
+        let (position, wire) = (key as usize / 2, self.wire());
+        let Some(connection) = &mut self.slots[position].connection else { return };
+        connection.handle_deadlines(cx.now);
+        connection.pump(cx, Keys::of(position), wire);
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
+        let connections: Vec<_> = connections.map(|connection| connection.report()).collect();
+        let [downlink, uplink] = self
+            .passed
+            .each_ref()
+            .map(|passed| json!({ "passed_unread": passed.unread, "passed_unknown_flow": passed.unknown }));
+        json!({
+            "element": "middlebox.split",
+            "downlink": downlink,
+            "uplink": uplink,
+            "connections": connections,
+        })
+    }
+}
