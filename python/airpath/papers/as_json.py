@@ -1,18 +1,19 @@
-"""A report as `--json` writes it: one object per published value, then one per claim."""
+"""A report as `--json` writes it: one object per published value, per entry of a grid, per claim."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from airpath.papers.claims import ClaimResult
-from airpath.papers.report import Comparison, Report
+from airpath.papers.report import Comparison, Report, Section
 from airpath.replicate import Estimate
 
 
 def report_as_json(report: Report) -> list[dict[str, Any]]:
     """Everything in a report, in its order."""
     values = [value_as_json(comparison) for comparison in report.comparisons]
-    return values + [claim_as_json(result) for result in report.claims]
+    grids = [entry for section in report.sections for entry in grid_as_json(section)]
+    return values + grids + [claim_as_json(result) for result in report.claims]
 
 
 def value_as_json(comparison: Comparison) -> dict[str, Any]:
@@ -39,6 +40,27 @@ def value_as_json(comparison: Comparison) -> dict[str, Any]:
             for name, (estimate, verdict) in comparison.readings.items()
         },
     }
+
+
+def grid_as_json(section: Section) -> list[dict[str, Any]]:
+    """What stands in the grid of an experiment, line by line; nothing if it has none."""
+    experiment, grid = section.experiment, section.experiment.grid
+    if grid is None:
+        return []
+    return [
+        {
+            "place": experiment.place,
+            "row": dict(zip(experiment.columns, row.labels, strict=True)),
+            "column": column,
+            "printed": mark if row.marks else None,
+            **_estimate(section.grid.get(entry) if entry else None),
+            "unit": grid.unit,
+        }
+        for row in grid.rows
+        for column, entry, mark in zip(
+            grid.columns, row.entries, row.marks or ("",) * len(grid.columns), strict=True
+        )
+    ]
 
 
 def claim_as_json(result: ClaimResult) -> dict[str, Any]:

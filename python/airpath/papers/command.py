@@ -6,12 +6,13 @@ import contextlib
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -27,6 +28,7 @@ from airpath.papers.wording import (
     averaged_columns,
     averaged_texts,
     claims_text,
+    grid_texts,
     heading,
     interval_text,
     mean_text,
@@ -56,6 +58,7 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="Name of the paper.")],
     table: Annotated[list[int] | None, typer.Option(help="Only this table; may be repeated.")] = None,
     figure: Annotated[list[int] | None, typer.Option(help="Only this figure; may be repeated.")] = None,
+    study: Annotated[list[int] | None, typer.Option(help="Only this study; may be repeated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="At most 5 runs per cell, one reading.")] = False,
     runs: Annotated[int | None, typer.Option(help="Exactly so many runs per cell.")] = None,
     workers: Annotated[int | None, typer.Option(help="Threads; all processors if absent.")] = None,
@@ -69,7 +72,8 @@ def reproduce(
         if count is not None and count < 1:
             _fail(key, f"{count} is too few", "give at least 1")
     chosen_paper = _find_paper(paper)
-    experiments = _select(chosen_paper, table or [], figure or [])
+    wanted = {"table": table or [], "figure": figure or [], "study": study or []}
+    experiments = _select(chosen_paper, wanted)
     folder = out or Path("out") / paper
     page = folder / PAGE
     _check_writable("out", page)
@@ -77,15 +81,16 @@ def reproduce(
         _check_writable("json", json_file)
 
     console = Console() if Console().is_terminal else Console(width=UNBROKEN_WIDTH)
-    everything = not table and not figure
+    everything = not any(wanted.values())
     reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs), claims=everything)
     complete = _simulate(reproduction, workers)
     report = reproduction.report(complete, background=everything)
     for section in report.sections:
         if section.experiment.rows:
             _print_section(console, report, section)
+        _print_grid(console, section)
     _print_claims(console, report)
-    _write("out", page, render(report, _command(paper, table or [], figure or [], quick, runs)))
+    _write("out", page, render(report, _command(paper, wanted, quick, runs)))
     if json_file:
         _write("json", json_file, json.dumps(report_as_json(report), indent=2) + "\n")
     _print_scores(console, report)
@@ -102,11 +107,11 @@ def _find_paper(name: str) -> Paper:
     return PAPERS[name]
 
 
-def _select(paper: Paper, tables: Sequence[int], figures: Sequence[int]) -> list[Experiment]:
-    """Find the experiments asked for: all of them if none is named."""
-    if not tables and not figures:
+def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experiment]:
+    """Find the experiments asked for by kind and number: all of them if none is named."""
+    wanted = [(kind, which) for kind, chosen in numbers.items() for which in chosen]
+    if not wanted:
         return list(paper.experiments)
-    wanted = [("table", which) for which in tables] + [("figure", which) for which in figures]
     there = {(experiment.kind, experiment.number): experiment for experiment in paper.experiments}
     for kind, which in wanted:
         if (kind, which) not in there:
@@ -115,11 +120,10 @@ def _select(paper: Paper, tables: Sequence[int], figures: Sequence[int]) -> list
     return [experiment for key, experiment in there.items() if key in wanted]
 
 
-def _command(paper: str, tables: Sequence[int], figures: Sequence[int], quick: bool, runs: int | None) -> str:
+def _command(paper: str, numbers: Mapping[str, Sequence[int]], quick: bool, runs: int | None) -> str:
     """Write the command that gives the same page; workers and files make no difference to it."""
     words = ["airpath", "reproduce", paper]
-    words += [word for table in tables for word in ("--table", str(table))]
-    words += [word for figure in figures for word in ("--figure", str(figure))]
+    words += [word for kind, chosen in numbers.items() for which in chosen for word in (f"--{kind}", str(which))]
     words += ["--quick"] if quick else []
     words += ["--runs", str(runs)] if runs else []
     return shlex.join(words)
@@ -182,6 +186,26 @@ def _print_section(console: Console, report: Report, section: Section) -> None:
 
 def _other(estimate: Estimate | None) -> str:
     return "not finished" if estimate is None else mean_text(estimate)
+
+
+def _print_grid(console: Console, section: Section) -> None:
+    """Print what was measured side by side; nothing if the experiment has no grid."""
+    experiment, grid = section.experiment, section.experiment.grid
+    if grid is None:
+        return
+    title = f"{heading(experiment)} [{unit_name(grid.unit)}]"
+    view = Table(title=escape(title), title_justify="left")
+    for column in experiment.columns:
+        view.add_column(column)
+    for column in grid.columns:
+        view.add_column(column, justify="right")
+    for row in grid.rows:
+        view.add_row(*row.labels, *grid_texts(section, row))
+    console.print(view)
+    for row in grid.rows:
+        if row.note:
+            console.print(f"{', '.join(row.labels)}: {row.note}", highlight=False, markup=False)
+    console.print()
 
 
 def _print_claims(console: Console, report: Report) -> None:

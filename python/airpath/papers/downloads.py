@@ -141,6 +141,16 @@ def decrease(outcome: Outcome) -> float:
     return 100 * (1 - _time_ratio(outcome))
 
 
+def received_later(outcome: Outcome) -> float:
+    """Extra time until the receiver has the last byte, percent."""
+    return 100 * (_received_s(outcome.results) / _received_s(outcome.reference_results) - 1)
+
+
+def received_earlier(outcome: Outcome) -> float:
+    """Time saved until the receiver has the last byte, percent."""
+    return -received_later(outcome)
+
+
 def increase_without_retransmissions(outcome: Outcome) -> float:
     """Extra transfer time by the rule of Table 4, with a tenth of the time taken off, percent."""
     return 100 * (0.9 * _time_ratio(outcome) - 1)
@@ -219,7 +229,15 @@ def _time_ratio(outcome: Outcome) -> float:
 
 
 def _transfer_s(results: Results) -> float:
-    time_s = results["flows"][0]["transfer_s"]
+    return _time_s(results, "transfer_s")
+
+
+def _received_s(results: Results) -> float:
+    return _time_s(results, "received_s")
+
+
+def _time_s(results: Results, key: str) -> float:
+    time_s = results["flows"][0][key]
     if time_s is None:
         raise ValueError("the transfer did not end within the scenario's duration")
     return float(time_s)

@@ -58,7 +58,9 @@ class Reproduction:
         others = [r for r in paper.readings if r is not default] if effort.all_readings else []
         self._readings = [default, *others]
         self._rows = [row for experiment in experiments for row in experiment.rows]
-        self._quantities = list(dict.fromkeys(q for claim in self._claims for q in claim.quantities))
+        grids = [experiment.grid for experiment in experiments if experiment.grid]
+        asked = (q for one in (*grids, *self._claims) for q in one.quantities)
+        self._quantities = list(dict.fromkeys(asked))
         drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
         self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(drawn)
         self._traced |= {quantity.cell for quantity in self._quantities if quantity.traced}
@@ -167,9 +169,11 @@ class Reproduction:
             for curve in experiment.curves
             if (outcome := self._first(curve.cell)) is not None
         )
+        quantities = experiment.grid.quantities if experiment.grid else ()
+        grid = {quantity: self._measured(quantity) for quantity in quantities}
         drawn = self._first(experiment.window_of) if experiment.window_of else None
         if drawn is None:
-            return Section(experiment, known, curves=curves)
+            return Section(experiment, known, curves=curves, grid=grid)
         round_trip_s = (
             drawn.results["flows"][0]["rtt_ms"]["mean"] / 1000 if experiment.in_round_trips else None
         )
@@ -207,7 +211,7 @@ class Reproduction:
         return row.pick([replication.estimate(row.metric) for replication in replications])
 
     def _measured(self, quantity: Quantity) -> Estimate | None:
-        """Estimate what a claim is about; None if that is not complete."""
+        """Estimate what a claim or a grid is about; None if that is not complete."""
         replication = self._jobs[self._key(quantity.cell, self._readings[0])].replication
         return replication.estimate(quantity.metric) if replication.finished else None
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from airpath.papers.downloads import ARQ, Download
-from airpath.papers.paper import Cell, Reading
+from airpath.papers.paper import Cell, Overrides, Reading
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
 
@@ -77,14 +77,40 @@ EIFEL: dict[str, Any] = {
 WESTWOOD: dict[str, Any] = {"variant": "Westwood", "options": (("tcp.cc.westwood", "{}"),)}
 """The algorithm of 2001, with the filter that follows the time between ACKs."""
 
+DELAY_MS = 135
+"""One way between server and cell."""
+
 SPLIT_DELAY_MS = 30
-"""Split TCP, as the thesis approximates it."""
+"""Split TCP, as the thesis approximates it: one way between proxy and cell."""
 
 
 def beside_reno(rate_kbps: int, packet_bytes: int, variant: dict[str, Any], **differs: Any) -> Cell:
     """Set a variant of TCP beside Reno without block errors."""
     reno = make_download(rate_kbps, packet_bytes, **differs)
     return make_download(rate_kbps, packet_bytes, **differs, **variant).against_no_errors(reno)
+
+
+def split_box(
+    rate_kbps: int,
+    packet_bytes: int,
+    file_bytes: int = LARGE_FILE_BYTES,
+    *,
+    radio_side_ms: int = SPLIT_DELAY_MS,
+    options: Overrides = (),
+    **differs: Any,
+) -> Download:
+    """A download through a proxy that really splits the connection, so far from the cell."""
+    box = ("middlebox", f'[{{ split = {{ delay = "{radio_side_ms} ms" }} }}]')
+    server_side_ms = DELAY_MS - radio_side_ms
+    return make_download(
+        rate_kbps,
+        packet_bytes,
+        file_bytes,
+        delay_ms=server_side_ms,
+        variant=f"split {radio_side_ms} ms from the cell",
+        options=(*options, box),
+        **differs,
+    )
 
 
 def initial_window_cell(rate_kbps: int, packet_bytes: int, file_bytes: int, segments: int) -> Cell:

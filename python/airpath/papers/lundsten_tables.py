@@ -1,4 +1,4 @@
-"""Tables 3 to 15 of Lundsten's thesis."""
+"""Tables 1 and 3 to 15 of Lundsten's thesis."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from airpath.papers.lundsten_model import (
     initial_window_cell,
     make_download,
 )
+from airpath.papers.lundsten_solutions import TABLE_1
 from airpath.papers.paper import Experiment, Metric, Row
 
 _COLUMNS = ("kbit/s", "packet, B", "window")
@@ -129,6 +130,7 @@ _TIMEOUT_REMARK = "the thesis blames timeouts; in the stated model there are non
 _INITIAL = ("initial window",)
 
 TABLES = (
+    TABLE_1,
     TABLE_3,
     TABLE_4,
     Experiment(

@@ -26,6 +26,7 @@ from airpath.papers.wording import (
     averaged_columns,
     averaged_texts,
     claims_text,
+    grid_texts,
     heading,
     interval_text,
     mean_text,
@@ -141,9 +142,27 @@ def _section(report: Report, section: Section) -> str:
         parts.extend(_remark(comparison) for comparison in section.comparisons)
     if experiment.kind == "table" and section.comparisons:
         parts.append(_comparison_picture(report, section))
+    parts.append(_grid(section))
     parts.append(_run_picture(report, section))
     known = [part for part in parts if part]
     return "\n".join(known if len(known) > 1 else [*known, "<p>Not finished.</p>"])
+
+
+def _grid(section: Section) -> str:
+    """Show what was measured side by side; nothing if the experiment has no grid."""
+    experiment, grid = section.experiment, section.experiment.grid
+    if grid is None:
+        return ""
+    rows = []
+    for row in grid.rows:
+        cells = [*row.labels, *grid_texts(section, row)]
+        rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
+    unit = unit_name(grid.unit)
+    heads = [*experiment.columns, *(f"{column}, {unit}" for column in grid.columns)]
+    notes = [f"{', '.join(row.labels)}: {row.note}." for row in grid.rows if row.note]
+    question = [f"<p>{escape(experiment.question)}</p>"] if experiment.question else []
+    said = [f'<p class="remark">{escape(note)}</p>' for note in notes]
+    return "\n".join([*question, _table(heads, rows, "numbers"), *said])
 
 
 def _run_picture(report: Report, section: Section) -> str:

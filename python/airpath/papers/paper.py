@@ -22,6 +22,7 @@ from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from airpath.papers.claims import Claim
+    from airpath.papers.grid import Grid
 
 Overrides = tuple[tuple[str, str], ...]
 """Changes to a scenario: dotted path and TOML value, applied in order."""
@@ -249,9 +250,9 @@ class Experiment:
     Attributes
     ----------
     kind : str
-        ``table``, ``figure`` or ``text``.
+        ``table``, ``figure``, ``study`` or ``text``.
     number : int or None
-        Number of the table or figure.
+        Number of the table, figure or study.
     title : str
         What it shows.
     columns : tuple of str
@@ -264,9 +265,13 @@ class Experiment:
         Whether time is drawn in round-trip times, and not in seconds.
     curves : tuple of Curve
         What is drawn of the data received over time.
+    grid : Grid or None
+        What is measured side by side where the paper prints no values.
+    question : str
+        What a study asks.
     """
 
-    kind: Literal["table", "figure", "text"]
+    kind: Literal["table", "figure", "study", "text"]
     number: int | None
     title: str
     columns: tuple[str, ...]
@@ -274,6 +279,8 @@ class Experiment:
     window_of: Cell | None = None
     in_round_trips: bool = False
     curves: tuple[Curve, ...] = ()
+    grid: Grid | None = None
+    question: str = ""
 
     @property
     def place(self) -> str:
@@ -317,8 +324,9 @@ class Paper:
 
     @property
     def published(self) -> dict[str, Published]:
-        """All published values by id."""
-        return load_published(self.name)
+        """All published values by id; none where the experiments have no rows for any."""
+        has_values = any(experiment.rows for experiment in self.experiments)
+        return load_published(self.name) if has_values else {}
 
     @property
     def base(self) -> Scenario:

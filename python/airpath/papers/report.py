@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from airpath.papers.claims import ClaimResult
+from airpath.papers.conditions import Quantity
 from airpath.papers.observe import Received
 from airpath.papers.paper import Experiment, Paper, Published, Row
 from airpath.papers.send_window import SendWindow
@@ -108,6 +109,8 @@ class Section:
         Mean round-trip time of that run, seconds, where time is drawn in round trips.
     curves : tuple of (str, float, Received)
         Labels, bytes of file per byte of payload, and data received over time.
+    grid : dict of Quantity to Estimate or None
+        What was measured for the experiment's grid; None where that is not complete.
     """
 
     experiment: Experiment
@@ -115,6 +118,7 @@ class Section:
     window: SendWindow | None = None
     round_trip_s: float | None = None
     curves: tuple[tuple[str, float, Received], ...] = ()
+    grid: dict[Quantity, Estimate | None] = field(default_factory=dict)
 
     @property
     def averaged_runs(self) -> int:

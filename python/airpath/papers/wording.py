@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from airpath.papers.paper import Experiment, Paper, Published
 from airpath.papers.verdict import CLAIM_VERDICTS, ClaimVerdict, Verdict
 from airpath.replicate import Estimate
+
+if TYPE_CHECKING:
+    from airpath.papers.conditions import Quantity
+    from airpath.papers.grid import GridRow
+    from airpath.papers.report import Section
 
 VERDICT_WORDS: dict[Verdict, str] = {
     "reproduced": "reproduced",
@@ -51,6 +57,20 @@ def published_text(value: Published) -> str:
     """Write a published value, with its direction and with what it should have been if it is a misprint."""
     text = f"{_SIGNS.get(value.kind, '')}{value.value:g}"
     return text if value.corrected is None else f"{text} (misprint of {value.corrected:g})"
+
+
+def grid_texts(section: Section, row: GridRow) -> list[str]:
+    """Write a line of a grid: what the paper prints, if anything, and what was measured."""
+    marks = row.marks or ("",) * len(row.entries)
+    pairs = zip(row.entries, marks, strict=True)
+    return [f"{mark} {_entry_text(section, entry)}".strip() for entry, mark in pairs]
+
+
+def _entry_text(section: Section, entry: Quantity | None) -> str:
+    if entry is None:
+        return "-"
+    measured = section.grid.get(entry)
+    return "not finished" if measured is None else mean_text(measured)
 
 
 def heading(experiment: Experiment) -> str:
