@@ -1,12 +1,13 @@
-"""Papers whose published values airpath sets beside its own, one file and one line per paper."""
+"""Papers whose published values airpath sets beside its own, and what they leave open; a line for each."""
 
 from __future__ import annotations
 
-from airpath.papers import lundsten, zhang
+from airpath.papers import extensions, lundsten, zhang
 from airpath.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
     "lundsten": lundsten.PAPER,
     "zhang": zhang.PAPER,
+    "extensions": extensions.PAPER,
 }
 """Every paper by its name on the command line."""

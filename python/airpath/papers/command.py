@@ -123,7 +123,9 @@ def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experime
 def _command(paper: str, numbers: Mapping[str, Sequence[int]], quick: bool, runs: int | None) -> str:
     """Write the command that gives the same page; workers and files make no difference to it."""
     words = ["airpath", "reproduce", paper]
-    words += [word for kind, chosen in numbers.items() for which in chosen for word in (f"--{kind}", str(which))]
+    words += [
+        word for kind, chosen in numbers.items() for which in chosen for word in (f"--{kind}", str(which))
+    ]
     words += ["--quick"] if quick else []
     words += ["--runs", str(runs)] if runs else []
     return shlex.join(words)

@@ -80,7 +80,9 @@ def _entry(solution: str, what: str, file_bytes: int, problem: Overrides) -> Qua
         return None
     reno = make_download(*_WORST, file_bytes, options=problem)
     name = f"{solution}, {what}"
-    return Quantity(name, Cell(name, download.overrides, reno.overrides, received_earlier, paired=True), received_earlier)
+    return Quantity(
+        name, Cell(name, download.overrides, reno.overrides, received_earlier, paired=True), received_earlier
+    )
 
 
 TABLE_1 = Experiment(
