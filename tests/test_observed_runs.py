@@ -9,9 +9,9 @@ from airpath import _core
 from airpath.papers import PAPERS
 from airpath.papers.downloads import NO_BLOCK_ERRORS, Download
 from airpath.papers.harness import Reproduction
-from airpath.papers.lundsten_figures import FIGURES
-from airpath.papers.lundsten_model import EIFEL, beside_reno, make_download
-from airpath.papers.lundsten_text import formula_window
+from airpath.papers.lundsten.figures import FIGURES
+from airpath.papers.lundsten.model import EIFEL, beside_reno, make_download
+from airpath.papers.lundsten.text import formula_window
 from airpath.papers.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN, RECEIVED
 from airpath.papers.report import Effort
 from airpath.papers.send_window import SendWindow

@@ -245,7 +245,8 @@ def _print_scoreboard(console: Console, report: Report) -> None:
     total = sum(counts.values()) - counts["background"]
     parts = [f"[{COLOURS[name]}]{counts[name]} {VERDICT_WORDS[name]}[/]" for name in VERDICTS if counts[name]]
     reading = f"under reading '{report.paper.default_reading}'"
-    console.print(f"[bold]{report.paper.name}[/]: {total} values measured {reading}", highlight=False)
+    what = "studies" if report.paper.is_own else f"{total} values measured"
+    console.print(f"[bold]{report.paper.name}[/]: {what} {reading}", highlight=False)
     if parts:
         console.print(", ".join(parts), highlight=False)
     if report.claims:

@@ -59,7 +59,8 @@ class Reproduction:
         self._readings = [default, *others]
         self._rows = [row for experiment in experiments for row in experiment.rows]
         grids = [experiment.grid for experiment in experiments if experiment.grid]
-        asked = (q for one in (*grids, *self._claims) for q in one.quantities)
+        asked = [q for grid in grids for q in grid.quantities]
+        asked += [q for claim in self._claims for q in claim.quantities]
         self._quantities = list(dict.fromkeys(asked))
         drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
         self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(drawn)

@@ -51,8 +51,9 @@ def render(report: Report, command: str) -> str:
         The command that gives the same page.
     """
     paper = report.paper
+    title = paper.name.capitalize() if paper.is_own else f"{paper.name.capitalize()}, reproduced"
     parts = [
-        f"<h1>{escape(paper.name.capitalize())}, reproduced</h1>",
+        f"<h1>{escape(title)}</h1>",
         f'<p class="citation">{escape(paper.citation)}.</p>',
         _INTERRUPTED if report.incomplete else "",
         _scoreboard(report),
@@ -69,7 +70,7 @@ def render(report: Report, command: str) -> str:
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
-            f"<title>{escape(paper.name)} reproduced by airpath</title>",
+            f"<title>{escape(title)} - airpath</title>",
             f"<style>\n{style}</style></head>",
             "<body>",
             *(part for part in parts if part),
@@ -108,8 +109,9 @@ def _scores(report: Report) -> str:
 def _claims(report: Report) -> str:
     if not report.claims:
         return ""
+    whose = "What the studies show" if report.paper.is_own else "Claims of the paper in other words"
     says = (
-        f"Claims of the paper in other words, checked under reading '{report.paper.default_reading}': "
+        f"{whose}, checked under reading '{report.paper.default_reading}': "
         f"{claims_text(result.verdict for result in report.claims)}. Orders need a difference whose 95 % "
         "interval excludes zero; the rules are the same for all papers."
     )
@@ -160,9 +162,9 @@ def _grid(section: Section) -> str:
     unit = unit_name(grid.unit)
     heads = [*experiment.columns, *(f"{column}, {unit}" for column in grid.columns)]
     notes = [f"{', '.join(row.labels)}: {row.note}." for row in grid.rows if row.note]
-    question = [f"<p>{escape(experiment.question)}</p>"] if experiment.question else []
+    says = f"{experiment.question} Means with half the width of their 95 % intervals.".strip()
     said = [f'<p class="remark">{escape(note)}</p>' for note in notes]
-    return "\n".join([*question, _table(heads, rows, "numbers"), *said])
+    return "\n".join([f"<p>{escape(says)}</p>", _table(heads, rows, "numbers"), *said])
 
 
 def _run_picture(report: Report, section: Section) -> str:
@@ -274,12 +276,13 @@ def _how_it_was_read(report: Report) -> str:
         (f"{reading.name}{' (judged)' if reading.name == paper.default_reading else ''}", reading.description)
         for reading in paper.readings
     ]
+    says = "What it leaves open can be read in several ways. One reading judges the whole paper; the others "
+    says += "stand beside it."
     return "\n".join(
         [
-            "<h2>How the paper was read</h2>",
+            f"<h2>How {'the papers were' if paper.is_own else 'the paper was'} read</h2>",
             _facts(paper.parameters),
-            "<p>What it leaves open can be read in several ways. One reading judges the whole paper; the",
-            "others stand beside it.</p>",
+            "" if paper.is_own else f"<p>{says}</p>",
             _facts(readings),
             f"<details><summary>Base scenario {escape(paper.scenario)}.toml</summary>",
             f"<pre>{escape(paper.base.source)}</pre></details>",

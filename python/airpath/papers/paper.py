@@ -323,10 +323,14 @@ class Paper:
     not_reproduced: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a collection of own studies, of which nothing is published."""
+        return not any(experiment.rows for experiment in self.experiments)
+
+    @property
     def published(self) -> dict[str, Published]:
-        """All published values by id; none where the experiments have no rows for any."""
-        has_values = any(experiment.rows for experiment in self.experiments)
-        return load_published(self.name) if has_values else {}
+        """All published values by id; none of own studies."""
+        return {} if self.is_own else load_published(self.name)
 
     @property
     def base(self) -> Scenario:

@@ -13,7 +13,7 @@ from airpath.papers.downloads import (
     lowest_window,
     plateau,
 )
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.model import (
     CELLS,
     EIFEL,
     SMALL_FILE_BYTES,

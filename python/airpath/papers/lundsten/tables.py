@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from airpath.papers.downloads import Download, decrease, increase, increase_without_retransmissions
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.model import (
     EIFEL,
     SMALL_FILE_BYTES,
     SPLIT_DELAY_MS,
@@ -16,7 +16,7 @@ from airpath.papers.lundsten_model import (
     initial_window_cell,
     make_download,
 )
-from airpath.papers.lundsten_solutions import TABLE_1
+from airpath.papers.lundsten.solutions import TABLE_1
 from airpath.papers.paper import Experiment, Metric, Row
 
 _COLUMNS = ("kbit/s", "packet, B", "window")

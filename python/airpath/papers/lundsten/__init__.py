@@ -1,16 +1,16 @@
 """Lundsten's thesis: TCP over a dedicated channel whose blocks are lost and sent again.
 
-How it is read is in `lundsten_model`; tables, figures, text and claims have files of their own.
+How it is read is in `model`; tables, figures, text and claims have files of their own.
 """
 
 from __future__ import annotations
 
-from airpath.papers.lundsten_claims import CLAIMS
-from airpath.papers.lundsten_figures import FIGURES
-from airpath.papers.lundsten_model import DEFAULT_READING, PARAMETERS, READINGS
-from airpath.papers.lundsten_not_reproduced import NOT_REPRODUCED
-from airpath.papers.lundsten_tables import TABLES
-from airpath.papers.lundsten_text import TEXT
+from airpath.papers.lundsten.claims import CLAIMS
+from airpath.papers.lundsten.figures import FIGURES
+from airpath.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
+from airpath.papers.lundsten.not_reproduced import NOT_REPRODUCED
+from airpath.papers.lundsten.tables import TABLES
+from airpath.papers.lundsten.text import TEXT
 from airpath.papers.paper import Paper
 
 PAPER = Paper(

@@ -1,4 +1,4 @@
-"""The claims of Lundsten's thesis about large files; those about small files are in `lundsten_small_files`.
+"""The claims of Lundsten's thesis about large files; those about small files are in `small_files`.
 
 In own words; the rules by which words become conditions are in `conditions`.
 """
@@ -36,8 +36,8 @@ from airpath.papers.downloads import (
     window_at_limit,
     window_variation,
 )
-from airpath.papers.lundsten_figures import SMALL_PDUS, WORST
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.figures import SMALL_PDUS, WORST
+from airpath.papers.lundsten.model import (
     CELLS,
     EIFEL,
     SPLIT_DELAY_MS,
@@ -46,7 +46,7 @@ from airpath.papers.lundsten_model import (
     beside_reno,
     make_download,
 )
-from airpath.papers.lundsten_small_files import SMALL_FILE_CLAIMS
+from airpath.papers.lundsten.small_files import SMALL_FILE_CLAIMS
 from airpath.papers.observe import RTO_PER_RTT
 from airpath.papers.paper import Cell, Metric
 

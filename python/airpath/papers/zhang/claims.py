@@ -20,7 +20,7 @@ from airpath.papers.conditions import (
     rising,
 )
 from airpath.papers.downloads import fast_retransmits, increase, largest_window, lowest_window
-from airpath.papers.lundsten_model import CELLS as THESIS_CELLS
+from airpath.papers.lundsten.model import CELLS as THESIS_CELLS
 from airpath.papers.paper import Cell, Metric
 
 Key = tuple[int, int]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from airpath.papers.conditions import Quantity
 from airpath.papers.downloads import ARQ, NO_BLOCK_ERRORS, Download, received_earlier
 from airpath.papers.grid import Grid, GridRow
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.model import (
     EIFEL,
     LARGE_FILE_BYTES,
     SMALL_FILE_BYTES,
@@ -105,9 +105,10 @@ TABLE_1 = Experiment(
         ),
     ),
     question=(
-        "Which solution helps against which problem? Every problem is made on its own at 384 kbit/s with packets of "
-        "576 B, the four others as well as possible left out: 1 % of the packets lost on the wire; blocks given up "
-        "after two transmissions; blocks out of sequence; blocks that come back after 2 s; a file of 100 kB; a wire "
-        "of 256 kbit/s with a queue of 5 packets. Split TCP is a proxy with 30 ms to the cell and 105 ms to the server."
+        "Which solution helps against which problem? Every problem is made on its own at 384 kbit/s with "
+        "packets of 576 B, the four others as well as possible left out: 1 % of the packets lost on the "
+        "wire; blocks given up after two transmissions; blocks out of sequence; blocks that come back "
+        "after 2 s; a file of 100 kB; a wire of 256 kbit/s with a queue of 5 packets. Split TCP is a proxy "
+        "with 30 ms to the cell and 105 ms to the server."
     ),
 )

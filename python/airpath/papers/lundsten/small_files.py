@@ -22,7 +22,7 @@ from airpath.papers.conditions import (
     rising,
 )
 from airpath.papers.downloads import decrease, increase, saved_s, transfer_s
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.model import (
     CELLS,
     SMALL_FILE_BYTES,
     WINDOWS,

@@ -77,9 +77,9 @@ USERS = Experiment(
         ),
     ),
     question=(
-        f"Users with bearers of 384 kbit/s and packets of 576 B share a wire of {_WIRE_KBPS / 1000:g} Mbit/s with a "
-        "queue of 30 packets. What do they get of it together (percent of its rate, payload), and how fairly (Jain's "
-        "index, 100 % if all get the same)? Where the wire is the bottleneck, losses of the papers' second kind come "
-        "in: congestion."
+        f"Users with bearers of 384 kbit/s and packets of 576 B share a wire of {_WIRE_KBPS / 1000:g} "
+        "Mbit/s with a queue of 30 packets. What do they get of it together (percent of its rate, "
+        "payload), and how fairly (Jain's index, 100 % if all get the same)? Where the wire is the "
+        "bottleneck, losses of the papers' second kind come in: congestion."
     ),
 )

@@ -14,9 +14,9 @@ from airpath.papers.downloads import (
     lowest_window,
     retransmission_share,
 )
-from airpath.papers.lundsten_model import DEFAULT_READING, READINGS
+from airpath.papers.lundsten.model import DEFAULT_READING, READINGS
 from airpath.papers.paper import Cell, Experiment, Metric, Paper, Row
-from airpath.papers.zhang_claims import NOT_REPRODUCED, claims
+from airpath.papers.zhang.claims import NOT_REPRODUCED, claims
 
 FILE_BYTES = 10_000_000
 

@@ -12,8 +12,8 @@ from airpath.papers.downloads import (
     observed_round_trips,
     retransmission_share,
 )
-from airpath.papers.lundsten_figures import SMALL_PDU_CELLS, WORST, row
-from airpath.papers.lundsten_model import (
+from airpath.papers.lundsten.figures import SMALL_PDU_CELLS, WORST, row
+from airpath.papers.lundsten.model import (
     CELLS,
     EIFEL,
     SMALL_FILE_BYTES,

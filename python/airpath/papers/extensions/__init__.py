@@ -1,0 +1,34 @@
+"""What Lundsten and Zhang leave open, simulated: one study per question, in the models of their papers.
+
+Nothing here is published; what the studies show is stated as claims, which are checked like those of a paper.
+"""
+
+from __future__ import annotations
+
+from airpath.papers.extensions.claims import CLAIMS
+from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
+from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
+from airpath.papers.extensions.users import USERS
+from airpath.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
+from airpath.papers.paper import Paper
+
+PAPER = Paper(
+    name="extensions",
+    citation="What Lundsten's thesis and Zhang's paper leave open, in their models",
+    scenario="lundsten-dch",
+    parameters=PARAMETERS,
+    readings=tuple(reading for reading in READINGS if reading.name == DEFAULT_READING),
+    default_reading=DEFAULT_READING,
+    experiments=(
+        SMALL_FILES,
+        PLACEMENT,
+        ERROR_RATES,
+        UPLINK,
+        TTI,
+        DELAYED_ACK,
+        THRESHOLD,
+        ZHANG_SMALL,
+        USERS,
+    ),
+    claims=CLAIMS,
+)

@@ -1,0 +1,148 @@
+"""What the studies show, as claims that are checked like those of a paper."""
+
+from __future__ import annotations
+
+from airpath.papers.claims import Claim
+from airpath.papers.conditions import AtLeast, AtMost, Condition, Less, Quantity, Tie, Times, rising
+from airpath.papers.downloads import fast_retransmits
+from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
+from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
+from airpath.papers.extensions.users import USERS
+from airpath.papers.paper import Experiment
+
+_WORST, _FAST, _MIDDLE = "384/576", "384/1500", "128/576"
+_UNHURT = ("128/1500", "64/576", "64/1500")
+
+
+def _of(study: Experiment, line: str, column: str) -> Quantity:
+    """What stands in a line and a column of a study's grid."""
+    if study.grid is None:
+        raise ValueError(f"{study.place} has no grid")
+    row = next(row for row in study.grid.rows if row.labels == (line,))
+    entry = row.entries[study.grid.columns.index(column)]
+    if entry is None:
+        raise ValueError(f"{study.place} measures nothing for {line}, {column}")
+    return entry
+
+
+def _lines(study: Experiment, column: str, *lines: str) -> tuple[Quantity, ...]:
+    return tuple(_of(study, line, column) for line in lines)
+
+
+def _per_run(quantity: Quantity) -> Quantity:
+    """The fast retransmits in the same runs."""
+    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")
+
+
+def _claim(number: int, study: Experiment, text: str, *conditions: Condition) -> Claim:
+    return Claim(f"extensions-c{number}", study.place, text, conditions)
+
+
+def _receivers(key: str) -> tuple[Quantity, ...]:
+    return _lines(DELAYED_ACK, key, "every segment", "every second, 200 ms")
+
+
+_USERS_OF_SPLIT = _of(USERS, "8", "split by a proxy")
+
+CLAIMS = (
+    _claim(
+        1,
+        SMALL_FILES,
+        "Every remedy shortens a transfer of 100 kB where Reno suffers most; split TCP more than in-sequence "
+        "delivery at 384/1500, where slow start is the largest part of it.",
+        *(
+            Less(_of(SMALL_FILES, remedy, _WORST), _of(SMALL_FILES, "Reno", _WORST))
+            for remedy in ("in sequence", "30 ms instead of 135", "split by a proxy", "both")
+        ),
+        Less(_of(SMALL_FILES, "split by a proxy", _FAST), _of(SMALL_FILES, "in sequence", _FAST)),
+    ),
+    _claim(
+        2,
+        SMALL_FILES,
+        "For small files the thesis' approximation of split TCP, a shorter path, flatters it: a real proxy "
+        "still has the rest of the path before it.",
+        *(
+            Less(_of(SMALL_FILES, "30 ms instead of 135", key), _of(SMALL_FILES, "split by a proxy", key))
+            for key in (_WORST, _FAST, _MIDDLE)
+        ),
+    ),
+    _claim(
+        3,
+        PLACEMENT,
+        "At 384/576 a proxy helps the more the nearer it is to the cell; elsewhere 60 ms are near enough.",
+        *rising(*_lines(PLACEMENT, _WORST, "5 ms", "15 ms", "30 ms", "60 ms", "90 ms", "120 ms")),
+        *(Tie(*_lines(PLACEMENT, key, "5 ms", "60 ms")) for key in (_FAST, _MIDDLE)),
+    ),
+    _claim(
+        4,
+        ERROR_RATES,
+        "One block in a hundred lost costs 384/576 more than half again its transfer time, and the other "
+        "downloads no more than the link's own retransmissions. At 128/1500 and 64 kbit/s nothing else "
+        "counts at any error rate.",
+        AtLeast(_of(ERROR_RATES, "1 %", _WORST), 50),
+        *(AtMost(_of(ERROR_RATES, "1 %", key), 100 / 99, slack=1) for key in (_FAST, _MIDDLE, *_UNHURT)),
+        *(AtMost(_of(ERROR_RATES, "20 %", key), 25, slack=1) for key in _UNHURT),
+    ),
+    _claim(
+        5,
+        UPLINK,
+        "Lost blocks on the uplink do no further harm: ACKs are cumulative, and at 384/576 ACKs that come "
+        "late and together even hide reordering.",
+        Less(*_lines(UPLINK, _WORST, "20 %", "0 %")),
+        Less(*(_per_run(quantity) for quantity in _lines(UPLINK, _WORST, "20 %", "0 %"))),
+        *(Tie(*_lines(UPLINK, key, "20 %", "0 %")) for key in (_FAST, _MIDDLE)),
+    ),
+    _claim(
+        6,
+        TTI,
+        "Halving the TTI to 10 ms leaves only the link's own retransmissions, except at 384/576; every "
+        "doubling costs more.",
+        *(
+            c
+            for key in (_WORST, _FAST, _MIDDLE)
+            for c in rising(*_lines(TTI, key, "10 ms", "20 ms", "40 ms", "80 ms"))
+        ),
+        *(AtMost(_of(TTI, "10 ms", key), 100 / 9) for key in (_FAST, _MIDDLE)),
+        AtLeast(_of(TTI, "10 ms", _WORST), 100),
+    ),
+    _claim(
+        7,
+        DELAYED_ACK,
+        "Delayed ACKs make the harm greater where Reno suffers, since the window grows back more slowly; "
+        "where it does not, they change nothing.",
+        *(
+            Less(*_lines(DELAYED_ACK, key, "every segment", "every second, 200 ms"))
+            for key in (_WORST, _FAST, _MIDDLE)
+        ),
+        *(Tie(*_lines(DELAYED_ACK, key, "every segment", "every second, 200 ms")) for key in _UNHURT),
+    ),
+    _claim(
+        8,
+        THRESHOLD,
+        "At 384/576 every step of the duplicate ACK threshold helps; one that adapts finds the best of "
+        "them by itself, and does better than Eifel alone.",
+        *rising(*_lines(THRESHOLD, _WORST, "20", "10", "6", "4", "3")),
+        Tie(*_lines(THRESHOLD, _WORST, "adaptive, with Eifel", "20")),
+        Less(*_lines(THRESHOLD, _WORST, "adaptive, with Eifel", "3, with Eifel")),
+    ),
+    _claim(
+        9,
+        ZHANG_SMALL,
+        "With Zhang's settings, too, a small file suffers less than a large one at 384/576: it ends before "
+        "the window has been halved often.",
+        *rising(*_lines(ZHANG_SMALL, _WORST, "50 kB", "100 kB", "200 kB", "10 MB")),
+    ),
+    _claim(
+        10,
+        USERS,
+        "Up to four users with Reno do not meet: block errors leave each a part of its bearer only. With "
+        "eight, split TCP fills the wire better than Reno does even without block errors, and all get the "
+        "same.",
+        Tie(Times(2, _of(USERS, "1", "Reno")), _of(USERS, "2", "Reno")),
+        Tie(Times(2, _of(USERS, "2", "Reno")), _of(USERS, "4", "Reno")),
+        Less(_of(USERS, "8", "Reno"), _USERS_OF_SPLIT),
+        Less(_of(USERS, "8", "Reno, no block errors"), _USERS_OF_SPLIT),
+        AtLeast(_of(USERS, "8", "fairness, Reno"), 99, slack=0),
+        AtLeast(_of(USERS, "8", "fairness, split"), 99, slack=0),
+    ),
+)
