@@ -205,6 +205,12 @@ impl Handshake {
         }
     }
 
+    /// Whether a segment of the handshake is to be sent now.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.pending
+    }
+
     /// Whether a segment of the handshake is to be sent now, and why.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<SendCause> {

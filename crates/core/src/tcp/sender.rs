@@ -228,7 +228,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_new_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
@@ -260,7 +260,7 @@ impl Sender {
     }
 
     /// Moves the left edge of the window to `ack`.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let advances = ack > self.state.una;
         self.state.una = ack;
@@ -274,7 +274,7 @@ impl Sender {
     }
 
     /// Takes acknowledged segments off the scoreboard and a round-trip time sample from them.
-    #[inline]
+    #[inline(always)]
     fn take_acked(&mut self, now: Instant, packet: &Packet) {
         let una = self.state.una;
         let mut first = None;
@@ -301,21 +301,23 @@ impl Sender {
             self.count_sample(rtt);
             return;
         }
-        match self.rtt_sampling {
-            RttSampling::EverySegment => {
-                if let Some(sent_at) = first.filter(|_| !ambiguous) {
-                    self.sample(now, sent_at);
-                }
-            }
-            RttSampling::OnePerWindow => {
-                if let Some(timed) = self.timed.filter(|timed| una >= timed.end) {
-                    self.timed = None;
-                    self.sample(now, timed.sent_at);
-                }
-            }
+        let sent_at = match self.rtt_sampling {
+            RttSampling::EverySegment => first.filter(|_| !ambiguous),
+            RttSampling::OnePerWindow => self.take_timed().map(|timed| timed.sent_at),
+        };
+        if let Some(sent_at) = sent_at {
+            self.sample(now, sent_at);
         }
     }
 
+    /// The segment being timed, if it has been acknowledged.
+    #[inline]
+    fn take_timed(&mut self) -> Option<Timed> {
+        let una = self.state.una;
+        self.timed.take_if(|timed| una >= timed.end)
+    }
+
+    #[inline(always)]
     fn sample(&mut self, now: Instant, sent_at: Instant) {
         self.rto.on_sample(now, sent_at);
         self.count_sample(now.since(sent_at));
@@ -416,6 +418,23 @@ impl Sender {
     /// The next segment to be sent now, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let state = &self.state;
+        let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
+        if !is_usual || self.handshake.is_pending() {
+            return self.poll_any(now);
+        }
+        // Nothing is amiss, and something is in flight: new data as far as the window goes.
+        debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
+        let len = state.mss().min(self.supplied - state.max);
+        if len == 0 || state.max + len > state.una + state.send_window() {
+            return None;
+        }
+        Some(self.send_new(now, len, SendCause::New))
+    }
+
+    /// As [`Sender::poll_transmit`], whatever has happened.
+    #[inline(never)]
+    fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(Transmit { seq: 0, len: 0, cause });
         }
@@ -442,21 +461,17 @@ impl Sender {
             return None;
         }
         let mut cause = SendCause::New;
-        // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
-        if seq + len > state.una + state.send_window() && !self.timed_out {
-            if state.una == state.max {
-                return self.poll_persist(now);
+        if seq + len > state.una + state.send_window() {
+            // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
+            if !self.timed_out {
+                if state.una == state.max {
+                    return self.poll_persist(now);
+                }
+                if !state.limited_transmit_permits(seq, len) {
+                    return None;
+                }
+                cause = SendCause::LimitedTransmit;
             }
-            // RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd.
-            let allowed = u64::from(state.limited_transmit) * state.mss();
-            let cwnd_end = state.una + state.window.cwnd as u64 + allowed;
-            if state.limited_transmit == 0 || seq + len > cwnd_end.min(state.una + state.peer_window()) {
-                return None;
-            }
-            if seq < state.max && state.window.arithmetic == super::WindowArithmetic::Rfc5681 {
-                return None;
-            }
-            cause = SendCause::LimitedTransmit;
         }
         if seq < state.max {
             cause = if self.timed_out { SendCause::Timeout } else { SendCause::GoBackN };

@@ -193,6 +193,18 @@ impl State {
         (inflated as u64).min(self.peer_window())
     }
 
+    /// RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd. What was sent
+    /// before is sent again this way only in ns-2.
+    #[inline]
+    pub fn limited_transmit_permits(&self, seq: u64, len: u64) -> bool {
+        if self.limited_transmit == 0 {
+            return false;
+        }
+        let cwnd_end = self.una + self.window.cwnd as u64 + u64::from(self.limited_transmit) * self.mss();
+        let is_new = seq >= self.max || self.window.arithmetic == WindowArithmetic::Ns2;
+        is_new && seq + len <= cwnd_end.min(self.una + self.peer_window())
+    }
+
     /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.
     pub fn half_window(&self) -> f64 {
         match self.window.arithmetic {
