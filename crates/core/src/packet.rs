@@ -7,7 +7,7 @@
 //! and wrapping; endpoints unwrap them.
 //!
 //! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
-//! than copying 80 bytes that were just written.
+//! than copying 56 bytes that were just written.
 
 /// Direction of travel. Downlink is towards the UE, uplink towards the server.
 #[derive(

@@ -93,7 +93,7 @@ pub(crate) struct Engine {
     /// Somebody reads books by flow.
     flows_wanted: bool,
     bases: Vec<Base>,
-    /// Boxes, because a box is what travels: handing on a pointer instead of 80 bytes is the point.
+    /// Boxes, because a box is what travels: handing on a pointer instead of 56 bytes is the point.
     #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from airpath.papers.claims import Claim
 from airpath.papers.conditions import AtLeast, AtMost, Condition, Less, Quantity, Tie, Times, rising
 from airpath.papers.downloads import fast_retransmits
+from airpath.papers.extensions.pages import PAGES
 from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath.papers.extensions.users import USERS
@@ -14,11 +15,11 @@ _WORST, _FAST, _MIDDLE = "384/576", "384/1500", "128/576"
 _UNHURT = ("128/1500", "64/576", "64/1500")
 
 
-def _of(study: Experiment, line: str, column: str) -> Quantity:
-    """What stands in a line and a column of a study's grid."""
+def _of(study: Experiment, line: str, column: str, *more: str) -> Quantity:
+    """What stands in a line, whose labels may be several, and a column of a study's grid."""
     if study.grid is None:
         raise ValueError(f"{study.place} has no grid")
-    row = next(row for row in study.grid.rows if row.labels == (line,))
+    row = next(row for row in study.grid.rows if row.labels == (line, *more))
     entry = row.entries[study.grid.columns.index(column)]
     if entry is None:
         raise ValueError(f"{study.place} measures nothing for {line}, {column}")
@@ -43,6 +44,13 @@ def _receivers(key: str) -> tuple[Quantity, ...]:
 
 
 _USERS_OF_SPLIT = _of(USERS, "8", "split by a proxy")
+
+_ONE, _PIPELINED = "HTTP/1.1, one connection", "the same, pipelined"
+_FASTER_PAGES = (
+    (_ONE, "HTTP/1.0, one after the other"),
+    ("HTTP/1.0, four at once", _ONE),
+    (_PIPELINED, _ONE),
+)
 
 CLAIMS = (
     _claim(
@@ -144,5 +152,18 @@ CLAIMS = (
         Less(_of(USERS, "8", "Reno, no block errors"), _USERS_OF_SPLIT),
         AtLeast(_of(USERS, "8", "fairness, Reno"), 99, slack=0),
         AtLeast(_of(USERS, "8", "fairness, split"), 99, slack=0),
+    ),
+    _claim(
+        11,
+        PAGES,
+        "A page over a connection for each object takes longer than over one connection, as the thesis "
+        "expects, if the connections follow one another; four at once are faster than one without "
+        "pipelining, and one with pipelining is faster than one without.",
+        *(
+            Less(_of(PAGES, fast, column, errors), _of(PAGES, slow, column, errors))
+            for fast, slow in _FASTER_PAGES
+            for column in (_WORST, _FAST, _MIDDLE, *_UNHURT)
+            for errors in ("0 %", "10 %")
+        ),
     ),
 )
