@@ -175,7 +175,6 @@ impl Sender {
             self.handshake.handle_segment(packet);
             return;
         }
-        self.counters.acks += 1;
         let wire_una = self.handshake.wire_seq(self.state.una);
         let Some(ack) = unwrap_sequence(self.state.una, wire_una, packet.ack) else { return };
         let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };

@@ -31,8 +31,6 @@ pub struct Counters {
     pub spurious_fast_retransmits: u64,
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
-    /// Segments received.
-    pub acks: u64,
     /// Round-trip time samples.
     pub rtt_samples: u64,
     /// Their sum.
