@@ -85,7 +85,7 @@ impl Duplex {
     }
 
     fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
-        if packet.payload > 0 && !self.sender.is_established() {
+        if !self.sender.is_established() {
             return None;
         }
         let expected = self.receiver.rcv_nxt();
@@ -124,11 +124,11 @@ impl Duplex {
             Outgoing::Sender(transmit) => {
                 self.sender.write(now, transmit, packet);
                 let opens = packet.flags.has(Flags::SYN) && packet.payload == 0;
-                if packet.flags.has(Flags::ACK) && !opens {
+                if !opens {
                     self.receiver.piggyback(packet);
-                }
-                if transmit.len == 0 && !opens {
-                    packet.seq = self.sender.wire_max();
+                    if transmit.len == 0 {
+                        packet.seq = self.sender.wire_max();
+                    }
                 }
             }
         }
