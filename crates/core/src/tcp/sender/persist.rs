@@ -47,12 +47,11 @@ impl Sender {
         self.rto.value().saturating_mul(1 << probes.min(16)).min(self.rto.max())
     }
 
-    /// Nothing is in flight, and the window lets no segment go: the probe that is due, or what fits.
+    /// Nothing is in flight, and the receiver's window lets no segment go: the probe that is due, or what fits.
     #[cold]
     pub(super) fn poll_persist(&mut self, now: Instant) -> Option<Transmit> {
-        let state = &self.state;
-        let len = state.mss().min(self.supplied - state.max);
-        let room = state.peer_window();
+        let room = self.state.peer_window();
+        debug_assert!(room < self.state.mss(), "the congestion window holds at least a segment");
         let persist = self.persist.get_or_insert_default();
         if !std::mem::take(&mut persist.is_due) {
             let probes = persist.probes;
@@ -63,7 +62,7 @@ impl Sender {
         }
         if room > 0 {
             self.stop_persist();
-            return Some(self.send_new(now, len.min(room), SendCause::New));
+            return Some(self.send_new(now, room, SendCause::New));
         }
         persist.probes += 1;
         let probes = persist.probes;
