@@ -60,9 +60,8 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_is_no_shorter_than_the_sample() {
-        // SRTT + RTTVAR/GAIN = 101 + 0 would be below the sample only while RTTVAR is small.
-        let (_, _, base) = estimate((ms(100), ms(0)), ms(101), 1);
-        assert!(base >= ms(101));
+    fn with_one_segment_in_flight_the_sample_is_the_average() {
+        // DELTA = 1, GAIN = 1: RTTVAR = 0 + 1, SRTT = 100 + 1, RTO = 101 + 1.
+        assert_eq!(estimate((ms(100), ms(0)), ms(101), 1), (ms(101), ms(1), ms(102)));
     }
 }
