@@ -50,8 +50,10 @@ mod tests {
 
     #[test]
     fn a_small_rise_lowers_the_deviation_slowly() {
-        // DELTA = 4 < RTTVAR: GAIN^2 = 1/4: RTTVAR = 20 - 16/4, SRTT = 100 + 4/2.
-        assert_eq!(estimate((ms(100), ms(20)), ms(104), 2), (ms(102), ms(16), ms(134)));
+        // DELTA = 4 < RTTVAR, GAIN^2 = 1/16: RTTVAR = 20 - 16/16, SRTT = 100 + 4/4, RTO = 101 + 4 * 19.
+        assert_eq!(estimate((ms(100), ms(20)), ms(104), 4), (ms(101), ms(19), ms(177)));
+        // DELTA = 0 is no fall: RTTVAR = 20 - 20/4.
+        assert_eq!(estimate((ms(100), ms(20)), ms(100), 2), (ms(100), ms(15), ms(130)));
     }
 
     #[test]
