@@ -211,6 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn a_delayed_ack_and_a_retransmission_have_their_own_times() {
+        let after = |millis: u64| Instant::ZERO + crate::time::Duration::from_millis(millis);
+        let mut endpoint = established();
+        endpoint.supply(Instant::ZERO, 50);
+        drain(&mut endpoint);
+        arrives(&mut endpoint, 1);
+        assert_eq!(endpoint.deadline(), Some(after(200)));
+        endpoint.handle_deadline(after(200));
+        assert_eq!(drain(&mut endpoint), [(51, 101, 0)]);
+        assert_eq!((endpoint.sender.counters().timeouts, endpoint.deadline()), (0, Some(after(1000))));
+        endpoint.handle_deadline(after(1000));
+        assert_eq!(drain(&mut endpoint), [(1, 101, 50)]);
+    }
+
+    #[test]
     fn data_without_a_connection_is_not_taken() {
         let mut endpoint = Duplex::new(&Config::default(), Role::Passive);
         endpoint.open();
