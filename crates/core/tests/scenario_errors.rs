@@ -44,8 +44,9 @@ const WRONG: &[&str] = &[
     "[tcp]\ninitial_windows = 2",
     "[tcp.rto]\nminimum = \"1 s\"",
     "[tcp.cc.westwood]\ntau = \"1 s\"",
-    "[tcp.cc.westwood]\ntime_constant = \"0 s\"",
+    "[tcp.cc.westwood]\ntime_constant = \"999 us\"",
     "[tcp.cc.westwood]\nsilence_divisor = 1",
+    "[tcp.cc.westwood]\nsilence_divisor = 1001",
     "[tcp.recovery.newreno]\nvariants = \"impatient\"",
     "[tcp.recovery.reno]\nvariant = \"impatient\"",
     "[[flow]]\n[[flow]]\nbegin = \"1 s\"",
@@ -167,10 +168,10 @@ const WRONG: &[&str] = &[
     // TCP.
     "[tcp]\nmss = \"0 B\"",
     "[tcp]\nmss = \"12 B\"\ntimestamps = true",
-    "[tcp]\nmss = \"64 KiB\"",
+    "[tcp]\nmss = \"65496 B\"",
     "[tcp]\ninitial_window = 0",
     "[tcp]\ninitial_window = 11",
-    "[tcp]\ninitial_ssthresh = \"1460 B\"",
+    "[tcp]\ninitial_ssthresh = \"2919 B\"",
     "[tcp]\nmax_window = 0",
     "[tcp]\ndupack_threshold = 0",
     "[tcp]\nreceive_buffer = \"1459 B\"",
@@ -186,6 +187,8 @@ const WRONG: &[&str] = &[
     "[tcp.rto]\nmin = \"0 s\"",
     "[tcp.rto]\ninitial = \"0 s\"",
     "[tcp.rto]\nmax = \"500 ms\"",
+    "[tcp.rto]\ninitial = \"3 s\"\nmax = \"2 s\"",
+    "[tcp.rto]\nmin = \"3 s\"\nmax = \"2 s\"",
     "[tcp.rto]\ntick = \"0 ms\"",
     "[[flow]]\n[[flow]]\n[flow.tcp]\nack_every = 3",
 ];
@@ -315,10 +318,12 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.rto.minimum: unknown key; known here: timer, initial, min, max, tick
     [tcp.cc.westwood] | tau = "1 s"
         tcp.cc.westwood.tau: unknown key; known here: time_constant, silence_divisor
-    [tcp.cc.westwood] | time_constant = "0 s"
+    [tcp.cc.westwood] | time_constant = "999 us"
         tcp.cc.westwood.time_constant: too short for a filter; write a time of at least 1 ms, such as "500 ms"
     [tcp.cc.westwood] | silence_divisor = 1
         tcp.cc.westwood.silence_divisor: a silence of the time constant over 1; write 2 to 1000
+    [tcp.cc.westwood] | silence_divisor = 1001
+        tcp.cc.westwood.silence_divisor: a silence of the time constant over 1001; write 2 to 1000
     [tcp.recovery.newreno] | variants = "impatient"
         tcp.recovery.newreno.variants: unknown key; did you mean variant?
     [tcp.recovery.reno] | variant = "impatient"
@@ -545,13 +550,13 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.mss: segments of 0 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | mss = "12 B" | timestamps = true
         tcp.mss: segments of 12 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
-    [tcp] | mss = "64 KiB"
-        tcp.mss: segments of 64 KiB cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
+    [tcp] | mss = "65496 B"
+        tcp.mss: segments of 65496 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | initial_window = 0
         tcp.initial_window: an initial window of 0 segments; write 1 to 10 (RFC 6928)
     [tcp] | initial_window = 11
         tcp.initial_window: an initial window of 11 segments; write 1 to 10 (RFC 6928)
-    [tcp] | initial_ssthresh = "1460 B"
+    [tcp] | initial_ssthresh = "2919 B"
         tcp.initial_ssthresh: below two segments; write at least twice the MSS
     [tcp] | max_window = 0
         tcp.max_window: a window of no segments; write at least 1, or remove the key
@@ -583,6 +588,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.rto.initial: a timeout of no length; write a time such as "1 s"
     [tcp.rto] | max = "500 ms"
         tcp.rto.max: 500 ms is too short; write a maximum of at least the minimum and the initial value
+    [tcp.rto] | initial = "3 s" | max = "2 s"
+        tcp.rto.max: 2 s is too short; write a maximum of at least the minimum and the initial value
+    [tcp.rto] | min = "3 s" | max = "2 s"
+        tcp.rto.max: 2 s is too short; write a maximum of at least the minimum and the initial value
     [tcp.rto] | tick = "0 ms"
         tcp.rto.tick: a clock that never ticks; write a time such as "100 ms", or remove the key for exact times
     [[flow]] | [[flow]] | [flow.tcp] | ack_every = 3
@@ -652,6 +661,13 @@ fn what_can_work_is_not_refused() {
         "[tcp]\nmss = \"13 B\"\ntimestamps = true",
         "[tcp]\ninitial_window = 10",
         "[tcp]\nreceive_buffer = \"1460 B\"",
+        "[tcp]\nmss = \"65495 B\"",
+        "[tcp]\ninitial_ssthresh = \"2920 B\"",
+        "[tcp]\nsack = true\nundo.dsack = {}\nadaptive_dupack_threshold = true",
+        "[tcp.rto]\nmin = \"60 s\"",
+        "[tcp.rto]\ninitial = \"60 s\"",
+        "[tcp.cc.westwood]\ntime_constant = \"1 ms\"\nsilence_divisor = 1000",
+        "[tcp.cc.westwood]\nsilence_divisor = 2",
         "[wired]\nloss = \"100 %\"",
     ] {
         assert_reads_back(&parse(&format!("{text}\n[[flow]]\n"), &[]));

@@ -208,6 +208,19 @@ fn the_window_restarts_after_a_pause_longer_than_the_timeout() {
     };
     // Ten ACKs of two segments each have opened the window from 2 segments to 12.
     assert_eq!(burst("0 s"), 12);
-    assert_eq!(burst("900 ms"), 12);
+    // The request comes 50 ms after the last segment, and the timeout is 1 s: a pause of just that is not longer.
+    assert_eq!((burst("950 ms"), burst("951 ms")), (12, 2));
     assert_eq!(burst("3 s"), 2);
+}
+
+#[test]
+fn a_response_in_the_syn_ack_acknowledges_the_request_in_the_syn() {
+    let web = "request = \"300 B\", page = \"900 B\", objects = 0";
+    let (seen, reports) = load(web, "handshake = \"ttcp\"", &[]);
+    // The last is the delayed ACK.
+    assert_eq!(of(&seen, Dir::Downlink), [(25, 0, 301, 900)]);
+    assert_eq!(of(&seen, Dir::Uplink)[1..], [(250, 301, 901, 0)]);
+    let opens: Vec<_> = seen.iter().map(|segment| segment.syn).collect();
+    assert_eq!(opens, [true, true, false]);
+    assert_eq!((page(&reports).request_retransmissions, page(&reports).page_load_s), (0, Some(0.05)));
 }

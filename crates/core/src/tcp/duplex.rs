@@ -85,7 +85,7 @@ impl Duplex {
     }
 
     fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
-        if packet.payload > 0 && !self.sender.is_established() {
+        if !self.sender.is_established() {
             return None;
         }
         let expected = self.receiver.rcv_nxt();
@@ -124,11 +124,11 @@ impl Duplex {
             Outgoing::Sender(transmit) => {
                 self.sender.write(now, transmit, packet);
                 let opens = packet.flags.has(Flags::SYN) && packet.payload == 0;
-                if packet.flags.has(Flags::ACK) && !opens {
+                if !opens {
                     self.receiver.piggyback(packet);
-                }
-                if transmit.len == 0 && !opens {
-                    packet.seq = self.sender.wire_max();
+                    if transmit.len == 0 {
+                        packet.seq = self.sender.wire_max();
+                    }
                 }
             }
         }
@@ -208,6 +208,21 @@ mod tests {
         arrives(&mut endpoint, 1);
         endpoint.supply(Instant::ZERO, 50);
         assert_eq!(drain(&mut endpoint), [(1, 101, 0), (1, 101, 50)]);
+    }
+
+    #[test]
+    fn a_delayed_ack_and_a_retransmission_have_their_own_times() {
+        let after = |millis: u64| Instant::ZERO + crate::time::Duration::from_millis(millis);
+        let mut endpoint = established();
+        endpoint.supply(Instant::ZERO, 50);
+        drain(&mut endpoint);
+        arrives(&mut endpoint, 1);
+        assert_eq!(endpoint.deadline(), Some(after(200)));
+        endpoint.handle_deadline(after(200));
+        assert_eq!(drain(&mut endpoint), [(51, 101, 0)]);
+        assert_eq!((endpoint.sender.counters().timeouts, endpoint.deadline()), (0, Some(after(1000))));
+        endpoint.handle_deadline(after(1000));
+        assert_eq!(drain(&mut endpoint), [(1, 101, 50)]);
     }
 
     #[test]

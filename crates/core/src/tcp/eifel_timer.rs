@@ -50,8 +50,10 @@ mod tests {
 
     #[test]
     fn a_small_rise_lowers_the_deviation_slowly() {
-        // DELTA = 4 < RTTVAR: GAIN^2 = 1/4: RTTVAR = 20 - 16/4, SRTT = 100 + 4/2.
-        assert_eq!(estimate((ms(100), ms(20)), ms(104), 2), (ms(102), ms(16), ms(134)));
+        // DELTA = 4 < RTTVAR, GAIN^2 = 1/16: RTTVAR = 20 - 16/16, SRTT = 100 + 4/4, RTO = 101 + 4 * 19.
+        assert_eq!(estimate((ms(100), ms(20)), ms(104), 4), (ms(101), ms(19), ms(177)));
+        // DELTA = 0 is no fall: RTTVAR = 20 - 20/4.
+        assert_eq!(estimate((ms(100), ms(20)), ms(100), 2), (ms(100), ms(15), ms(130)));
     }
 
     #[test]
@@ -60,9 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_is_no_shorter_than_the_sample() {
-        // SRTT + RTTVAR/GAIN = 101 + 0 would be below the sample only while RTTVAR is small.
-        let (_, _, base) = estimate((ms(100), ms(0)), ms(101), 1);
-        assert!(base >= ms(101));
+    fn with_one_segment_in_flight_the_sample_is_the_average() {
+        // DELTA = 1, GAIN = 1: RTTVAR = 0 + 1, SRTT = 100 + 1, RTO = 101 + 1.
+        assert_eq!(estimate((ms(100), ms(0)), ms(101), 1), (ms(101), ms(1), ms(102)));
     }
 }

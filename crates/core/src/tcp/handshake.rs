@@ -143,20 +143,19 @@ impl Handshake {
         self.deadline
     }
 
-    /// A segment arrived.
+    /// A segment arrived: before the connection is open, or with SYN.
     #[cold]
     pub fn handle_segment(&mut self, packet: &Packet) -> Progress {
         let syn = packet.flags.has(Flags::SYN);
         let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
         match self.state {
-            State::Established if self.mode == Mode::Ttcp && packet.payload > 0 => Progress::Established,
-            State::Established if syn && self.mode == Mode::Ttcp => Progress::Consumed,
-            State::Established if syn => {
+            // With `ttcp`: what opened the connection comes again.
+            State::Established if packet.payload > 0 => Progress::Established,
+            State::Established => {
                 // The final ACK was lost: the SYN-ACK comes again.
-                self.pending = self.role == Role::Active && packet.flags.has(Flags::ACK);
+                self.pending = self.role == Role::Active;
                 Progress::Consumed
             }
-            State::Established => Progress::Established,
             State::Listen if syn && self.mode == Mode::Ttcp => {
                 self.take_syn(packet);
                 self.establish();

@@ -274,3 +274,25 @@ impl Receiver {
         &self.counters
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Handshake as Mode;
+
+    #[test]
+    fn a_window_that_opens_is_told_once_however_often_bytes_are_taken_before() {
+        let config = Config { handshake: Mode::None, ..Config::default() };
+        let mut receiver = Receiver::new(&config, Role::Active);
+        receiver.hold(10_000);
+        receiver.open();
+        for start in (0..10_000).step_by(1000) {
+            receiver.handle_data(Instant::ZERO, start, start + 1000);
+        }
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), Some(SendCause::New));
+        receiver.take(6000);
+        receiver.take(9000);
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), Some(SendCause::New));
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), None);
+    }
+}

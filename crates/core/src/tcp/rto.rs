@@ -202,7 +202,6 @@ impl Rto {
 
     /// A SYN was lost: RFC 6298 (5.7) starts data with at least three seconds.
     pub fn on_lost_syn(&mut self) {
-        self.backoff = 0;
         self.base = self.base.max(Duration::from_secs(3));
     }
 
@@ -281,5 +280,14 @@ mod tests {
         assert_eq!(rto.rttvar(), Duration::from_nanos(175_000_000));
         // (7 * 8 + 22) / 8 = 9.75 ticks, cut to 9.
         assert_eq!(rto.value(), ms(900));
+    }
+
+    #[test]
+    fn an_echoed_sample_is_rounded_to_the_nearest_tick_and_is_one_at_least() {
+        for (rtt, ticks) in [(30, 1), (149, 1), (150, 2), (260, 3)] {
+            let mut rto = Rto::new(&Config { tick: Some(ms(100)), ..Config::default() });
+            rto.on_echoed_sample(ms(rtt));
+            assert_eq!(rto.srtt(), ms(ticks * 100), "{rtt} ms");
+        }
     }
 }

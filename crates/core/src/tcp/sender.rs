@@ -22,7 +22,6 @@ use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 use persist::Persist;
-use std::collections::VecDeque;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +174,6 @@ impl Sender {
             self.handshake.handle_segment(packet);
             return;
         }
-        self.counters.acks += 1;
         let wire_una = self.handshake.wire_seq(self.state.una);
         let Some(ack) = unwrap_sequence(self.state.una, wire_una, packet.ack) else { return };
         let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
@@ -523,7 +521,6 @@ impl Sender {
     fn sent(&mut self, now: Instant, seq: u64, len: u32, cause: SendCause) -> Transmit {
         let counters = &mut self.counters;
         counters.segments_sent += 1;
-        counters.bytes_sent += u64::from(len);
         match cause {
             SendCause::FastRetransmit => counters.retransmits_fast += 1,
             SendCause::PartialAck => counters.retransmits_partial += 1,
@@ -586,10 +583,5 @@ impl Sender {
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.last_sample.take()
-    }
-
-    /// Segments in flight, oldest first.
-    pub fn segments(&self) -> &VecDeque<Segment> {
-        &self.state.segments
     }
 }

@@ -232,6 +232,18 @@ mod tests {
         assert_eq!(cc.ssthresh_after_loss(&state), 2000.0);
     }
 
+    #[test]
+    fn after_a_long_silence_the_estimate_begins_anew() {
+        // Nothing is left after 1000 s. The silence ends in 4000 virtual samples and a span of 100 ms, from
+        // where on it is the step above: 2/11 * 5000, then 2/11 of what is missing.
+        let after = |acks: u64| {
+            let silence_ends = 60_000 + 1_000_000;
+            estimate(original(), (0..=600).map(|n| n * 100).chain((1..=acks).map(|n| silence_ends + n * 100)))
+        };
+        assert!((after(2) - 310_000.0 / 121.0).abs() < 1e-9, "{}", after(2));
+        assert!((after(3) - 5_210_000.0 / 1331.0).abs() < 1e-9, "{}", after(3));
+    }
+
     /// ACK compression: the same 10 ACKs in 100 ms, five together 1 ms apart, then 46 ms nothing.
     #[test]
     fn compressed_acks_fool_the_original_and_not_its_successor() {

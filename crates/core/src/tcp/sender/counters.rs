@@ -7,8 +7,6 @@ use crate::time::Duration;
 pub struct Counters {
     /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
-    /// Payload bytes sent, likewise.
-    pub bytes_sent: u64,
     /// Retransmitted segments: on the duplicate ACK threshold.
     pub retransmits_fast: u64,
     /// Retransmitted segments: on a partial ACK.
@@ -31,8 +29,6 @@ pub struct Counters {
     pub spurious_fast_retransmits: u64,
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
-    /// Segments received.
-    pub acks: u64,
     /// Round-trip time samples.
     pub rtt_samples: u64,
     /// Their sum.

@@ -31,7 +31,8 @@ impl Sender {
             state.max = ack;
         }
         let len = state.mss().min(self.supplied - state.max);
-        if is_taken || len <= rwnd.min(state.max_window) {
+        let opens = ack == state.max && len <= rwnd.min(state.max_window);
+        if is_taken || opens {
             self.stop_persist();
         }
     }
@@ -46,15 +47,11 @@ impl Sender {
         self.rto.value().saturating_mul(1 << probes.min(16)).min(self.rto.max())
     }
 
-    /// Nothing is in flight and nothing may be sent: the probe that is due, if the window is the reason.
+    /// Nothing is in flight, and the receiver's window lets no segment go: the probe that is due, or what fits.
     #[cold]
     pub(super) fn poll_persist(&mut self, now: Instant) -> Option<Transmit> {
-        let state = &self.state;
-        let len = state.mss().min(self.supplied - state.max);
-        let room = state.peer_window();
-        if len <= room {
-            return None;
-        }
+        let room = self.state.peer_window();
+        debug_assert!(room < self.state.mss(), "the congestion window holds at least a segment");
         let persist = self.persist.get_or_insert_default();
         if !std::mem::take(&mut persist.is_due) {
             let probes = persist.probes;

@@ -48,7 +48,8 @@ impl Prior {
         (state.window.cwnd, state.window.ssthresh) = match response {
             Response::Rfc4015 => {
                 let flight = state.flight_size() as f64;
-                (flight + (acked as f64).min(initial_window), self.pipe_prev)
+                // ASSUMED: at least a segment. With less and nothing in flight, no ACK would ever open the window.
+                ((flight + (acked as f64).min(initial_window)).max(state.window.mss), self.pipe_prev)
             }
             Response::Restore => (state.window.cwnd.max(self.cwnd), self.ssthresh.max(state.window.ssthresh)),
         };
