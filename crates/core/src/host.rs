@@ -261,7 +261,7 @@ fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32
 }
 
 /// Arms the timer under `key` for `deadline`, or disarms it.
-#[inline]
+#[inline(always)]
 pub(crate) fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     match deadline {
         Some(at) => cx.arm(key, at),
