@@ -34,6 +34,29 @@ def test_summary_table_says_what_became_of_the_flow(airpath_command):
     assert sender[2:] == [str(flow["segments_sent"]), *repeated, str(flow["timeouts"])]
 
 
+def test_summary_says_what_a_proxy_did_that_the_flow_cannot_know(airpath_command):
+    changes = {
+        "wired.delay": "105 ms",
+        "middlebox": '[{ split = { delay = "30 ms", buffer = "20 kB" } }]',
+        "flow.0.app.file.size": "1 MB",
+    }
+    outcome = airpath_command(
+        "run", "lundsten-dch", *(f"--set={key}={value}" for key, value in changes.items())
+    )
+    scenario = airpath.load("lundsten-dch")
+    for key, value in changes.items():
+        scenario = scenario.with_(key, value)
+    result = airpath.run(scenario, probes=())
+    (box,) = (part for part in result.summary["elements"] if part["element"] == "middlebox.split")
+    (connection,) = box["connections"]
+    *_, proxy = (line.split() for line in outcome.out.splitlines() if line.startswith("0.0 downlink "))
+    counts = ("segments_sent", "retransmissions", "fast_retransmits", "timeouts")
+    held, ahead = connection["buffer_bytes"]["peak"], connection["acked_ahead_bytes"]
+    shown = [*(connection[which] for which in counts), held, ahead["peak"], ahead["at_end"]]
+    assert proxy[2:] == [str(count) for count in shown]
+    assert connection["retransmissions"] > 0 and 0 < held <= 20_000
+
+
 def test_without_out_nothing_is_written(airpath_command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert airpath_command("run", "umts-64").code == 0

@@ -41,6 +41,8 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
         console.print(_datagram_table(datagrams))
     if pages := [flow for flow in flows if "web" in flow]:
         console.print(_page_table(pages))
+    for box in (element for element in summary["elements"] if element["element"] == "middlebox.split"):
+        console.print(_split_table(box["connections"][:MOST_FLOWS]))
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
         console.print(bearer_line(summary, ue, direction), highlight=False)
     if len(summary["flows"]) > len(flows):
@@ -98,6 +100,21 @@ def _page_table(flows: list[dict[str, Any]]) -> Table:
             _label(flow),
             *(number_text(page[which], 3) for which in ("first_byte_s", "page_load_s")),
             *(str(page[which]) for which in counts),
+        )
+    return table
+
+
+def _split_table(connections: list[dict[str, Any]]) -> Table:
+    """What the box sent, held, and acknowledged before the receiver had it."""
+    headings = ("split: seg-\nments sent", "retrans-\nmitted", "of which\nfast", "timer\nexpired")
+    table = _flow_table(*headings, "most held\nbytes", "acked ahead\nat most", "\nat end")
+    for connection in connections:
+        counts = ("segments_sent", "retransmissions", "fast_retransmits", "timeouts")
+        ahead = connection["acked_ahead_bytes"]
+        table.add_row(
+            _label(connection),
+            *(str(connection[which]) for which in counts),
+            *(str(count) for count in (connection["buffer_bytes"]["peak"], ahead["peak"], ahead["at_end"])),
         )
     return table
 
