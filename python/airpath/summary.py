@@ -144,10 +144,12 @@ def bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
 
 
 def _sent(counters: dict[str, Any]) -> str:
-    """Say over what the packets went: a bearer has blocks or opportunities."""
+    """Say over what the packets went: a bearer has blocks, or opportunities, or sends packets whole."""
     if "opportunities" in counters:
         used = 100 * counters["utilisation"]
         return f"{counters['opportunities']} opportunities, {used:.1f} % used"
+    if counters["pdus_sent"] == 0:
+        return "no blocks"
     return f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
 
 
