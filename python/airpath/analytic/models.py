@@ -1,0 +1,102 @@
+"""Every model under its name, fed from what was measured of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from airpath.analytic.chan import Form, chan_ramjee
+from airpath.analytic.inputs import Episodes, Link, Throughput, positive
+from airpath.analytic.mathis import Losses, mathis
+from airpath.analytic.misra import misra
+from airpath.analytic.padhye import padhye, padhye_approximate
+from airpath.analytic.sawtooth import lakshman_madhow
+
+
+@dataclass(frozen=True)
+class Model:
+    """A throughput model.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in `airpath predict --json`.
+    title : str
+        What it is called in tables.
+    needs_link : bool
+        Whether it needs a `Link` beside the `Episodes`.
+    predict : callable
+        From `Episodes` and `Link` (None if not known) to `Throughput`; raises a `ValueError` that says
+        what is missing where the model does not apply.
+    """
+
+    name: str
+    title: str
+    needs_link: bool
+    predict: Callable[[Episodes, Link | None], Throughput]
+
+
+def _mathis(losses: Losses) -> Callable[[Episodes, Link | None], Throughput]:
+    def predict(episodes: Episodes, _link: Link | None) -> Throughput:
+        rtt_s = positive("rtt_s", episodes.rtt_s, "seconds")
+        delayed = episodes.packets_per_ack > 1
+        return mathis(episodes.loss_probability, rtt_s, delayed_acks=delayed, losses=losses)
+
+    return predict
+
+
+def _padhye(form: Callable[..., Throughput]) -> Callable[[Episodes, Link | None], Throughput]:
+    def predict(episodes: Episodes, _link: Link | None) -> Throughput:
+        return form(
+            episodes.loss_probability,
+            episodes.rtt_s,
+            episodes.timeout_s,
+            packets_per_ack=episodes.packets_per_ack,
+            window_limit=episodes.window_limit,
+        )
+
+    return predict
+
+
+def _misra(as_printed: bool) -> Callable[[Episodes, Link | None], Throughput]:
+    def predict(episodes: Episodes, _link: Link | None) -> Throughput:
+        rtt_s = positive("rtt_s", episodes.rtt_s, "seconds")
+        rates = episodes.fast_retransmits_per_s, episodes.timeouts_per_s
+        return misra(rtt_s, *rates, as_printed=as_printed)
+
+    return predict
+
+
+def _sawtooth(_episodes: Episodes, link: Link | None) -> Throughput:
+    return lakshman_madhow(_known(link))
+
+
+def _chan(form: Form) -> Callable[[Episodes, Link | None], Throughput]:
+    def predict(episodes: Episodes, link: Link | None) -> Throughput:
+        shares = episodes.single_share, episodes.double_share
+        if shares[0] is None or shares[1] is None or episodes.max_window is None:
+            raise ValueError("there are no loss episodes; give a run with at least one")
+        return chan_ramjee(
+            _known(link), shares[0], shares[1], episodes.max_window, episodes.timeout_s, form=form
+        )
+
+    return predict
+
+
+def _known(link: Link | None) -> Link:
+    if link is None:
+        raise ValueError("the bottleneck is not known; give service rate, delay and buffer of one")
+    return link
+
+
+MODELS: tuple[Model, ...] = (
+    Model("mathis_periodic", "square root, periodic losses", False, _mathis("periodic")),
+    Model("mathis_random", "square root, random losses", False, _mathis("random")),
+    Model("padhye", "Padhye et al., full", False, _padhye(padhye)),
+    Model("padhye_approximate", "Padhye et al., approximate", False, _padhye(padhye_approximate)),
+    Model("misra", "Misra et al.", False, _misra(as_printed=False)),
+    Model("misra_as_printed", "Misra et al., as printed in Chan", False, _misra(as_printed=True)),
+    Model("lakshman_madhow", "Lakshman and Madhow, saw-tooth", True, _sawtooth),
+    Model("chan_ramjee", "Chan and Ramjee, eq. 19, fitting", True, _chan("fitting")),
+    Model("chan_ramjee_literal", "Chan and Ramjee, eq. 19, literal", True, _chan("literal")),
+)
