@@ -116,6 +116,26 @@ fn config(recovery: &str, undo: &str, more: &str) -> Config {
     toml::from_str(&text).unwrap()
 }
 
+/// What always holds between loss episodes and what they are made of.
+fn check_loss_episodes(sender: &Sender) {
+    let (episodes, counters) = (sender.state().losses.report(), sender.counters());
+    let case = format!("{episodes:?}, {counters:?}");
+    assert_eq!(episodes.events, episodes.single + episodes.double + episodes.timeout, "{case}");
+    // TD = N(p1 + 2 p2 + ...): more only by those of episodes of more than two, or with a timeout.
+    assert!(counters.fast_retransmits >= episodes.single + 2 * episodes.double, "{case}");
+    if episodes.double + episodes.timeout == 0 {
+        assert_eq!(counters.fast_retransmits, episodes.single, "{case}");
+    }
+    // TO = N p3: more only by those that back off or repeat.
+    assert!(counters.timeouts >= episodes.timeout, "{case}");
+    assert_eq!(counters.timeouts == 0, episodes.timeout == 0, "{case}");
+    assert!(episodes.undone <= counters.spurious_timeouts + counters.spurious_fast_retransmits, "{case}");
+    assert!(episodes.undone <= episodes.events, "{case}");
+    assert_eq!(episodes.mean_timeout_s.is_some(), episodes.timeout > 0, "{case}");
+    let window = episodes.max_window_rms_segments;
+    assert!(window.map_or(episodes.events == 0, |window| window >= 1.0), "{case}");
+}
+
 const RECOVERIES: [&str; 4] = ["reno", "newreno", "sack", "tahoe"];
 const UNDOS: [&str; 4] = ["none", "dsack", "eifel", "frto"];
 
@@ -127,6 +147,7 @@ proptest! {
         recovery in prop::sample::select(&RECOVERIES[..]),
         undo in prop::sample::select(&UNDOS[..]),
         sack: bool,
+        multiple_fast_retransmits: bool,
         fates in prop::collection::vec((0..100_u32, 0..3000_u64), 1..400),
         often in 0..25_u32,
         buffer in prop::sample::select(&[4_000_u64, 20_000, 65_535][..]),
@@ -135,6 +156,7 @@ proptest! {
         let mut config = config(recovery, undo, "");
         config.sack = sack || recovery == "sack" || undo == "dsack";
         config.receive_buffer = Bytes::from_bytes(buffer);
+        config.multiple_fast_retransmits = multiple_fast_retransmits;
         let size = segments * 1000 - 1;
         let mut nth = 0;
         let fate = move |_: Instant, _: &Packet, _: bool| {
@@ -151,6 +173,7 @@ proptest! {
         let mut pair = Pair::new(&config, size, Box::new(fate));
         pair.run();
         prop_assert_eq!((pair.delivered, pair.receiver.rcv_nxt()), (size, size));
+        check_loss_episodes(&pair.sender);
     }
 
     #[test]
@@ -193,6 +216,8 @@ fn a_sudden_delay_is_no_loss() {
             assert!(counters.timeouts >= 1 && counters.fast_retransmits <= 1, "{case}");
             assert_eq!(counters.spurious_timeouts, spurious, "{case}");
             assert!(counters.retransmissions() <= most, "{case}");
+            let episodes = pair.sender.state().losses.report();
+            assert_eq!((episodes.timeout >= 1, episodes.undone), (true, spurious), "{case}, {episodes:?}");
         }
     }
 }

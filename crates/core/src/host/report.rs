@@ -4,6 +4,7 @@ use super::{End, FlowSpec, Host, datagrams};
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::web::Report as WebReport;
 use crate::packet::Dir;
+use crate::tcp::loss_episodes::Report as LossEpisodes;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::{Duration, Instant};
 use serde::Serialize;
@@ -49,6 +50,8 @@ pub struct FlowReport {
     pub spurious_timeouts: u64,
     /// Fast retransmits found to be spurious likewise.
     pub spurious_fast_retransmits: u64,
+    /// Losses by what they brought; `None` of a flow without TCP.
+    pub loss_episodes: Option<LossEpisodes>,
     /// Duplicate ACKs received.
     pub dupacks: u64,
     /// Round-trip times sampled by the sender.
@@ -86,6 +89,7 @@ impl FlowReport {
             fast_retransmits: 0,
             spurious_timeouts: 0,
             spurious_fast_retransmits: 0,
+            loss_episodes: None,
             dupacks: 0,
             rtt_ms: RttReport::default(),
             receiver: tcp::receiver::Counters::default(),
@@ -126,6 +130,7 @@ impl FlowReport {
             fast_retransmits: counters.fast_retransmits,
             spurious_timeouts: counters.spurious_timeouts,
             spurious_fast_retransmits: counters.spurious_fast_retransmits,
+            loss_episodes: Some(sender.state().losses.report()),
             dupacks: counters.dupacks,
             rtt_ms: RttReport {
                 mean: (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),

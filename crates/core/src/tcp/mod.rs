@@ -15,6 +15,7 @@ pub mod cc;
 pub mod duplex;
 pub mod eifel_timer;
 pub mod handshake;
+pub mod loss_episodes;
 pub mod reassembly;
 pub mod receive_buffer;
 pub mod receiver;

@@ -344,9 +344,11 @@ impl Sender {
             self.state.phase = Phase::Disorder;
         }
         let prior = self.undo.as_ref().map(|_| Prior::of(&self.state, &self.rto, false));
-        let fast_retransmits = self.state.fast_retransmits;
+        let fast_retransmits = self.state.losses.fast_retransmits();
         self.recovery.on_dupack(&mut self.state, self.cc.as_mut());
-        if let Some(undo) = self.undo.as_mut().filter(|_| self.state.fast_retransmits > fast_retransmits) {
+        if let Some(undo) =
+            self.undo.as_mut().filter(|_| self.state.losses.fast_retransmits() > fast_retransmits)
+        {
             self.prior = prior;
             undo.on_loss(&self.state, false, true);
         }
@@ -383,6 +385,7 @@ impl Sender {
         }
         self.cc.on_timeout(now);
         let state = &mut self.state;
+        state.losses.on_timeout(state.cut(), self.rto.value());
         if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
             // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
             state.dupack_threshold = fixed;
@@ -576,7 +579,7 @@ impl Sender {
 
     /// What has been counted.
     pub fn counters(&self) -> Counters {
-        Counters { fast_retransmits: self.state.fast_retransmits, ..self.counters.clone() }
+        Counters { fast_retransmits: self.state.losses.fast_retransmits(), ..self.counters.clone() }
     }
 
     /// The round-trip time sample taken since the last call, if any.

@@ -2,6 +2,7 @@
 //!
 //! Offsets count bytes of the stream from zero and never wrap.
 
+use super::loss_episodes::{Cut, LossEpisodes};
 use super::{Config, WindowArithmetic};
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -131,8 +132,9 @@ pub struct State {
     pub limited_transmit_enabled: bool,
     /// Whether a second fast retransmit may follow within one window of data.
     pub multiple_fast_retransmits: bool,
-    /// Fast retransmits so far.
-    pub fast_retransmits: u64,
+    /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
+    /// every ACK.
+    pub losses: Box<LossEpisodes>,
 }
 
 impl State {
@@ -167,7 +169,7 @@ impl State {
             loss_window: f64::from(config.loss_window) * mss,
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
-            fast_retransmits: 0,
+            losses: Box::default(),
         }
     }
 
@@ -238,10 +240,17 @@ impl State {
         self.segments.get_mut(index)
     }
 
+    /// Where the sender stands as it is about to cut its window.
+    pub fn cut(&self) -> Cut {
+        let cwnd_segments = (self.window.cwnd / self.window.mss) as u64;
+        Cut { una: self.una, max: self.max, cwnd_segments }
+    }
+
     /// Begins fast recovery: `ssthresh` is the new threshold and window (unless that was smaller and the
     /// congestion control leaves it, [`Window::keeps_smaller`]), inflated by the segments that
     /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
     pub fn enter_recovery(&mut self, ssthresh: f64) {
+        self.losses.on_fast_retransmit(self.cut());
         let half = (self.send_window() / self.mss() / 2).max(1) * self.mss();
         self.window.ssthresh = ssthresh;
         self.window.cwnd = self.window.after_loss(ssthresh);
@@ -254,7 +263,6 @@ impl State {
         self.phase = Phase::Recovery;
         self.retransmit = Some((self.una, SendCause::FastRetransmit));
         self.restart_timer = true;
-        self.fast_retransmits += 1;
     }
 
     /// Ends fast recovery with a window of `cwnd` bytes.

@@ -49,7 +49,8 @@
 //!   `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
 //!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`,
-//!   `window_probes`;
+//!   `window_probes`, and the loss episodes `single_losses`, `double_losses`, `timeout_losses`,
+//!   `undone_losses`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
 //!   `beyond_window`, `acks_sent`.
 

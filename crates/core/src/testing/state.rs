@@ -58,6 +58,7 @@ impl fmt::Display for Value {
 /// What a script may ask of a sender.
 pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
     let (state, rto, counters) = (sender.state(), sender.rto(), sender.counters());
+    let episodes = state.losses.report();
     let word = |condition: bool| Value::Word(if condition { "yes" } else { "no" });
     Some(match name {
         "cwnd" => Value::Number(state.window.cwnd),
@@ -88,6 +89,10 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "spurious_timeouts" => Value::count(counters.spurious_timeouts),
         "spurious_fast_retransmits" => Value::count(counters.spurious_fast_retransmits),
         "retransmissions" => Value::count(counters.retransmissions()),
+        "single_losses" => Value::count(episodes.single),
+        "double_losses" => Value::count(episodes.double),
+        "timeout_losses" => Value::count(episodes.timeout),
+        "undone_losses" => Value::count(episodes.undone),
         "window_probes" => Value::count(counters.window_probes),
         "dupacks_total" => Value::count(counters.dupacks),
         _ => return None,

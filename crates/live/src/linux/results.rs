@@ -104,6 +104,7 @@ fn unmeasured(number: u16, key: &FlowKey, dir: Dir, start: Instant) -> Value {
         "fast_retransmits": null,
         "spurious_timeouts": null,
         "spurious_fast_retransmits": null,
+        "loss_episodes": null,
         "dupacks": 0,
         "rtt_ms": { "mean": null, "min": null, "max": null, "samples": 0 },
         "receiver": Counters::default(),

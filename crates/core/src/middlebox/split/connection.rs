@@ -142,6 +142,7 @@ impl Connection {
             "retransmissions": counters.retransmissions(),
             "fast_retransmits": counters.fast_retransmits,
             "timeouts": counters.timeouts,
+            "loss_episodes": self.sender.state().losses.report(),
             "window_probes": counters.window_probes,
             "receiver": self.receiver.counters(),
         })

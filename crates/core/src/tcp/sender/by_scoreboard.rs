@@ -87,6 +87,7 @@ impl Sender {
         self.probe = None;
         self.timed = None;
         let (Some(prior), Some(undo)) = (self.prior.take(), &self.undo) else { return };
+        self.state.losses.on_undo();
         prior.restore(&mut self.state, undo.response(), acked, self.initial_window);
         if prior.is_timeout {
             self.counters.spurious_timeouts += 1;
