@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from airpath.analytic import MODELS, Episodes, Link
+from airpath.analytic import MODELS, Episodes, Link, chan_ramjee
 from airpath.papers.paper import Metric, Outcome
 from airpath.replicate import Estimate, Results, estimate
 
 PACKET_BYTES, PAYLOAD_BYTES = 1000, 960
+BUFFER_PACKETS = 10
+"""Buffer of Tables 1 to 3."""
 
 Pick = Callable[[Sequence[Estimate]], Estimate]
 """What follows from the estimates of several cells."""
@@ -107,14 +109,24 @@ def fairness(outcome: Outcome) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
-def predicted_kbps(model: str, buffer_packets: int) -> Metric:
-    """What a model predicts from the run's own loss events and link, kbit/s."""
+def predicted_kbps(model: str) -> Metric:
+    """What a model predicts from the run's own loss events and link, with a buffer of 10, kbit/s."""
     predict = {known.name: known.predict for known in MODELS}[model]
 
     def metric(outcome: Outcome) -> float:
-        mu = service_rate(outcome)
-        link = Link(mu, link_delay_ms(outcome) / 1000, buffer_packets)
-        return predict(_inputs(outcome), link).kbit_per_s(PACKET_BYTES)
+        return predict(_inputs(outcome), _link(outcome)).kbit_per_s(PACKET_BYTES)
+
+    return metric
+
+
+def cycle_kbps(kind: str) -> Metric:
+    """What equation 19 gives if all loss events are `single`, `double` or `timeout`, kbit/s."""
+    shares = {"single": (1.0, 0.0), "double": (0.0, 1.0), "timeout": (0.0, 0.0)}[kind]
+
+    def metric(outcome: Outcome) -> float:
+        timeout_s = _episodes(outcome)["mean_timeout_s"]
+        predicted = chan_ramjee(_link(outcome), *shares, max_window(outcome), timeout_s)
+        return predicted.kbit_per_s(PACKET_BYTES)
 
     return metric
 
@@ -218,6 +230,10 @@ def _inputs(outcome: Outcome) -> Episodes:
         double_share=double_share(outcome),
         max_window=max_window(outcome),
     )
+
+
+def _link(outcome: Outcome) -> Link:
+    return Link(service_rate(outcome), link_delay_ms(outcome) / 1000, BUFFER_PACKETS)
 
 
 def _flow(outcome: Outcome) -> Mapping[str, Any]:

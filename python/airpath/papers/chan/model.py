@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airpath.papers.chan.measured import goodput_kbps
+from airpath.papers.chan.measured import BUFFER_PACKETS, goodput_kbps
 from airpath.papers.observe import Observation
 from airpath.papers.paper import Cell, Overrides, Reading
 
-PACKET_BYTES, PAYLOAD_BYTES = 1000, 960
 RUNS = 10
 """Runs of a cell; each stands for an hour."""
-
-BUFFER_PACKETS = 10
 
 READINGS = (Reading("as stated", "the settings below, with the form of the Ack Regulator that works", ()),)
 DEFAULT_READING = "as stated"

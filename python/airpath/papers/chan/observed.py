@@ -83,14 +83,15 @@ def _loss_events(events: Events) -> list[_Event]:
     sent = events["segment_sent"]
     codes, words = sent["cause"]
     causes = np.asarray(codes)
-    ends = np.maximum.accumulate(_column(events, "segment_sent", "seq") + np.asarray(sent["payload_bytes"]))
+    time_s, seq = _time_s(events, "segment_sent"), _column(events, "segment_sent", "seq")
+    ends = np.maximum.accumulate(seq + _column(events, "segment_sent", "payload_bytes"))
     kinds = {words.index(word): word for word in (_FAST, _TIMEOUT) if word in words}
     known: list[_Event] = []
     end = -1.0
     # What is sent again first is the oldest unacknowledged byte.
     for index in np.flatnonzero(np.isin(causes, list(kinds))):
-        at_s, kind = float(sent["time_ns"][index]) / 1e9, kinds[int(causes[index])]
-        if float(sent["seq"][index]) < end:
+        at_s, kind = float(time_s[index]), kinds[int(causes[index])]
+        if seq[index] < end:
             known[-1] = _Event((*known[-1].times_s, at_s), (*known[-1].kinds, kind))
         else:
             known.append(_Event((at_s,), (kind,)))
@@ -143,8 +144,8 @@ def example_of(losses: int, pipe_packets: float) -> Observation:
 def _delays_ms(events: Events, direction: str) -> NDArray[np.float64]:
     """Delays over a bearer in the order of arrival, milliseconds."""
     codes, words = events["bearer_delivered"]["direction"]
-    mine = np.asarray(codes) == words.index(direction)
-    return _column(events, "bearer_delivered", "delay_ns")[mine] / 1e6
+    mine = np.flatnonzero(np.asarray(codes) == words.index(direction))
+    return _column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
 
 
 def distribution(values: NDArray[np.float64]) -> Series:

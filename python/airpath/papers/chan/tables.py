@@ -5,7 +5,8 @@ from __future__ import annotations
 from airpath.analytic import MODELS, Episodes, Link
 from airpath.papers.chan import measured
 from airpath.papers.chan.hdr import RATES, hdr_cell, rate_share
-from airpath.papers.chan.model import BUFFER_PACKETS, CASES, FLOWS, RENO, make_cell
+from airpath.papers.chan.measured import BUFFER_PACKETS
+from airpath.papers.chan.model import CASES, FLOWS, RENO, make_cell
 from airpath.papers.conditions import Quantity
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.paper import Cell, Experiment, Metric, Row, computed, load_published
@@ -55,6 +56,9 @@ PRINTED_MODELS = {"model1": "padhye", "model2": "misra_as_printed", "model3": "c
 """What the models of Table 2 are called in `airpath.analytic`."""
 
 _OWN_MODELS = ("padhye", "misra_as_printed", "misra", "chan_ramjee", "chan_ramjee_literal")
+OWN_PREDICTIONS = {model: measured.predicted_kbps(model) for model in _OWN_MODELS}
+ACCURACIES = {model: measured.accuracy(metric) for model, metric in OWN_PREDICTIONS.items()}
+CYCLES = {kind: measured.cycle_kbps(kind) for kind in ("single", "double", "timeout")}
 
 
 def printed_inputs(case: int) -> tuple[Episodes, Link]:
@@ -104,8 +108,6 @@ def own_quantity(case: int, model: str | None = None) -> Quantity:
         return Quantity(f"case {case}", CELLS[case], measured.goodput_kbps, "kbit/s")
     return Quantity(f"case {case}, {model}", CELLS[case], OWN_PREDICTIONS[model], "kbit/s")
 
-
-OWN_PREDICTIONS = {model: measured.predicted_kbps(model, BUFFER_PACKETS) for model in _OWN_MODELS}
 
 TABLE_2 = Experiment(
     "table",

@@ -22,7 +22,7 @@ from airpath.papers.chan.curves import (
 from airpath.papers.chan.figures import LIVE_DOWNLOAD, ack_time_ms, packet_time_ms
 from airpath.papers.chan.measured import gain, least, loss, most
 from airpath.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, make_cell
-from airpath.papers.chan.tables import CELLS, OWN_PREDICTIONS, WIDEST
+from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
 from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Row, lowest
 from airpath.replicate import Estimate, estimate
 
@@ -34,7 +34,7 @@ NEAR = 0.95
 """Share of the largest throughput that counts as close to it."""
 
 _OF_OWN = tuple(CELLS.values())
-_ACCURACY = measured.percent(measured.accuracy(OWN_PREDICTIONS["chan_ramjee"]))
+_ACCURACY = measured.percent(ACCURACIES["chan_ramjee"])
 _SPREAD_NOT_STATED = "the paper does not say over which link"
 
 
