@@ -22,6 +22,8 @@ pub struct BearerView {
     pub untransmitted_bytes: u64,
     /// Rate of the bearer, its mean where it varies.
     pub rate: Bitrate,
+    /// The discipline's limit in waiting packets; `None` if it has none.
+    pub limit_sdus: Option<u32>,
 }
 
 /// What one flow holds in a bearer's buffer.
@@ -35,6 +37,8 @@ pub struct FlowView {
     pub untransmitted_sdus: u32,
     /// End of the TCP segment that came in last: its sequence number plus its payload.
     pub last_seq_end: u32,
+    /// The limit in waiting packets of the buffer in which they are; `None` if it has none.
+    pub limit_sdus: Option<u32>,
 }
 
 /// Something happened to a packet in a bearer's buffer.
@@ -108,6 +112,8 @@ struct Departure {
 #[derive(Debug, Default)]
 pub struct Bearer {
     rate: Bitrate,
+    /// The discipline's limit in waiting packets.
+    limit_sdus: Option<u32>,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
     last_tx: (u32, Duration),
@@ -130,6 +136,11 @@ impl Bearer {
         Self { rate, flows: by_flow.then(Vec::new), ..Self::default() }
     }
 
+    /// The same where the discipline lets so many packets wait.
+    pub fn with_limit(self, limit_sdus: Option<u32>) -> Self {
+        Self { limit_sdus, ..self }
+    }
+
     /// What the buffer holds at `now`.
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
@@ -139,6 +150,7 @@ impl Bearer {
             untransmitted_sdus: self.untransmitted_sdus(),
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
+            limit_sdus: self.limit_sdus,
         }
     }
 
@@ -174,6 +186,7 @@ impl Bearer {
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
+            limit_sdus: self.limit_sdus,
         };
         for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;

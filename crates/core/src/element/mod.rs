@@ -285,9 +285,9 @@ impl<'a> Cx<'a> {
         bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
     }
 
-    /// The cell opens the books of a bearer of this rate.
-    pub(crate) fn open_bearer(&mut self, index: usize, rate: Bitrate) {
-        self.engine.bearers[index] = Bearer::new(rate, self.engine.flows_wanted);
+    /// The cell opens the books of a bearer of this rate, whose discipline lets so many packets wait.
+    pub(crate) fn open_bearer(&mut self, index: usize, rate: Bitrate, limit_sdus: Option<u32>) {
+        self.engine.bearers[index] = Bearer::new(rate, self.engine.flows_wanted).with_limit(limit_sdus);
     }
 
     /// The books of a bearer: for the cell that keeps it.

@@ -82,6 +82,11 @@ impl Aqm for Droptail {
         let fits = sdus < self.packets && bytes + u64::from(packet.len) <= self.bytes;
         if fits { Ok(()) } else { Err(Reason::QueueFull) }
     }
+
+    fn limit_sdus(&self) -> Option<u32> {
+        let in_service = u32::from(self.in_service == InService::Counted);
+        (self.packets < u32::MAX).then(|| self.packets - in_service)
+    }
 }
 
 #[cfg(test)]

@@ -54,6 +54,11 @@ impl Buffer {
         bearer_index(self.ue, self.dir) as u32
     }
 
+    /// How many packets may wait; `None` without a limit.
+    pub fn limit_sdus(&self) -> Option<u32> {
+        self.queue.limit_sdus()
+    }
+
     pub fn delay(&self) -> Duration {
         self.delay
     }

@@ -302,7 +302,8 @@ impl Element for Dch {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for bearer in &self.bearers {
-            cx.open_bearer(bearer.buffer.index() as usize, bearer.rate);
+            let index = bearer.buffer.index() as usize;
+            cx.open_bearer(index, bearer.rate, bearer.buffer.limit_sdus());
         }
     }
 
