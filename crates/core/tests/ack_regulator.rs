@@ -98,7 +98,12 @@ const DOWNLOAD: &str = r#"
 
 const VARIANTS: [&[(&str, &str)]; 5] = [
     &[],
-    &[("tcp.recovery.reno", "{}"), ("tcp.window_arithmetic", "ns2"), ("tcp.ack_every", "1"), ("tcp.handshake", "none")],
+    &[
+        ("tcp.recovery.reno", "{}"),
+        ("tcp.window_arithmetic", "ns2"),
+        ("tcp.ack_every", "1"),
+        ("tcp.handshake", "none"),
+    ],
     &[("tcp.sack", "true"), ("tcp.recovery.sack", "{}"), ("tcp.ip", "ipv6"), ("tcp.ack_every", "1")],
     &[("tcp.sack", "true"), ("tcp.timestamps", "true"), ("tcp.initial_sequence", "4294947290")],
     &[("tcp.recovery.tahoe", "{}"), ("tcp.limited_transmit", "false")],
@@ -168,10 +173,14 @@ proptest! {
 #[test]
 fn what_is_held_when_nothing_more_happens_goes() {
     for reading in ["working", "literal"] {
-        let scenario = Scenario::parse(DOWNLOAD, &overrides(&[
-            ("middlebox.0.ack_regulator.reading", reading),
-            ("radio.dch.downlink.queue.droptail.packets", "1"),
-        ])).unwrap();
+        let scenario = Scenario::parse(
+            DOWNLOAD,
+            &overrides(&[
+                ("middlebox.0.ack_regulator.reading", reading),
+                ("radio.dch.downlink.queue.droptail.packets", "1"),
+            ]),
+        )
+        .unwrap();
         let (ues, flows) = (scenario.radio.ues(), scenario.flows());
         let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, 1))];
         elements.extend(scenario.network(1));
@@ -187,12 +196,14 @@ fn what_is_held_when_nothing_more_happens_goes() {
 }
 
 fn run(text: &str, pairs: &[(&str, &str)]) -> Results {
-    let mut simulation = Simulation::new(&Scenario::parse(text, &overrides(pairs)).unwrap(), 1, Observe::default());
+    let mut simulation =
+        Simulation::new(&Scenario::parse(text, &overrides(pairs)).unwrap(), 1, Observe::default());
     simulation.run();
     simulation.results()
 }
 
 fn regulated(results: &Results) -> &Value {
-    let report = results.elements.iter().find(|report| report["element"] == "middlebox.ack_regulator").unwrap();
+    let report =
+        results.elements.iter().find(|report| report["element"] == "middlebox.ack_regulator").unwrap();
     &report["flows"][0]
 }

@@ -112,11 +112,12 @@ struct Departure {
 #[derive(Debug, Default)]
 pub struct Bearer {
     rate: Bitrate,
-    /// The discipline's limit in waiting packets.
-    limit_sdus: Option<u32>,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
-    last_tx: (u32, Duration),
+    last_len: u32,
+    last_tx: Duration,
+    /// The discipline's limit in waiting packets, plus one; 0 without one.
+    limit_plus_1: u32,
     /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
@@ -138,7 +139,7 @@ impl Bearer {
 
     /// The same where the discipline lets so many packets wait.
     pub fn with_limit(self, limit_sdus: Option<u32>) -> Self {
-        Self { limit_sdus, ..self }
+        Self { limit_plus_1: limit_sdus.map_or(0, |limit| limit.saturating_add(1)), ..self }
     }
 
     /// What the buffer holds at `now`.
@@ -150,7 +151,7 @@ impl Bearer {
             untransmitted_sdus: self.untransmitted_sdus(),
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
-            limit_sdus: self.limit_sdus,
+            limit_sdus: self.limit_plus_1.checked_sub(1),
         }
     }
 
@@ -186,7 +187,7 @@ impl Bearer {
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
-            limit_sdus: self.limit_sdus,
+            limit_sdus: self.limit_plus_1.checked_sub(1),
         };
         for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;
@@ -225,11 +226,11 @@ impl Bearer {
     /// Sent whole: a packet is sent behind the others. Returns the end of its transmission.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
-        if self.last_tx.0 != packet.len {
+        if self.last_len != packet.len {
             let tx = self.rate.time_to_send(u64::from(packet.len));
-            self.last_tx = (packet.len, tx.min(FAR.since(Instant::ZERO)));
+            (self.last_len, self.last_tx) = (packet.len, tx.min(FAR.since(Instant::ZERO)));
         }
-        let end = (self.busy_until.max(now) + self.last_tx.1).min(FAR);
+        let end = (self.busy_until.max(now) + self.last_tx).min(FAR);
         self.busy_until = end;
         self.flow(packet);
         let flow = packet.flow;

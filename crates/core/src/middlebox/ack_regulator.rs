@@ -330,7 +330,8 @@ impl Element for AckRegulator {
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
         self.armed = false;
-        let due: Vec<_> = self.flows.iter().filter_map(|(key, flow)| Some((*key, flow.idle_deadline?))).collect();
+        let due: Vec<_> =
+            self.flows.iter().filter_map(|(key, flow)| Some((*key, flow.idle_deadline?))).collect();
         for (key, deadline) in due {
             let Some(buffer) = self.buffer(cx, key) else { continue };
             if deadline <= cx.now {
@@ -342,7 +343,8 @@ impl Element for AckRegulator {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let flows: Vec<_> = self.flows.iter().map(|((ue, flow), state)| state.report(cx.now, *ue, *flow)).collect();
+        let flows: Vec<_> =
+            self.flows.iter().map(|((ue, flow), state)| state.report(cx.now, *ue, *flow)).collect();
         json!({ "element": "middlebox.ack_regulator", "flows": flows })
     }
 }

@@ -105,8 +105,7 @@ impl Line {
 
     /// Takes out what is `superfluous`, from the oldest to the newest.
     pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> Vec<Box<Packet>> {
-        let (taken, kept): (Vec<_>, Vec<_>) =
-            self.packets.drain(..).partition(|packet| superfluous(packet));
+        let (taken, kept): (Vec<_>, Vec<_>) = self.packets.drain(..).partition(|packet| superfluous(packet));
         self.packets.extend(kept);
         self.bytes -= taken.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
         taken

@@ -13,8 +13,8 @@ pub use acks::Place;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
-use crate::registry::registry;
 use crate::radio;
+use crate::registry::registry;
 use crate::tcp;
 
 registry! {

@@ -7,10 +7,6 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
 
-/// Values of the ECN field, RFC 3168 (5).
-const NOT_ECT: u8 = 0;
-const CE: u8 = 3;
-
 /// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -137,11 +133,11 @@ impl Flow {
 
     /// A segment of data passes, and is marked if one must be: RFC 3168 (5).
     pub fn mark(&mut self, now: Instant, packet: &mut Packet) {
-        self.is_ect = packet.ecn != NOT_ECT;
+        self.is_ect = packet.ecn != Packet::NOT_ECT;
         if self.mode != Mode::MarkDue || !self.is_ect {
             return;
         }
-        packet.ecn = CE;
+        packet.ecn = Packet::CE;
         if let Some(body) = &mut packet.body {
             body.touched = true;
         }
@@ -260,7 +256,9 @@ impl Flow {
     fn is_duplicate(&self, packet: &Packet) -> bool {
         let same_window = packet.window == self.released_window;
         let is_pure = Segment::of(packet) == Segment::PureAck;
-        is_pure && packet.ack == self.released && (same_window || !packet.options().sack.as_slice().is_empty())
+        is_pure
+            && packet.ack == self.released
+            && (same_window || !packet.options().sack.as_slice().is_empty())
     }
 
     /// How many packets a segment is taken to bring.
