@@ -22,7 +22,8 @@ pub struct BearerView {
     pub untransmitted_bytes: u64,
     /// Rate of the bearer, its mean where it varies.
     pub rate: Bitrate,
-    /// The discipline's limit in waiting packets; `None` if it has none.
+    /// Packets that may wait beside the one in service, those of one flow if each has a buffer; `None` for any
+    /// number.
     pub limit_sdus: Option<u32>,
 }
 
@@ -37,8 +38,20 @@ pub struct FlowView {
     pub untransmitted_sdus: u32,
     /// End of the TCP segment that came in last: its sequence number plus its payload.
     pub last_seq_end: u32,
-    /// The limit in waiting packets of the buffer in which they are; `None` if it has none.
+    /// Packets that may wait in the buffer in which the flow's are, beside the one in service; `None` for any
+    /// number.
     pub limit_sdus: Option<u32>,
+}
+
+/// What is known of a bearer when its books are opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terms {
+    /// Its rate, its mean where it varies.
+    pub rate: Bitrate,
+    /// Packets that may wait in a buffer.
+    pub limit_sdus: Option<u32>,
+    /// Books by flow are kept, whether somebody reads them or not.
+    pub by_flow: bool,
 }
 
 /// Something happened to a packet in a bearer's buffer.
@@ -97,7 +110,7 @@ struct Flow {
 }
 
 /// Beyond the end of every run, and yet a time to which others can be added.
-const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
+pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 
 /// A computed end of transmission.
 #[derive(Clone, Copy, Debug)]
@@ -112,12 +125,10 @@ struct Departure {
 #[derive(Debug, Default)]
 pub struct Bearer {
     rate: Bitrate,
+    limit_sdus: Option<u32>,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
-    last_len: u32,
-    last_tx: Duration,
-    /// The discipline's limit in waiting packets, plus one; 0 without one.
-    limit_plus_1: u32,
+    last_tx: (u32, Duration),
     /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
@@ -137,9 +148,9 @@ impl Bearer {
         Self { rate, flows: by_flow.then(Vec::new), ..Self::default() }
     }
 
-    /// The same where the discipline lets so many packets wait.
-    pub fn with_limit(self, limit_sdus: Option<u32>) -> Self {
-        Self { limit_plus_1: limit_sdus.map_or(0, |limit| limit.saturating_add(1)), ..self }
+    /// The books of an empty buffer on these terms.
+    pub(crate) fn open(terms: &Terms) -> Self {
+        Self { limit_sdus: terms.limit_sdus, ..Self::new(terms.rate, terms.by_flow) }
     }
 
     /// What the buffer holds at `now`.
@@ -151,7 +162,7 @@ impl Bearer {
             untransmitted_sdus: self.untransmitted_sdus(),
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
-            limit_sdus: self.limit_plus_1.checked_sub(1),
+            limit_sdus: self.limit_sdus,
         }
     }
 
@@ -187,7 +198,7 @@ impl Bearer {
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
-            limit_sdus: self.limit_plus_1.checked_sub(1),
+            limit_sdus: self.limit_sdus,
         };
         for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;
@@ -226,18 +237,30 @@ impl Bearer {
     /// Sent whole: a packet is sent behind the others. Returns the end of its transmission.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
-        if self.last_len != packet.len {
+        if self.last_tx.0 != packet.len {
             let tx = self.rate.time_to_send(u64::from(packet.len));
-            (self.last_len, self.last_tx) = (packet.len, tx.min(FAR.since(Instant::ZERO)));
+            self.last_tx = (packet.len, tx.min(FAR.since(Instant::ZERO)));
         }
-        let end = (self.busy_until.max(now) + self.last_tx).min(FAR);
+        let end = (self.free_at(now) + self.last_tx.1).min(FAR);
+        self.depart(end, packet);
+        end
+    }
+
+    /// When the transmission of a packet that comes at `now` begins, if all are sent whole.
+    #[inline(always)]
+    pub(crate) fn free_at(&self, now: Instant) -> Instant {
+        self.busy_until.max(now)
+    }
+
+    /// Sent whole: the transmission of a packet ends at `end`, behind those of the others.
+    #[inline(always)]
+    pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         self.busy_until = end;
         self.flow(packet);
         let flow = packet.flow;
         let len = packet.len.min(u32::from(u16::MAX)) as u16;
         self.departing_bytes += u64::from(len);
         self.departures.push_back(Departure { end, len, flow });
-        end
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.

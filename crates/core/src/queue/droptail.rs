@@ -85,7 +85,7 @@ impl Aqm for Droptail {
 
     fn limit_sdus(&self) -> Option<u32> {
         let in_service = u32::from(self.in_service == InService::Counted);
-        (self.packets < u32::MAX).then(|| self.packets - in_service)
+        (self.packets < u32::MAX).then(|| self.packets.saturating_sub(in_service))
     }
 }
 
@@ -117,6 +117,14 @@ mod tests {
     fn a_limit_in_bytes_is_exact() {
         let config = Config { bytes: Some(Bytes::from_bytes(1000)), ..Config::default() };
         assert!(admits(&config, 9) && !admits(&config, 10));
+    }
+
+    #[test]
+    fn the_limit_of_those_that_wait_is_told() {
+        let counted = Config { packets: Some(10), ..Config::default() };
+        let excluded = Config { in_service: InService::Excluded, ..counted.clone() };
+        let limits = [counted, excluded, Config::default()].map(|config| config.build().limit_sdus());
+        assert_eq!(limits, [Some(9), Some(10), None]);
     }
 
     #[test]

@@ -16,8 +16,10 @@ pub trait Aqm: Send + Sync {
     /// Whether `packet` may enter the buffer with these books, settled to `now`; if not, why.
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason>;
 
-    /// How many packets may wait beside the one in transmission; `None` without such a limit.
-    fn limit_sdus(&self) -> Option<u32>;
+    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    fn limit_sdus(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
