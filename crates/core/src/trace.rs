@@ -264,6 +264,24 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
     }
+    /// A box that holds ACKs back until there is room for what they bring has let some go, or an ACK or a packet of
+    /// the data has come or gone.
+    AckRegulator = "ack_regulator" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Segments held.
+        held_acks: u32,
+        /// Their bytes.
+        held_bytes: u32,
+        /// Packets that the source is expected to send for the ACKs released.
+        ack_release_count: u32,
+        /// Whether there is room for one packet more.
+        conservative: bool,
+        /// The source's window as the box sees it, segments.
+        window_segments: u32,
+    }
     /// A packet was dropped.
     Dropped = "dropped" {
         /// Number of the UE.

@@ -11,7 +11,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
         ("channel", channel::Config::NAMES, &["piecewise"]),
-        ("middlebox", middlebox::Config::NAMES, &[]),
+        ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
         (
             "radio",

@@ -12,6 +12,8 @@ pub mod variable;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue::Aqm;
 use crate::registry::registry;
 use crate::time::Instant;
 
@@ -35,6 +37,14 @@ impl Config {
         match self {
             Self::Dch(config) => config.ues,
             Self::Variable(config) => config.ues,
+        }
+    }
+
+    /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
+    pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
+        match self {
+            Self::Dch(config) => config.bearer(dir).queue.build().limit_sdus(),
+            Self::Variable(config) => config.bearer(dir).queue.build().limit_sdus(),
         }
     }
 

@@ -1,0 +1,209 @@
+//! The Ack Regulator: which ACKs go when, and what it owes the connection whatever happens.
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::host::{Host, flow_reports};
+use airpath_core::packet::{Dir, Packet};
+use airpath_core::path::Path;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Results, Simulation};
+use airpath_core::time::Instant;
+use airpath_core::trace::ProbeMask;
+use proptest::prelude::*;
+use serde_json::Value;
+
+type Overrides = Vec<(String, String)>;
+
+fn overrides(pairs: &[(&str, &str)]) -> Overrides {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// Keeps every packet that passes, by direction.
+#[derive(Default)]
+struct Log {
+    passed: [Vec<Packet>; 2],
+}
+
+impl Element for Log {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        self.passed[dir.index()].push((*packet).clone());
+        cx.emit(dir, packet);
+    }
+}
+
+/// A run with a log on either side of the one box.
+struct Logged {
+    path: Path,
+    at_box: usize,
+    ues_host: usize,
+}
+
+impl Logged {
+    fn run(scenario: &Scenario, seed: u64) -> Self {
+        let (ues, flows) = (scenario.radio.ues(), scenario.flows());
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
+        elements.extend(scenario.network(seed));
+        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
+        let at_ue = scenario.middlebox[0].place() == airpath_core::middlebox::Place::Ue;
+        let at_box = if at_ue { 3 } else { 2 };
+        elements.insert(at_box + 1, Box::new(Log::default()));
+        elements.insert(at_box, Box::new(Log::default()));
+        let ues_host = elements.len() - 1;
+        let mut path = Path::new(elements, ProbeMask::NONE);
+        path.stop_after_transfers(2 * flows.len() as u32);
+        path.handle_timeout(Instant::ZERO + scenario.duration);
+        Self { path, at_box: at_box + 1, ues_host }
+    }
+
+    /// What came to the box in a direction, and what left it.
+    fn beside_box(&self, dir: Dir) -> [&[Packet]; 2] {
+        let log = |index: usize| &self.path.element::<Log>(index).unwrap().passed[dir.index()][..];
+        let (before, behind) = (log(self.at_box - 1), log(self.at_box + 1));
+        if dir == Dir::Downlink { [before, behind] } else { [behind, before] }
+    }
+
+    fn report(&mut self) -> Value {
+        self.path.reports()[self.at_box].clone()
+    }
+
+    fn is_complete(&self) -> bool {
+        let ends = [0, self.ues_host].map(|index| self.path.element::<Host>(index).unwrap());
+        let flows = flow_reports(ends[0], ends[1], self.path.now());
+        self.path.stopped() && flows.iter().all(|flow| flow.transfer_s.is_some())
+    }
+}
+
+/// A download over a bearer with a small buffer; everything random is in the overrides.
+const DOWNLOAD: &str = r#"
+    duration = "10 h"
+    wired.delay = "20 ms"
+    [[middlebox]]
+    ack_regulator = {}
+    [radio.dch]
+    downlink.rate = "200 kbit/s"
+    downlink.delay = "150 ms"
+    downlink.queue.droptail = { packets = 10, in_service = "excluded" }
+    uplink.rate = "64 kbit/s"
+    uplink.delay = "150 ms"
+    uplink.queue.droptail = { packets = 10, in_service = "excluded" }
+    [tcp]
+    mss = "960 B"
+    [[flow]]
+    app.file.size = "300 kB"
+"#;
+
+const VARIANTS: [&[(&str, &str)]; 5] = [
+    &[],
+    &[
+        ("tcp.recovery.reno", "{}"),
+        ("tcp.window_arithmetic", "ns2"),
+        ("tcp.ack_every", "1"),
+        ("tcp.handshake", "none"),
+    ],
+    &[("tcp.sack", "true"), ("tcp.recovery.sack", "{}"), ("tcp.ip", "ipv6"), ("tcp.ack_every", "1")],
+    &[("tcp.sack", "true"), ("tcp.timestamps", "true"), ("tcp.initial_sequence", "4294947290")],
+    &[("tcp.recovery.tahoe", "{}"), ("tcp.limited_transmit", "false")],
+];
+
+prop_compose! {
+    fn circumstances()(
+        buffer in 1..20_u32, rate in 20..500_u32, loss in 0..8_u32, variant in 0..VARIANTS.len(), literal: bool,
+        upload: bool, by_segments: bool, alpha in 1..60_u32, hold_limit in prop::sample::select(vec![2, 30, 1000]),
+        trace: bool, blocks: bool, uplink_buffer in 1..20_u32,
+    ) -> Overrides {
+        let mut pairs = overrides(VARIANTS[variant]);
+        let mut set = |key: &str, value: String| pairs.push((key.to_owned(), value));
+        let regulator = "middlebox.0.ack_regulator";
+        set(&format!("{regulator}.reading"), if literal { "literal" } else { "working" }.into());
+        set(&format!("{regulator}.at"), if upload { "ue" } else { "network" }.into());
+        set(&format!("{regulator}.count"), if by_segments { "segments" } else { "acks" }.into());
+        set(&format!("{regulator}.alpha"), format!("{}.{}", alpha / 10, alpha % 10));
+        set(&format!("{regulator}.hold_limit"), hold_limit.to_string());
+        set("flow.0.direction", if upload { "uplink" } else { "downlink" }.into());
+        set("wired.loss", format!("{loss} %"));
+        if trace && !blocks {
+            // Opportunities of 1504 B, with a pause of two seconds.
+            let queue = |packets: u32| format!("queue.droptail = {{ packets = {packets}, in_service = \"excluded\" }}");
+            let bearer = |packets: u32| format!(
+                "{{ {}, delay = \"80 ms\", channel.trace_file.trace = \"40\\n90\\n91\\n400\\n2400\\n2410\\n\" }}",
+                queue(packets)
+            );
+            set("radio", format!("{{ variable = {{ downlink = {}, uplink = {} }} }}", bearer(buffer), bearer(uplink_buffer)));
+        } else {
+            set("radio.dch.downlink.queue.droptail.packets", buffer.to_string());
+            set("radio.dch.uplink.queue.droptail.packets", uplink_buffer.to_string());
+            set(if upload { "radio.dch.uplink.rate" } else { "radio.dch.downlink.rate" }, format!("{rate} kbit/s"));
+            if blocks {
+                set("radio.dch.downlink.rlc", "{ fixed_delay_arq = { delivery = \"out_of_sequence\" } }".into());
+                set("radio.dch.uplink.rlc", "{ fixed_delay_arq = { delivery = \"out_of_sequence\" } }".into());
+            }
+        }
+        pairs
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Every ACK goes out once, in order, as it came; what is held is bounded; and the transfer comes to its end.
+    #[test]
+    fn no_ack_is_lost_reordered_altered_or_kept(pairs in circumstances(), seed in 0..1000_u64) {
+        let scenario = Scenario::parse(DOWNLOAD, &pairs).unwrap();
+        let mut run = Logged::run(&scenario, seed);
+        prop_assert!(run.is_complete());
+        for dir in Dir::BOTH {
+            let [came, left] = run.beside_box(dir);
+            let held = came.len() - left.len();
+            prop_assert!(came.starts_with(left), "{}", dir.name());
+            prop_assert!(held == 0 || dir == scenario.flows()[0].dir.reverse());
+        }
+        let report = run.report();
+        for flow in report["flows"].as_array().unwrap() {
+            let limit = pairs.iter().find(|(key, _)| key.ends_with("hold_limit")).unwrap().1.parse().unwrap();
+            prop_assert!(flow["peak_held_acks"].as_u64().unwrap() <= limit, "{flow}");
+        }
+    }
+}
+
+/// After the last ACK nothing is left to make room: what is held goes all the same.
+#[test]
+fn what_is_held_when_nothing_more_happens_goes() {
+    for reading in ["working", "literal"] {
+        let scenario = Scenario::parse(
+            DOWNLOAD,
+            &overrides(&[
+                ("middlebox.0.ack_regulator.reading", reading),
+                ("radio.dch.downlink.queue.droptail.packets", "1"),
+            ]),
+        )
+        .unwrap();
+        let (ues, flows) = (scenario.radio.ues(), scenario.flows());
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, 1))];
+        elements.extend(scenario.network(1));
+        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, 1)));
+        let mut path = Path::new(elements, ProbeMask::NONE);
+        while let Some(due) = path.poll_timeout() {
+            path.handle_timeout(due);
+        }
+        let report = &path.reports()[2]["flows"][0];
+        assert_eq!(report["held_at_end"], 0, "{reading}: {report}");
+        assert_eq!(path.in_flight(), 0);
+    }
+}
+
+fn run(text: &str, pairs: &[(&str, &str)]) -> Results {
+    let mut simulation =
+        Simulation::new(&Scenario::parse(text, &overrides(pairs)).unwrap(), 1, Observe::default());
+    simulation.run();
+    simulation.results()
+}
+
+fn regulated(results: &Results) -> &Value {
+    let report =
+        results.elements.iter().find(|report| report["element"] == "middlebox.ack_regulator").unwrap();
+    &report["flows"][0]
+}
