@@ -1,7 +1,7 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::{app, channel, middlebox, queue, radio, rlc, tcp};
+use airpath_core::{app, channel, middlebox, queue, radio, rlc, scheduler, tcp};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,12 @@ use std::path::Path;
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
-        ("channel", channel::Config::NAMES, &[]),
+        ("channel", channel::Config::NAMES, &["jakes"]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),
         ("radio", radio::Config::NAMES, &["buffer"]),
         ("rlc", rlc::Config::NAMES, &[]),
+        ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),
         ("tcp/undo", tcp::undo::Config::NAMES, &["response"]),
