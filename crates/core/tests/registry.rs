@@ -1,7 +1,7 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::{app, channel, middlebox, queue, radio, rlc, scheduler, tcp};
+use airpath_core::{app, channel, fading, middlebox, queue, radio, rlc, scheduler, tcp};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use std::path::Path;
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
-        ("channel", channel::Config::NAMES, &["jakes"]),
+        ("channel", channel::Config::NAMES, &[]),
+        ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),
         ("radio", radio::Config::NAMES, &["buffer"]),

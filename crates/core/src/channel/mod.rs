@@ -1,11 +1,9 @@
 //! What the radio channel does to what is sent over it.
 //!
 //! There are two kinds, and a cell takes one of them: a channel of blocks says which blocks are lost, a
-//! channel of opportunities says when how much may be sent. [`jakes`] is no channel by itself: the fading
-//! from which a cell makes signal-to-noise ratios.
+//! channel of opportunities says when how much may be sent.
 
 pub mod bernoulli;
-pub mod jakes;
 pub mod trace_file;
 
 use crate::registry::registry;

@@ -101,7 +101,7 @@ impl Scheduler for ProportionalFair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::jakes::{self, Jakes};
+    use crate::fading::{self, BLOCK, Fading, jakes};
     use crate::rng;
     use crate::units::Frequency;
 
@@ -146,13 +146,18 @@ mod tests {
     /// Users with independent fading of equal mean, rate proportional to the power: what each got.
     fn shares(config: &super::super::Config, users: usize, slots: u64) -> Vec<f64> {
         // Fast beside the window of the scheduler: a mean over 1000 slots has settled.
-        let fading = jakes::Config { doppler: Frequency::from_millihertz(200_000), ..jakes::Config::default() };
-        let mut stream = rng::stream(1, "scheduler");
-        let mut fadings: Vec<Jakes> = (0..users).map(|_| fading.build(600.0, &mut stream)).collect();
+        let fading = fading::Config::Jakes(jakes::Config {
+            doppler: Frequency::from_millihertz(200_000),
+            ..jakes::Config::default()
+        });
+        let build = |user| fading.build(600.0, rng::stream(1, &format!("user{user}")));
+        let mut fadings: Vec<Box<dyn Fading>> = (0..users).map(build).collect();
         let mut scheduler = config.build(users);
         let mut got = vec![0.0; users];
         for slot in 0..slots {
-            let rates: Vec<f64> = fadings.iter_mut().map(|fading| 1e6 * fading.power(slot)).collect();
+            let (block, sample) = (slot / BLOCK as u64, (slot % BLOCK as u64) as usize);
+            let gain = |fading: &mut Box<dyn Fading>| f64::from(fading.block(block)[sample]);
+            let rates: Vec<f64> = fadings.iter_mut().map(|fading| 1e6 * gain(fading)).collect();
             let user = scheduler.choose(&rates).unwrap();
             got[user] += rates[user];
             scheduler.handle_slots(1, Some((user, rates[user])));

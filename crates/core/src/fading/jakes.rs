@@ -12,12 +12,11 @@
 //! either quadrature is J0(2 pi fd tau) / 2. A finite M bends that distribution, at most by 0.086 / M, and
 //! makes strong peaks rarer: the power never exceeds 2 M.
 //!
-//! The gain is a function of the number of the sample and of nothing else: not of which samples were asked
-//! for before. It is computed in blocks of [`BLOCK`] samples, as a sum over the oscillators of
-//! cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
+//! Gains are computed in blocks of [`BLOCK`] samples, as a sum over the oscillators of cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
 //! the distances d are a table. From block to block m is turned by a complex multiplication, and evaluated
 //! anew every [`ANCHOR`] blocks, so that nothing accumulates; a jump costs little more than one block.
 
+use super::{BLOCK, Fading};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::units::Frequency;
@@ -46,10 +45,7 @@ impl Default for Config {
 
 impl Config {
     /// Refuses what does not fade.
-    ///
-    /// # Errors
-    /// Names the key, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         if self.doppler.as_millihertz() == 0 {
             let hint = "write for example \"35 Hz\", or fading.none = {} for a channel that stands still";
             return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));
@@ -61,21 +57,19 @@ impl Config {
         Ok(())
     }
 
-    /// A generator of so many samples a second, with phases of its own.
-    pub fn build(&self, samples_per_s: f64, stream: &mut Stream) -> Jakes {
-        Jakes::new(usize::from(self.oscillators), self.doppler.as_hz() / samples_per_s, stream)
+    pub(super) fn build(&self, samples_per_s: f64, mut stream: Stream) -> Box<dyn Fading> {
+        let doppler_per_sample = self.doppler.as_hz() / samples_per_s;
+        Box::new(Jakes::new(usize::from(self.oscillators), doppler_per_sample, &mut stream))
     }
 }
 
-/// Samples of a block.
-pub const BLOCK: usize = 32;
 const HALF: usize = BLOCK / 2;
 
 /// Every so many blocks the phases are evaluated anew.
 const ANCHOR: u64 = 32;
 
 /// The generator.
-pub struct Jakes {
+struct Jakes {
     /// In phase, quadrature.
     parts: [Vec<Oscillator>; 2],
     /// The number of the block in `power`.
@@ -117,23 +111,14 @@ impl Jakes {
         jakes
     }
 
-    /// |h|^2 of a sample.
-    pub fn power(&mut self, sample: u64) -> f64 {
-        f64::from(self.block(sample / BLOCK as u64)[(sample % BLOCK as u64) as usize])
-    }
-
-    /// |h|^2 of the samples of a block, from `number * BLOCK` on.
-    pub fn block(&mut self, number: u64) -> &[f32; BLOCK] {
-        if number != self.block {
-            self.seek(number);
-            self.fill();
-        }
-        &self.power
-    }
-
     #[cfg(test)]
     fn quadratures(&self) -> [[f32; BLOCK]; 2] {
         [0, 1].map(|part| sum(&self.parts[part]))
+    }
+
+    #[cfg(test)]
+    fn power(&mut self, sample: u64) -> f64 {
+        f64::from(self.block(sample / BLOCK as u64)[(sample % BLOCK as u64) as usize])
     }
 
     fn seek(&mut self, number: u64) {
@@ -160,6 +145,16 @@ impl Jakes {
         for (power, (i, q)) in self.power.iter_mut().zip(in_phase.iter().zip(&quadrature)) {
             *power = i * i + q * q;
         }
+    }
+}
+
+impl Fading for Jakes {
+    fn block(&mut self, number: u64) -> &[f32; BLOCK] {
+        if number != self.block {
+            self.seek(number);
+            self.fill();
+        }
+        &self.power
     }
 }
 
@@ -376,8 +371,8 @@ mod tests {
 
     #[test]
     fn gains_are_the_same_everywhere() {
-        let mut jakes = Config::default().build(600.0, &mut stream(1, "ue0.downlink.fading"));
-        let bits = [0, 1, 1000, 2_160_000].map(|sample| (jakes.power(sample) as f32).to_bits());
+        let mut jakes = Config::default().build(600.0, stream(1, "ue0.downlink.fading"));
+        let bits = [0, 1, 1000, 2_160_000_u64].map(|sample| jakes.block(sample / 32)[sample as usize % 32].to_bits());
         insta::assert_snapshot!(format!("{bits:08x?}"), @"[3f8e5cce, 3f9b6bb8, 3ef375a1, 3eaf8937]");
     }
 }
