@@ -34,7 +34,7 @@ use crate::fading;
 use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::scheduler;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::units::{Bitrate, Decibel, Probability};
 use forward::Forward;
@@ -127,6 +127,10 @@ impl Default for DownlinkConfig {
 }
 
 impl Config {
+    pub(super) fn ends(&self) -> Option<Instant> {
+        self.uplink.channel.ends()
+    }
+
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate().map_err(|error| error.under("downlink"))?;
         self.uplink.validate().map_err(|error| error.under("uplink"))

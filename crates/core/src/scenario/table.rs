@@ -17,6 +17,8 @@ const CHOICES: &[&str] = &[
     "scheduler",
     "app",
     "middlebox",
+    "rate",
+    "delay",
 ];
 
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
