@@ -8,6 +8,7 @@ mod flow_buffers;
 mod opportunities;
 mod packets;
 pub mod dch;
+pub mod evdo;
 pub mod variable;
 
 use crate::element::Element;
@@ -21,6 +22,7 @@ registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.
     pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
         Dch = dch,
+        Evdo = evdo,
         Variable = variable,
     }
 }
@@ -36,6 +38,7 @@ impl Config {
     pub fn ues(&self) -> u16 {
         match self {
             Self::Dch(config) => config.ues,
+            Self::Evdo(config) => config.ues,
             Self::Variable(config) => config.ues,
         }
     }
@@ -52,6 +55,7 @@ impl Config {
     pub fn ends(&self) -> Option<Instant> {
         match self {
             Self::Dch(_) => None,
+            Self::Evdo(config) => config.ends(),
             Self::Variable(config) => config.ends(),
         }
     }
@@ -67,6 +71,7 @@ impl Config {
         }
         match self {
             Self::Dch(config) => config.validate(),
+            Self::Evdo(config) => config.validate(),
             Self::Variable(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))

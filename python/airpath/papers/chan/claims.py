@@ -162,7 +162,7 @@ CLAIMS = (
     claim(
         4,
         "Table 2",
-        "Rate and delay that vary together are worse than either alone: case 8 beside 3, 6, case 9 beside 4, 7.",
+        "Rate and delay that vary together are worse than either alone: case 8 than 3, 6, case 9 than 4, 7.",
         *(Less(own_quantity(both), own_quantity(alone)) for both, alone in ((8, 3), (8, 6), (9, 4), (9, 7))),
     ),
     claim(
@@ -201,7 +201,7 @@ CLAIMS = (
     claim(
         9,
         "Section 4",
-        "Events of one loss bring more packets in a time than those of two, those more than those of three.",
+        "Events of one loss bring more packets in a time than those of two, and these than of three.",
         *(condition for case in (4, 7, 9) for condition in _cycles(case)),
     ),
     claim(
