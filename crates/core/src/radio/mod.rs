@@ -47,6 +47,10 @@ impl Config {
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
         match self {
             Self::Dch(config) => config.bearer(dir).queue.build().limit_sdus(),
+            Self::Evdo(config) => match dir {
+                Dir::Downlink => config.downlink.queue.build().limit_sdus(),
+                Dir::Uplink => config.uplink.queue.build().limit_sdus(),
+            },
             Self::Variable(config) => config.bearer(dir).queue.build().limit_sdus(),
         }
     }

@@ -182,8 +182,8 @@ CLAIMS = (
     claim(
         7,
         "Table 2, Section 4",
-        "The model of Poisson losses, as printed, is within 2 % at small spreads (cases 1, 2, 3, 5) and 17 to "
-        "20 % too high at the widest (4, 7, 9).",
+        "The model of Poisson losses, as printed, is within 2 % at small spreads (cases 1, 2, 3, 5) and 17 "
+        "to 20 % too high at the widest (4, 7, 9).",
         *(WithinPoints(_too_high(case, "misra_as_printed"), 0, 2) for case in (1, 2, 3, 5)),
         *(
             condition

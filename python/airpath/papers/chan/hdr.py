@@ -9,6 +9,12 @@ from airpath.papers.paper import Cell, Metric, Outcome, Overrides
 RUNS = 4
 """Runs of a cell: an hour of HDR takes longer than one of a link whose rate is drawn."""
 
+_HOUR_OF_PLAIN_RENO: Overrides = (
+    ("duration", "3600 s"),
+    ("tcp.limited_transmit", "false"),
+    ("tcp.multiple_fast_retransmits", "true"),
+)
+
 RATES = (
     "38.4",
     "76.8",
@@ -27,11 +33,9 @@ RATES = (
 
 def hdr_cell(flow: Flow, users: int, buffer: int, *, options: Overrides = (), variant: str = "") -> Cell:
     """Let so many users with a flow each share the HDR link for an hour, with a buffer for each."""
-    changes: list[tuple[str, str]] = [("radio.evdo.downlink.queue.droptail.packets", f"{buffer}")]
+    changes = [*_HOUR_OF_PLAIN_RENO, ("radio.evdo.downlink.queue.droptail.packets", f"{buffer}")]
     if users > 1:
         changes.append(("radio.evdo.ues", f"{users}"))
-        flows = ", ".join(f"{{ ue = {ue}, app = {{ bulk = {{}} }} }}" for ue in range(users))
-        changes.append(("flow", f"[{flows}]"))
     name = f"HDR, {users} x {flow.name}, buffer {buffer}"
     return Cell(
         f"{name}, {variant}" if variant else name,
