@@ -91,6 +91,8 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
+    hdr-4: ends at 600000000000 ns, 283819 events 378778c42291e2c2, capture a4765df84f7e3973
+    hdr-single: ends at 600000000000 ns, 203894 events 666d5dc3fe2148f3, capture b6252a0464666101
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
     umts-128: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
     umts-384: ends at 49722366080 ns, 10795 events ab04d13f0944fe80, capture f299e7faa2d6b650
