@@ -23,6 +23,7 @@ use crate::units::Frequency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
+use std::ops::Range;
 
 /// Rayleigh fading with the spectrum of Clarke and Jakes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,28 +67,32 @@ impl Config {
 const HALF: usize = BLOCK / 2;
 
 /// Every so many blocks the phases are evaluated anew.
-const ANCHOR: u64 = 32;
+const ANCHOR: u64 = 64;
 
-/// The generator.
+/// The generator. What it keeps of each oscillator is in lists: first those in phase, then those in quadrature.
 struct Jakes {
-    /// In phase, quadrature.
-    parts: [Vec<Oscillator>; 2],
+    /// Cycles per sample.
+    frequencies: Vec<f64>,
+    /// At sample 0, cycles.
+    phases: Vec<f64>,
+    /// In the middle of the block.
+    middle: Phasors,
+    /// How far the phases turn in a block.
+    turn: Phasors,
+    tables: Vec<Table>,
     /// The number of the block in `power`.
     block: u64,
     power: [f32; BLOCK],
 }
 
-struct Oscillator {
-    /// Frequency in cycles per sample.
-    frequency: f64,
-    /// Phase at sample 0 in cycles.
-    phase: f64,
-    /// Cosine and sine of the phase in the middle of the block.
-    middle: [f64; 2],
-    /// Cosine and sine of how far the phase turns in a block.
-    turn: [f64; 2],
-    /// Cosines and sines of how far it turns from the middle to each sample of the second half; amplitude
-    /// included.
+/// Phases by their cosines and sines.
+struct Phasors {
+    cosines: Vec<f64>,
+    sines: Vec<f64>,
+}
+
+/// How far a phase turns from the middle of a block to each sample of the second half; amplitude included.
+struct Table {
     cosines: [f32; HALF],
     sines: [f32; HALF],
 }
@@ -98,27 +103,28 @@ impl Jakes {
         // Uniform on (-pi, pi), in parts of the whole circle.
         let mut draw = || stream.uniform() - 0.5;
         let u = TAU * draw();
-        let mut parts = [Vec::with_capacity(oscillators), Vec::with_capacity(oscillators)];
-        for n in 1..=oscillators {
-            let angle = (TAU * n as f64 - PI + u) / (4.0 * oscillators as f64);
-            for (part, shift) in parts.iter_mut().zip([libm::cos(angle), libm::sin(angle)]) {
-                part.push(Oscillator::new(doppler_per_sample * shift, draw(), amplitude));
+        let mut frequencies = vec![0.0; 2 * oscillators];
+        let mut phases = vec![0.0; 2 * oscillators];
+        for n in 0..oscillators {
+            let angle = (TAU * (n + 1) as f64 - PI + u) / (4.0 * oscillators as f64);
+            let (sine, cosine) = libm::sincos(angle);
+            for (index, shift) in [(n, cosine), (oscillators + n, sine)] {
+                frequencies[index] = doppler_per_sample * shift;
+                phases[index] = draw();
             }
         }
-        let mut jakes = Self { parts, block: 0, power: [0.0; BLOCK] };
+        let mut jakes = Self {
+            tables: frequencies.iter().map(|frequency| Table::new(*frequency, amplitude)).collect(),
+            turn: Phasors::new(frequencies.iter().map(|frequency| frequency * BLOCK as f64)),
+            middle: Phasors::new(phases.iter().copied()),
+            frequencies,
+            phases,
+            block: 0,
+            power: [0.0; BLOCK],
+        };
         jakes.evaluate(0);
         jakes.fill();
         jakes
-    }
-
-    #[cfg(test)]
-    fn quadratures(&self) -> [[f32; BLOCK]; 2] {
-        [0, 1].map(|part| sum(&self.parts[part]))
-    }
-
-    #[cfg(test)]
-    fn power(&mut self, sample: u64) -> f64 {
-        f64::from(self.block(sample / BLOCK as u64)[(sample % BLOCK as u64) as usize])
     }
 
     fn seek(&mut self, number: u64) {
@@ -127,24 +133,47 @@ impl Jakes {
             self.evaluate(anchor);
         }
         while self.block < number {
-            self.parts.iter_mut().flatten().for_each(Oscillator::turn);
+            self.middle.turn(&self.turn);
             self.block += 1;
         }
     }
 
     fn evaluate(&mut self, number: u64) {
         let middle = (number * BLOCK as u64) as f64 + (BLOCK - 1) as f64 / 2.0;
-        for oscillator in self.parts.iter_mut().flatten() {
-            oscillator.evaluate(middle);
-        }
+        let oscillators = self.phases.iter().zip(&self.frequencies);
+        self.middle = Phasors::new(oscillators.map(|(phase, frequency)| phase + frequency * middle));
         self.block = number;
     }
 
     fn fill(&mut self) {
-        let [in_phase, quadrature] = [sum(&self.parts[0]), sum(&self.parts[1])];
+        let [in_phase, quadrature] = self.quadratures();
         for (power, (i, q)) in self.power.iter_mut().zip(in_phase.iter().zip(&quadrature)) {
             *power = i * i + q * q;
         }
+    }
+
+    fn quadratures(&self) -> [[f32; BLOCK]; 2] {
+        let half = self.tables.len() / 2;
+        [self.sum(0..half), self.sum(half..2 * half)]
+    }
+
+    /// One quadrature over the block.
+    fn sum(&self, oscillators: Range<usize>) -> [f32; BLOCK] {
+        let (mut even, mut odd) = ([0.0_f32; HALF], [0.0_f32; HALF]);
+        let middle = self.middle.cosines[oscillators.clone()].iter().zip(&self.middle.sines[oscillators.clone()]);
+        for (table, (cosine, sine)) in self.tables[oscillators].iter().zip(middle) {
+            let (cosine, sine) = (*cosine as f32, *sine as f32);
+            for k in 0..HALF {
+                even[k] += cosine * table.cosines[k];
+                odd[k] += sine * table.sines[k];
+            }
+        }
+        let mut samples = [0.0; BLOCK];
+        for k in 0..HALF {
+            samples[HALF + k] = even[k] - odd[k];
+            samples[HALF - 1 - k] = even[k] + odd[k];
+        }
+        samples
     }
 }
 
@@ -158,52 +187,32 @@ impl Fading for Jakes {
     }
 }
 
-/// One quadrature over a block.
-fn sum(oscillators: &[Oscillator]) -> [f32; BLOCK] {
-    let (mut even, mut odd) = ([0.0_f32; HALF], [0.0_f32; HALF]);
-    for oscillator in oscillators {
-        let [cosine, sine] = oscillator.middle.map(|part| part as f32);
-        for (sum, table) in even.iter_mut().zip(&oscillator.cosines) {
-            *sum += cosine * table;
-        }
-        for (sum, table) in odd.iter_mut().zip(&oscillator.sines) {
-            *sum += sine * table;
-        }
-    }
-    let mut samples = [0.0; BLOCK];
-    for k in 0..HALF {
-        samples[HALF + k] = even[k] - odd[k];
-        samples[HALF - 1 - k] = even[k] + odd[k];
-    }
-    samples
-}
-
-impl Oscillator {
-    fn new(frequency: f64, phase: f64, amplitude: f64) -> Self {
-        let (mut cosines, mut sines) = ([0.0; HALF], [0.0; HALF]);
-        for (k, (cosine, sine)) in cosines.iter_mut().zip(&mut sines).enumerate() {
-            let angle = TAU * frequency * (k as f64 + 0.5);
-            *cosine = (amplitude * libm::cos(angle)) as f32;
-            *sine = (amplitude * libm::sin(angle)) as f32;
-        }
-        let turn = unit(frequency * BLOCK as f64);
-        Self { frequency, phase, middle: [1.0, 0.0], turn, cosines, sines }
+impl Phasors {
+    /// Of phases in cycles.
+    fn new(cycles: impl Iterator<Item = f64>) -> Self {
+        let (sines, cosines) = cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles)))).unzip();
+        Self { cosines, sines }
     }
 
-    fn turn(&mut self) {
-        let ([a, b], [c, d]) = (self.middle, self.turn);
-        self.middle = [a * c - b * d, a * d + b * c];
-    }
-
-    fn evaluate(&mut self, sample: f64) {
-        self.middle = unit(self.phase + self.frequency * sample);
+    /// Each phase turns by another: a complex multiplication.
+    fn turn(&mut self, by: &Self) {
+        let turns = by.cosines.iter().zip(&by.sines);
+        for ((cosine, sine), (c, s)) in self.cosines.iter_mut().zip(&mut self.sines).zip(turns) {
+            (*cosine, *sine) = (*cosine * c - *sine * s, *cosine * s + *sine * c);
+        }
     }
 }
 
-/// Cosine and sine of so many cycles.
-fn unit(cycles: f64) -> [f64; 2] {
-    let angle = TAU * (cycles - libm::floor(cycles));
-    [libm::cos(angle), libm::sin(angle)]
+impl Table {
+    fn new(frequency: f64, amplitude: f64) -> Self {
+        let mut table = Self { cosines: [0.0; HALF], sines: [0.0; HALF] };
+        for k in 0..HALF {
+            let (sine, cosine) = libm::sincos(TAU * frequency * (k as f64 + 0.5));
+            table.cosines[k] = (amplitude * cosine) as f32;
+            table.sines[k] = (amplitude * sine) as f32;
+        }
+        table
+    }
 }
 
 #[cfg(test)]
@@ -211,22 +220,24 @@ mod tests {
     use super::*;
     use crate::rng::stream;
 
+    impl Jakes {
+        fn power(&mut self, sample: u64) -> f64 {
+            f64::from(self.block(sample / BLOCK as u64)[(sample % BLOCK as u64) as usize])
+        }
+    }
+
     fn jakes(name: &str, oscillators: u16, doppler_per_sample: f64) -> Jakes {
         Jakes::new(usize::from(oscillators), doppler_per_sample, &mut stream(1, name))
     }
 
     /// The sum written down as the source has it.
     fn directly(jakes: &Jakes, sample: u64) -> f64 {
-        let quadrature = |part: &Vec<Oscillator>| {
-            let sum: f64 = part
-                .iter()
-                .map(|oscillator| {
-                    libm::cos(TAU * oscillator.frequency * sample as f64 + TAU * oscillator.phase)
-                })
-                .sum();
-            sum / libm::sqrt(part.len() as f64)
+        let half = jakes.phases.len() / 2;
+        let quadrature = |oscillators: Range<usize>| {
+            let cosine = |n: usize| libm::cos(TAU * (jakes.frequencies[n] * sample as f64 + jakes.phases[n]));
+            oscillators.map(cosine).sum::<f64>() / libm::sqrt(half as f64)
         };
-        let [i, q] = [quadrature(&jakes.parts[0]), quadrature(&jakes.parts[1])];
+        let [i, q] = [quadrature(0..half), quadrature(half..2 * half)];
         i * i + q * q
     }
 

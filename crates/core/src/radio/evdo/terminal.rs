@@ -16,7 +16,7 @@ pub(super) struct Terminal {
     /// For each slot of the present block how many thresholds are met: 0 for no rate.
     requests: [u8; BLOCK],
     block: u64,
-    /// The next slot whose request is to be counted; `None` while nothing waits for the UE.
+    /// The first slot whose request is not counted yet; `None` while nothing waits for the UE.
     next: Option<u64>,
     /// Slots by request, among those in which something waited.
     histogram: [u64; RATES + 1],
@@ -39,7 +39,9 @@ impl Terminal {
     /// What the terminal asks for in a slot in which something waits for it, if a rate would do.
     #[inline]
     pub fn request(&mut self, slot: u64) -> Option<&'static PhysicalPacket> {
-        self.count_until(slot);
+        if slot / BLOCK as u64 != self.block || self.next.is_none() {
+            self.enter_block(slot);
+        }
         let met = self.requests[(slot % BLOCK as u64) as usize];
         usize::from(met).checked_sub(1).map(|rate| &PHYSICAL_PACKETS[rate])
     }
@@ -50,10 +52,15 @@ impl Terminal {
         self.next = None;
     }
 
-    /// Counts what was asked for up to a slot, and makes that slot's block the present one.
+    fn enter_block(&mut self, slot: u64) {
+        self.count_until(slot);
+        self.seek(slot / BLOCK as u64);
+        self.next = Some(slot);
+    }
+
+    /// Counts what was asked for up to a slot.
     fn count_until(&mut self, slot: u64) {
         let mut next = self.next.unwrap_or(slot);
-        self.next = Some(slot);
         while next < slot {
             self.seek(next / BLOCK as u64);
             let end = slot.min((self.block + 1) * BLOCK as u64);
@@ -63,7 +70,6 @@ impl Terminal {
             }
             next = end;
         }
-        self.seek(slot / BLOCK as u64);
     }
 
     fn seek(&mut self, block: u64) {
