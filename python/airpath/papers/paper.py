@@ -166,7 +166,7 @@ class Cell:
     runs : int
         Runs that it takes at least, whatever the precision, where what is measured scatters widely.
     most_runs : int or None
-        Runs that are enough, whatever the precision, where one takes long.
+        Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third of them.
     """
 
     name: str

@@ -44,12 +44,17 @@ class Effort:
         return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
 
     def rule_for(self, runs: int, most: int | None = None) -> Rule:
-        """Ask for at least so many runs, if everything is simulated in full, and no more than `most`."""
-        least, limit = self.rule.min_runs, self.rule.max_runs
+        """Ask for at least so many runs, if everything is simulated in full, and for no more than `most`.
+
+        If not in full, a third of `most` is enough, and two at least.
+        """
         if self.is_exact:
             return self.rule
+        least, limit = self.rule.min_runs, self.rule.max_runs
         if self.is_full:
             least, limit = max(least, runs), max(limit, runs)
+        elif most is not None:
+            most = max(2, most // 3)
         if most is not None:
             least, limit = min(least, most), min(limit, most)
         return replace(self.rule, min_runs=least, max_runs=limit)

@@ -49,9 +49,9 @@ OTHER_DELAYS = {
     "uniform": '{ uniform = { mean = "50 ms", sd = "28 ms" } }',
     "normal": '{ normal = { mean = "50 ms", sd = "50 ms" } }',
     "lognormal": '{ lognormal = { mean = "50 ms", sd = "50 ms" } }',
-    "Poisson": '{ poisson = { mean = "50 ms" } }',
+    "Poisson": '{ poisson = { mean = "50 ms", unit = "50 ms" } }',
 }
-"""Forward delays with a mean of 50 ms; the widest uniform one that is never negative."""
+"""Forward delays with a mean of 50 ms, spread as e(50) is; the uniform one as far as it is never negative."""
 
 WIDE_RATE = Link("lognormal(200,200), 400", '{ lognormal = { mean = "200 kbit/s", sd = "200 kbit/s" } }')
 """A very wide variation of the rate."""

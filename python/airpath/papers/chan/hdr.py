@@ -54,6 +54,6 @@ def rate_share(rate: str) -> Metric:
 
     def metric(outcome: Outcome) -> float:
         cell = next(e for e in outcome.results["elements"] if e["element"] == "radio.evdo")
-        return float(cell["ues"][0]["drc"][f"{wanted} kbit/s"])
+        return float(cell["ues"][0]["downlink"]["drc"][f"{wanted} kbit/s"])
 
     return metric

@@ -167,8 +167,8 @@ TEXT = Experiment(
         ),
         row(
             "s65-rate8",
-            "throughput of each of 8 flows, regulated, buffer 15",
-            (over_hdr_buffer(8)(RENO_AR, 15),),
+            "throughput of each of 8 flows, regulated, buffer 9",
+            (over_hdr_buffer(8)(RENO_AR, 9),),
             measured.goodput_per_flow_kbps,
         ),
         row(
@@ -180,7 +180,7 @@ TEXT = Experiment(
         row(
             "s65-bdp8",
             "bandwidth-delay product of each of 8 flows",
-            (over_hdr_buffer(8)(RENO_AR, 15),),
+            (over_hdr_buffer(8)(RENO_AR, 9),),
             per_flow_pipe,
         ),
         row(
