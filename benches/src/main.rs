@@ -1,27 +1,33 @@
 //! `airpath-bench WORKLOAD [--time SECONDS]`: runs one workload and prints what was delivered.
 //!
 //! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of
-//! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment).
+//! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno
+//! download over a link of variable delay, which ns-2 without additions has not.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|W3|W3x10|W3x100|W3x1000 [--time SECONDS]";
+const USAGE: &str = "usage: airpath-bench W1|W1b|T1R4|W3|W3x10|W3x100|W3x1000 [--time SECONDS]";
 
-struct Workload {
-    ues: u32,
-    wired: &'static str,
-    window: u32,
-    seconds: u64,
+/// Bytes of data in a packet.
+const MSS: u64 = 536;
+const MSS_T1R4: u64 = 960;
+
+enum Workload {
+    /// Dedicated channels of 384 kbit/s.
+    Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
+    /// A link of variable delay.
+    Variable,
 }
 
 fn workload(name: &str) -> Option<Workload> {
-    let one = |window| Workload { ues: 1, wired: "10 Mbit/s", window, seconds: 3600 };
-    let many = |ues, wired, seconds| Workload { ues, wired, window: 122, seconds };
+    let one = |window| Workload::Dedicated { ues: 1, wired: "10 Mbit/s", window, seconds: 3600 };
+    let many = |ues, wired, seconds| Workload::Dedicated { ues, wired, window: 122, seconds };
     Some(match name {
         "W1" => one(122),
         "W1b" => one(25),
+        "T1R4" => Workload::Variable,
         "W3" => many(100, "100 Mbit/s", 600),
         "W3x10" => many(10, "100 Mbit/s", 20),
         "W3x100" => many(100, "100 Mbit/s", 20),
@@ -31,8 +37,7 @@ fn workload(name: &str) -> Option<Workload> {
 }
 
 /// Radio queues hold 50 packets in ns-2's count (49 beside the one in transmission).
-fn scenario(workload: &Workload, seconds: u64) -> String {
-    let Workload { ues, wired, window, .. } = workload;
+fn dedicated(ues: u32, wired: &str, window: u32, seconds: u64) -> String {
     format!(
         r#"
         duration = "{seconds} s"
@@ -51,7 +56,7 @@ fn scenario(workload: &Workload, seconds: u64) -> String {
         delay = "60 ms"
         queue.droptail.packets = 50
         [tcp]
-        mss = "536 B"
+        mss = "{MSS} B"
         handshake = "none"
         initial_window = 1
         window_scaling = false
@@ -67,6 +72,38 @@ fn scenario(workload: &Workload, seconds: u64) -> String {
     )
 }
 
+/// Row 4 of Table 1 of \[chan2002\]: 200 kbit/s, 10 packets of room, a delay of 300 ms + e(100 ms) in all, Reno.
+fn variable(seconds: u64) -> String {
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        [radio.variable.downlink]
+        queue.droptail = {{ packets = 10, in_service = "excluded" }}
+        [radio.variable.downlink.channel.distribution]
+        rate.constant = "200 kbit/s"
+        delay.exponential.mean = "100 ms"
+        [radio.variable.uplink.channel.distribution]
+        rate.constant = "64 kbit/s"
+        delay.constant = "300 ms"
+        [tcp]
+        mss = "{MSS_T1R4} B"
+        handshake = "none"
+        initial_window = 1
+        max_window = 500
+        window_arithmetic = "ns2"
+        rtt_sampling = "one_per_window"
+        ack_every = 1
+        rto = {{ initial = "3 s", min = "1 s", tick = "100 ms" }}
+        recovery.reno = {{}}
+        [[flow]]
+        app.bulk = {{}}
+        "#
+    )
+}
+
 fn run(args: &[String]) -> Result<String, String> {
     let (name, seconds) = match args {
         [name] => (name, None),
@@ -76,12 +113,17 @@ fn run(args: &[String]) -> Result<String, String> {
         _ => return Err(USAGE.to_owned()),
     };
     let workload = workload(name).ok_or(USAGE)?;
-    let text = scenario(&workload, seconds.unwrap_or(workload.seconds));
+    let (text, mss) = match workload {
+        Workload::Dedicated { ues, wired, window, seconds: usual } => {
+            (dedicated(ues, wired, window, seconds.unwrap_or(usual)), MSS)
+        }
+        Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
+    };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());
     simulation.run();
     let flows = simulation.flows();
-    let packets: u64 = flows.iter().map(|flow| flow.bytes_received / 536).sum();
+    let packets: u64 = flows.iter().map(|flow| flow.bytes_received / mss).sum();
     let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
     let rexmit: u64 = flows.iter().map(|flow| flow.retransmissions.total).sum();
     let timeouts: u64 = flows.iter().map(|flow| flow.timeouts).sum();

@@ -6,7 +6,7 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/layers.rs`):
 //!
-//! * [`error`], [`time`], [`units`], [`rng`], [`packet`], [`wire`], [`trace`]: the vocabulary;
+//! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`channel`], [`rlc`], [`radio`]: a cell and what is in it;
 //! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
@@ -17,6 +17,7 @@ pub mod error;
 pub mod time;
 pub mod units;
 pub mod rng;
+pub mod distribution;
 pub mod packet;
 pub mod wire;
 pub mod trace;

@@ -52,6 +52,14 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * STEP
     }
 
+    /// This stream after so many more draws of 64 bits.
+    #[must_use]
+    pub fn ahead(&self, draws: u64) -> Self {
+        let mut ahead = self.clone();
+        ahead.0.advance(u128::from(draws));
+        ahead
+    }
+
     /// True with probability `p`. Draws exactly once whatever `p` is, so that streams stay in step
     /// when a run is repeated with another probability.
     pub fn chance(&mut self, p: Threshold) -> bool {
@@ -128,6 +136,16 @@ mod tests {
         assert_eq!(stream(7, "a").next_u64(), again.next_u64());
         assert_ne!(stream(7, "a"), stream(7, "b"));
         assert_ne!(stream(7, "a"), stream(8, "a"));
+    }
+
+    #[test]
+    fn ahead_is_as_if_drawn() {
+        let mut drawn = stream(1, "ahead");
+        let start = drawn.clone();
+        for draws in 0..100 {
+            assert_eq!(start.ahead(draws), drawn);
+            drawn.next_u64();
+        }
     }
 
     #[test]

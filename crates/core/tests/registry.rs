@@ -10,10 +10,14 @@ use std::path::Path;
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
-        ("channel", channel::Config::NAMES, &[]),
+        ("channel", channel::Config::NAMES, &["piecewise"]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),
-        ("radio", radio::Config::NAMES, &["buffer"]),
+        (
+            "radio",
+            radio::Config::NAMES,
+            &["bearer", "buffer", "delay_line", "departures", "flow_buffers", "opportunities", "packets"],
+        ),
         ("rlc", rlc::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),

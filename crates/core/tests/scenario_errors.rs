@@ -513,7 +513,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.variable.uplink.channel.bernoulli]
         radio.variable.uplink.channel: bernoulli loses blocks, and here packets are sent whole; choose channel.trace_file, or radio.dch as the cell
     [radio.variable.downlink] | rate = "1 Mbit/s"
-        radio.variable.downlink.rate: unknown key; known here: delay, queue, channel
+        radio.variable.downlink.rate: unknown key; known here: delay, queue, buffer, channel
     [radio.variable] | ues = 0
         radio.variable.ues: a cell needs at least one UE; write ues = 1
     [radio.variable.downlink.queue.droptail] | packets = 0
@@ -795,10 +795,10 @@ fn every_component_stands_in_a_scenario_by_its_name() {
         let arq = "radio.dch.downlink.rlc.fixed_delay_arq";
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
-            // A channel of opportunities has a cell of its own, one of blocks may need a link layer.
-            let is_of_opportunities = *name == "trace_file";
-            let cell = if is_of_opportunities { "radio.variable" } else { arq };
-            let path = if is_of_opportunities { path.replace("dch", "variable") } else { path.to_owned() };
+            // Other channels than those of blocks have a cell of their own; those may need a link layer.
+            let is_of_blocks = !path.ends_with("channel") || *name == "bernoulli";
+            let cell = if is_of_blocks { arq } else { "radio.variable" };
+            let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
             // Some loss recoveries want an option of TCP.

@@ -1,5 +1,6 @@
 //! How a quantity of an application is distributed around its mean.
 
+use crate::distribution::standard_exponential;
 use crate::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ impl Distribution {
         let uniform = stream.uniform();
         match self {
             Self::Fixed => mean,
-            Self::Exponential => (-libm::log(1.0 - uniform) * mean as f64) as u64,
+            Self::Exponential => (standard_exponential(uniform) * mean as f64) as u64,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! it keeps the block error rate at its target. Source: \[lundsten2002\] §5.2.2.
 
 use super::Channel;
-use crate::rng::{Stream, Threshold};
+use crate::rng::{self, Stream, Threshold};
 use crate::time::Instant;
 use crate::units::Probability;
 use schemars::JsonSchema;
@@ -19,8 +19,8 @@ pub struct Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, stream: Stream) -> Box<dyn Channel> {
-        Box::new(Bernoulli { lost: Threshold::from(self.bler), stream })
+    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        Box::new(Bernoulli { lost: Threshold::from(self.bler), stream: rng::stream(run_seed, name) })
     }
 }
 

@@ -1,15 +1,21 @@
 //! What the radio channel does to what is sent over it.
 //!
-//! There are two kinds, and a cell takes one of them: a channel of blocks says which blocks are lost, a
-//! channel of opportunities says when how much may be sent.
+//! There are three kinds ([`Kind`]), and a cell takes some of them: a channel of blocks says which blocks are
+//! lost, a channel of opportunities when how much may be sent, a channel of packets what becomes of a packet
+//! that is sent whole.
+
+mod piecewise;
 
 pub mod bernoulli;
+pub mod distribution;
 pub mod trace_file;
 
+use crate::error::ScenarioError;
 use crate::registry::registry;
-use crate::rng::Stream;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A channel of one bearer and direction.
 pub trait Channel: Send + Sync {
@@ -33,6 +39,13 @@ pub trait Channel: Send + Sync {
         len
     }
 
+    /// What becomes of a packet of `len` bytes whose transmission begins at `start`. Called in order of time,
+    /// once for each packet, perhaps ahead of it.
+    fn serve(&mut self, start: Instant, len: u32) -> Service {
+        let _ = len;
+        Service { end: start, delay: Duration::ZERO, lost: false }
+    }
+
     /// The opportunities up to `now`, that instant included, taken or not.
     fn offered(&self, now: Instant) -> Offered {
         let _ = now;
@@ -49,6 +62,39 @@ pub struct Opportunity {
     pub bytes: u32,
 }
 
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// When its last bit is sent; `NEVER` where the link has died.
+    pub end: Instant,
+    /// How long it is under way from then on.
+    pub delay: Duration,
+    /// It does not arrive.
+    pub lost: bool,
+}
+
+/// What may become of the order of packets when the delay of a link falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// None overtakes another: it arrives with the one before it, or later.
+    #[default]
+    Kept,
+    /// Each arrives after its own delay.
+    Free,
+}
+
+/// A kind of channel, after what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Which blocks are lost: [`Channel::block_lost`].
+    Blocks,
+    /// When how much may be sent: [`Channel::next_opportunity`].
+    Opportunities,
+    /// How long a packet takes, and whether it arrives: [`Channel::serve`].
+    Packets,
+}
+
 /// What a channel has offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
@@ -59,9 +105,10 @@ pub struct Offered {
 }
 
 registry! {
-    /// A channel and its parameters.
-    pub enum Config: build(stream: Stream) -> Box<dyn Channel> {
+    /// A channel and its parameters; what it draws from is named after it.
+    pub enum Config: build(run_seed: u64, name: &str) -> Box<dyn Channel> {
         Bernoulli = bernoulli,
+        Distribution = distribution,
         TraceFile = trace_file,
     }
 }
@@ -73,34 +120,69 @@ impl Default for Config {
 }
 
 impl Config {
+    /// What kind of channel it is.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Bernoulli(_) => Kind::Blocks,
+            Self::Distribution(_) => Kind::Packets,
+            Self::TraceFile(_) => Kind::Opportunities,
+        }
+    }
+
+    /// Refuses what a channel cannot do, whatever cell it is in.
+    ///
+    /// # Errors
+    /// Names the key below `channel`, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        match self {
+            Self::Bernoulli(_) => Ok(()),
+            Self::Distribution(config) => config.validate(),
+            Self::TraceFile(config) => config.validate(),
+        }
+        .map_err(|error| error.under(self.name()))
+    }
+
     /// Whether no block is ever lost.
     pub fn is_error_free(&self) -> bool {
         match self {
             Self::Bernoulli(config) => config.bler.as_f64() <= 0.0,
-            Self::TraceFile(_) => true,
+            Self::Distribution(_) | Self::TraceFile(_) => true,
         }
     }
 
     /// Whether every block is lost for certain: then only a limit of transmissions ends the wait.
     pub fn loses_everything(&self) -> bool {
+        matches!(self, Self::Bernoulli(config) if config.bler.as_f64() >= 1.0)
+    }
+
+    /// Whether packets that were sent may be lost: of a channel of packets.
+    pub const fn loses_packets(&self) -> bool {
         match self {
-            Self::Bernoulli(config) => config.bler.as_f64() >= 1.0,
-            Self::TraceFile(_) => false,
+            Self::Bernoulli(_) | Self::Distribution(_) | Self::TraceFile(_) => false,
         }
     }
 
-    /// The mean rate of a channel of opportunities; `None` for one of blocks, which has no rate.
+    /// Whether packets may overtake each other: of a channel of packets.
+    pub const fn order(&self) -> Order {
+        match self {
+            Self::Bernoulli(_) | Self::TraceFile(_) => Order::Kept,
+            Self::Distribution(config) => config.order,
+        }
+    }
+
+    /// The mean rate of a channel; `None` for one of blocks, which has no rate.
     pub fn mean_rate(&self) -> Option<Bitrate> {
         match self {
             Self::Bernoulli(_) => None,
+            Self::Distribution(config) => Some(config.mean_rate()),
             Self::TraceFile(config) => Some(config.trace.mean_rate()),
         }
     }
 
-    /// When the last opportunity of a channel has passed that has a last one.
+    /// When a channel that ends has done so.
     pub fn ends(&self) -> Option<Instant> {
         match self {
-            Self::Bernoulli(_) => None,
+            Self::Bernoulli(_) | Self::Distribution(_) => None,
             Self::TraceFile(config) => config.ends(),
         }
     }

@@ -17,7 +17,6 @@ pub use trace::{Trace, constant};
 
 use super::{Channel, Offered, Opportunity};
 use crate::error::ScenarioError;
-use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use schedule::Schedule;
 use schemars::JsonSchema;
@@ -83,7 +82,7 @@ impl Accounting {
 
 impl Config {
     /// Refuses a file that nobody has read.
-    pub(crate) fn validate(&self) -> Result<(), ScenarioError> {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         match self.file {
             None => Ok(()),
             Some(_) => Err(ScenarioError::new("file", "was not read", "give the trace itself, as trace")),
@@ -99,7 +98,7 @@ impl Config {
         Schedule::new(self.trace.clone(), self.once, self.spacing)
     }
 
-    pub(super) fn build(&self, _stream: Stream) -> Box<dyn Channel> {
+    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Box<dyn Channel> {
         Box::new(TraceFile { schedule: self.schedule(), next: 0, accounting: self.accounting })
     }
 }
@@ -136,14 +135,13 @@ impl Channel for TraceFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng;
 
     fn config(trace: &str) -> Config {
         Config { trace: trace.parse().unwrap(), ..Config::default() }
     }
 
     fn build(config: &Config) -> Box<dyn Channel> {
-        config.build(rng::stream(1, "test"))
+        config.build(1, "test")
     }
 
     fn at(micros: u64) -> Instant {

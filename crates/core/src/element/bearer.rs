@@ -22,6 +22,9 @@ pub struct BearerView {
     pub untransmitted_bytes: u64,
     /// Rate of the bearer, its mean where it varies.
     pub rate: Bitrate,
+    /// Packets that may wait beside the one in service, those of one flow if each has a buffer; `None` for any
+    /// number.
+    pub limit_sdus: Option<u32>,
 }
 
 /// What one flow holds in a bearer's buffer.
@@ -35,6 +38,20 @@ pub struct FlowView {
     pub untransmitted_sdus: u32,
     /// End of the TCP segment that came in last: its sequence number plus its payload.
     pub last_seq_end: u32,
+    /// Packets that may wait in the buffer in which the flow's are, beside the one in service; `None` for any
+    /// number.
+    pub limit_sdus: Option<u32>,
+}
+
+/// What is known of a bearer when its books are opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terms {
+    /// Its rate, its mean where it varies.
+    pub rate: Bitrate,
+    /// Packets that may wait in a buffer.
+    pub limit_sdus: Option<u32>,
+    /// Books by flow are kept, whether somebody reads them or not.
+    pub by_flow: bool,
 }
 
 /// Something happened to a packet in a bearer's buffer.
@@ -93,7 +110,7 @@ struct Flow {
 }
 
 /// Beyond the end of every run, and yet a time to which others can be added.
-const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
+pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 
 /// A computed end of transmission.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +125,7 @@ struct Departure {
 #[derive(Debug, Default)]
 pub struct Bearer {
     rate: Bitrate,
+    limit_sdus: Option<u32>,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
     last_tx: (u32, Duration),
@@ -130,6 +148,11 @@ impl Bearer {
         Self { rate, flows: by_flow.then(Vec::new), ..Self::default() }
     }
 
+    /// The books of an empty buffer on these terms.
+    pub(crate) fn open(terms: &Terms) -> Self {
+        Self { limit_sdus: terms.limit_sdus, ..Self::new(terms.rate, terms.by_flow) }
+    }
+
     /// What the buffer holds at `now`.
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
@@ -139,6 +162,7 @@ impl Bearer {
             untransmitted_sdus: self.untransmitted_sdus(),
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
+            limit_sdus: self.limit_sdus,
         }
     }
 
@@ -174,6 +198,7 @@ impl Bearer {
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
+            limit_sdus: self.limit_sdus,
         };
         for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;
@@ -216,14 +241,26 @@ impl Bearer {
             let tx = self.rate.time_to_send(u64::from(packet.len));
             self.last_tx = (packet.len, tx.min(FAR.since(Instant::ZERO)));
         }
-        let end = (self.busy_until.max(now) + self.last_tx.1).min(FAR);
+        let end = (self.free_at(now) + self.last_tx.1).min(FAR);
+        self.depart(end, packet);
+        end
+    }
+
+    /// When the transmission of a packet that comes at `now` begins, if all are sent whole.
+    #[inline(always)]
+    pub(crate) fn free_at(&self, now: Instant) -> Instant {
+        self.busy_until.max(now)
+    }
+
+    /// Sent whole: the transmission of a packet ends at `end`, behind those of the others.
+    #[inline(always)]
+    pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         self.busy_until = end;
         self.flow(packet);
         let flow = packet.flow;
         let len = packet.len.min(u32::from(u16::MAX)) as u16;
         self.departing_bytes += u64::from(len);
         self.departures.push_back(Departure { end, len, flow });
-        end
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.

@@ -11,12 +11,12 @@
 mod bearer;
 
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
+pub(crate) use bearer::{FAR, Terms};
 
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason, Recorder};
-use crate::units::Bitrate;
 use crate::wire::pcapng::PcapngWriter;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -285,9 +285,10 @@ impl<'a> Cx<'a> {
         bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
     }
 
-    /// The cell opens the books of a bearer of this rate.
-    pub(crate) fn open_bearer(&mut self, index: usize, rate: Bitrate) {
-        self.engine.bearers[index] = Bearer::new(rate, self.engine.flows_wanted);
+    /// The cell opens the books of a bearer.
+    pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
+        let by_flow = terms.by_flow || self.engine.flows_wanted;
+        self.engine.bearers[index] = Bearer::open(&Terms { by_flow, ..terms });
     }
 
     /// The books of a bearer: for the cell that keeps it.

@@ -82,6 +82,11 @@ impl Aqm for Droptail {
         let fits = sdus < self.packets && bytes + u64::from(packet.len) <= self.bytes;
         if fits { Ok(()) } else { Err(Reason::QueueFull) }
     }
+
+    fn limit_sdus(&self) -> Option<u32> {
+        let in_service = u32::from(self.in_service == InService::Counted);
+        (self.packets < u32::MAX).then(|| self.packets.saturating_sub(in_service))
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +117,14 @@ mod tests {
     fn a_limit_in_bytes_is_exact() {
         let config = Config { bytes: Some(Bytes::from_bytes(1000)), ..Config::default() };
         assert!(admits(&config, 9) && !admits(&config, 10));
+    }
+
+    #[test]
+    fn the_limit_of_those_that_wait_is_told() {
+        let counted = Config { packets: Some(10), ..Config::default() };
+        let excluded = Config { in_service: InService::Excluded, ..counted.clone() };
+        let limits = [counted, excluded, Config::default()].map(|config| config.build().limit_sdus());
+        assert_eq!(limits, [Some(9), Some(10), None]);
     }
 
     #[test]

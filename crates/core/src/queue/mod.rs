@@ -15,6 +15,11 @@ use crate::trace::Reason;
 pub trait Aqm: Send + Sync {
     /// Whether `packet` may enter the buffer with these books, settled to `now`; if not, why.
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason>;
+
+    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    fn limit_sdus(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
@@ -32,6 +37,13 @@ impl Aqm for Discipline {
         match self {
             Self::Droptail(droptail) => droptail.admit(now, packet, buffer),
             Self::Other(aqm) => aqm.admit(now, packet, buffer),
+        }
+    }
+
+    fn limit_sdus(&self) -> Option<u32> {
+        match self {
+            Self::Droptail(droptail) => droptail.limit_sdus(),
+            Self::Other(aqm) => aqm.limit_sdus(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The SDU buffer in front of a bearer, as far as every cell has it: who is let in, who is told, and what
 //! is counted. The packets themselves wait wherever the cell keeps them.
 
-use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, bearer_index};
+use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline};
 use crate::time::Duration;
 use crate::trace::{Event, Kind, Reason};
+use crate::units::Bitrate;
 use serde_json::{Map, Value, json};
 
 /// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
@@ -37,6 +38,13 @@ pub(super) struct Admitted {
     pub watched: bool,
 }
 
+/// What a transmitter of whole packets has done.
+#[derive(Clone, Copy)]
+pub(super) struct Served {
+    pub sdus: u64,
+    pub busy_s: f64,
+}
+
 /// What has left a buffer at its far end.
 #[derive(Clone, Copy)]
 pub(super) struct Delivered {
@@ -54,6 +62,10 @@ impl Buffer {
         bearer_index(self.ue, self.dir) as u32
     }
 
+    pub fn bytes_in(&self) -> u64 {
+        self.counts.bytes_in
+    }
+
     pub fn delay(&self) -> Duration {
         self.delay
     }
@@ -68,7 +80,13 @@ impl Buffer {
             self.refuse(cx, packet, reason);
             return None;
         }
-        let queued_sdus = books.sdus() + 1;
+        Some(self.accept(cx, packet))
+    }
+
+    /// Lets a packet in for which there is room. The books are settled.
+    #[inline(always)]
+    pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
+        let queued_sdus = cx.bearer(self.index() as usize).sdus() + 1;
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
@@ -76,11 +94,12 @@ impl Buffer {
         if watched {
             self.note_enqueued(cx, &packet);
         }
-        Some(Admitted { packet, queued_sdus, watched })
+        Admitted { packet, queued_sdus, watched }
     }
 
+    /// Drops a packet for which there is no room.
     #[cold]
-    fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
+    pub fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
         self.counts.sdus_dropped += 1;
         self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
         cx.drop(packet, reason);
@@ -112,7 +131,7 @@ impl Buffer {
     pub fn deliver(&self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
         let index = self.index();
         cx.bearer(index as usize).leave(packet.flow, packet.len);
-        self.note_delivered(cx, packet.flow, packet.seq, packet.len, waited);
+        self.note_delivered(cx, packet.flow, packet.seq, packet.len, waited + self.delay);
         if self.delay.is_zero() {
             cx.emit(self.dir, packet);
         } else {
@@ -120,15 +139,16 @@ impl Buffer {
         }
     }
 
+    /// A packet left the buffer; it arrives so long after it came.
     #[inline]
-    pub fn note_delivered(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32, waited: Duration) {
-        let (ue, direction, delay) = (self.ue, self.dir, self.delay);
+    pub fn note_delivered(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32, delay: Duration) {
+        let (ue, direction) = (self.ue, self.dir);
         cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
             ue,
             flow,
             direction,
             len_bytes: len,
-            delay_ns: (waited + delay).as_nanos(),
+            delay_ns: delay.as_nanos(),
         });
         self.tell(cx, RadioEventKind::Delivered, flow, seq, len);
     }
@@ -142,11 +162,32 @@ impl Buffer {
         cx.drop(packet, Reason::MaxTransmissions);
     }
 
+    /// A packet that was sent does not arrive; the books are without it.
+    #[cold]
+    pub fn lose(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.counts.sdus_discarded += 1;
+        self.counts.bytes_discarded += u64::from(packet.len);
+        self.tell(cx, RadioEventKind::Delivered, packet.flow, packet.seq, packet.len);
+        cx.drop(packet, Reason::LinkLoss);
+    }
+
     /// Tells those who subscribed to radio events.
     #[inline]
     pub fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
         let (ue, dir) = (self.ue, self.dir);
         cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
+    }
+
+    /// What a bearer of this rate tells of itself when its books are opened.
+    pub fn terms(&self, rate: Bitrate, by_flow: bool) -> Terms {
+        Terms { rate, limit_sdus: self.queue.limit_sdus(), by_flow }
+    }
+
+    /// Packets that were sent, and the time that it took, if all are sent whole: those in the buffer are taken
+    /// off, and the part of the present one that is not sent yet. `all` is the time of all that came.
+    pub fn service(&self, cx: &mut Cx<'_>, all: Duration, unsent: Duration) -> Served {
+        let sdus = self.counts.sdus_in - u64::from(cx.radio(self.ue, self.dir).sdus);
+        Served { sdus, busy_s: all.saturating_sub(unsent).as_secs_f64() }
     }
 
     pub fn delivered(&self, cx: &mut Cx<'_>) -> Delivered {
@@ -189,6 +230,20 @@ pub(super) fn cell_report(element: &str, bearers: &[Value]) -> Value {
     let ues: Vec<_> =
         bearers.chunks(2).map(|pair| json!({ "downlink": pair[0], "uplink": pair[1] })).collect();
     json!({ "element": element, "ues": ues })
+}
+
+/// Adds to a bearer's report what its transmitter did: time spent sending, packets sent in a second of it, and the
+/// mean time from the end of a transmission to the arrival; null where a bearer knows no such thing.
+pub(super) fn report_service(
+    report: &mut Map<String, Value>,
+    served: Option<Served>,
+    mean_delay_ms: Option<f64>,
+) {
+    let busy = served.filter(|served| served.busy_s > 0.0);
+    let rate = busy.map(|served| served.sdus as f64 / served.busy_s);
+    report.insert("busy_s".into(), served.map(|served| served.busy_s).into());
+    report.insert("service_rate_packets_per_s".into(), rate.into());
+    report.insert("mean_delay_ms".into(), mean_delay_ms.into());
 }
 
 /// What share of what could be sent was, 0 to 1.

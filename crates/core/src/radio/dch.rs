@@ -11,9 +11,12 @@
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
-use super::buffer::{Admitted, Buffer, cell_layout, cell_report, make_bearers, share};
+use super::buffer::{
+    Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
+};
+use super::departures::Departures;
 use crate::channel::{self, Channel};
-use crate::element::{Cx, Element, Layout, RadioEventKind, bearer_index};
+use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
@@ -24,7 +27,6 @@ use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// A cell of dedicated channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,7 +104,7 @@ impl BearerConfig {
             return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
         }
         self.queue.validate().map_err(|error| error.under("queue"))?;
-        if self.channel.mean_rate().is_some() {
+        if self.channel.kind() != channel::Kind::Blocks {
             return Err(ScenarioError::new(
                 "channel",
                 format!("a dedicated channel has a rate, and {} one of its own", self.channel.name()),
@@ -138,18 +140,8 @@ struct Bearer {
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
     /// Without a link layer, and only if somebody looks: packets in the buffer.
-    watched: VecDeque<Watched>,
+    departures: Departures,
     counts: Counts,
-}
-
-/// A packet whose end of transmission somebody wants to know.
-#[derive(Clone, Copy)]
-struct Watched {
-    entered: Instant,
-    end: Instant,
-    seq: u32,
-    len: u32,
-    flow: u16,
 }
 
 struct LinkLayer {
@@ -171,14 +163,14 @@ impl Bearer {
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
         let link_layer = config.rlc.build(config.rate, stream("rlc")).map(|rlc| LinkLayer {
             rlc,
-            channel: config.channel.build(stream("channel")),
+            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             busy: false,
         });
         Self {
             buffer: Buffer::new(&config.queue, config.delay, ue, dir),
             rate: config.rate,
             link_layer,
-            watched: VecDeque::new(),
+            departures: Departures::default(),
             counts: Counts::default(),
         }
     }
@@ -193,10 +185,11 @@ impl Bearer {
         let index = self.buffer.index();
         let now = cx.now;
         let end = cx.bearer(index as usize).transmit(now, &packet);
+        let arrival = end + self.buffer.delay();
         if watched {
-            self.watch_departure(cx, &packet, end, queued_sdus == 1);
+            self.departures.watch(cx, &self.buffer, &packet, (end, arrival), queued_sdus == 1);
         }
-        cx.emit_at(end + self.buffer.delay(), index, packet);
+        cx.emit_at(arrival, index, packet);
     }
 
     #[inline(never)]
@@ -209,33 +202,11 @@ impl Bearer {
         }
     }
 
-    /// Without a link layer, and only if somebody looks: the end of transmission becomes an event.
-    #[cold]
-    fn watch_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, end: Instant, idle: bool) {
-        let entered = cx.now;
-        self.watched.push_back(Watched { entered, end, seq: packet.seq, len: packet.len, flow: packet.flow });
-        if idle {
-            self.buffer.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
-            cx.arm(self.buffer.index(), end);
-        }
-    }
-
-    /// A watched transmission has ended.
-    fn handle_departure(&mut self, cx: &mut Cx<'_>) {
-        if let Some(gone) = self.watched.pop_front() {
-            let waited = cx.now.since(gone.entered);
-            self.buffer.note_delivered(cx, gone.flow, gone.seq, gone.len, waited);
-        }
-        let next = self.watched.front().copied();
-        if let Some(next) = next {
-            self.buffer.tell(cx, RadioEventKind::Started, next.flow, next.seq, next.len);
-            cx.arm(self.buffer.index(), next.end);
-        }
-    }
-
     fn handle_slot(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
         let now = cx.now;
-        let Some(link_layer) = &mut self.link_layer else { return self.handle_departure(cx) };
+        let Some(link_layer) = &mut self.link_layer else {
+            return self.departures.handle_end(cx, &self.buffer);
+        };
         let boundary = link_layer.busy;
         if boundary {
             link_layer.busy = false;
@@ -280,12 +251,25 @@ impl Bearer {
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let capacity = self.rate.as_bps() as f64 * cx.now.since(Instant::ZERO).as_secs_f64() / 8.0;
         let used = share(self.buffer.delivered(cx).bytes as f64, capacity);
+        let served = self.served(cx);
         let mut report = self.buffer.report(cx);
         report.insert("slots".into(), self.counts.slots.into());
         report.insert("pdus_sent".into(), self.counts.pdus_sent.into());
         report.insert("pdus_lost".into(), self.counts.pdus_lost.into());
         report.insert("utilisation".into(), used.into());
+        let mean_delay_ms = served.map(|_| self.buffer.delay().as_secs_f64() * 1e3);
+        report_service(&mut report, served, mean_delay_ms);
         report.into()
+    }
+
+    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes.
+    fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
+        if self.link_layer.is_some() {
+            return None;
+        }
+        let now = cx.now;
+        let unsent = cx.bearer(self.buffer.index() as usize).free_at(now).since(now);
+        Some(self.buffer.service(cx, self.rate.time_to_send(self.buffer.bytes_in()), unsent))
     }
 }
 
@@ -302,7 +286,8 @@ impl Element for Dch {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for bearer in &self.bearers {
-            cx.open_bearer(bearer.buffer.index() as usize, bearer.rate);
+            let buffer = &bearer.buffer;
+            cx.open_bearer(buffer.index() as usize, buffer.terms(bearer.rate, false));
         }
     }
 

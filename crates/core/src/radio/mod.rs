@@ -1,6 +1,12 @@
 //! Cells: radio bearers and whoever shares them.
 
+mod bearer;
 mod buffer;
+mod delay_line;
+mod departures;
+mod flow_buffers;
+mod opportunities;
+mod packets;
 pub mod dch;
 pub mod variable;
 

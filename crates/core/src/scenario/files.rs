@@ -1,51 +1,98 @@
 //! Files that a scenario names: what they hold takes their place.
 //!
-//! A scenario may give the path of a trace. Before anything else is made of the table its text is put
+//! A scenario may give the path of a trace or of a list of values. Before anything else is made of the table its text is put
 //! there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the
 //! core opens nothing.
 
 use crate::channel::trace_file::Trace;
+use crate::distribution::Values;
 use crate::error::ScenarioError;
+use crate::time::Duration;
+use crate::units::Bitrate;
 use toml::{Table, Value};
 
 /// Reads the file at a path as the scenario writes it; an error says what is wrong, as in "is too large".
 pub(super) type Read<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
-// In tables of this name the one key makes way for the other.
-const TABLE: &str = "trace_file";
+/// A table that may name a file instead of giving its text.
+struct Inlined {
+    /// The name of the table.
+    table: &'static str,
+    /// The key of the text, for which that of the file makes way.
+    text: &'static str,
+    /// What the file holds, with its article.
+    what: &'static str,
+    /// The text as a resolved scenario has it, from that of the file. Also given the table's parent.
+    read: fn(&str, &str) -> Result<String, ScenarioError>,
+}
+
 const FILE: &str = "file";
-const TEXT: &str = "trace";
+
+const INLINED: [Inlined; 2] = [
+    Inlined {
+        table: "trace_file",
+        text: "trace",
+        what: "a trace",
+        read: |_, text| Ok(text.parse::<Trace>()?.to_text()),
+    },
+    Inlined {
+        table: "empirical",
+        text: "values",
+        what: "a list of values",
+        read: |parent, text| match parent {
+            "rate" => Ok(text.parse::<Values<Bitrate>>()?.to_text()),
+            _ => Ok(text.parse::<Values<Duration>>()?.to_text()),
+        },
+    },
+];
 
 /// Puts the text of every file that the table names in its place.
 pub(super) fn inline(table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
+    inline_below("", table, read)
+}
+
+fn inline_below(parent: &str, table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
     for (key, value) in table.iter_mut() {
-        let within = match value {
-            Value::Table(inner) if key == TABLE => replace(inner, read),
-            Value::Table(inner) => inline(inner, read),
-            _ => Ok(()),
+        let Value::Table(inner) = value else { continue };
+        let within = match INLINED.iter().find(|inlined| inlined.table == key) {
+            Some(inlined) => inlined.replace(parent, inner, read),
+            None => inline_below(key, inner, read),
         };
         within.map_err(|error| error.under(key))?;
     }
     Ok(())
 }
 
-/// Anything but a text under `file` is left for the types to refuse.
-fn replace(table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
-    let Some(Value::String(path)) = table.get(FILE) else { return Ok(()) };
-    if table.contains_key(TEXT) {
-        return Err(ScenarioError::new("", "has both a file and a trace", "keep one of them"));
+impl Inlined {
+    /// Anything but a text under `file` is left for the types to refuse.
+    fn replace(
+        &self,
+        parent: &str,
+        table: &mut Table,
+        read: &mut Option<Read<'_>>,
+    ) -> Result<(), ScenarioError> {
+        let Some(Value::String(path)) = table.get(FILE) else { return Ok(()) };
+        let Self { text: key, what, .. } = self;
+        if table.contains_key(*key) {
+            return Err(ScenarioError::new("", format!("has both a file and {what}"), "keep one of them"));
+        }
+        let error = |message: String, hint: &str| ScenarioError::new(FILE, message, hint);
+        let Some(read) = read else {
+            return Err(error(
+                format!("'{path}' is not read here"),
+                &format!("write its text, under the key {key}"),
+            ));
+        };
+        let text = read(path).map_err(|wrong| {
+            error(
+                format!("'{path}' {wrong}"),
+                &format!("write the path of {what}, from the scenario's folder"),
+            )
+        })?;
+        let text = (self.read)(parent, &text)
+            .map_err(|wrong| error(format!("'{path}', {}", wrong.message), &wrong.hint))?;
+        table.insert((*key).to_owned(), Value::String(text));
+        table.remove(FILE);
+        Ok(())
     }
-    let error = |message: String, hint: &str| ScenarioError::new(FILE, message, hint);
-    let Some(read) = read else {
-        return Err(error(format!("'{path}' is not read here"), "write its text, under the key trace"));
-    };
-    let text = read(path).map_err(|what| {
-        error(format!("'{path}' {what}"), "write the path of a trace, from the scenario's folder")
-    })?;
-    let trace: Trace = text
-        .parse()
-        .map_err(|wrong: ScenarioError| error(format!("'{path}', {}", wrong.message), &wrong.hint))?;
-    table.insert(TEXT.to_owned(), Value::String(trace.to_text()));
-    table.remove(FILE);
-    Ok(())
 }

@@ -6,7 +6,8 @@ use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
 /// Tables that hold one component each: naming another replaces the present one.
-const CHOICES: &[&str] = &["cc", "recovery", "rlc", "channel", "queue", "radio", "app", "middlebox"];
+const CHOICES: &[&str] =
+    &["cc", "recovery", "rlc", "channel", "queue", "radio", "app", "middlebox", "rate", "delay"];
 
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {

@@ -1,0 +1,208 @@
+//! Laws of real numbers: draws, the share above a bound, and the mean of that share.
+//!
+//! Sources: W. Feller, "An Introduction to Probability Theory and Its Applications" I and II; G. Box and
+//! M. Muller, "A Note on the Generation of Random Normal Deviates", Ann. Math. Stat. 29 (1958), the cosine alone;
+//! W. Hoermann, "The transformed rejection method for generating Poisson random variables", Insurance:
+//! Mathematics and Economics 12 (1993), algorithm PTRS; the beginning of a Poisson distribution by inversion.
+
+use crate::rng::Stream;
+use std::f64::consts::{PI, SQRT_2};
+
+pub(super) const SQRT_3: f64 = 1.732_050_807_568_877_2;
+
+/// Draws for one value, at most.
+const TRIES: u32 = 64;
+
+/// From this mean on a Poisson count is drawn by rejection.
+const REJECTION: f64 = 10.0;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Law {
+    Uniform {
+        low: f64,
+        width: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Normal {
+        mean: f64,
+        sd: f64,
+    },
+    /// Of the logarithm.
+    Lognormal {
+        mu: f64,
+        sigma: f64,
+    },
+    Poisson {
+        unit: f64,
+        count: Count,
+    },
+}
+
+impl Law {
+    pub fn uniform(mean: f64, sd: f64) -> Self {
+        Self::Uniform { low: mean - SQRT_3 * sd, width: 2.0 * SQRT_3 * sd }
+    }
+
+    /// By mean and standard deviation of the quantity itself.
+    pub fn lognormal(mean: f64, sd: f64) -> Self {
+        let variance = libm::log1p((sd / mean) * (sd / mean));
+        Self::Lognormal { mu: libm::log(mean) - variance / 2.0, sigma: libm::sqrt(variance) }
+    }
+
+    #[inline]
+    fn draw(&self, stream: &mut Stream) -> f64 {
+        match self {
+            Self::Uniform { low, width } => low + width * stream.uniform(),
+            Self::Exponential { mean } => standard_exponential(stream.uniform()) * mean,
+            Self::Normal { mean, sd } => mean + sd * standard_normal(stream),
+            Self::Lognormal { mu, sigma } => libm::exp(mu + sigma * standard_normal(stream)),
+            Self::Poisson { unit, count } => unit * count.draw(stream),
+        }
+    }
+
+    /// A draw that is at least `least`.
+    #[inline]
+    pub fn draw_from(&self, least: f64, stream: &mut Stream) -> f64 {
+        for _ in 0..TRIES {
+            let value = self.draw(stream);
+            if value >= least {
+                return value;
+            }
+        }
+        least
+    }
+
+    /// The share of draws that are at least `least`.
+    pub fn share_from(&self, least: f64) -> f64 {
+        match self {
+            Self::Uniform { low, .. } => f64::from(*low >= least),
+            Self::Exponential { mean } => libm::exp(-least / mean),
+            Self::Normal { mean, sd } => share_of_normal(least - mean, *sd),
+            Self::Lognormal { mu, sigma } if least > 0.0 => share_of_normal(libm::log(least) - mu, *sigma),
+            Self::Lognormal { .. } => 1.0,
+            Self::Poisson { unit, count } => 1.0 - count.share_below(least / unit),
+        }
+    }
+
+    /// The mean of the draws that are at least `least`, which is no more than the smallest unit of the quantity.
+    pub fn mean_from(&self, least: f64) -> f64 {
+        match self {
+            Self::Uniform { low, width } => low + width / 2.0,
+            // Without memory.
+            Self::Exponential { mean } => mean + least,
+            Self::Normal { mean, sd } if *sd > 0.0 => {
+                let x = (least - mean) / sd;
+                let density = libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * PI);
+                mean + sd * density / self.share_from(least)
+            }
+            Self::Normal { mean, .. } => *mean,
+            Self::Lognormal { mu, sigma } => {
+                let mean = libm::exp(mu + sigma * sigma / 2.0);
+                // The share of the sum that is above the bound.
+                let kept = match least > 0.0 {
+                    true => share_of_normal(libm::log(least) - mu - sigma * sigma, *sigma),
+                    false => 1.0,
+                };
+                mean * kept / self.share_from(least)
+            }
+            Self::Poisson { unit, count } => {
+                // Counts below the bound: only none at all, where the unit is at least the bound.
+                unit * (count.mean - count.mean_below(least / unit)) / self.share_from(least)
+            }
+        }
+    }
+}
+
+/// An exponentially distributed number of mean 1 from one that is uniform from 0 to below 1.
+#[inline]
+pub fn standard_exponential(uniform: f64) -> f64 {
+    -libm::log(1.0 - uniform)
+}
+
+/// A normally distributed number of mean 0 and standard deviation 1. Two draws.
+fn standard_normal(stream: &mut Stream) -> f64 {
+    let radius = libm::sqrt(2.0 * standard_exponential(stream.uniform()));
+    radius * libm::cos(2.0 * PI * stream.uniform())
+}
+
+/// The share of a normal distribution of mean 0 that is at least `bound`.
+fn share_of_normal(bound: f64, sd: f64) -> f64 {
+    if sd > 0.0 { libm::erfc(bound / (sd * SQRT_2)) / 2.0 } else { f64::from(bound <= 0.0) }
+}
+
+/// A count by Poisson.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub mean: f64,
+    log_mean: f64,
+    /// The probability of none.
+    none: f64,
+}
+
+impl Count {
+    pub fn new(mean: f64) -> Self {
+        Self { mean, log_mean: libm::log(mean), none: libm::exp(-mean) }
+    }
+
+    fn draw(&self, stream: &mut Stream) -> f64 {
+        if self.mean < REJECTION { self.by_inversion(stream.uniform()) } else { self.by_rejection(stream) }
+    }
+
+    /// The least count whose distribution function is above `uniform`.
+    fn by_inversion(&self, uniform: f64) -> f64 {
+        let (mut count, mut probability, mut sum) = (0.0, self.none, self.none);
+        // The sum may stay a rounding error below 1: terms that no longer raise it end the search.
+        while uniform >= sum && probability > f64::EPSILON * f64::EPSILON {
+            count += 1.0;
+            probability *= self.mean / count;
+            sum += probability;
+        }
+        count
+    }
+
+    /// Hoermann's PTRS, with his letters. Accepts nine of ten pairs.
+    fn by_rejection(&self, stream: &mut Stream) -> f64 {
+        let b = 0.931 + 2.53 * libm::sqrt(self.mean);
+        let a = 0.02483 * b - 0.059;
+        let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+        let v_r = 0.9277 - 3.6224 / (b - 2.0);
+        for _ in 0..TRIES {
+            let (u, v) = (stream.uniform() - 0.5, stream.uniform());
+            let us = 0.5 - u.abs();
+            let k = libm::floor((2.0 * a / us + b) * u + self.mean + 0.43);
+            if us >= 0.07 && v <= v_r {
+                return k;
+            }
+            if k < 0.0 || (us < 0.013 && v > us) {
+                continue;
+            }
+            let left = libm::log(v * inverse_alpha / (a / (us * us) + b));
+            if left <= k * self.log_mean - self.mean - libm::lgamma(k + 1.0) {
+                return k;
+            }
+        }
+        libm::floor(self.mean)
+    }
+
+    /// The probability of a count below `bound`, which is at most a few.
+    fn share_below(&self, bound: f64) -> f64 {
+        self.sum_below(bound, |_| 1.0)
+    }
+
+    /// What counts below `bound` contribute to the mean.
+    fn mean_below(&self, bound: f64) -> f64 {
+        self.sum_below(bound, |count| count)
+    }
+
+    fn sum_below(&self, bound: f64, weight: impl Fn(f64) -> f64) -> f64 {
+        let (mut count, mut probability, mut sum) = (0.0, self.none, 0.0);
+        while count < bound {
+            sum += probability * weight(count);
+            count += 1.0;
+            probability *= self.mean / count;
+        }
+        sum
+    }
+}

@@ -1,0 +1,98 @@
+//! A list of values, from text and back.
+
+use super::Amount;
+use crate::error::ScenarioError;
+use crate::rng::Stream;
+use crate::units::ParseUnitError;
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Values, one in each line of a text, shared by all who draw from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values<A>(Arc<[A]>);
+
+impl<A: Amount> Values<A> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text of the list.
+    pub fn to_text(&self) -> String {
+        self.0.iter().map(|value| format!("{value}\n")).collect()
+    }
+
+    pub(super) fn mean(&self) -> A {
+        let sum: f64 = self.0.iter().map(|value| value.to_f64()).sum();
+        if self.is_empty() { A::default() } else { A::from_f64(sum / self.0.len() as f64) }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Stream) -> A {
+        let place = (stream.uniform() * self.0.len() as f64) as usize;
+        self.0.get(place).copied().unwrap_or_default()
+    }
+}
+
+impl<A: Amount> Default for Values<A> {
+    fn default() -> Self {
+        Self(Arc::new([]))
+    }
+}
+
+impl<A: Amount> FromStr for Values<A> {
+    type Err = ScenarioError;
+
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        let mut values = Vec::new();
+        for (number, line) in (1_u64..).zip(text.lines()) {
+            let hint = format!("write a value with its unit in each line, such as {}", A::EXAMPLE);
+            let wrong = |message: String| ScenarioError::new("", format!("line {number}: {message}"), hint);
+            if line.trim().is_empty() {
+                return Err(wrong("is empty".into()));
+            }
+            let value: A = line.trim().parse().map_err(|error: ParseUnitError| {
+                let error = ScenarioError::from(error);
+                ScenarioError::new("", format!("line {number}: {}", error.message), error.hint)
+            })?;
+            if value.to_f64() < A::LEAST {
+                return Err(wrong(format!("{value} is below {}", A::from_f64(A::LEAST))));
+            }
+            values.push(value);
+        }
+        if values.is_empty() {
+            let hint = format!("write a value with its unit in each line, such as {}", A::EXAMPLE);
+            return Err(ScenarioError::new("", "the list is empty", hint));
+        }
+        Ok(Self(values.into()))
+    }
+}
+
+impl<A: Amount> Serialize for Values<A> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de, A: Amount> Deserialize<'de> for Values<A> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl<A> schemars::JsonSchema for Values<A> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Values".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "examples": ["20 ms\n35 ms\n180 ms\n"] })
+    }
+}

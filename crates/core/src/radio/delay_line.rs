@@ -1,0 +1,117 @@
+//! The way behind the transmitter of a bearer, on which packets are delayed by different times: in their order,
+//! or each for itself.
+//!
+//! In order, a packet arrives after its own delay or with the packet before it, whichever is later
+//! (\[chan2002\] 6.1). A lane of the path, whose times never decrease, holds these. Packets that may overtake
+//! each other wait in a heap, with a timer for the first.
+
+use crate::channel::Order;
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::time::{Duration, Instant};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// The delay line of one direction of a bearer.
+pub(super) struct DelayLine {
+    lane: u32,
+    /// The latest arrival of those put in, on a line that keeps the order.
+    last: Instant,
+    overtaking: Option<Overtaking>,
+    packets: u64,
+    delays_ns: u128,
+}
+
+struct Overtaking {
+    timer: u32,
+    dir: Dir,
+    under_way: BinaryHeap<UnderWay>,
+}
+
+struct UnderWay {
+    at: Instant,
+    /// Of those that arrive together the first that was sent comes first.
+    number: u64,
+    packet: Box<Packet>,
+}
+
+impl DelayLine {
+    /// A line that leads to `lane`, or in direction `dir` with a timer of its own if the order is free.
+    pub fn new(order: Order, lane: u32, timer: u32, dir: Dir) -> Self {
+        let overtaking = match order {
+            Order::Kept => None,
+            Order::Free => Some(Overtaking { timer, dir, under_way: BinaryHeap::new() }),
+        };
+        Self { lane, last: Instant::ZERO, overtaking, packets: 0, delays_ns: 0 }
+    }
+
+    /// When a packet arrives whose last bit is sent at `end`. Asked once for each packet that is put in, in the
+    /// order of these times.
+    #[inline]
+    pub fn arrival(&mut self, end: Instant, delay: Duration) -> Instant {
+        let own = end + delay;
+        let at = if self.overtaking.is_none() { own.max(self.last) } else { own };
+        self.last = at;
+        self.packets += 1;
+        self.delays_ns += u128::from(at.since(end).as_nanos());
+        at
+    }
+
+    /// Puts the packet in that arrives at `at`, now or ahead of the end of its transmission.
+    #[inline]
+    pub fn put(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
+        match &mut self.overtaking {
+            None => cx.emit_at(at, self.lane, packet),
+            Some(overtaking) => {
+                let number = self.packets;
+                overtaking.under_way.push(UnderWay { at, number, packet });
+                overtaking.await_first(cx);
+            }
+        }
+    }
+
+    /// The timer of a line with free order: the first packet arrives, and all that arrive with it.
+    pub fn handle_timer(&mut self, cx: &mut Cx<'_>) {
+        let Some(overtaking) = &mut self.overtaking else { return };
+        while overtaking.under_way.peek().is_some_and(|first| first.at <= cx.now) {
+            if let Some(UnderWay { packet, .. }) = overtaking.under_way.pop() {
+                cx.emit(overtaking.dir, packet);
+            }
+        }
+        overtaking.await_first(cx);
+    }
+
+    /// Mean time from the end of a transmission to the arrival, of all packets that were put in.
+    pub fn mean_delay_ms(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.delays_ns as f64 / self.packets as f64 / 1e6)
+    }
+}
+
+impl Overtaking {
+    fn await_first(&self, cx: &mut Cx<'_>) {
+        if let Some(first) = self.under_way.peek() {
+            cx.arm(self.timer, first.at);
+        }
+    }
+}
+
+impl Ord for UnderWay {
+    /// The heap's greatest is the one that arrives first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl PartialOrd for UnderWay {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for UnderWay {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for UnderWay {}
