@@ -191,8 +191,8 @@ def _model_cells(runs: Sequence[FlowPredictions], which: int) -> tuple[str, str,
     if not said:
         return None
     some = f" ({len(said)} of {len(runs)} runs)" if len(said) < len(runs) else ""
-    error = number_text(100 * fmean(errors) if errors else None, 1)
-    return f"  {MODELS[which].title}{some}", f"{fmean(said):.1f}", error
+    percent = number_text(100 * fmean(errors) if errors else None, 1)
+    return f"  {MODELS[which].title}{some}", f"{fmean(said):.1f}", percent
 
 
 def _episodes_text(episodes: Sequence[Episodes]) -> str:

@@ -163,11 +163,9 @@ def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[
         return "the bearer has other flows, and the model is of one"
     if kind == "evdo" and cell["ues"] > 1:
         return "the UEs share the channel, and the model is of one"
-    mu, delays_ms = (
-        forward.get("service_rate_packets_per_s"),
-        [b.get("mean_delay_ms") for b in (forward, reverse)],
-    )
-    if not mu or None in delays_ms:
+    mu = forward.get("service_rate_packets_per_s")
+    delays_ms = [delay for way in (forward, reverse) if (delay := way.get("mean_delay_ms")) is not None]
+    if not mu or len(delays_ms) < 2:
         return "the bearer's report has no service rate or no mean delay"
     waiting = buffer_packets(cell[direction]["queue"])
     if waiting is None:
@@ -194,10 +192,8 @@ def window_limit(tcp: dict[str, Any]) -> int:
 def buffer_packets(queue: dict[str, Any]) -> int | None:
     """How many packets may wait behind the one in service; None without a limit in packets."""
     droptail = queue.get("droptail", {})
-    limit = droptail.get("packets")
-    if limit is None:
-        return None
-    return int(limit) - (droptail["in_service"] == "counted")
+    limit: int | None = droptail.get("packets")
+    return None if limit is None else limit - int(droptail["in_service"] == "counted")
 
 
 def _with_specs(
