@@ -98,6 +98,7 @@ def test_every_loss_is_in_an_episode():
 def test_where_no_model_applies_a_reason_is_given(change, reason):
     _, flows = predictions(changes=(("duration", "60 s"), change))
     for flow in flows:
+        assert (flow.flow["loss_episodes"] is None) == ("datagrams" in flow.flow)
         assert {text.startswith(reason) for text in reasons(flow).values()} == {True}
         assert all(one.throughput is None and flow.kbit_per_s(one) is None for one in flow.predictions)
 
