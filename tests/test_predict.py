@@ -89,6 +89,7 @@ def test_every_loss_is_in_an_episode():
     ("change", "reason"),
     [
         (("tcp.max_window", "8"), "nothing was lost"),
+        (("wired.loss", "100 %"), "nothing was acknowledged"),
         (("tcp.cc.westwood", "{}"), "westwood: the models are of Reno's halved window"),
         (("tcp.recovery.tahoe", "{}"), "tahoe: the models are of Reno's halved window"),
         (("flow[0].app.cbr", "{}"), "a flow over datagrams"),

@@ -72,7 +72,7 @@ def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
     scenario = _parse(folder / RESOLVED, tomllib.loads)
     try:
         return summary["seed"], predict_run(summary, scenario)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         what = f"its {RESULTS} or {RESOLVED} lacks what a run's has ({error!r})"
         raise ScenarioError(
             str(folder), what, "run the scenario again with this version of airpath"

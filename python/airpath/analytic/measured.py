@@ -146,7 +146,7 @@ def measured_episodes(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[s
 
 
 def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[str, Any]) -> Link | str:
-    """The radio bearer of a flow as its bottleneck, or why it is not known.
+    """The radio bearer of a flow, which is taken to be its bottleneck, or why it is not known.
 
     tau-hat is the mean delay behind the transmissions of both directions, with the wired link's delay both
     ways; transmissions of ACKs are not in it.
@@ -228,6 +228,8 @@ def _never(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -
     (cc,), (recovery,) = tcp["cc"], tcp["recovery"]
     if cc != "reno" or recovery == "tahoe":
         return f"{cc if cc != 'reno' else recovery}: the models are of Reno's halved window and fast recovery"
+    if not flow["bytes_acked"]:
+        return "nothing was acknowledged"
     return None if found["events"] else "nothing was lost"
 
 
