@@ -1,4 +1,4 @@
-"""The command line: `airpath run | live | doctor | list | config | export | reproduce`.
+"""The command line: `airpath run | live | doctor | list | config | export | predict | reproduce`.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -7,16 +7,15 @@ Ctrl-C is exit code 130. Heavy libraries are imported where they are needed, so 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
 from typing import Annotated, NoReturn
 
 import typer
 
 from airpath import _core
 from airpath._core import ScenarioError
+from airpath.analytic.command import predict
 from airpath.arguments import ForceOption, JsonOption, OutOption, SeedOption, SetOption, load_changed
 from airpath.export.command import export
 from airpath.export.source import ExportError
@@ -25,6 +24,7 @@ from airpath.live.command import BeforeCommand, live
 from airpath.live.doctor import doctor
 from airpath.live.driver import LiveError
 from airpath.papers.command import reproduce
+from airpath.progress import progress_bar
 from airpath.recorder import OutputError
 from airpath.run import run as run_in_memory
 
@@ -71,10 +71,10 @@ def run(
     chosen = load_changed(scenario, set_)
     interrupted = False
     if out is None:
-        with _progress(chosen.name) as progress:
+        with progress_bar(chosen.name) as progress:
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
-        with _progress(chosen.name) as progress:
+        with progress_bar(chosen.name) as progress:
             folder = run_to_folder(chosen, seed, out, force=force, progress=progress)
         summary, interrupted = folder.summary, folder.interrupted
     if json_:
@@ -106,6 +106,7 @@ def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
 
 
 app.command()(export)
+app.command()(predict)
 app.command()(reproduce)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)
@@ -137,21 +138,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
-
-
-@contextlib.contextmanager
-def _progress(name: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar with the time left, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield lambda _share: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=1.0)
-        yield lambda share: progress.update(task, completed=share)
 
 
 def _fail(key: str, what: str, remedy: str) -> NoReturn:

@@ -12,7 +12,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
-use airpath_core::units::Bitrate;
+use airpath_core::units::{Bitrate, Bytes};
 use numpy::ToPyArray;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -91,6 +91,15 @@ fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 fn seconds(text: &str) -> PyResult<f64> {
     match text.parse::<Duration>() {
         Ok(duration) => Ok(duration.as_secs_f64()),
+        Err(error) => Err(PyValueError::new_err(error.to_string())),
+    }
+}
+
+/// A size with its unit, as scenarios write it, in bytes.
+#[pyfunction]
+fn octets(text: &str) -> PyResult<u64> {
+    match text.parse::<Bytes>() {
+        Ok(bytes) => Ok(bytes.as_u64()),
         Err(error) => Err(PyValueError::new_err(error.to_string())),
     }
 }
@@ -211,6 +220,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(probes, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
+    module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live_driver, module)?)?;

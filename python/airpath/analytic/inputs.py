@@ -76,6 +76,13 @@ class Episodes:
         return (self.fast_retransmits + self.timeouts) / packets
 
     @property
+    def timeout_share(self) -> float | None:
+        """The share of episodes with a timeout, p3 = 1 - p1 - p2; None without episodes."""
+        if self.single_share is None or self.double_share is None:
+            return None
+        return max(0.0, 1 - self.single_share - self.double_share)
+
+    @property
     def fast_retransmits_per_s(self) -> float:
         """The rate of TD, per second."""
         return self.fast_retransmits / positive("duration_s", self.duration_s, "seconds")

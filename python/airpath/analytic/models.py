@@ -23,17 +23,23 @@ class Model:
         What it is called in `airpath predict --json`.
     title : str
         What it is called in tables.
-    needs_link : bool
-        Whether it needs a `Link` beside the `Episodes`.
     predict : callable
         From `Episodes` and `Link` (None if not known) to `Throughput`; raises a `ValueError` that says
         what is missing where the model does not apply.
+    needs_link : bool
+        Whether it needs a `Link` beside the `Episodes`.
+    needs_timeout : bool
+        Whether it needs T0 even where no timeout happened.
+    knows_limit : bool
+        Whether it holds where the window is limited.
     """
 
     name: str
     title: str
-    needs_link: bool
     predict: Callable[[Episodes, Link | None], Throughput]
+    needs_link: bool = False
+    needs_timeout: bool = False
+    knows_limit: bool = False
 
 
 def _mathis(losses: Losses) -> Callable[[Episodes, Link | None], Throughput]:
@@ -90,13 +96,19 @@ def _known(link: Link | None) -> Link:
 
 
 MODELS: tuple[Model, ...] = (
-    Model("mathis_periodic", "square root, periodic losses", False, _mathis("periodic")),
-    Model("mathis_random", "square root, random losses", False, _mathis("random")),
-    Model("padhye", "Padhye et al., full", False, _padhye(padhye)),
-    Model("padhye_approximate", "Padhye et al., approximate", False, _padhye(padhye_approximate)),
-    Model("misra", "Misra et al.", False, _misra(as_printed=False)),
-    Model("misra_as_printed", "Misra et al., as printed in Chan", False, _misra(as_printed=True)),
-    Model("lakshman_madhow", "Lakshman and Madhow, saw-tooth", True, _sawtooth),
-    Model("chan_ramjee", "Chan and Ramjee, eq. 19, fitting", True, _chan("fitting")),
-    Model("chan_ramjee_literal", "Chan and Ramjee, eq. 19, literal", True, _chan("literal")),
+    Model("mathis_periodic", "square root, periodic losses", _mathis("periodic")),
+    Model("mathis_random", "square root, random losses", _mathis("random")),
+    Model("padhye", "Padhye et al., full", _padhye(padhye), needs_timeout=True, knows_limit=True),
+    Model(
+        "padhye_approximate",
+        "Padhye et al., approximate",
+        _padhye(padhye_approximate),
+        needs_timeout=True,
+        knows_limit=True,
+    ),
+    Model("misra", "Misra et al.", _misra(as_printed=False)),
+    Model("misra_as_printed", "Misra et al., as printed in Chan", _misra(as_printed=True)),
+    Model("lakshman_madhow", "Lakshman and Madhow, saw-tooth", _sawtooth, needs_link=True),
+    Model("chan_ramjee", "Chan and Ramjee, eq. 19, fitting", _chan("fitting"), needs_link=True),
+    Model("chan_ramjee_literal", "Chan and Ramjee, eq. 19, literal", _chan("literal"), needs_link=True),
 )
