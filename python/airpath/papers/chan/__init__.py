@@ -8,6 +8,7 @@ from __future__ import annotations
 from airpath.papers.chan.claims import CLAIMS
 from airpath.papers.chan.curves import CURVES
 from airpath.papers.chan.figures import FIGURES
+from airpath.papers.chan.measured import BASE
 from airpath.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.chan.not_reproduced import NOT_REPRODUCED
 from airpath.papers.chan.tables import TABLES
@@ -20,7 +21,7 @@ PAPER = Paper(
         "M. C. Chan, R. Ramjee, TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation. "
         "MobiCom 2002, Atlanta"
     ),
-    scenario="chan-variable-delay",
+    scenario=BASE,
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from airpath.analytic import MODELS, Episodes, Link, chan_ramjee
+from airpath.analytic.measured import measured_episodes
 from airpath.papers.paper import Metric, Outcome
 from airpath.replicate import Estimate, Results, estimate
+from airpath.scenario import load
+
+BASE = "chan-variable-delay"
+"""Base scenario of the paper."""
 
 PACKET_BYTES, PAYLOAD_BYTES = 1000, 960
 BUFFER_PACKETS = 10
@@ -48,9 +56,9 @@ def rtt_ms(outcome: Outcome) -> float:
     return sum(means) / len(means)
 
 
-def mean_timeout_s(outcome: Outcome) -> float:
-    """T0: mean length of the first timeout of an episode, seconds; 0 if there was none."""
-    return float(_episodes(outcome)["mean_timeout_s"] or 0.0)
+def timeout_wait_s(outcome: Outcome) -> float:
+    """T0 as Table 1 has it: mean time from the last fast retransmit to the timeout, seconds; or 0."""
+    return float(_episodes(outcome)["mean_timeout_wait_s"] or 0.0)
 
 
 def loss_events(outcome: Outcome) -> float:
@@ -124,8 +132,8 @@ def cycle_kbps(kind: str) -> Metric:
     shares = {"single": (1.0, 0.0), "double": (0.0, 1.0), "timeout": (0.0, 0.0)}[kind]
 
     def metric(outcome: Outcome) -> float:
-        timeout_s = _episodes(outcome)["mean_timeout_s"]
-        predicted = chan_ramjee(_link(outcome), *shares, max_window(outcome), timeout_s)
+        wait_s = timeout_wait_s(outcome)
+        predicted = chan_ramjee(_link(outcome), *shares, max_window(outcome), wait_s)
         return predicted.kbit_per_s(PACKET_BYTES)
 
     return metric
@@ -217,19 +225,17 @@ def _by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
     return estimate([compute(*run) for run in runs])
 
 
+@cache
+def _tcp() -> dict[str, Any]:
+    """TCP of the base scenario."""
+    tcp: dict[str, Any] = tomllib.loads(load(BASE).text)["tcp"]
+    return tcp
+
+
 def _inputs(outcome: Outcome) -> Episodes:
-    flow = _flow(outcome)
-    return Episodes(
-        packets=_packets(flow),
-        duration_s=_duration_s(outcome.results),
-        fast_retransmits=int(flow["fast_retransmits"]),
-        timeouts=int(flow["timeouts"]),
-        rtt_s=rtt_ms(outcome) / 1000,
-        timeout_s=_episodes(outcome)["mean_timeout_s"],
-        single_share=single_share(outcome),
-        double_share=double_share(outcome),
-        max_window=max_window(outcome),
-    )
+    """What the run counted, with T0 as the paper measures it."""
+    episodes = measured_episodes(outcome.results, outcome.results["flows"][0], _tcp())
+    return replace(episodes, timeout_s=timeout_wait_s(outcome))
 
 
 def _link(outcome: Outcome) -> Link:

@@ -21,7 +21,7 @@ _COLUMNS: tuple[tuple[str, str, Metric], ...] = (
     ("packets-transferred", "packets", measured.packets),
     ("loss-events-triple-dupack", "TD", measured.fast_retransmits),
     ("loss-events-timeout", "TO", measured.timeouts),
-    ("mean-timeout-duration", "T0", measured.mean_timeout_s),
+    ("mean-timeout-duration", "T0", measured.timeout_wait_s),
     ("mean-rtt", "rtt", measured.rtt_ms),
     ("p1-single-loss", "p1", measured.single_share),
     ("p2-double-loss", "p2", measured.double_share),
