@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from airpath.papers.conditions import Quantity
 from airpath.papers.panel import Chart, Line, Series, Trace
@@ -15,6 +16,8 @@ from airpath.replicate import Estimate
 
 _COLOURS = (MEASURED, *OTHERS, INK)
 _MARKERS = ("o", "s", "^", "D", "v", "P")
+# Two lines that coincide are both seen.
+_STYLES = ("-", "-", "--", "--")
 WIDTH_IN, PANEL_IN = 8.0, 3.6
 """Width of a picture and height of a row of panels, inches."""
 
@@ -33,6 +36,8 @@ def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimat
             axes.plot([x], [y], "D", color=PUBLISHED, markersize=6, fillstyle="none", label=label)
         unit = unit_name(chart.unit)
         _finish(axes, chart.title, chart.parameter, f"{chart.measured} [{unit}]" if unit else chart.measured)
+        if all(float(value).is_integer() for value in chart.values):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(fontsize=8, frameon=False)
     return as_png(figure)
 
@@ -49,6 +54,7 @@ def _draw_line(
         markersize=4,
         capsize=2,
         linewidth=1.2,
+        linestyle=_STYLES[number % len(_STYLES)],
         color=_COLOURS[number % len(_COLOURS)],
         label=line.label,
     )

@@ -31,7 +31,7 @@ DELAY_MEANS_MS = (20, 40, 60, 80, 100)
 RATE_SDS_KBPS = (20, 35, 50, 65, 75)
 BUFFERS = (4, 5, 6, 8, 10, 15, 20)
 BUFFERS_OF_BOTH = (6, 7, 9, 12, 15, 18, 20)
-HDR_BUFFERS = {1: (5, 10, 15, 20, 30, 40), 4: (3, 5, 10, 15, 20), 8: (2, 3, 4, 6, 9)}
+HDR_BUFFERS = {1: (5, 10, 15, 20, 40), 4: (3, 5, 10, 15), 8: (2, 3, 6, 9)}
 """Buffers at which HDR is measured, by the number of users."""
 
 

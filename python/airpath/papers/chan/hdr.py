@@ -6,7 +6,7 @@ from airpath.papers.chan.measured import goodput_kbps
 from airpath.papers.chan.model import Flow
 from airpath.papers.paper import Cell, Metric, Outcome, Overrides
 
-RUNS = 4
+RUNS = 3
 """Runs of a cell: an hour of HDR takes longer than one of a link whose rate is drawn."""
 
 _HOUR_OF_PLAIN_RENO: Overrides = (

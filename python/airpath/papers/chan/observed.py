@@ -21,6 +21,9 @@ BEFORE_S = 5.0
 """What is drawn ahead of a loss event and behind it, seconds."""
 
 _FAST, _TIMEOUT = "fast_retransmit", "timeout"
+_RECOVERY = 3
+"""Fast recovery, in `tcpi_ca_state`."""
+
 _EPOCHS = {
     (_FAST, _FAST): ("t_r", "a", "b"),
     (_FAST, _FAST, _TIMEOUT): ("t_r", "timeout", "slow start", "a", "b"),
@@ -75,7 +78,11 @@ def _cut(series: Series, begin_s: float, end_s: float) -> Series:
 
 
 def _window(events: Events) -> Series:
-    return Series(_time_s(events, "tcp_state"), _column(events, "tcp_state", "tcpi_snd_cwnd"))
+    """The congestion window without what duplicate ACKs add to it in fast recovery."""
+    recovering = _column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = _column(events, "tcp_state", "tcpi_snd_ssthresh")
+    window = np.where(recovering, threshold, _column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(_time_s(events, "tcp_state"), window)
 
 
 def _loss_events(events: Events) -> list[_Event]:

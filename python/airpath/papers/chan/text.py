@@ -161,8 +161,8 @@ TEXT = Experiment(
         row("s64-bdp", "bandwidth-delay product at 0.2 s, one user", (_HDR_1,), hdr_pipe, remark=HDR_REMARK),
         row(
             "s65-rate4",
-            "throughput of each of 4 flows, regulated, buffer 20",
-            (over_hdr_buffer(4)(RENO_AR, 20),),
+            "throughput of each of 4 flows, regulated, buffer 15",
+            (over_hdr_buffer(4)(RENO_AR, 15),),
             measured.goodput_per_flow_kbps,
         ),
         row(
@@ -174,7 +174,7 @@ TEXT = Experiment(
         row(
             "s65-bdp4",
             "bandwidth-delay product of each of 4 flows",
-            (over_hdr_buffer(4)(RENO_AR, 20),),
+            (over_hdr_buffer(4)(RENO_AR, 15),),
             per_flow_pipe,
         ),
         row(
