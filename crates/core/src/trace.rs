@@ -78,6 +78,8 @@ words! {
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
+        /// A newer ACK took its place in a box.
+        AckFiltered = "ack_filtered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.

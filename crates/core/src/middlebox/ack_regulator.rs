@@ -14,7 +14,7 @@
 //! | | `working` | `literal` |
 //! |---|---|---|
 //! | Figure 7, line 3 | minus, as the text says | minus; in print the line assigns, which would ignore the buffer |
-//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop |
+//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
 //! | window | the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | without that |
 //! | threshold | alpha times (limit + 1): with the packet in transmission | alpha times the limit |
 //!
@@ -29,10 +29,13 @@
 //! passes.
 //!
 //! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when
-//! it has been empty for `idle_release`, one ACK goes and nothing more is expected. ASSUMED: the paper is silent on
-//! what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
+//! it has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is
+//! expected from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
 //! alpha times the buffer, and the default is far beyond it, since duplicates and a source that does not react
 //! need more.
+//!
+//! The paper gives each flow a buffer of its own. Where flows share one, what the others are expected to send takes
+//! room too, and a packet of any flow that leaves makes room for all, in turn.
 //!
 //! A flow whose buffer has no limit in packets cannot be regulated: a scenario with such a flow is refused, and a
 //! live one passes.
@@ -74,7 +77,7 @@ pub struct Config {
     pub reserve_limited_transmit: u32,
     /// Segments held of a flow at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With the flow's buffer empty for so long, an ACK goes in any case.
+    /// With nothing of the flow in the buffer for so long, ACKs go in any case, as many as it has room for packets.
     pub idle_release: Duration,
 }
 
@@ -165,10 +168,13 @@ impl Config {
     }
 }
 
+/// UE and number of a flow.
+type Key = (u16, u16);
+
 struct AckRegulator {
     config: Config,
     /// By UE and number.
-    flows: BTreeMap<(u16, u16), Flow>,
+    flows: BTreeMap<Key, Flow>,
     /// The timer will come.
     armed: bool,
 }
@@ -187,8 +193,18 @@ impl AckRegulator {
     }
 
     /// The buffer of a flow, if it can be regulated.
-    fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): (u16, u16)) -> Option<Buffer> {
-        Buffer::new(&cx.radio_flow(ue, self.into_cell(), flow))
+    fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): Key) -> Option<Buffer> {
+        let mut buffer = Buffer::new(&cx.radio_flow(ue, self.into_cell(), flow))?;
+        if buffer.is_shared {
+            let others = self.of_ue(ue).filter(|((_, other), _)| *other != flow);
+            buffer.expected_of_others = others.map(|(_, state)| state.ack_release_count).sum();
+        }
+        Some(buffer)
+    }
+
+    /// The flows of a UE.
+    fn of_ue(&self, ue: u16) -> impl Iterator<Item = (&Key, &Flow)> {
+        self.flows.range((ue, 0)..=(ue, u16::MAX))
     }
 
     /// Data, on its way into the cell.
@@ -236,7 +252,7 @@ impl AckRegulator {
     }
 
     /// Lets go what may go.
-    fn release(&mut self, cx: &mut Cx<'_>, key: (u16, u16), buffer: Buffer, trigger: Trigger) {
+    fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
         let back = self.into_cell().reverse();
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
@@ -248,9 +264,9 @@ impl AckRegulator {
             Trigger::Ack => flow.leave_conservative(now, config, buffer),
             Trigger::Dequeued => flow.return_to_conservative(now, config, buffer),
             Trigger::Idle => {
-                if let Some(packet) = flow.release_idle(config) {
-                    cx.emit(back, packet);
-                }
+                flow.expect_nothing();
+                let released = flow.release_idle(config, buffer.limit);
+                released.into_iter().for_each(|packet| cx.emit(back, packet));
             }
         }
         while let Some(packet) = flow.release_beyond_limit(config).or_else(|| flow.poll(config, buffer)) {
@@ -265,8 +281,26 @@ impl AckRegulator {
         self.settle(cx, key, buffer);
     }
 
+    /// A packet has left a buffer that other flows share: they may use the room, from the next flow on.
+    fn release_others(&mut self, cx: &mut Cx<'_>, (ue, flow): Key, buffer: Buffer) {
+        if !buffer.is_shared {
+            return;
+        }
+        let waits = |(key, state): (&Key, &Flow)| (!state.line.is_empty()).then_some(*key);
+        let (before, behind): (Vec<_>, Vec<_>) = self
+            .of_ue(ue)
+            .filter_map(waits)
+            .filter(|(_, other)| *other != flow)
+            .partition(|(_, other)| *other < flow);
+        for key in behind.into_iter().chain(before) {
+            if let Some(theirs) = self.buffer(cx, key) {
+                self.release(cx, key, theirs, Trigger::Dequeued);
+            }
+        }
+    }
+
     /// Something has happened to a flow: when to look again, and what to tell.
-    fn settle(&mut self, cx: &mut Cx<'_>, key: (u16, u16), buffer: Buffer) {
+    fn settle(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         if let Some(deadline) = flow.watch_idle(cx.now, &self.config, buffer)
             && !self.armed
@@ -307,7 +341,7 @@ impl Element for AckRegulator {
             return;
         }
         let view = cx.radio_flow(event.ue, event.dir, event.flow);
-        let Some(buffer) = Buffer::new(&view) else { return };
+        let Some(buffer) = self.buffer(cx, key) else { return };
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
         match event.kind {
@@ -318,7 +352,10 @@ impl Element for AckRegulator {
                 }
                 flow.return_to_conservative(now, config, buffer);
             }
-            RadioEventKind::Started => return self.release(cx, key, buffer, Trigger::Dequeued),
+            RadioEventKind::Started => {
+                self.release(cx, key, buffer, Trigger::Dequeued);
+                return self.release_others(cx, key, buffer);
+            }
             RadioEventKind::Dropped => {
                 flow.on_expected();
                 flow.enter(now, Mode::Conservative);

@@ -87,10 +87,6 @@ impl Line {
         self.packets.front().map(AsRef::as_ref)
     }
 
-    pub fn back(&self) -> Option<&Packet> {
-        self.packets.back().map(AsRef::as_ref)
-    }
-
     pub fn len(&self) -> usize {
         self.packets.len()
     }

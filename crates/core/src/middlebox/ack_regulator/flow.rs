@@ -41,14 +41,25 @@ pub(super) struct Buffer {
     pub limit: u32,
     /// `QueueLength`: packets that wait.
     pub waiting: u32,
-    /// Packets that wait or are under way on the bearer.
+    /// Packets of the flow that wait or are under way on the bearer.
     pub sdus: u32,
+    /// Whether other flows' packets wait in it too.
+    pub is_shared: bool,
+    /// What other flows that share it are expected to send.
+    pub expected_of_others: u32,
 }
 
 impl Buffer {
     /// Of a flow whose buffer has a limit.
     pub fn new(view: &FlowView) -> Option<Self> {
-        Some(Self { limit: view.limit_sdus?, waiting: view.untransmitted_sdus, sdus: view.sdus })
+        let limit = view.limit_sdus?;
+        let FlowView { sdus, waiting_sdus: waiting, is_shared, .. } = *view;
+        Some(Self { limit, waiting, sdus, is_shared, expected_of_others: 0 })
+    }
+
+    /// Room for packets that are on their way to it because of ACKs of one flow.
+    fn room(&self) -> u32 {
+        self.limit.saturating_sub(self.waiting).saturating_sub(self.expected_of_others)
     }
 }
 
@@ -219,11 +230,10 @@ impl Flow {
         let front = self.line.front()?;
         let brings = self.brings(config, front);
         if Segment::of(front) == Segment::PureAck && brings > 0 {
-            let room = buffer.limit.saturating_sub(buffer.waiting);
             let reserved = self.ack_release_count.saturating_add(self.mode.reserve());
             // What never fits waits for all the room that there can be.
             let most = buffer.limit.saturating_sub(self.mode.reserve()).max(1);
-            if room.saturating_sub(reserved) < brings.min(most) {
+            if buffer.room().saturating_sub(reserved) < brings.min(most) {
                 return None;
             }
         }
@@ -282,12 +292,12 @@ impl Flow {
         self.release(config)
     }
 
-    /// Nothing has happened for long while the buffer was empty: as if all that was expected had come, and one
-    /// goes in any case.
-    pub fn release_idle(&mut self, config: &Config) -> Option<Box<Packet>> {
-        self.expect_nothing();
-        self.counts.forced_idle += u64::from(!self.line.is_empty());
-        self.release(config)
+    /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
+    /// As many go in any case as there would be room for, and one at least.
+    pub fn release_idle(&mut self, config: &Config, limit: u32) -> Vec<Box<Packet>> {
+        let released: Vec<_> = (0..limit.max(1)).map_while(|_| self.release(config)).collect();
+        self.counts.forced_idle += released.len() as u64;
+        released
     }
 
     /// Something has happened: until when what is held may wait, if there is nothing to wait for.
