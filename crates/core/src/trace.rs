@@ -266,8 +266,7 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
     }
-    /// A box that holds ACKs back until there is room for what they bring has let some go, or an ACK or a packet of
-    /// the data has come or gone.
+    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
     AckRegulator = "ack_regulator" {
         /// Number of the UE.
         ue: u16,

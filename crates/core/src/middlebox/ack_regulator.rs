@@ -50,7 +50,7 @@ use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::radio;
 use crate::time::Duration;
-use crate::trace::{Event, Kind};
+use crate::trace::Kind;
 use flow::{Buffer, Flow, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -308,17 +308,11 @@ impl AckRegulator {
             self.armed = true;
             cx.arm(0, deadline);
         }
-        let reading = self.config.reading;
-        let flow = &*flow;
-        cx.probe(Kind::AckRegulator, move || Event::AckRegulator {
-            ue: key.0,
-            flow: key.1,
-            held_acks: flow.line.len() as u32,
-            held_bytes: flow.line.bytes() as u32,
-            ack_release_count: flow.ack_release_count,
-            conservative: flow.mode.is_conservative(),
-            window_segments: flow.window(reading) as u32,
-        });
+        if cx.probes(Kind::AckRegulator)
+            && let Some(news) = flow.take_news(key, self.config.reading)
+        {
+            cx.probe(Kind::AckRegulator, move || news);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod flow_buffers;
 mod opportunities;
 mod packets;
 pub mod dch;
+pub mod evdo;
 pub mod variable;
 
 use crate::element::Element;
@@ -21,6 +22,7 @@ registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.
     pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
         Dch = dch,
+        Evdo = evdo,
         Variable = variable,
     }
 }
@@ -36,22 +38,27 @@ impl Config {
     pub fn ues(&self) -> u16 {
         match self {
             Self::Dch(config) => config.ues,
+            Self::Evdo(config) => config.ues,
             Self::Variable(config) => config.ues,
         }
     }
 
     /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
-        match self {
-            Self::Dch(config) => config.bearer(dir).queue.build().limit_sdus(),
-            Self::Variable(config) => config.bearer(dir).queue.build().limit_sdus(),
-        }
+        let queue = match (self, dir) {
+            (Self::Dch(config), _) => &config.bearer(dir).queue,
+            (Self::Evdo(config), Dir::Downlink) => &config.downlink.queue,
+            (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
+            (Self::Variable(config), _) => &config.bearer(dir).queue,
+        };
+        queue.build().limit_sdus()
     }
 
     /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
     pub fn ends(&self) -> Option<Instant> {
         match self {
             Self::Dch(_) => None,
+            Self::Evdo(config) => config.ends(),
             Self::Variable(config) => config.ends(),
         }
     }
@@ -67,6 +74,7 @@ impl Config {
         }
         match self {
             Self::Dch(config) => config.validate(),
+            Self::Evdo(config) => config.validate(),
             Self::Variable(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))

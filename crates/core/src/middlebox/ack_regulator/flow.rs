@@ -5,6 +5,7 @@ use crate::element::FlowView;
 use crate::middlebox::acks::{Line, Segment, is_after};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
+use crate::trace::Event;
 use serde_json::{Value, json};
 
 /// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
@@ -99,6 +100,8 @@ pub(super) struct Flow {
     /// When what is held goes although nothing has made room, if nothing happens until then.
     pub idle_deadline: Option<Instant>,
     counts: Counts,
+    /// What was told last to those who look.
+    told: Option<Event>,
 }
 
 impl Flow {
@@ -116,6 +119,7 @@ impl Flow {
             is_ect: false,
             idle_deadline: None,
             counts: Counts::default(),
+            told: None,
         }
     }
 
@@ -306,6 +310,21 @@ impl Flow {
         let deadline = self.idle_deadline.unwrap_or(now + config.idle_release);
         self.idle_deadline = waits_for_nothing.then_some(deadline);
         self.idle_deadline
+    }
+
+    /// What is to be told of the flow, if it is not what was told last.
+    pub fn take_news(&mut self, (ue, flow): (u16, u16), reading: Reading) -> Option<Event> {
+        let event = Event::AckRegulator {
+            ue,
+            flow,
+            held_acks: self.line.len() as u32,
+            held_bytes: self.line.bytes() as u32,
+            ack_release_count: self.ack_release_count,
+            conservative: self.mode.is_conservative(),
+            window_segments: self.window(reading) as u32,
+        };
+        let is_news = self.told.replace(event) != Some(event);
+        is_news.then_some(event)
     }
 
     pub fn report(&self, now: Instant, ue: u16, flow: u16) -> Value {
