@@ -204,3 +204,21 @@ proptest! {
         prop_assert!(parts.as_array().unwrap().iter().all(|part| part[peak].as_u64().unwrap() <= limit.into()));
     }
 }
+
+#[test]
+fn what_could_hold_nothing_is_refused_in_words() {
+    let cases = [
+        ("ack_filter.limit = 0", "ack_filter.limit: no packet could wait there; write at least 1"),
+        ("ack_filter.in_buffer = 0", "ack_filter.in_buffer: no packet could wait there; write at least 1"),
+        ("ack_pacing.hold_limit = 0", "ack_pacing.hold_limit: nothing could be held; write at least 1"),
+        (
+            "ack_pacing.rate = \"0 bit/s\"",
+            "ack_pacing.rate: no ACK would ever leave; write a positive rate such as \"200 kbit/s\", or remove the key \
+             for the bearer's",
+        ),
+    ];
+    for (key, message) in cases {
+        let error = Scenario::parse(&format!("[[middlebox]]\n{key}\n[[flow]]"), &[]).unwrap_err().to_string();
+        assert_eq!(error, format!("middlebox[0].{message}"));
+    }
+}

@@ -325,3 +325,28 @@ fn a_mark_takes_the_place_of_the_loss() {
     let unmarked = &run(ROW_4, &[ecn]).flows[0];
     assert_eq!(unmarked, lost);
 }
+
+#[test]
+fn what_cannot_be_regulated_is_refused_in_words() {
+    let cases = [
+        ("alpha", "0", "alpha: no window is 0 times the buffer; write a positive number such as 2"),
+        ("alpha", "inf", "alpha: no window is inf times the buffer; write a positive number such as 2"),
+        ("hold_limit", "0", "hold_limit: nothing could be held; write at least 1"),
+        ("idle_release", "0 s", "idle_release: nothing would ever be held; write a time such as \"200 ms\""),
+    ];
+    for (key, value, message) in cases {
+        let pairs = overrides(&[(&format!("middlebox.0.ack_regulator.{key}"), value)]);
+        let error = Scenario::parse(DOWNLOAD, &pairs).unwrap_err().to_string();
+        assert_eq!(error, format!("middlebox[0].ack_regulator.{message}"));
+    }
+    let unlimited = DOWNLOAD.replace("packets = 10, ", "");
+    assert_eq!(
+        Scenario::parse(&unlimited, &[]).unwrap_err().to_string(),
+        "middlebox[0].ack_regulator: the downlink buffer has no limit in packets to regulate by; set \
+         radio.dch.downlink.queue.droptail.packets"
+    );
+    // Nothing is sent that way, or nothing over TCP.
+    for harmless in [("flow.0.direction", "uplink"), ("flow.0.app", "{ cbr = {} }")] {
+        Scenario::parse(&unlimited, &overrides(&[harmless])).unwrap();
+    }
+}

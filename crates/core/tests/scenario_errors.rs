@@ -393,7 +393,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -781,7 +781,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     --set 'tcp.recovery=reno'
         tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
     --set 'tcp.recovery.newrono={}'
@@ -959,7 +959,10 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
             // Some loss recoveries want an option of TCP.
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
-            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), (key.as_str(), "{}")]);
+            // Some boxes want a buffer with a limit.
+            let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
+            let more = if path.starts_with("middlebox") { buffer } else { options[0] };
+            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), more, (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));
