@@ -144,11 +144,13 @@ def bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
 
 
 def _sent(counters: dict[str, Any]) -> str:
-    """Say over what the packets went: a bearer has blocks, or opportunities, or sends packets whole."""
+    """Say over what the packets went: blocks, opportunities or slots; or they went whole."""
     if "opportunities" in counters:
         used = 100 * counters["utilisation"]
         return f"{counters['opportunities']} opportunities, {used:.1f} % used"
-    if counters["pdus_sent"] == 0:
+    if "slots_served" in counters:
+        return f"{counters['slots_served']} slots, no rate in {100 * counters['drc']['none']:.1f} %"
+    if counters.get("pdus_sent", 0) == 0:
         return "no blocks"
     return f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"
 

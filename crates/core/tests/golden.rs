@@ -91,6 +91,9 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
+    chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
+    chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86
+    chan-variable-rate: ends at 3600000000000 ns, 450298 events 57c2f772f330a21f, capture 6bba34c6004b4d4d
     hdr-4: ends at 600000000000 ns, 283819 events 378778c42291e2c2, capture a4765df84f7e3973
     hdr-single: ends at 600000000000 ns, 203894 events 666d5dc3fe2148f3, capture b6252a0464666101
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
