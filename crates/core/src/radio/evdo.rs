@@ -224,8 +224,7 @@ impl Element for Evdo {
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
-        let reports: Vec<_> =
-            pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
+        let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
         let bytes: Vec<u64> = self.forward.users.iter().map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(User::slots_served).sum();
