@@ -165,6 +165,60 @@ const WRONG: &[&str] = &[
     "[radio.variable.downlink.channel.trace_file]\nfile = \"drive.trace\"",
     "[radio.variable.uplink.channel.trace_file]\nfile = \"drive.trace\"\ntrace = \"1\"",
     "[radio.variable.downlink.channel.trace_file]\nfile = 1",
+    // Rate and delay, drawn.
+    "[radio.dch.downlink.channel.distribution]",
+    "[radio.variable.downlink]\nbuffer = \"per_flow\"",
+    "[radio.variable.downlink]\nbuffer = \"own\"",
+    "[radio.variable.downlink.channel.distribution]\nredraw = \"often\"",
+    "[radio.variable.downlink.channel.distribution]\nredraw = \"10 us\"",
+    "[radio.variable.downlink.channel.distribution]\norder = \"none\"",
+    "[radio.variable.downlink.channel.distribution]\nrate.gamma = { mean = \"200 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.constant = \"0 bit/s\"",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", variance = \"50 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", sd = \"116 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", sd = \"50 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.normal = { mean = \"0 bit/s\", sd = \"50 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.lognormal = { mean = \"1 bit/s\", sd = \"10 bit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.poisson = { mean = \"1 kbit/s\", unit = \"2 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.normal = { mean = \"50 ms\", sd = \"-5 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.exponential = { mean = \"0 s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.exponential = \"50 ms\"",
+    "[radio.variable.downlink.channel.distribution]\ndelay = \"50 ms\"",
+    "[radio.variable.downlink.channel.distribution]\ndelay.poisson = { mean = \"50 ms\", unit = \"0 s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.poisson = { mean = \"50 ms\", unit = \"10 ns\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = {}",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"10 ms\\n20\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"10 ms\\n\\n20 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.empirical = { values = \"0 bit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { file = \"pings.txt\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { file = \"pings.txt\", values = \"1 ms\" }",
+    // Rates in turn.
+    "[radio.variable.downlink.channel.switching]\nsteps = []",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"0 bit/s\", for = \"1 s\" }]",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"1 Mbit/s\", for = \"0 s\" }]",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"1 Mbit/s\" }]",
+    // Series.
+    "[radio.variable.uplink.channel.series]\nfile = \"drive.csv\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"0,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,jitter_ms\\n0,384,1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,rate_kbps\\n0,384,1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,loss\\n0,0\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,fast\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,NaN\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,-5\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,0\\n1,0\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n1,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n2,64\\n1,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n0,64\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n\\n1,64\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,loss\\n0,384,1.5\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,delay_ms\\n0,384,-1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n5,64\"\nrepeat = \"5 s\"",
     // TCP.
     "[tcp]\nmss = \"0 B\"",
     "[tcp]\nmss = \"12 B\"\ntimestamps = true",
@@ -546,6 +600,108 @@ fn every_error_names_the_key_and_what_would_be_right() {
         radio.variable.uplink.channel.trace_file: has both a file and a trace; keep one of them
     [radio.variable.downlink.channel.trace_file] | file = 1
         radio.variable.downlink.channel.trace_file.file: invalid type: integer `1`; write a string
+    [radio.dch.downlink.channel.distribution]
+        radio.dch.downlink.channel: a dedicated channel has a rate, and distribution one of its own; choose radio.variable as the cell, or channel.bernoulli
+    [radio.variable.downlink] | buffer = "per_flow"
+        radio.variable.downlink.buffer: packets share the opportunities of trace_file in one line; write "shared", or choose channel.distribution
+    [radio.variable.downlink] | buffer = "own"
+        radio.variable.downlink.buffer: unknown name "own"; known here: shared, per_flow
+    [radio.variable.downlink.channel.distribution] | redraw = "often"
+        radio.variable.downlink.channel.distribution.redraw: neither "packet" nor an interval; write "packet", or "100 ms"
+    [radio.variable.downlink.channel.distribution] | redraw = "10 us"
+        radio.variable.downlink.channel.distribution.redraw: 10 us is too short an interval; write at least "1 ms"
+    [radio.variable.downlink.channel.distribution] | order = "none"
+        radio.variable.downlink.channel.distribution.order: unknown name "none"; known here: kept, free
+    [radio.variable.downlink.channel.distribution] | rate.gamma = { mean = "200 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.gamma: unknown name; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    [radio.variable.downlink.channel.distribution] | rate.constant = "0 bit/s"
+        radio.variable.downlink.channel.distribution.rate.constant: is zero; write a positive value such as "200 kbit/s"
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", variance = "50 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.variance: unknown key; known here: mean, sd
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: is missing; write it: there is no default
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", sd = "116 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: the range, mean +- sqrt(3) sd, reaches below 1 bit/s; write at most "115469 bit/s", or raise the mean
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", sd = "50 ms" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: unknown unit "ms" in "50 ms"; use one of bit/s, kbit/s, Mbit/s, Gbit/s
+    [radio.variable.downlink.channel.distribution] | rate.normal = { mean = "0 bit/s", sd = "50 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.normal.mean: is zero; write a positive value such as "200 kbit/s"
+    [radio.variable.downlink.channel.distribution] | rate.lognormal = { mean = "1 bit/s", sd = "10 bit/s" }
+        radio.variable.downlink.channel.distribution.rate.lognormal: a rate below 1 bit/s in more than half of the draws; raise the mean, or lower the spread
+    [radio.variable.downlink.channel.distribution] | rate.poisson = { mean = "1 kbit/s", unit = "2 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.poisson: a rate below 1 bit/s in more than half of the draws; raise the mean, or lower the spread
+    [radio.variable.downlink.channel.distribution] | delay.normal = { mean = "50 ms", sd = "-5 ms" }
+        radio.variable.downlink.channel.distribution.delay.normal.sd: a duration cannot be negative: -5 ms; write for example "60 ms"
+    [radio.variable.downlink.channel.distribution] | delay.exponential = { mean = "0 s" }
+        radio.variable.downlink.channel.distribution.delay.exponential.mean: is zero; write a positive value such as "50 ms"
+    [radio.variable.downlink.channel.distribution] | delay.exponential = "50 ms"
+        radio.variable.downlink.channel.distribution.delay.exponential: invalid type: string "50 ms"; write a table, in braces or under its name in brackets
+    [radio.variable.downlink.channel.distribution] | delay = "50 ms"
+        radio.variable.downlink.channel.distribution.delay: unknown name "50 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "0 s" }
+        radio.variable.downlink.channel.distribution.delay.poisson.unit: is zero; write a positive value such as "50 ms"
+    [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "10 ns" }
+        radio.variable.downlink.channel.distribution.delay.poisson.unit: the mean is more than 1000000 of it; write a larger unit, or choose normal
+    [radio.variable.downlink.channel.distribution] | delay.empirical = {}
+        radio.variable.downlink.channel.distribution.delay.empirical: has no values; write values = "50 ms", with more in further lines
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: the list is empty; write a value with its unit in each line, such as 50 ms
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "10 ms\n20" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: line 2: missing unit; write "60 ms" or "1.5 s", not 20
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "10 ms\n\n20 ms" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: line 2: is empty; write a value with its unit in each line, such as 50 ms
+    [radio.variable.downlink.channel.distribution] | rate.empirical = { values = "0 bit/s" }
+        radio.variable.downlink.channel.distribution.rate.empirical.values: line 1: 0 bit/s is below 1 bit/s; write a value with its unit in each line, such as 200 kbit/s
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { file = "pings.txt" }
+        radio.variable.downlink.channel.distribution.delay.empirical.file: 'pings.txt' is not read here; write its text, under the key values
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { file = "pings.txt", values = "1 ms" }
+        radio.variable.downlink.channel.distribution.delay.empirical: has both a file and a list of values; keep one of them
+    [radio.variable.downlink.channel.switching] | steps = []
+        radio.variable.downlink.channel.switching.steps: a link without a positive rate never sends; write steps = [{ rate = "384 kbit/s", for = "1 s" }], or more of them
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "0 bit/s", for = "1 s" }]
+        radio.variable.downlink.channel.switching.steps: a link without a positive rate never sends; write steps = [{ rate = "384 kbit/s", for = "1 s" }], or more of them
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "1 Mbit/s", for = "0 s" }]
+        radio.variable.downlink.channel.switching.steps[0].for: 0 s is too short a step; write at least "1 ms"
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "1 Mbit/s" }]
+        radio.variable.downlink.channel.switching.steps[0].for: is missing; write it: there is no default
+    [radio.variable.uplink.channel.series] | file = "drive.csv"
+        radio.variable.uplink.channel.series.file: 'drive.csv' is not read here; write its text, under the key rows
+    [radio.variable.uplink.channel.series] | rows = ""
+        radio.variable.uplink.channel.series.rows: the series is empty; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "0,384"
+        radio.variable.uplink.channel.series.rows: line 1: unknown column '0'; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps"
+        radio.variable.uplink.channel.series.rows: the series has no line but the names of its columns; write at least one more
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,jitter_ms\n0,384,1"
+        radio.variable.uplink.channel.series.rows: line 1: unknown column 'jitter_ms'; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,rate_kbps\n0,384,1"
+        radio.variable.uplink.channel.series.rows: line 1: column rate_kbps twice; write each column once
+    [radio.variable.uplink.channel.series] | rows = "time_s,loss\n0,0"
+        radio.variable.uplink.channel.series.rows: line 1: no column rate_kbps; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n1"
+        radio.variable.uplink.channel.series.rows: line 3: not 2 fields but 1; write a number for each column
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,fast"
+        radio.variable.uplink.channel.series.rows: line 2: 'fast' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,NaN"
+        radio.variable.uplink.channel.series.rows: line 2: 'NaN' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,-5"
+        radio.variable.uplink.channel.series.rows: line 2: '-5' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,0\n1,0"
+        radio.variable.uplink.channel.series.rows: a link without a positive rate never sends; write a rate above 0 in some line
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n1,384"
+        radio.variable.uplink.channel.series.rows: line 2: the series begins at 1 s; write 0 as its first time
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n2,64\n1,384"
+        radio.variable.uplink.channel.series.rows: line 4: 1 s is not after 2 s, the time in the line above; write the times in their order, each once
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n0,64"
+        radio.variable.uplink.channel.series.rows: line 3: 0 s is not after 0 s, the time in the line above; write the times in their order, each once
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n\n1,64"
+        radio.variable.uplink.channel.series.rows: line 3: is empty; write a row in each line
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,loss\n0,384,1.5"
+        radio.variable.uplink.channel.series.rows: line 2: '1.5' in column loss; write a probability from 0 to 1
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,delay_ms\n0,384,-1"
+        radio.variable.uplink.channel.series.rows: line 2: '-1' in column delay_ms; write a delay in milliseconds
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n5,64" | repeat = "5 s"
+        radio.variable.uplink.channel.series.repeat: the last line of the series begins at 5 s; write a later time, or remove the key
     [tcp] | mss = "0 B"
         tcp.mss: segments of 0 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | mss = "12 B" | timestamps = true
