@@ -204,6 +204,6 @@ impl schemars::JsonSchema for Rows {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "examples": ["time_s,rate_kbps\n0,384\n10,64\n"] })
+        schemars::json_schema!({ "type": "string", "pattern": "time_s" })
     }
 }
