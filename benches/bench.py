@@ -42,7 +42,7 @@ WORKLOADS = {
     "W1b": 3600,  # one flow, window 25 segments: no loss
     "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
     "T1R4": 3600,  # one flow over a link of variable delay, row 4 of Table 1 of the paper `chan`
-    "HDR8": 3600,  # eight flows of packets of 1000 bytes in a cell of 1xEV-DO, each user with 10 packets' room
+    "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
 HELD_AGAINST = {"T1R4": "W1", "HDR8": "W1"}

@@ -78,6 +78,8 @@ words! {
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
+        /// A newer ACK took its place in a box.
+        AckFiltered = "ack_filtered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.
@@ -264,8 +266,7 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
     }
-    /// A box that holds ACKs back until there is room for what they bring has let some go, or an ACK or a packet of
-    /// the data has come or gone.
+    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
     AckRegulator = "ack_regulator" {
         /// Number of the UE.
         ue: u16,

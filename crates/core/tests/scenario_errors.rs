@@ -8,7 +8,7 @@ use airpath_core::tcp::recovery::newreno::Variant;
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::Duration;
 use airpath_core::units::{Bitrate, Bytes};
-use airpath_core::{app, channel, middlebox, queue, radio};
+use airpath_core::{app, channel, fading, middlebox, queue, radio, scheduler};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -393,7 +393,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -781,7 +781,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     --set 'tcp.recovery=reno'
         tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
     --set 'tcp.recovery.newrono={}'
@@ -959,7 +959,10 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
             // Some loss recoveries want an option of TCP.
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
-            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), (key.as_str(), "{}")]);
+            // Some boxes want a buffer with a limit.
+            let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
+            let more = if path.starts_with("middlebox") { buffer } else { options[0] };
+            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), more, (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));
@@ -972,6 +975,8 @@ fn every_component_stands_in_a_scenario_by_its_name() {
     check("wired.queue", queue::Config::NAMES, &queue::Config::defaults());
     check("radio.dch.downlink.queue", queue::Config::NAMES, &queue::Config::defaults());
     check("radio.dch.downlink.channel", channel::Config::NAMES, &channel::Config::defaults());
+    check("radio.evdo.downlink.fading", fading::Config::NAMES, &fading::Config::defaults());
+    check("radio.evdo.downlink.scheduler", scheduler::Config::NAMES, &scheduler::Config::defaults());
     check("radio.dch.uplink.rlc", rlc::Config::NAMES, &rlc::Config::defaults());
     check("tcp.cc", tcp::cc::Config::NAMES, &tcp::cc::Config::defaults());
     check("tcp.recovery", tcp::recovery::Config::NAMES, &tcp::recovery::Config::defaults());
@@ -1041,4 +1046,76 @@ fn an_error_in_a_trace_names_the_key_the_file_and_the_line() {
     radio.variable.uplink.channel.trace_file.file: 'bad.trace', line 2: 'x' is not a whole number of milliseconds; write whole milliseconds, one in each line
     radio.variable.uplink.channel.trace_file.file: 'drive.trace' is not there; write the path of a trace, from the scenario's folder
     ");
+}
+
+/// What is wrong in a cell of 1xEV-DO.
+const WRONG_EVDO: &[&str] = &[
+    "[radio.evdo]\nues = 0",
+    "[radio.evdo]\nusers = 4",
+    "[radio.evdo.downlink]\nrate = \"2.4 Mbit/s\"",
+    "[radio.evdo.downlink]\nmean_sinr = 2.4",
+    "[radio.evdo.downlink]\nmean_sinr = \"2.4\"",
+    "[radio.evdo.downlink]\nmean_sinr = \"-30 dB\"",
+    "[radio.evdo.downlink]\nmean_sinr = \"-13 dB\"\nfading.none = {}",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"0 Hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"-35 Hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"35 hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = 35",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"35 kHz\"",
+    "[radio.evdo.downlink.fading]\njakes.oscillators = 7",
+    "[radio.evdo.downlink.fading]\nrayleigh = {}",
+    "[radio.evdo.downlink.fading]\nnone.doppler = \"35 Hz\"",
+    "[radio.evdo.downlink.scheduler]\nproportional_fair.window = 0",
+    "[radio.evdo.downlink.scheduler]\nproportional_fair.tc = 1000",
+    "[radio.evdo.downlink.scheduler]\nfifo = {}",
+    "[radio.evdo.downlink]\nthresholds = [\"1 dB\"]",
+    "[radio.evdo.downlink]\nthresholds = \"1 dB\"",
+    "[radio.evdo.downlink]\nthresholds = [\"-12.5 dB\", \"-9.5 dB\", \"-9.6 dB\", \"-6 dB\", \"-5 dB\", \"-4 dB\", \"-1 dB\", \"1 dB\", \"3 dB\", \"7 dB\", \"9 dB\"]",
+    "[radio.evdo.downlink]\nchoose = \"user\"",
+    "[radio.evdo.downlink]\nshare_slots = true",
+    "[radio.evdo.downlink]\nper = \"100 %\"",
+    "[radio.evdo.downlink]\nbuffer = \"per_user\"",
+    "[radio.evdo.downlink]\ndelay = \"75 ms\"",
+    "[radio.evdo.downlink]\ndelay.uniform = { mean = \"10 ms\", sd = \"30 ms\" }",
+    "[radio.evdo.downlink]\nqueue.droptail.packets = 0",
+    "[radio.evdo.uplink]\nchannel.bernoulli = {}",
+    "[radio.evdo.uplink]\nchannel.distribution.rate.constant = \"0 bit/s\"",
+];
+
+#[test]
+fn errors_in_a_cell_of_evdo_say_what_would_be_right() {
+    let error = |wrong: &&str| Scenario::parse(&format!("{wrong}\n[[flow]]\n"), &[]).unwrap_err().to_string();
+    let lines: Vec<String> = WRONG_EVDO.iter().map(error).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    radio.evdo.ues: a cell needs at least one UE; write ues = 1
+    radio.evdo.users: unknown key; did you mean ues?
+    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, fading, thresholds, scheduler, choose, share_slots, per
+    radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
+    radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
+    radio.evdo.downlink.mean_sinr: -30 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB
+    radio.evdo.downlink.mean_sinr: -13 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB
+    radio.evdo.downlink.fading.jakes.doppler: without Doppler shift nothing fades; write for example "35 Hz", or fading.none = {} for a channel that stands still
+    radio.evdo.downlink.fading.jakes.doppler: a frequency cannot be negative: -35 Hz; write for example "35 Hz"
+    radio.evdo.downlink.fading.jakes.doppler: unknown unit "hz" in "35 hz"; did you mean "35 Hz"?
+    radio.evdo.downlink.fading.jakes.doppler: missing unit; write "35 Hz" or "5.5 Hz", not 35
+    radio.evdo.downlink.fading.jakes.doppler: 35 kHz is faster than anything that moves; write at most "10 kHz"
+    radio.evdo.downlink.fading.jakes.oscillators: 7 oscillators per quadrature; write 8 to 256
+    radio.evdo.downlink.fading.rayleigh: unknown name; known here: jakes, none
+    radio.evdo.downlink.fading.none.doppler: unknown key; there is nothing to set here
+    radio.evdo.downlink.scheduler.proportional_fair.window: a mean over no slot; write at least 1, such as 1000
+    radio.evdo.downlink.scheduler.proportional_fair.tc: unknown key; known here: window
+    radio.evdo.downlink.scheduler.fifo: unknown name; known here: max_ci, proportional_fair, round_robin
+    radio.evdo.downlink.thresholds: invalid length 1; write an array of length 11
+    radio.evdo.downlink.thresholds: invalid type: string "1 dB"; write an array of length 11
+    radio.evdo.downlink.thresholds: -9.6 dB is not above -9.5 dB, of a lower rate; write 11 ratios that rise with the rate
+    radio.evdo.downlink.choose: unknown name "user"; known here: packet, slot
+    radio.evdo.downlink.share_slots: a UE that is chosen for a packet has no other to share its slots with; remove it, or write choose = "slot"
+    radio.evdo.downlink.per: every physical-layer packet is lost and sent again for ever; lower it, for example to "1 %"
+    radio.evdo.downlink.buffer: unknown name "per_user"; known here: shared, per_flow
+    radio.evdo.downlink.delay: unknown name "75 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    radio.evdo.downlink.delay.uniform.sd: the range, mean +- sqrt(3) sd, reaches below 0 s; write at most "5773502 ns", or raise the mean
+    radio.evdo.downlink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    radio.evdo.uplink.channel: bernoulli loses blocks, and here packets are sent whole; choose channel.trace_file, or radio.dch as the cell
+    radio.evdo.uplink.channel.distribution.rate.constant: is zero; write a positive value such as "200 kbit/s"
+    "#);
 }

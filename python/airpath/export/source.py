@@ -67,16 +67,19 @@ class Run:
     @property
     def cell_element(self) -> int:
         """Position of the cell on the path: behind the server, the link and the boxes between."""
-        return 2 + len(self.scenario.get("middlebox", ()))
+        boxes = (parameters for box in self.scenario.get("middlebox", ()) for parameters in box.values())
+        return 2 + sum(box.get("at") != "ue" for box in boxes)
 
     def delay_ns(self, direction: str) -> int:
         """Delay behind the transmission of a bearer, in nanoseconds.
 
         Raises an `ExportError` if packets have different ones: the trace does not tell which had which.
         """
-        [channel] = self.cell[direction]["channel"]
+        (cell,) = self.scenario["radio"]
+        channel = next(iter(self.cell[direction].get("channel", ())), None)
         if channel not in CONSTANT_DELAY:
-            what = f"the {direction} delay of channel.{channel} varies, and formats of other tools want one"
+            whose = f"radio.{cell}" if channel is None else f"channel.{channel}"
+            what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
             raise ExportError(str(self.folder), what, "choose the format csv")
         return round(_core.seconds(self.cell[direction]["delay"]) * 1e9)
 

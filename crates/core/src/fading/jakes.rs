@@ -38,6 +38,9 @@ pub struct Config {
 /// The default of `oscillators`: the distribution of the power is right to 0.003.
 const OSCILLATORS: u16 = 32;
 
+/// With a higher shift the phases of long runs would lose precision.
+const FASTEST: Frequency = Frequency::from_millihertz(10_000_000);
+
 impl Default for Config {
     fn default() -> Self {
         Self { doppler: Frequency::from_millihertz(35_000), oscillators: OSCILLATORS }
@@ -50,6 +53,10 @@ impl Config {
         if self.doppler.as_millihertz() == 0 {
             let hint = "write for example \"35 Hz\", or fading.none = {} for a channel that stands still";
             return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));
+        }
+        if self.doppler > FASTEST {
+            let message = format!("{} is faster than anything that moves", self.doppler);
+            return Err(ScenarioError::new("doppler", message, format!("write at most \"{FASTEST}\"")));
         }
         if !(8..=256).contains(&self.oscillators) {
             let message = format!("{} oscillators per quadrature", self.oscillators);

@@ -14,7 +14,7 @@
 //! | | `working` | `literal` |
 //! |---|---|---|
 //! | Figure 7, line 3 | minus, as the text says | minus; in print the line assigns, which would ignore the buffer |
-//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop |
+//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
 //! | window | the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | without that |
 //! | threshold | alpha times (limit + 1): with the packet in transmission | alpha times the limit |
 //!
@@ -29,10 +29,13 @@
 //! passes.
 //!
 //! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when
-//! it has been empty for `idle_release`, one ACK goes and nothing more is expected. ASSUMED: the paper is silent on
-//! what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
+//! it has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is
+//! expected from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
 //! alpha times the buffer, and the default is far beyond it, since duplicates and a source that does not react
 //! need more.
+//!
+//! The paper gives each flow a buffer of its own. Where flows share one, what the others are expected to send takes
+//! room too, and a packet of any flow that leaves makes room for all, in turn.
 //!
 //! A flow whose buffer has no limit in packets cannot be regulated: a scenario with such a flow is refused, and a
 //! live one passes.
@@ -47,7 +50,7 @@ use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::radio;
 use crate::time::Duration;
-use crate::trace::{Event, Kind};
+use crate::trace::Kind;
 use flow::{Buffer, Flow, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,7 +77,7 @@ pub struct Config {
     pub reserve_limited_transmit: u32,
     /// Segments held of a flow at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With the flow's buffer empty for so long, an ACK goes in any case.
+    /// With nothing of the flow in the buffer for so long, ACKs go in any case, as many as it has room for packets.
     pub idle_release: Duration,
 }
 
@@ -142,7 +145,7 @@ impl Config {
             let hint = "write a time such as \"200 ms\"";
             return error("idle_release", "nothing would ever be held".into(), hint);
         }
-        let data = self.at.into_cell();
+        let data = self.at.towards_cell();
         let is_tcp = |app: &app::Config| {
             matches!(app, app::Config::Bulk(_) | app::Config::File(_) | app::Config::Web(_))
         };
@@ -165,10 +168,13 @@ impl Config {
     }
 }
 
+/// UE and number of a flow.
+type Key = (u16, u16);
+
 struct AckRegulator {
     config: Config,
     /// By UE and number.
-    flows: BTreeMap<(u16, u16), Flow>,
+    flows: BTreeMap<Key, Flow>,
     /// The timer will come.
     armed: bool,
 }
@@ -182,18 +188,28 @@ enum Trigger {
 }
 
 impl AckRegulator {
-    fn into_cell(&self) -> Dir {
-        self.config.at.into_cell()
+    fn towards_cell(&self) -> Dir {
+        self.config.at.towards_cell()
     }
 
     /// The buffer of a flow, if it can be regulated.
-    fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): (u16, u16)) -> Option<Buffer> {
-        Buffer::new(&cx.radio_flow(ue, self.into_cell(), flow))
+    fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): Key) -> Option<Buffer> {
+        let mut buffer = Buffer::new(&cx.radio_flow(ue, self.towards_cell(), flow))?;
+        if buffer.is_shared {
+            let others = self.of_ue(ue).filter(|((_, other), _)| *other != flow);
+            buffer.expected_of_others = others.map(|(_, state)| state.ack_release_count).sum();
+        }
+        Some(buffer)
+    }
+
+    /// The flows of a UE.
+    fn of_ue(&self, ue: u16) -> impl Iterator<Item = (&Key, &Flow)> {
+        self.flows.range((ue, 0)..=(ue, u16::MAX))
     }
 
     /// Data, on its way into the cell.
     fn pass_data(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
-        let (dir, key) = (self.into_cell(), (packet.ue, packet.flow));
+        let (dir, key) = (self.towards_cell(), (packet.ue, packet.flow));
         if packet.is_tcp() {
             if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
                 self.flush(cx, &packet);
@@ -208,7 +224,7 @@ impl AckRegulator {
 
     /// A connection begins or ends: nothing is held any longer.
     fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let back = self.into_cell().reverse();
+        let back = self.towards_cell().reverse();
         let Some(flow) = self.flows.get_mut(&(packet.ue, packet.flow)) else { return };
         while let Some(held) = flow.release(&self.config) {
             cx.emit(back, held);
@@ -220,7 +236,7 @@ impl AckRegulator {
 
     /// A segment on its way from the cell.
     fn regulate(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let (back, key) = (self.into_cell().reverse(), (packet.ue, packet.flow));
+        let (back, key) = (self.towards_cell().reverse(), (packet.ue, packet.flow));
         if packet.is_tcp() && Segment::of(&packet) == Segment::Boundary {
             self.flush(cx, &packet);
             return cx.emit(back, packet);
@@ -236,8 +252,8 @@ impl AckRegulator {
     }
 
     /// Lets go what may go.
-    fn release(&mut self, cx: &mut Cx<'_>, key: (u16, u16), buffer: Buffer, trigger: Trigger) {
-        let back = self.into_cell().reverse();
+    fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
+        let back = self.towards_cell().reverse();
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
         let works = config.reading == Reading::Working;
@@ -248,9 +264,8 @@ impl AckRegulator {
             Trigger::Ack => flow.leave_conservative(now, config, buffer),
             Trigger::Dequeued => flow.return_to_conservative(now, config, buffer),
             Trigger::Idle => {
-                if let Some(packet) = flow.release_idle(config) {
-                    cx.emit(back, packet);
-                }
+                flow.expect_nothing();
+                flow.release_idle(config, buffer.limit).for_each(|packet| cx.emit(back, packet));
             }
         }
         while let Some(packet) = flow.release_beyond_limit(config).or_else(|| flow.poll(config, buffer)) {
@@ -265,8 +280,26 @@ impl AckRegulator {
         self.settle(cx, key, buffer);
     }
 
+    /// A packet has left a buffer that other flows share: they may use the room, from the next flow on.
+    fn release_others(&mut self, cx: &mut Cx<'_>, (ue, flow): Key, buffer: Buffer) {
+        if !buffer.is_shared {
+            return;
+        }
+        let waits = |(key, state): (&Key, &Flow)| (!state.line.is_empty()).then_some(*key);
+        let (before, behind): (Vec<_>, Vec<_>) = self
+            .of_ue(ue)
+            .filter_map(waits)
+            .filter(|(_, other)| *other != flow)
+            .partition(|(_, other)| *other < flow);
+        for key in behind.into_iter().chain(before) {
+            if let Some(theirs) = self.buffer(cx, key) {
+                self.release(cx, key, theirs, Trigger::Dequeued);
+            }
+        }
+    }
+
     /// Something has happened to a flow: when to look again, and what to tell.
-    fn settle(&mut self, cx: &mut Cx<'_>, key: (u16, u16), buffer: Buffer) {
+    fn settle(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         if let Some(deadline) = flow.watch_idle(cx.now, &self.config, buffer)
             && !self.armed
@@ -274,17 +307,11 @@ impl AckRegulator {
             self.armed = true;
             cx.arm(0, deadline);
         }
-        let reading = self.config.reading;
-        let flow = &*flow;
-        cx.probe(Kind::AckRegulator, move || Event::AckRegulator {
-            ue: key.0,
-            flow: key.1,
-            held_acks: flow.line.len() as u32,
-            held_bytes: flow.line.bytes() as u32,
-            ack_release_count: flow.ack_release_count,
-            conservative: flow.mode.is_conservative(),
-            window_segments: flow.window(reading) as u32,
-        });
+        if cx.probes(Kind::AckRegulator)
+            && let Some(news) = flow.take_news(key, self.config.reading)
+        {
+            cx.probe(Kind::AckRegulator, move || news);
+        }
     }
 }
 
@@ -294,7 +321,7 @@ impl Element for AckRegulator {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir == self.into_cell() {
+        if dir == self.towards_cell() {
             self.pass_data(cx, packet);
         } else {
             self.regulate(cx, packet);
@@ -303,11 +330,11 @@ impl Element for AckRegulator {
 
     fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
         let key = (event.ue, event.flow);
-        if event.dir != self.into_cell() || !self.flows.contains_key(&key) {
+        if event.dir != self.towards_cell() || !self.flows.contains_key(&key) {
             return;
         }
         let view = cx.radio_flow(event.ue, event.dir, event.flow);
-        let Some(buffer) = Buffer::new(&view) else { return };
+        let Some(buffer) = self.buffer(cx, key) else { return };
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
         match event.kind {
@@ -318,7 +345,10 @@ impl Element for AckRegulator {
                 }
                 flow.return_to_conservative(now, config, buffer);
             }
-            RadioEventKind::Started => return self.release(cx, key, buffer, Trigger::Dequeued),
+            RadioEventKind::Started => {
+                self.release(cx, key, buffer, Trigger::Dequeued);
+                return self.release_others(cx, key, buffer);
+            }
             RadioEventKind::Dropped => {
                 flow.on_expected();
                 flow.enter(now, Mode::Conservative);

@@ -19,7 +19,7 @@ pub enum Place {
 
 impl Place {
     /// The direction that leads from the box into the cell.
-    pub const fn into_cell(self) -> Dir {
+    pub const fn towards_cell(self) -> Dir {
         match self {
             Self::Network => Dir::Downlink,
             Self::Ue => Dir::Uplink,
@@ -87,10 +87,6 @@ impl Line {
         self.packets.front().map(AsRef::as_ref)
     }
 
-    pub fn back(&self) -> Option<&Packet> {
-        self.packets.back().map(AsRef::as_ref)
-    }
-
     pub fn len(&self) -> usize {
         self.packets.len()
     }
@@ -104,9 +100,10 @@ impl Line {
     }
 
     /// Takes out what is `superfluous`, from the oldest to the newest.
-    pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> Vec<Box<Packet>> {
-        let (taken, kept): (Vec<_>, Vec<_>) = self.packets.drain(..).partition(|packet| superfluous(packet));
-        self.packets.extend(kept);
+    pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> VecDeque<Box<Packet>> {
+        let (taken, kept): (VecDeque<_>, VecDeque<_>) =
+            self.packets.drain(..).partition(|packet| superfluous(packet));
+        self.packets = kept;
         self.bytes -= taken.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
         taken
     }

@@ -3,6 +3,8 @@
 //! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
 //! counted. A box may delay, drop or mark, or end connections of simulated hosts; what it holds is bounded.
 
+pub mod ack_filter;
+pub mod ack_pacing;
 pub mod ack_regulator;
 mod acks;
 pub mod split;
@@ -20,6 +22,8 @@ use crate::tcp;
 registry! {
     /// A middlebox and its parameters.
     pub enum Config: build(flows: &[FlowSpec]) -> Box<dyn Element> {
+        AckFilter = ack_filter,
+        AckPacing = ack_pacing,
         AckRegulator = ack_regulator,
         Split = split,
         Tap = tap,
@@ -38,6 +42,8 @@ impl Config {
         radio: &radio::Config,
     ) -> Result<(), ScenarioError> {
         match self {
+            Self::AckFilter(config) => config.validate(),
+            Self::AckPacing(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
             Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
@@ -48,6 +54,8 @@ impl Config {
     /// Where the box stands.
     pub fn place(&self) -> Place {
         match self {
+            Self::AckFilter(config) => config.at,
+            Self::AckPacing(config) => config.at,
             Self::AckRegulator(config) => config.at,
             Self::Split(_) | Self::Tap(_) => Place::Network,
         }
@@ -57,7 +65,7 @@ impl Config {
     pub fn ends_connections(&self) -> bool {
         match self {
             Self::Split(_) => true,
-            Self::AckRegulator(_) | Self::Tap(_) => false,
+            Self::AckFilter(_) | Self::AckPacing(_) | Self::AckRegulator(_) | Self::Tap(_) => false,
         }
     }
 }

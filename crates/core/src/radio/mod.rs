@@ -45,14 +45,13 @@ impl Config {
 
     /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
-        match self {
-            Self::Dch(config) => config.bearer(dir).queue.build().limit_sdus(),
-            Self::Evdo(config) => match dir {
-                Dir::Downlink => config.downlink.queue.build().limit_sdus(),
-                Dir::Uplink => config.uplink.queue.build().limit_sdus(),
-            },
-            Self::Variable(config) => config.bearer(dir).queue.build().limit_sdus(),
-        }
+        let queue = match (self, dir) {
+            (Self::Dch(config), _) => &config.bearer(dir).queue,
+            (Self::Evdo(config), Dir::Downlink) => &config.downlink.queue,
+            (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
+            (Self::Variable(config), _) => &config.bearer(dir).queue,
+        };
+        queue.build().limit_sdus()
     }
 
     /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.

@@ -69,8 +69,8 @@ impl Scheduler for ProportionalFair {
             }
             // R_i / T_i compared without division.
             let is_better = best.is_none_or(|(_, best_rate, best_throughput)| {
-                let (mine, best) = (rate * best_throughput, best_rate * throughput);
-                mine > best || (mine >= best && throughput < best_throughput)
+                let (mine, others) = (rate * best_throughput, best_rate * throughput);
+                mine > others || (mine >= others && throughput < best_throughput)
             });
             if is_better {
                 best = Some((user, rate, throughput));

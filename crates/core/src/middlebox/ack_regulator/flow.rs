@@ -5,6 +5,7 @@ use crate::element::FlowView;
 use crate::middlebox::acks::{Line, Segment, is_after};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
+use crate::trace::Event;
 use serde_json::{Value, json};
 
 /// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
@@ -41,14 +42,25 @@ pub(super) struct Buffer {
     pub limit: u32,
     /// `QueueLength`: packets that wait.
     pub waiting: u32,
-    /// Packets that wait or are under way on the bearer.
+    /// Packets of the flow that wait or are under way on the bearer.
     pub sdus: u32,
+    /// Whether other flows' packets wait in it too.
+    pub is_shared: bool,
+    /// What other flows that share it are expected to send.
+    pub expected_of_others: u32,
 }
 
 impl Buffer {
     /// Of a flow whose buffer has a limit.
     pub fn new(view: &FlowView) -> Option<Self> {
-        Some(Self { limit: view.limit_sdus?, waiting: view.untransmitted_sdus, sdus: view.sdus })
+        let limit = view.limit_sdus?;
+        let FlowView { sdus, waiting_sdus: waiting, is_shared, .. } = *view;
+        Some(Self { limit, waiting, sdus, is_shared, expected_of_others: 0 })
+    }
+
+    /// Room for packets that are on their way to it because of ACKs of one flow.
+    fn room(&self) -> u32 {
+        self.limit.saturating_sub(self.waiting).saturating_sub(self.expected_of_others)
     }
 }
 
@@ -88,6 +100,8 @@ pub(super) struct Flow {
     /// When what is held goes although nothing has made room, if nothing happens until then.
     pub idle_deadline: Option<Instant>,
     counts: Counts,
+    /// What was told last to those who look.
+    told: Option<Event>,
 }
 
 impl Flow {
@@ -105,6 +119,7 @@ impl Flow {
             is_ect: false,
             idle_deadline: None,
             counts: Counts::default(),
+            told: None,
         }
     }
 
@@ -219,11 +234,10 @@ impl Flow {
         let front = self.line.front()?;
         let brings = self.brings(config, front);
         if Segment::of(front) == Segment::PureAck && brings > 0 {
-            let room = buffer.limit.saturating_sub(buffer.waiting);
             let reserved = self.ack_release_count.saturating_add(self.mode.reserve());
             // What never fits waits for all the room that there can be.
             let most = buffer.limit.saturating_sub(self.mode.reserve()).max(1);
-            if room.saturating_sub(reserved) < brings.min(most) {
+            if buffer.room().saturating_sub(reserved) < brings.min(most) {
                 return None;
             }
         }
@@ -282,12 +296,14 @@ impl Flow {
         self.release(config)
     }
 
-    /// Nothing has happened for long while the buffer was empty: as if all that was expected had come, and one
-    /// goes in any case.
-    pub fn release_idle(&mut self, config: &Config) -> Option<Box<Packet>> {
-        self.expect_nothing();
-        self.counts.forced_idle += u64::from(!self.line.is_empty());
-        self.release(config)
+    /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
+    /// As many go in any case as there would be room for, and one at least.
+    pub fn release_idle(&mut self, config: &Config, limit: u32) -> impl Iterator<Item = Box<Packet>> {
+        (0..limit.max(1)).map_while(|_| {
+            let packet = self.release(config)?;
+            self.counts.forced_idle += 1;
+            Some(packet)
+        })
     }
 
     /// Something has happened: until when what is held may wait, if there is nothing to wait for.
@@ -296,6 +312,21 @@ impl Flow {
         let deadline = self.idle_deadline.unwrap_or(now + config.idle_release);
         self.idle_deadline = waits_for_nothing.then_some(deadline);
         self.idle_deadline
+    }
+
+    /// What is to be told of the flow, if it is not what was told last.
+    pub fn take_news(&mut self, (ue, flow): (u16, u16), reading: Reading) -> Option<Event> {
+        let event = Event::AckRegulator {
+            ue,
+            flow,
+            held_acks: self.line.len() as u32,
+            held_bytes: self.line.bytes() as u32,
+            ack_release_count: self.ack_release_count,
+            conservative: self.mode.is_conservative(),
+            window_segments: self.window(reading) as u32,
+        };
+        let is_news = self.told.replace(event) != Some(event);
+        is_news.then_some(event)
     }
 
     pub fn report(&self, now: Instant, ue: u16, flow: u16) -> Value {

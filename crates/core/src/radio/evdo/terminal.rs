@@ -78,13 +78,13 @@ impl Terminal {
         }
         self.block = block;
         let gains = self.fading.block(block);
-        let mut met = [0_u32; BLOCK];
+        let mut requests = [0_u32; BLOCK];
         for threshold in self.thresholds {
-            for (met, gain) in met.iter_mut().zip(gains) {
+            for (met, gain) in requests.iter_mut().zip(gains) {
                 *met += u32::from(*gain >= threshold);
             }
         }
-        self.requests = met.map(|met| met as u8);
+        self.requests = requests.map(|met| met as u8);
     }
 
     /// The share of slots in which each rate was asked for, among those in which something waited.
