@@ -165,19 +165,19 @@ def share_of_200_kbps(outcome: Outcome) -> float:
 def gain(estimates: Sequence[Estimate]) -> Estimate:
     """By how much the first cell is above the second, seed by seed, percent."""
     first, second = estimates
-    return _by_seed(lambda one, other: 100 * (one / other - 1), first, second)
+    return by_seed(lambda one, other: 100 * (one / other - 1), first, second)
 
 
 def loss(estimates: Sequence[Estimate]) -> Estimate:
     """By how much the first cell is below the second, seed by seed, percent."""
     first, second = estimates
-    return _by_seed(lambda one, other: 100 * (1 - one / other), first, second)
+    return by_seed(lambda one, other: 100 * (1 - one / other), first, second)
 
 
 def share(estimates: Sequence[Estimate]) -> Estimate:
     """The first cell in percent of the second, seed by seed."""
     first, second = estimates
-    return _by_seed(lambda one, other: 100 * one / other, first, second)
+    return by_seed(lambda one, other: 100 * one / other, first, second)
 
 
 def least(pick: Pick) -> Pick:
@@ -213,15 +213,17 @@ def _found(
             return values[-1] if first else values[0]
         return known[0] if first else known[-1]
 
-    return _by_seed(find, *estimates)
+    return by_seed(find, *estimates)
 
 
 def _pairs(pick: Pick, estimates: Sequence[Estimate]) -> list[Estimate]:
     return [pick(estimates[i : i + 2]) for i in range(0, len(estimates), 2)]
 
 
-def _by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
-    runs = zip(*(known.values for known in estimates), strict=True)
+def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
+    """Estimate what follows from runs of several cells with the same seed."""
+    # Cells that have more runs than others count with the seeds that all have.
+    runs = zip(*(known.values for known in estimates), strict=False)
     return estimate([compute(*run) for run in runs])
 
 

@@ -20,11 +20,11 @@ from airpath.papers.chan.curves import (
     pairs,
 )
 from airpath.papers.chan.figures import LIVE_DOWNLOAD, ack_time_ms, packet_time_ms
-from airpath.papers.chan.measured import gain, least, loss, most
+from airpath.papers.chan.measured import by_seed, gain, least, loss, most
 from airpath.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, make_cell
 from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
 from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Row, lowest
-from airpath.replicate import Estimate, estimate
+from airpath.replicate import Estimate
 
 ALPHAS = (1, 2, 3, 4)
 ALPHA_BUFFERS = (4, 6, 10, 15, 20)
@@ -72,12 +72,12 @@ def hdr_pipe(outcome: Outcome) -> float:
 def _last_without_loss(estimates: Sequence[Estimate]) -> Estimate:
     """The largest buffer up to which alpha 4 is within 1 % of alpha 3, seed by seed."""
 
-    def find(run: tuple[float, ...]) -> float:
+    def find(*run: float) -> float:
         ratios = [four / three for three, four in zip(run[::2], run[1::2], strict=True)]
         fits = [buffer for buffer, ratio in zip(ALPHA_BUFFERS, ratios, strict=True) if ratio >= 0.99]
         return float(fits[-1] if fits else ALPHA_BUFFERS[0])
 
-    return estimate([find(run) for run in zip(*(known.values for known in estimates), strict=True)])
+    return by_seed(find, *estimates)
 
 
 def _buffers_needed(users: int) -> tuple[Cell, ...]:
@@ -94,12 +94,12 @@ def _times_the_buffer(estimates: Sequence[Estimate]) -> Estimate:
             next((b for b, t in zip(buffers, throughputs, strict=True) if t >= NEAR * largest), buffers[-1])
         )
 
-    def find(run: tuple[float, ...]) -> float:
+    def find(*run: float) -> float:
         n, largest = len(buffers), max(run)
         reno, reno_ar, sack, sack_ar = (needed(run[i * n : (i + 1) * n], largest) for i in range(4))
         return min(reno / reno_ar, sack / sack_ar)
 
-    return estimate([find(run) for run in zip(*(known.values for known in estimates), strict=True)])
+    return by_seed(find, *estimates)
 
 
 _AT_ONE_BDP = tuple(
