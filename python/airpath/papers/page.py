@@ -327,6 +327,9 @@ def _how_to_get_it_again(report: Report, command: str) -> str:
             f"Every cell ran with the seeds from {rule.first_seed} on, until half the width of the 95 % "
             f"interval was at most {100 * rule.precision:g} % of the mean, or {rule.max_runs} times."
         )
+    cells = [cell for section in report.sections for row in section.experiment.rows for cell in row.cells]
+    if not report.effort.is_exact and any(cell.most_runs for cell in cells):
+        stop += " Some cells have a number of runs of their own, which the tables show."
     versions = f"airpath {_core.version()}, random numbers {_core.RNG_VERSION}."
     rules = (
         "Reproduced: the published value lies where the mean of as many runs as the paper averaged falls "

@@ -34,13 +34,15 @@ PARAMETERS = (
     ),
     ("Window limit", "500 packets, never reached"),
     ("Run", "3600 s, one flow without end for each user"),
+    ("Runs", "20 of a row of Table 1, 10 of other links, 3 with HDR; a third of them if quick, two at least"),
     ("u(a, b)", "uniform, b is the standard deviation, also where the paper says variance"),
     ("e(m)", "exponential forward delay; the reverse delay is 400 ms less m"),
     ("Variable rate alone", "200 ms forward, 200 ms reverse"),
     ("Ack Regulator", "alpha 2; the threshold of the mode uses the buffer and the packet in transmission"),
     ("HDR", "mean SINR 2.4 dB, Doppler 35 Hz, proportional fair over 1000 slots, a buffer for each flow"),
     ("TD, TO", "every fast retransmit, every timeout; p1, p2 and p3 are shares of loss events"),
-    ("rtt", "mean of the sender's samples; the paper's estimator is not known"),
+    ("rtt", "mean of the sender's samples, one in a window"),
+    ("T0", "mean time from the last fast retransmit before a timeout to the timeout"),
 )
 
 
