@@ -142,7 +142,6 @@ TABLE_2 = Experiment(
         title="The models fed with the loss events of our own runs",
         heads=("case", "link"),
     ),
-    question="What the models make of the printed Table 1 stands above; here of our own counts.",
 )
 
 _COLUMNS_OF_TABLE_3: tuple[tuple[str, str, Metric], ...] = (
