@@ -139,14 +139,14 @@ def comparison_picture(
             label=reading if index else f"measured, {reading}",
         )
     axes.plot(published, rows, "D", color=PUBLISHED, markersize=6, fillstyle="none", label="published")
-    if max(published) > 10 * min(published):
+    if max(published) > max(1.0, 10 * min(published)):
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_locator(FixedLocator([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.set_xlim(0 if min(published) < 1 else 0.8 * min(published), 1.25 * max(published))
     axes.set_yticks(rows, labels)
     axes.set_ylim(rows[-1] - 0.7, 0.5)
-    axes.set_xlabel(f"[{unit_name(unit)}]")
+    axes.set_xlabel(f"[{unit_name(unit)}]" if unit_name(unit) else "")
     axes.grid(True, axis="x", which="both", color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     without_frame(axes)

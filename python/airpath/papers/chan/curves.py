@@ -22,7 +22,7 @@ from airpath.papers.chan.model import (
 )
 from airpath.papers.conditions import Quantity
 from airpath.papers.panel import Chart, Line
-from airpath.papers.paper import Cell, Experiment, Row
+from airpath.papers.paper import Cell, Experiment, Row, load_published
 
 CellOf = Callable[[Flow, float], Cell]
 """The cell of a flow at a value of a chart's parameter."""
@@ -86,12 +86,15 @@ def _chart(
     quantity: Callable[[Cell], Quantity] = goodput,
     what: str = "throughput",
     unit: str = "kbit/s",
-    flows: tuple[Flow, ...] = FLOWS,
+    published: tuple[tuple[float, str], ...] = (),
 ) -> Chart:
+    """Chart the four flows; `published` has values of the parameter and ids of what tables print there."""
     lines = tuple(
-        Line(flow.name, tuple(quantity(cell_of(flow, value)) for value in values)) for flow in flows
+        Line(flow.name, tuple(quantity(cell_of(flow, value)) for value in values)) for flow in FLOWS
     )
-    return Chart(title, parameter, values, what, unit, lines)
+    known = load_published("chan")
+    marks = tuple((value, known[f"chan-{name}"].value) for value, name in published)
+    return Chart(title, parameter, values, what, unit, lines, marks)
 
 
 def _row(name: str, what: str, cells: tuple[Cell, ...], pick: Pick, remark: str = "") -> Row:
@@ -173,7 +176,16 @@ FIGURE_11 = Experiment(
         ),
     ),
     charts=(
-        _chart("(a) buffer of 10", "mean of the forward delay, ms", DELAY_MEANS_MS, over_delay),
+        _chart(
+            "(a) buffer of 10",
+            "mean of the forward delay, ms",
+            DELAY_MEANS_MS,
+            over_delay,
+            published=(
+                (20, "t2-2-sim"),
+                *((100, f"t3-{flow}-goodput") for flow in ("reno", "sack", "reno-ar")),
+            ),
+        ),
         _chart("(b) 350+e(50)", _BUFFER, BUFFERS, over_buffer_delay),
     ),
 )
@@ -205,7 +217,13 @@ FIGURE_12 = Experiment(
         ),
     ),
     charts=(
-        _chart("(a) buffer of 10", "standard deviation of the rate, kbit/s", RATE_SDS_KBPS, over_rate),
+        _chart(
+            "(a) buffer of 10",
+            "standard deviation of the rate, kbit/s",
+            RATE_SDS_KBPS,
+            over_rate,
+            published=((20, "t2-5-sim"), (50, "t2-6-sim"), (75, "t2-7-sim")),
+        ),
         _chart("(b) u(200, 75)", _BUFFER, BUFFERS, over_buffer_rate),
     ),
 )
