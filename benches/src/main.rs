@@ -93,6 +93,9 @@ fn variable(seconds: u64) -> String {
         handshake = "none"
         initial_window = 1
         max_window = 500
+        receive_buffer = "500 kB"
+        limited_transmit = false
+        multiple_fast_retransmits = true
         window_arithmetic = "ns2"
         rtt_sampling = "one_per_window"
         ack_every = 1

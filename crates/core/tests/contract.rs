@@ -64,6 +64,36 @@ fn elements() -> Vec<(String, Build)> {
             all.push((name, Box::new(move |seed| config.build(seed))));
         }
     }
+    // Packets served whole: ends computed ahead, each flow in turn, overtaking, lost on the air, in outages.
+    let drawn = serde_json::json!({"distribution": {
+        "rate": {"uniform": {"mean": "200 kbit/s", "sd": "75 kbit/s"}},
+        "delay": {"exponential": {"mean": "50 ms"}},
+    }});
+    let overtaking = serde_json::json!({"distribution": {
+        "redraw": "20 ms", "order": "free",
+        "rate": {"lognormal": {"mean": "200 kbit/s", "sd": "100 kbit/s"}},
+        "delay": {"normal": {"mean": "50 ms", "sd": "50 ms"}},
+    }});
+    let switching = serde_json::json!({"switching": {"steps": [
+        {"rate": "500 kbit/s", "for": "100 ms", "delay": "30 ms"}, {"rate": "0 bit/s", "for": "300 ms"},
+    ]}});
+    let series = serde_json::json!({"series": {
+        "rows": "time_s,rate_kbps,delay_ms,loss\n0,300,20,0.2\n0.5,0,0,0\n0.7,150,5,0.5\n", "repeat": "1 s",
+    }});
+    let served = [("drawn", drawn), ("overtaking", overtaking), ("switching", switching), ("series", series)];
+    for (name, channel) in served {
+        for (limit, buffer) in [(None, "shared"), (Some(3), "shared"), (Some(2), "per_flow")] {
+            let bearer = serde_json::json!({
+                "delay": "5 ms", "queue": {"droptail": {"packets": limit}}, "buffer": buffer, "channel": channel,
+            });
+            let variable = serde_json::json!({"ues": 2, "downlink": bearer, "uplink": bearer});
+            let config: radio::Config =
+                serde_json::from_value(serde_json::json!({"variable": variable})).unwrap();
+            config.validate().unwrap();
+            let name = format!("radio.variable, {name}, limit {limit:?}, {buffer}");
+            all.push((name, Box::new(move |seed| config.build(seed))));
+        }
+    }
     all
 }
 

@@ -8,6 +8,8 @@ mod piecewise;
 
 pub mod bernoulli;
 pub mod distribution;
+pub mod series;
+pub mod switching;
 pub mod trace_file;
 
 use crate::error::ScenarioError;
@@ -109,6 +111,8 @@ registry! {
     pub enum Config: build(run_seed: u64, name: &str) -> Box<dyn Channel> {
         Bernoulli = bernoulli,
         Distribution = distribution,
+        Series = series,
+        Switching = switching,
         TraceFile = trace_file,
     }
 }
@@ -124,7 +128,7 @@ impl Config {
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Bernoulli(_) => Kind::Blocks,
-            Self::Distribution(_) => Kind::Packets,
+            Self::Distribution(_) | Self::Series(_) | Self::Switching(_) => Kind::Packets,
             Self::TraceFile(_) => Kind::Opportunities,
         }
     }
@@ -137,6 +141,8 @@ impl Config {
         match self {
             Self::Bernoulli(_) => Ok(()),
             Self::Distribution(config) => config.validate(),
+            Self::Series(config) => config.validate(),
+            Self::Switching(config) => config.validate(),
             Self::TraceFile(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))
@@ -144,10 +150,7 @@ impl Config {
 
     /// Whether no block is ever lost.
     pub fn is_error_free(&self) -> bool {
-        match self {
-            Self::Bernoulli(config) => config.bler.as_f64() <= 0.0,
-            Self::Distribution(_) | Self::TraceFile(_) => true,
-        }
+        !matches!(self, Self::Bernoulli(config) if config.bler.as_f64() > 0.0)
     }
 
     /// Whether every block is lost for certain: then only a limit of transmissions ends the wait.
@@ -156,10 +159,8 @@ impl Config {
     }
 
     /// Whether packets that were sent may be lost: of a channel of packets.
-    pub const fn loses_packets(&self) -> bool {
-        match self {
-            Self::Bernoulli(_) | Self::Distribution(_) | Self::TraceFile(_) => false,
-        }
+    pub fn loses_packets(&self) -> bool {
+        matches!(self, Self::Series(config) if config.loses_packets())
     }
 
     /// Whether packets may overtake each other: of a channel of packets.
@@ -167,6 +168,8 @@ impl Config {
         match self {
             Self::Bernoulli(_) | Self::TraceFile(_) => Order::Kept,
             Self::Distribution(config) => config.order,
+            Self::Series(config) => config.order,
+            Self::Switching(config) => config.order,
         }
     }
 
@@ -175,6 +178,8 @@ impl Config {
         match self {
             Self::Bernoulli(_) => None,
             Self::Distribution(config) => Some(config.mean_rate()),
+            Self::Series(config) => Some(config.mean_rate()),
+            Self::Switching(config) => Some(config.mean_rate()),
             Self::TraceFile(config) => Some(config.trace.mean_rate()),
         }
     }
@@ -182,7 +187,8 @@ impl Config {
     /// When a channel that ends has done so.
     pub fn ends(&self) -> Option<Instant> {
         match self {
-            Self::Bernoulli(_) | Self::Distribution(_) => None,
+            Self::Bernoulli(_) | Self::Distribution(_) | Self::Switching(_) => None,
+            Self::Series(config) => config.ends(),
             Self::TraceFile(config) => config.ends(),
         }
     }

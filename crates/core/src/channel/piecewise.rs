@@ -1,8 +1,10 @@
 //! What channels have in common whose rate is constant for a while and then another: how long a packet takes.
 
-use crate::rng::Threshold;
+use super::{Channel, Service};
+use crate::rng::{self, Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Probability};
+use std::sync::Arc;
 
 /// A while in which nothing changes.
 #[derive(Clone, Copy, Debug)]
@@ -52,5 +54,82 @@ pub(super) fn transmit(pieces: &mut impl Pieces, start: Instant, len: u32) -> (I
         }
         left -= room;
         at = piece.until;
+    }
+}
+
+/// A piece of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Known {
+    /// When it begins, from the beginning of the schedule.
+    pub from: Duration,
+    pub rate: Bitrate,
+    pub delay: Duration,
+    pub loss: Probability,
+}
+
+/// Pieces that are known beforehand: once, the last of them without end, or anew after each period.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    /// The first begins at zero, each of the others behind the one before it.
+    pub pieces: Arc<[Known]>,
+    pub period: Option<Duration>,
+    /// How far into the schedule the run begins.
+    pub phase: Duration,
+}
+
+impl Schedule {
+    /// The mean rate of a period, or of the time until the last piece begins.
+    pub fn mean_rate(&self) -> Bitrate {
+        let last = self.pieces.last().map_or(Duration::ZERO, |piece| piece.from);
+        let whole = self.period.unwrap_or(last);
+        if whole.is_zero() {
+            return self.pieces.first().map_or_else(Bitrate::default, |piece| piece.rate);
+        }
+        let ends = self.pieces.iter().skip(1).map(|piece| piece.from).chain([whole]);
+        let nanobits = self.pieces.iter().zip(ends).map(|(piece, end)| {
+            u128::from(piece.rate.as_bps()) * u128::from(end.saturating_sub(piece.from).as_nanos())
+        });
+        Bitrate::from_bps((nanobits.sum::<u128>() / u128::from(whole.as_nanos())) as u64)
+    }
+
+    /// When a link dies whose last piece is an outage.
+    pub fn ends(&self) -> Option<Instant> {
+        let last = self.pieces.last().filter(|piece| self.period.is_none() && piece.rate.as_bps() == 0)?;
+        Some(Instant::ZERO + last.from)
+    }
+
+    pub fn build(self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        Box::new(ByTime { schedule: self, stream: rng::stream(run_seed, &format!("{name}.loss")) })
+    }
+}
+
+impl Pieces for Schedule {
+    fn piece_at(&mut self, at: Instant) -> Piece {
+        let into = at.as_nanos() + self.phase.as_nanos();
+        let begun = self.period.map_or(0, |period| into / period.as_nanos() * period.as_nanos());
+        let inner = Duration::from_nanos(into - begun);
+        let index = self.pieces.partition_point(|piece| piece.from <= inner);
+        let piece = self.pieces[index - 1];
+        let end = self.pieces.get(index).map(|next| next.from).or(self.period);
+        let until = end.map(|end| Instant::from_nanos(begun + end.as_nanos() - self.phase.as_nanos()));
+        Piece {
+            rate: piece.rate,
+            delay: piece.delay,
+            loss: piece.loss.into(),
+            until: until.unwrap_or(Instant::NEVER),
+        }
+    }
+}
+
+/// A channel of known pieces.
+struct ByTime {
+    schedule: Schedule,
+    stream: Stream,
+}
+
+impl Channel for ByTime {
+    fn serve(&mut self, start: Instant, len: u32) -> Service {
+        let (end, piece) = transmit(&mut self.schedule, start, len);
+        Service { end, delay: piece.delay, lost: self.stream.chance(piece.loss) }
     }
 }

@@ -76,11 +76,26 @@ impl PacketBearer {
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         match &mut self.transmitter {
             Transmitter::Ahead(_) => self.send_ahead(cx, packet),
-            Transmitter::Timed { waiting, in_service, .. } => {
-                if waiting.handle_sdu(cx, &mut self.buffer, packet) && in_service.is_none() {
-                    self.start_next(cx);
-                }
-            }
+            Transmitter::Timed { .. } => self.handle_sdu_in_turn(cx, packet),
+        }
+    }
+
+    #[inline(never)]
+    fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        // An end at this instant counts as gone, as in books that are settled.
+        if self.in_service().is_some_and(|packet| packet.service.end <= cx.now) {
+            self.handle_end(cx);
+        }
+        let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
+        if waiting.handle_sdu(cx, &mut self.buffer, packet) && in_service.is_none() {
+            self.start_next(cx);
+        }
+    }
+
+    fn in_service(&self) -> Option<&InService> {
+        match &self.transmitter {
+            Transmitter::Ahead(_) => None,
+            Transmitter::Timed { in_service, .. } => in_service.as_ref(),
         }
     }
 
@@ -117,6 +132,10 @@ impl PacketBearer {
         match &mut self.transmitter {
             Transmitter::Ahead(departures) => departures.handle_end(cx, &self.buffer),
             Transmitter::Timed { waiting, in_service, .. } => {
+                // Done already if a packet came at its very end.
+                if in_service.as_ref().is_some_and(|packet| packet.service.end > cx.now) {
+                    return;
+                }
                 let Some(InService { entered, service, packet }) = in_service.take() else { return };
                 waiting.finish(cx, &self.buffer, &packet);
                 if service.lost {
@@ -141,8 +160,8 @@ impl PacketBearer {
         let now = cx.now;
         let unsent = match &self.transmitter {
             Transmitter::Ahead(_) => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
-            Transmitter::Timed { in_service, .. } => {
-                in_service.as_ref().map_or(Duration::ZERO, |packet| packet.service.end.since(now))
+            Transmitter::Timed { .. } => {
+                self.in_service().map_or(Duration::ZERO, |packet| packet.service.end.since(now))
             }
         };
         let served = self.buffer.service(cx, self.busy, unsent);

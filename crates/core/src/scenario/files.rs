@@ -4,6 +4,7 @@
 //! there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the
 //! core opens nothing.
 
+use crate::channel::series::Rows;
 use crate::channel::trace_file::Trace;
 use crate::distribution::Values;
 use crate::error::ScenarioError;
@@ -28,12 +29,18 @@ struct Inlined {
 
 const FILE: &str = "file";
 
-const INLINED: [Inlined; 2] = [
+const INLINED: [Inlined; 3] = [
     Inlined {
         table: "trace_file",
         text: "trace",
         what: "a trace",
         read: |_, text| Ok(text.parse::<Trace>()?.to_text()),
+    },
+    Inlined {
+        table: "series",
+        text: "rows",
+        what: "a series",
+        read: |_, text| Ok(text.parse::<Rows>()?.to_text()),
     },
     Inlined {
         table: "empirical",
