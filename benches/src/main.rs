@@ -2,23 +2,27 @@
 //!
 //! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of
 //! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno
-//! download over a link of variable delay, which ns-2 without additions has not.
+//! download over a link of variable delay, and HDR8, eight downloads in a cell of 1xEV-DO, which ns-2 without
+//! additions has not.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|T1R4|W3|W3x10|W3x100|W3x1000 [--time SECONDS]";
+const USAGE: &str = "usage: airpath-bench W1|W1b|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
 const MSS_T1R4: u64 = 960;
+const MSS_HDR8: u64 = 960;
 
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
     Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
     /// A link of variable delay.
     Variable,
+    /// Eight users of a cell of 1xEV-DO.
+    Hdr,
 }
 
 fn workload(name: &str) -> Option<Workload> {
@@ -28,6 +32,7 @@ fn workload(name: &str) -> Option<Workload> {
         "W1" => one(122),
         "W1b" => one(25),
         "T1R4" => Workload::Variable,
+        "HDR8" => Workload::Hdr,
         "W3" => many(100, "100 Mbit/s", 600),
         "W3x10" => many(10, "100 Mbit/s", 20),
         "W3x100" => many(100, "100 Mbit/s", 20),
@@ -107,6 +112,42 @@ fn variable(seconds: u64) -> String {
     )
 }
 
+/// Eight flows as in \[chan2002\] 6.5, with room for 10 packets each, so that there is nearly always something to
+/// send.
+fn hdr(seconds: u64) -> String {
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        [radio.evdo]
+        ues = 8
+        [radio.evdo.downlink]
+        queue.droptail = {{ packets = 10, in_service = "excluded" }}
+        buffer = "per_flow"
+        delay.uniform = {{ mean = "75 ms", sd = "30 ms" }}
+        [radio.evdo.uplink.channel.distribution]
+        rate.constant = "64 kbit/s"
+        delay.uniform = {{ mean = "125 ms", sd = "15 ms" }}
+        [tcp]
+        mss = "{MSS_HDR8} B"
+        handshake = "none"
+        initial_window = 1
+        max_window = 500
+        window_arithmetic = "ns2"
+        rtt_sampling = "one_per_window"
+        ack_every = 1
+        rto = {{ initial = "3 s", min = "1 s", tick = "100 ms" }}
+        recovery.reno = {{}}
+        [[flow]]
+        ue = "each"
+        stagger = "10 ms"
+        app.bulk = {{}}
+        "#
+    )
+}
+
 fn run(args: &[String]) -> Result<String, String> {
     let (name, seconds) = match args {
         [name] => (name, None),
@@ -121,6 +162,7 @@ fn run(args: &[String]) -> Result<String, String> {
             (dedicated(ues, wired, window, seconds.unwrap_or(usual)), MSS)
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
+        Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),
     };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());

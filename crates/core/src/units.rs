@@ -1,5 +1,5 @@
-//! Quantities with their units: [`Bytes`], [`Bitrate`], [`Probability`], and the text form of
-//! [`Duration`].
+//! Quantities with their units: [`Bytes`], [`Bitrate`], [`Frequency`], [`Decibel`], [`Probability`], and
+//! the text form of [`Duration`].
 //!
 //! Decimal SI only: 1 kbit = 1000 bit, 1 kB = 1000 B; KiB and MiB are there for buffers that were
 //! sized in powers of two. Configuration gives every quantity as text with its unit, `"384 kbit/s"`,
@@ -9,6 +9,10 @@
 //! Text is read in integer arithmetic, so that "0.1 s" is 100 000 000 ns and not what a float makes
 //! of it, and a value that needs a fraction of the smallest unit is an error, never rounded.
 //! `Display` prints text that reads back as the same value.
+
+mod decibel;
+
+pub use decibel::Decibel;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +32,10 @@ pub struct Bytes(u64);
 /// A data rate in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bitrate(u64);
+
+/// A frequency in whole millihertz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Frequency(u64);
 
 /// A probability: a number between 0 and 1, both included.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
@@ -76,6 +84,23 @@ impl Bitrate {
         }
         let nanos = (bytes as u128 * NANOBITS_PER_BYTE as u128).div_ceil(self.0 as u128);
         if nanos > u64::MAX as u128 { Duration::MAX } else { Duration::from_nanos(nanos as u64) }
+    }
+}
+
+impl Frequency {
+    /// A frequency of `mhz` thousandths of a hertz.
+    pub const fn from_millihertz(mhz: u64) -> Self {
+        Self(mhz)
+    }
+
+    /// The frequency in thousandths of a hertz.
+    pub const fn as_millihertz(self) -> u64 {
+        self.0
+    }
+
+    /// The frequency in Hz.
+    pub const fn as_hz(self) -> f64 {
+        self.0 as f64 / 1000.0
     }
 }
 
@@ -183,6 +208,15 @@ const BYTES: Form = Form {
     ],
     misspelt: &[("byte bytes", "B")],
     examples: ["64 kB", "1500 B"],
+    max: u64::MAX,
+};
+
+const FREQUENCY: Form = Form {
+    what: "a frequency",
+    smallest: "millihertz",
+    units: &[("Hz", 1_000), ("mHz", 1), ("kHz", 1_000_000), ("MHz", 1_000_000_000)],
+    misspelt: &[("hertz", "Hz")],
+    examples: ["35 Hz", "5.5 Hz"],
     max: u64::MAX,
 };
 
@@ -395,6 +429,13 @@ macro_rules! impl_form {
 
 impl_form!(Duration, DURATION, Duration::from_nanos, as_nanos, "a duration with its unit, such as \"60 ms\"");
 impl_form!(Bitrate, BITRATE, Bitrate::from_bps, as_bps, "a bit rate with its unit, such as \"384 kbit/s\"");
+impl_form!(
+    Frequency,
+    FREQUENCY,
+    Frequency::from_millihertz,
+    as_millihertz,
+    "a frequency with its unit, such as \"35 Hz\""
+);
 impl_form!(Bytes, BYTES, Bytes::from_bytes, as_u64, "a number of bytes with its unit, such as \"64 kB\"");
 
 struct QuantityVisitor<Q>(PhantomData<Q>);
@@ -454,7 +495,7 @@ macro_rules! impl_serde {
     )*};
 }
 
-impl_serde!(Duration Bitrate Bytes Probability);
+impl_serde!(Duration Bitrate Bytes Frequency Decibel Probability);
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use airpath_core::packet::{Dir, Kind, Opaque, Packet};
 use airpath_core::path::Path;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, ProbeMask, Reason};
-use airpath_core::{link, middlebox, radio, rlc, rng};
+use airpath_core::{link, middlebox, radio, rlc, rng, scheduler};
 
 type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
 
@@ -91,6 +91,29 @@ fn elements() -> Vec<(String, Build)> {
                 serde_json::from_value(serde_json::json!({"variable": variable})).unwrap();
             config.validate().unwrap();
             let name = format!("radio.variable, {name}, limit {limit:?}, {buffer}");
+            all.push((name, Box::new(move |seed| config.build(seed))));
+        }
+    }
+    all.extend(evdo());
+    all
+}
+
+/// 1xEV-DO in every way to choose, with losses, fading that leaves gaps, and packets that overtake.
+fn evdo() -> Vec<(String, Build)> {
+    let mut all: Vec<(String, Build)> = Vec::new();
+    for scheduler in scheduler::Config::defaults() {
+        for (choose, buffer, order) in [("packet", "per_flow", "kept"), ("slot", "shared", "free")] {
+            let config: radio::Config = serde_json::from_value(serde_json::json!({"evdo": {
+                "ues": 2,
+                "downlink": {
+                    "mean_sinr": "-5 dB", "choose": choose, "share_slots": choose == "slot", "per": "10 %",
+                    "buffer": buffer, "order": order, "queue": {"droptail": {"packets": 3}},
+                    "delay": {"exponential": {"mean": "20 ms"}}, "scheduler": scheduler,
+                },
+            }}))
+            .unwrap();
+            config.validate().unwrap();
+            let name = format!("radio.evdo, {}, {choose}", scheduler.name());
             all.push((name, Box::new(move |seed| config.build(seed))));
         }
     }

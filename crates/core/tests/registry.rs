@@ -1,7 +1,7 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::{app, channel, middlebox, queue, radio, rlc, tcp};
+use airpath_core::{app, channel, fading, middlebox, queue, radio, rlc, scheduler, tcp};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -11,6 +11,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
         ("channel", channel::Config::NAMES, &["piecewise"]),
+        ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &[]),
         ("queue", queue::Config::NAMES, &[]),
         (
@@ -19,6 +20,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
             &["bearer", "buffer", "delay_line", "departures", "flow_buffers", "opportunities", "packets"],
         ),
         ("rlc", rlc::Config::NAMES, &[]),
+        ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),
         ("tcp/undo", tcp::undo::Config::NAMES, &["response"]),

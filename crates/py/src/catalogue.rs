@@ -1,7 +1,7 @@
 //! Everything registered with its parameters, read from the configuration types' JSON Schemas.
 
 use airpath_core::scenario::{Flow, Scenario};
-use airpath_core::{app, channel, link, middlebox, queue, radio, rlc, tcp};
+use airpath_core::{app, channel, fading, link, middlebox, queue, radio, rlc, scheduler, tcp};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,10 +11,12 @@ pub fn registry() -> Value {
     let mut components = Vec::new();
     add(&mut components, "app", &app::Config::defaults());
     add(&mut components, "channel", &channel::Config::defaults());
+    add(&mut components, "fading", &fading::Config::defaults());
     add(&mut components, "middlebox", &middlebox::Config::defaults());
     add(&mut components, "queue", &queue::Config::defaults());
     add(&mut components, "radio", &radio::Config::defaults());
     add(&mut components, "rlc", &rlc::Config::defaults());
+    add(&mut components, "scheduler", &scheduler::Config::defaults());
     add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
     add(&mut components, "tcp.undo", &tcp::undo::Config::defaults());

@@ -87,6 +87,11 @@ impl FlowBuffers {
         }
     }
 
+    /// Whether no packet waits.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
     /// The packet whose turn it is leaves its line: its first octet is sent now.
     pub fn start_next(&mut self, cx: &mut Cx<'_>, buffer: &Buffer) -> Option<Waiting> {
         let number = self.turns.pop_front()?;

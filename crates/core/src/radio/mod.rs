@@ -8,6 +8,7 @@ mod flow_buffers;
 mod opportunities;
 mod packets;
 pub mod dch;
+pub mod evdo;
 pub mod variable;
 
 use crate::element::Element;
@@ -19,6 +20,7 @@ registry! {
     /// A kind of cell and its parameters; `build` takes the seed of the run.
     pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
         Dch = dch,
+        Evdo = evdo,
         Variable = variable,
     }
 }
@@ -34,6 +36,7 @@ impl Config {
     pub fn ues(&self) -> u16 {
         match self {
             Self::Dch(config) => config.ues,
+            Self::Evdo(config) => config.ues,
             Self::Variable(config) => config.ues,
         }
     }
@@ -42,6 +45,7 @@ impl Config {
     pub fn ends(&self) -> Option<Instant> {
         match self {
             Self::Dch(_) => None,
+            Self::Evdo(config) => config.ends(),
             Self::Variable(config) => config.ends(),
         }
     }
@@ -57,6 +61,7 @@ impl Config {
         }
         match self {
             Self::Dch(config) => config.validate(),
+            Self::Evdo(config) => config.validate(),
             Self::Variable(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))

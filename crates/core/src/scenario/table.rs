@@ -6,8 +6,20 @@ use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
 /// Tables that hold one component each: naming another replaces the present one.
-const CHOICES: &[&str] =
-    &["cc", "recovery", "rlc", "channel", "queue", "radio", "app", "middlebox", "rate", "delay"];
+const CHOICES: &[&str] = &[
+    "cc",
+    "recovery",
+    "rlc",
+    "channel",
+    "fading",
+    "queue",
+    "radio",
+    "scheduler",
+    "app",
+    "middlebox",
+    "rate",
+    "delay",
+];
 
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {

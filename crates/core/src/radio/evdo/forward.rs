@@ -1,0 +1,142 @@
+//! The forward link: one user at a time has the air, and a scheduler says who.
+//!
+//! Only slots in which something waits are worked, and the events among them are choices and ends: while
+//! a user keeps the air nobody else's requests matter, so that the end of its packet can be computed.
+
+use super::slots::{first_from, start_of};
+use super::user::User;
+use super::{Choose, DownlinkConfig};
+use crate::element::Cx;
+use crate::packet::Packet;
+use crate::scheduler::Scheduler;
+
+/// The timer of the forward link.
+pub(super) const TIMER: u32 = 0;
+
+/// For so many slots the sending of a packet is computed ahead, and then from there: a channel without any rate
+/// may last.
+const AHEAD: u64 = 256;
+
+/// The forward link of a cell.
+pub(super) struct Forward {
+    pub users: Vec<User>,
+    scheduler: Box<dyn Scheduler>,
+    choose: Choose,
+    share_slots: bool,
+    state: State,
+    /// The first slot that is not spoken for: the one that begins when the timer expires.
+    slot: u64,
+    /// At what each user could be sent to in that slot, bit/s; reused.
+    rates: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing waits.
+    Idle,
+    /// A user is to be chosen.
+    Free,
+    /// This user has the air until `slot`, and keeps it if its packet is not sent by then and users are chosen
+    /// for a packet.
+    Sending(usize),
+}
+
+impl Forward {
+    pub fn new(config: &DownlinkConfig, users: Vec<User>) -> Self {
+        Self {
+            scheduler: config.scheduler.build(users.len()),
+            choose: config.choose,
+            share_slots: config.share_slots,
+            state: State::Idle,
+            slot: 0,
+            rates: vec![0.0; users.len()],
+            users,
+        }
+    }
+
+    /// A packet for a user came from the network.
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, user: usize, packet: Box<Packet>) {
+        if self.users[user].handle_sdu(cx, packet) && self.state == State::Idle {
+            self.wake(cx);
+        }
+    }
+
+    /// The next slot to begin is this link's; those that passed were nobody's.
+    fn wake(&mut self, cx: &mut Cx<'_>) {
+        let slot = first_from(cx.now).max(self.slot);
+        self.scheduler.handle_slots(slot - self.slot, None);
+        self.slot = slot;
+        self.state = State::Free;
+        cx.arm(TIMER, start_of(slot));
+    }
+
+    /// The slot `self.slot` begins.
+    pub fn handle_slot(&mut self, cx: &mut Cx<'_>) {
+        let mut keeps = None;
+        if let State::Sending(user) = self.state {
+            let mine = &mut self.users[user];
+            mine.finish(cx, self.slot);
+            keeps = (self.choose == Choose::Packet && mine.is_in_service()).then_some(user);
+        }
+        let Some(next) = keeps.or_else(|| self.next_user()) else { return self.pass(cx) };
+        match self.choose {
+            Choose::Packet => self.send_packet(cx, next),
+            Choose::Slot => self.send_physical_packet(cx, next),
+        }
+        self.state = State::Sending(next);
+        cx.arm(TIMER, start_of(self.slot));
+    }
+
+    /// Nobody can be sent to: a slot later perhaps, or with the next packet.
+    fn pass(&mut self, cx: &mut Cx<'_>) {
+        if !self.users.iter().any(User::waits) {
+            self.state = State::Idle;
+            return;
+        }
+        self.scheduler.handle_slots(1, None);
+        self.slot += 1;
+        self.state = State::Free;
+        cx.arm(TIMER, start_of(self.slot));
+    }
+
+    fn next_user(&mut self) -> Option<usize> {
+        for (user, rate) in self.users.iter_mut().zip(&mut self.rates) {
+            let request = if user.waits() { user.terminal.request(self.slot) } else { None };
+            *rate = request.map_or(0.0, |packet| f64::from(packet.rate_bps));
+        }
+        self.scheduler.choose(&self.rates)
+    }
+
+    /// The user has the air until its packet is sent, each physical-layer packet at the rate that it asks for
+    /// when this begins. Slots in which it asks for none pass.
+    fn send_packet(&mut self, cx: &mut Cx<'_>, number: usize) {
+        let user = &mut self.users[number];
+        let Some(mut left) = user.start_next(cx) else { return };
+        let horizon = self.slot + AHEAD;
+        while left > 0 && self.slot < horizon {
+            let request = user.terminal.request(self.slot);
+            let (slots, bytes) = request.map_or((1, 0), |packet| (packet.slots, user.transmit(packet)));
+            self.scheduler
+                .handle_slots(slots, request.map(|packet| (number, f64::from(packet.rate_bps))));
+            left = left.saturating_sub(bytes);
+            self.slot += slots;
+        }
+        user.leave(left);
+    }
+
+    /// The user has the air for one physical-layer packet.
+    fn send_physical_packet(&mut self, cx: &mut Cx<'_>, number: usize) {
+        let user = &mut self.users[number];
+        let Some(packet) = user.terminal.request(self.slot) else { return };
+        let mut room = user.transmit(packet);
+        while let Some(left) = user.start_next(cx) {
+            user.leave(left.saturating_sub(room));
+            room = room.saturating_sub(left);
+            if room == 0 || !self.share_slots {
+                break;
+            }
+        }
+        self.scheduler.handle_slots(packet.slots, Some((number, f64::from(packet.rate_bps))));
+        self.slot += packet.slots;
+    }
+}

@@ -1,0 +1,44 @@
+//! Slots of 5/3 ms: 600 begin in each second, the first at the start of the run.
+
+use crate::time::{Duration, Instant};
+
+/// Slots in a second.
+pub(super) const PER_SECOND: u64 = 600;
+
+/// A slot lasts this many nanoseconds over three.
+const NUMERATOR: u64 = 5_000_000;
+const DENOMINATOR: u64 = 3;
+
+/// When a slot begins, rounded up to a nanosecond.
+pub(super) const fn start_of(slot: u64) -> Instant {
+    Instant::from_nanos((slot * NUMERATOR).div_ceil(DENOMINATOR))
+}
+
+/// The first slot that begins at or after an instant.
+pub(super) const fn first_from(at: Instant) -> u64 {
+    let nanos = at.as_nanos();
+    // Of each 5 ms three slots begin: no product that could overflow.
+    nanos / NUMERATOR * DENOMINATOR + (nanos % NUMERATOR * DENOMINATOR).div_ceil(NUMERATOR)
+}
+
+/// How long so many slots last.
+pub(super) const fn lasting(slots: u64) -> Duration {
+    start_of(slots).since(Instant::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_a_grid_that_does_not_drift() {
+        assert_eq!(start_of(PER_SECOND), Instant::ZERO + Duration::from_secs(1));
+        assert_eq!(start_of(1), Instant::from_nanos(1_666_667));
+        for slot in (0..5000).chain([2_160_000, 94_608_000_000]) {
+            let start = start_of(slot);
+            assert_eq!(start, start.next_grid_point(NUMERATOR, DENOMINATOR));
+            assert_eq!(first_from(start), slot);
+            assert_eq!(first_from(start + Duration::from_nanos(1)), slot + 1);
+        }
+    }
+}

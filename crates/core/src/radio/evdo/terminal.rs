@@ -1,0 +1,193 @@
+//! What a terminal hears: its signal-to-noise ratio in each slot, and so the rate that it asks for.
+//!
+//! The terminal asks for the highest rate whose threshold its ratio of the slot meets (data rate control,
+//! DRC), or for none. Left out: that a request is some slots old when it is served, and errors in it.
+
+use super::rates::{PHYSICAL_PACKETS, PhysicalPacket, RATES};
+use crate::fading::{self, BLOCK, Fading};
+use crate::units::Decibel;
+use serde_json::{Map, Value, json};
+
+/// The receiver of one UE.
+pub(super) struct Terminal {
+    fading: Box<dyn Fading>,
+    /// The gain from which on each rate is asked for.
+    thresholds: [f32; RATES],
+    /// For each slot of the present block how many thresholds are met: 0 for no rate.
+    requests: [u8; BLOCK],
+    block: u64,
+    /// The first slot whose request is not counted yet; `None` while nothing waits for the UE.
+    next: Option<u64>,
+    /// Slots by request, among those in which something waited.
+    histogram: [u64; RATES + 1],
+}
+
+impl Terminal {
+    pub fn new(fading: Box<dyn Fading>, mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> Self {
+        let mut terminal = Self {
+            fading,
+            thresholds: gains(mean_sinr, thresholds).map(|gain| gain as f32),
+            requests: [0; BLOCK],
+            block: u64::MAX,
+            next: None,
+            histogram: [0; RATES + 1],
+        };
+        terminal.seek(0);
+        terminal
+    }
+
+    /// What the terminal asks for in a slot in which something waits for it, if a rate would do.
+    #[inline]
+    pub fn request(&mut self, slot: u64) -> Option<&'static PhysicalPacket> {
+        if slot / BLOCK as u64 != self.block || self.next.is_none() {
+            self.enter_block(slot);
+        }
+        let met = self.requests[(slot % BLOCK as u64) as usize];
+        usize::from(met).checked_sub(1).map(|rate| &PHYSICAL_PACKETS[rate])
+    }
+
+    /// Nothing waits any more.
+    pub fn rest(&mut self, slot: u64) {
+        self.count_until(slot);
+        self.next = None;
+    }
+
+    fn enter_block(&mut self, slot: u64) {
+        self.count_until(slot);
+        self.seek(slot / BLOCK as u64);
+        self.next = Some(slot);
+    }
+
+    /// Counts what was asked for up to a slot.
+    fn count_until(&mut self, slot: u64) {
+        let mut next = self.next.unwrap_or(slot);
+        while next < slot {
+            self.seek(next / BLOCK as u64);
+            let end = slot.min((self.block + 1) * BLOCK as u64);
+            let first = (next % BLOCK as u64) as usize;
+            for met in &self.requests[first..first + (end - next) as usize] {
+                self.histogram[usize::from(*met)] += 1;
+            }
+            next = end;
+        }
+    }
+
+    fn seek(&mut self, block: u64) {
+        if block == self.block {
+            return;
+        }
+        self.block = block;
+        let gains = self.fading.block(block);
+        let mut met = [0_u32; BLOCK];
+        for threshold in self.thresholds {
+            for (met, gain) in met.iter_mut().zip(gains) {
+                *met += u32::from(*gain >= threshold);
+            }
+        }
+        self.requests = met.map(|met| met as u8);
+    }
+
+    /// The share of slots in which each rate was asked for, among those in which something waited.
+    pub fn report(&self) -> Value {
+        let slots = self.histogram.iter().sum::<u64>().max(1);
+        let names = std::iter::once("none").chain(PHYSICAL_PACKETS.iter().map(|packet| packet.name));
+        let shares = names.zip(&self.histogram);
+        let shares: Map<_, _> = shares
+            .map(|(name, count)| (name.to_owned(), json!(*count as f64 / slots as f64)))
+            .collect();
+        shares.into()
+    }
+}
+
+/// The gain from which on each threshold is met.
+fn gains(mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> [f64; RATES] {
+    let mean = mean_sinr.as_ratio();
+    thresholds.map(|threshold| threshold.as_ratio() / mean)
+}
+
+/// The probability of each request, none first.
+pub(super) fn probabilities(
+    fading: &fading::Config,
+    mean_sinr: Decibel,
+    thresholds: &[Decibel; RATES],
+) -> [f64; RATES + 1] {
+    let met = gains(mean_sinr, thresholds).map(|gain| fading.share_from(gain));
+    let at_least = |rate: usize| if rate == 0 { 1.0 } else { met[rate - 1] };
+    std::array::from_fn(|rate| at_least(rate) - met.get(rate).copied().unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rates::THRESHOLDS;
+    use super::*;
+    use crate::rng::stream;
+
+    fn sinr(thousandths: i32) -> Decibel {
+        Decibel::from_thousandths(thousandths)
+    }
+
+    fn still() -> fading::Config {
+        fading::Config::None(fading::none::Config::default())
+    }
+
+    fn terminal(name: &str, fading: &fading::Config, mean_sinr: Decibel) -> Terminal {
+        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS)
+    }
+
+    #[test]
+    fn a_channel_that_stands_still_asks_for_the_highest_rate_that_it_meets() {
+        let rate = |thousandths| {
+            let mut terminal = terminal("still", &still(), sinr(thousandths));
+            terminal.request(77).map(|packet| packet.rate_bps)
+        };
+        assert_eq!(
+            [-12_501, -12_500, 0, 2999, 3001, 20_000].map(rate),
+            [None, Some(38_400), Some(614_400), Some(921_600), Some(1_228_800), Some(2_457_600)]
+        );
+    }
+
+    /// \[chan2002\] Table 4 with its missing 0.028, and what an exponential law of mean 2.4 dB gives, by an
+    /// independent computation.
+    #[test]
+    fn probabilities_at_2_4_db_are_those_of_the_published_table() {
+        let expected =
+            [0.032, 0.031, 0.016, 0.043, 0.023, 0.061, 0.162, 0.173, 0.143, 0.268, 0.043, 0.006];
+        let shares = probabilities(&fading::Config::default(), sinr(2400), &THRESHOLDS);
+        for (share, expected) in shares.iter().zip(expected) {
+            assert!((share - expected).abs() < 0.0006, "{shares:?}");
+        }
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let standing = probabilities(&still(), sinr(2400), &THRESHOLDS);
+        assert!(standing.iter().enumerate().all(|(rate, share)| *share == f64::from(u8::from(rate == 8))));
+    }
+
+    #[test]
+    fn requests_are_counted_while_something_waits() {
+        let mut terminal = terminal("terminal", &fading::Config::default(), sinr(2400));
+        let mut by_hand = [0_u64; RATES + 1];
+        for waiting in [10..95, 300..301, 1000..1100] {
+            for slot in waiting.clone() {
+                let request = terminal.request(slot);
+                let index = PHYSICAL_PACKETS.iter().position(|packet| Some(packet) == request);
+                by_hand[index.map_or(0, |rate| rate + 1)] += 1;
+            }
+            terminal.rest(waiting.end);
+        }
+        assert_eq!(terminal.histogram, by_hand);
+    }
+
+    /// The rates of one terminal over a long time, against the exponential law.
+    #[test]
+    fn rates_come_as_often_as_the_law_says() {
+        let mut terminal = terminal("long", &fading::Config::default(), sinr(2400));
+        let slots = 3_000_000;
+        terminal.request(0);
+        terminal.rest(slots);
+        // The finite sum of sinusoids is off by at most 0.0027 from above and from below.
+        let expected = probabilities(&fading::Config::default(), sinr(2400), &THRESHOLDS);
+        for (count, expected) in terminal.histogram.iter().zip(expected) {
+            let share = *count as f64 / slots as f64;
+            assert!((share - expected).abs() < 0.003, "{share} and not {expected}");
+        }
+    }
+}

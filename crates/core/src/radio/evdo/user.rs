@@ -1,0 +1,164 @@
+//! One UE at the forward link: what waits for it, what of it is being sent, and how it gets there.
+
+use super::rates::PhysicalPacket;
+use super::slots::{PER_SECOND, lasting};
+use super::terminal::{Terminal, probabilities};
+use super::{DownlinkConfig, rates::PHYSICAL_PACKETS};
+use crate::distribution::Sampler;
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::radio::buffer::{Buffer, Served, report_service};
+use crate::radio::delay_line::DelayLine;
+use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
+use crate::rng::{self, Stream, Threshold};
+use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
+use serde_json::Value;
+
+/// One UE at the forward link.
+pub(super) struct User {
+    buffer: Buffer,
+    by_flow: bool,
+    waiting: FlowBuffers,
+    in_service: Option<InService>,
+    pub terminal: Terminal,
+    /// Mean of the rates that the terminal asks for.
+    rate: Bitrate,
+    /// Whether a physical-layer packet is lost.
+    lost: Threshold,
+    errors: Stream,
+    /// Packets whose last octet is in the transmission under way.
+    ended: Vec<Waiting>,
+    /// Slots of the transmission under way.
+    slots: u64,
+    /// Slots of those before.
+    slots_served: u64,
+    delay: Sampler<Duration>,
+    delays: Stream,
+    line: DelayLine,
+}
+
+struct InService {
+    waiting: Waiting,
+    left_bytes: u32,
+}
+
+impl User {
+    /// `arrivals` is the timer of a delay line on which packets overtake.
+    pub fn new(config: &DownlinkConfig, run_seed: u64, ue: u16, arrivals: u32) -> Self {
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.downlink.{part}"));
+        let fading = config.fading.build(PER_SECOND as f64, stream("fading"));
+        let shares = probabilities(&config.fading, config.mean_sinr, &config.thresholds);
+        let rates = PHYSICAL_PACKETS.iter().zip(&shares[1..]);
+        let rate = rates.map(|(packet, share)| f64::from(packet.rate_bps) * share).sum::<f64>();
+        let buffer = Buffer::new(&config.queue, Duration::ZERO, ue, Dir::Downlink);
+        Self {
+            by_flow: config.buffer == Sharing::PerFlow,
+            waiting: FlowBuffers::new(&config.queue, config.buffer),
+            in_service: None,
+            terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds),
+            rate: Bitrate::from_bps(rate as u64),
+            lost: Threshold::from(config.per),
+            errors: stream("errors"),
+            ended: Vec::new(),
+            slots: 0,
+            slots_served: 0,
+            delay: config.delay.sampler(),
+            delays: stream("delay"),
+            line: DelayLine::new(config.order, buffer.index(), arrivals, Dir::Downlink),
+            buffer,
+        }
+    }
+
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, self.by_flow));
+    }
+
+    /// Lets a packet in, or drops it. Returns whether it is in.
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> bool {
+        self.waiting.handle_sdu(cx, &mut self.buffer, packet)
+    }
+
+    /// Whether there is anything to send.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.in_service.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Whether a packet has been sent in part.
+    pub fn is_in_service(&self) -> bool {
+        self.in_service.is_some()
+    }
+
+    /// How much is left to send of the packet in service, bytes; if there is none, of the next, which starts.
+    pub fn start_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
+        if self.in_service.is_none() {
+            let waiting = self.waiting.start_next(cx, &self.buffer)?;
+            let left_bytes = waiting.packet.len;
+            self.in_service = Some(InService { waiting, left_bytes });
+        }
+        self.in_service.as_ref().map(|packet| packet.left_bytes)
+    }
+
+    /// How much of the packet in service will be left after the transmission under way, bytes.
+    pub fn leave(&mut self, left_bytes: u32) {
+        if let Some(packet) = self.in_service.take() {
+            if left_bytes == 0 {
+                self.ended.push(packet.waiting);
+            } else {
+                self.in_service = Some(InService { left_bytes, ..packet });
+            }
+        }
+    }
+
+    /// A physical-layer packet is part of the transmission under way. Returns how much arrives, bytes.
+    pub fn transmit(&mut self, packet: &PhysicalPacket) -> u32 {
+        self.slots += packet.slots;
+        if self.errors.chance(self.lost) { 0 } else { packet.bytes }
+    }
+
+    /// The transmission ends where `slot` begins.
+    pub fn finish(&mut self, cx: &mut Cx<'_>, slot: u64) {
+        self.slots_served += std::mem::take(&mut self.slots);
+        for Waiting { entered, packet } in self.ended.drain(..) {
+            self.waiting.finish(cx, &self.buffer, &packet);
+            let delay = self.delay.draw(&mut self.delays);
+            let arrival = self.line.arrival(cx.now, delay);
+            self.buffer.note_delivered(cx, packet.flow, packet.seq, packet.len, arrival.since(entered));
+            self.line.put(cx, arrival, packet);
+        }
+        if !self.waits() {
+            self.terminal.rest(slot);
+        }
+    }
+
+    /// The timer of a delay line on which packets overtake.
+    pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
+        self.line.handle_timer(cx);
+    }
+
+    pub fn slots_served(&self) -> u64 {
+        self.slots_served
+    }
+
+    pub fn bytes_delivered(&self, cx: &mut Cx<'_>) -> u64 {
+        self.buffer.delivered(cx).bytes
+    }
+
+    pub fn report(&self, cx: &mut Cx<'_>) -> Value {
+        let delivered = self.buffer.delivered(cx);
+        let seconds = cx.now.since(Instant::ZERO).as_secs_f64();
+        let throughput = if seconds > 0.0 { delivered.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        let served = Served { sdus: delivered.sdus, busy_s: lasting(self.slots_served).as_secs_f64() };
+        let mut report = self.buffer.report(cx);
+        report_service(&mut report, Some(served), self.line.mean_delay_ms());
+        report.insert("throughput_bps".into(), throughput.into());
+        report.insert("slots_served".into(), self.slots_served.into());
+        report.insert("drc".into(), self.terminal.report());
+        report.into()
+    }
+}

@@ -1,0 +1,193 @@
+//! Proportional fair: the user is served whose rate is highest beside what it has had of late.
+//!
+//! ```text
+//! served:     argmax R_i / T_i             among the users that wait and have a rate
+//! each slot:  T_i <- (1 - 1/tc) T_i + R_i / tc      R_i the rate served, 0 if not
+//! ```
+//!
+//! Sources: Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000; \[chan2002\] 6.4 (tc = 1000
+//! slots). ASSUMED: T_i begins at 1 bit/s and never falls below, so that a silence of hours leaves a finite
+//! preference; of users with equal R_i / T_i the one with the lowest T_i is served, then the one with the lowest
+//! number.
+
+use super::Scheduler;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whoever has the highest rate in proportion to its mean throughput of late is served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Time constant of the mean throughput (tc), slots.
+    pub window: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { window: 1000 }
+    }
+}
+
+impl Config {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if self.window == 0 {
+            let hint = "write at least 1, such as 1000";
+            return Err(ScenarioError::new("window", "a mean over no slot", hint));
+        }
+        Ok(())
+    }
+
+    pub(super) fn build(&self, users: usize) -> Box<dyn Scheduler> {
+        let mut kept = [1.0; AT_ONCE];
+        for slots in 1..AT_ONCE {
+            kept[slots] = kept[slots - 1] * (1.0 - 1.0 / f64::from(self.window));
+        }
+        Box::new(ProportionalFair { kept, throughputs: vec![LEAST; users] })
+    }
+}
+
+/// The lowest mean throughput, bit/s.
+const LEAST: f64 = 1.0;
+
+/// A power of 1 - 1/tc up to here is looked up.
+const AT_ONCE: usize = 64;
+
+struct ProportionalFair {
+    /// What is left of a mean throughput after so many slots.
+    kept: [f64; AT_ONCE],
+    /// T_i, bit/s.
+    throughputs: Vec<f64>,
+}
+
+impl Scheduler for ProportionalFair {
+    fn choose(&mut self, rates: &[f64]) -> Option<usize> {
+        let mut best: Option<(usize, f64, f64)> = None;
+        for (user, (&rate, &throughput)) in rates.iter().zip(&self.throughputs).enumerate() {
+            if rate <= 0.0 {
+                continue;
+            }
+            // R_i / T_i compared without division.
+            let is_better = best.is_none_or(|(_, best_rate, best_throughput)| {
+                let (mine, best) = (rate * best_throughput, best_rate * throughput);
+                mine > best || (mine >= best && throughput < best_throughput)
+            });
+            if is_better {
+                best = Some((user, rate, throughput));
+            }
+        }
+        best.map(|(user, ..)| user)
+    }
+
+    fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
+        let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
+        let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
+        if let Some((user, rate)) = served {
+            // The sum of a geometric series: so many slots at the same rate.
+            self.throughputs[user] = self.throughputs[user] * kept + rate * (1.0 - kept);
+            for (other, throughput) in self.throughputs.iter_mut().enumerate() {
+                if other != user {
+                    *throughput = (*throughput * kept).max(LEAST);
+                }
+            }
+        } else {
+            for throughput in &mut self.throughputs {
+                *throughput = (*throughput * kept).max(LEAST);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fading::{self, BLOCK, Fading, jakes};
+    use crate::rng;
+    use crate::units::Frequency;
+
+    #[test]
+    fn the_rate_counts_in_proportion_to_what_was_had() {
+        let mut scheduler = Config { window: 4 }.build(2);
+        // Equal so far: the higher rate, then the lower number.
+        assert_eq!(scheduler.choose(&[100.0, 200.0]), Some(1));
+        assert_eq!(scheduler.choose(&[100.0, 100.0]), Some(0));
+        // T becomes 0.75 + 1000/4 = 250.75, and 1, the least: 250.75 times the rate is needed to be preferred.
+        scheduler.handle_slots(1, Some((0, 1000.0)));
+        assert_eq!(scheduler.choose(&[1002.0, 4.0]), Some(1));
+        assert_eq!(scheduler.choose(&[1004.0, 4.0]), Some(0));
+        // Equal in proportion: the one that has had less.
+        assert_eq!(scheduler.choose(&[1003.0, 4.0]), Some(1));
+        assert_eq!(scheduler.choose(&[0.0, 0.0]), None);
+        assert_eq!(scheduler.choose(&[5.0, 0.0]), Some(0));
+    }
+
+    #[test]
+    fn slots_at_once_are_slots_one_by_one() {
+        let mut at_once = Config { window: 7 }.build(2);
+        let mut one_by_one = Config { window: 7 }.build(2);
+        for (slots, served) in [(3, Some((0, 5000.0))), (16, Some((1, 900.0))), (70, Some((0, 80_000.0))), (20, None)] {
+            at_once.handle_slots(slots, served);
+            (0..slots).for_each(|_| one_by_one.handle_slots(1, served));
+        }
+        // Both now want the same ratio of rates, to 1e-9.
+        let turns = |scheduler: &mut Box<dyn Scheduler>| {
+            let (mut low, mut high) = (1e-9, 1e9);
+            for _ in 0..100 {
+                let middle = libm::sqrt(low * high);
+                if scheduler.choose(&[middle, 1.0]) == Some(0) { high = middle } else { low = middle }
+            }
+            high
+        };
+        let (one, other) = (turns(&mut at_once), turns(&mut one_by_one));
+        assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
+        assert!((1.0..1e9).contains(&one));
+    }
+
+    /// Users with independent fading of equal mean, rate proportional to the power: what each got.
+    fn shares(config: &super::super::Config, users: usize, slots: u64) -> Vec<f64> {
+        // Fast beside the window of the scheduler: a mean over 1000 slots has settled.
+        let fading = fading::Config::Jakes(jakes::Config {
+            doppler: Frequency::from_millihertz(200_000),
+            ..jakes::Config::default()
+        });
+        let build = |user| fading.build(600.0, rng::stream(1, &format!("user{user}")));
+        let mut fadings: Vec<Box<dyn Fading>> = (0..users).map(build).collect();
+        let mut scheduler = config.build(users);
+        let mut got = vec![0.0; users];
+        for slot in 0..slots {
+            let (block, sample) = (slot / BLOCK as u64, (slot % BLOCK as u64) as usize);
+            let gain = |fading: &mut Box<dyn Fading>| f64::from(fading.block(block)[sample]);
+            let rates: Vec<f64> = fadings.iter_mut().map(|fading| 1e6 * gain(fading)).collect();
+            let user = scheduler.choose(&rates).unwrap();
+            got[user] += rates[user];
+            scheduler.handle_slots(1, Some((user, rates[user])));
+        }
+        got
+    }
+
+    fn jain(got: &[f64]) -> f64 {
+        let (sum, squares) = (got.iter().sum::<f64>(), got.iter().map(|got| got * got).sum::<f64>());
+        sum * sum / (got.len() as f64 * squares)
+    }
+
+    /// The mean of the largest of n exponential values is the harmonic number H_n; max C/I is equally good
+    /// where users are alike, and round robin gains nothing.
+    #[test]
+    fn alike_rayleigh_users_gain_the_harmonic_number_and_share_equally() {
+        const SLOTS: u64 = 400_000;
+        let fair = super::super::Config::default();
+        let [highest, turns] = ["max_ci", "round_robin"]
+            .map(|name| serde_json::from_value(serde_json::json!({ name: {} })).unwrap());
+        for (users, harmonic) in [(2, 1.5), (4, 25.0 / 12.0), (8, 761.0 / 280.0)] {
+            let plain = shares(&turns, users, SLOTS).iter().sum::<f64>();
+            assert!((plain / (1e6 * SLOTS as f64) - 1.0).abs() < 0.01, "{users} users, round robin: {plain}");
+            for config in [&fair, &highest] {
+                let got = shares(config, users, SLOTS);
+                let gain = got.iter().sum::<f64>() / plain;
+                let name = config.name();
+                assert!((gain / harmonic - 1.0).abs() < 0.03, "{users} users, {name}: gain {gain}");
+                assert!(jain(&got) > 0.999, "{users} users, {name}: {}", jain(&got));
+            }
+        }
+    }
+}
