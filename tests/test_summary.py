@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 
 import pytest
+from tests.conftest import Outcome
 
 from airpath.scenario import bundled
-from tests.conftest import Outcome
 
 
 @pytest.mark.parametrize("name", bundled())
