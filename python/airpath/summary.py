@@ -200,13 +200,15 @@ def bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
 
 
 def _sent(counters: dict[str, Any]) -> str:
-    """Say over what the packets went: a bearer has blocks, or opportunities, or sends packets whole."""
+    """Say over what the packets went: blocks, opportunities or slots; or they went whole."""
     if "opportunities" in counters:
         used = 100 * counters["utilisation"]
         return f"{counters['opportunities']} opportunities, {used:.1f} % used"
+    if "slots_served" in counters:
+        return f"{counters['slots_served']} slots, no rate in {100 * counters['drc']['none']:.1f} %"
     if "pdus_sent" not in counters:
         rate, delay = counters["service_rate_packets_per_s"], counters["mean_delay_ms"]
-        return f"served at {number_text(rate, 2)} packets/s, {number_text(delay, 1)} ms under way then"
+        return f"{number_text(rate, 1)} packets/s while busy, {number_text(delay, 1)} ms on the way"
     if counters["pdus_sent"] == 0:
         return "no blocks"
     return f"{counters['pdus_sent']} PDUs sent, {100 * block_error_share(counters):.1f} % lost"

@@ -144,7 +144,7 @@ proptest! {
         let config: Config<Bitrate> = serde_json::from_value(value).unwrap();
         prop_assume!(config.validate().is_ok());
         let values = draws(&config, seed, 200);
-        prop_assert!(values.iter().all(|value| *value >= 1.0));
+        prop_assert!(values.iter().all(|drawn| *drawn >= 1.0));
         prop_assert_eq!(&values, &draws(&config, seed, 200));
         prop_assert!(config.mean().as_bps() >= 1);
     }

@@ -8,7 +8,7 @@ use airpath_core::tcp::recovery::newreno::Variant;
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::Duration;
 use airpath_core::units::{Bitrate, Bytes};
-use airpath_core::{app, channel, middlebox, queue, radio};
+use airpath_core::{app, channel, fading, middlebox, queue, radio, scheduler};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -165,6 +165,60 @@ const WRONG: &[&str] = &[
     "[radio.variable.downlink.channel.trace_file]\nfile = \"drive.trace\"",
     "[radio.variable.uplink.channel.trace_file]\nfile = \"drive.trace\"\ntrace = \"1\"",
     "[radio.variable.downlink.channel.trace_file]\nfile = 1",
+    // Rate and delay, drawn.
+    "[radio.dch.downlink.channel.distribution]",
+    "[radio.variable.downlink]\nbuffer = \"per_flow\"",
+    "[radio.variable.downlink]\nbuffer = \"own\"",
+    "[radio.variable.downlink.channel.distribution]\nredraw = \"often\"",
+    "[radio.variable.downlink.channel.distribution]\nredraw = \"10 us\"",
+    "[radio.variable.downlink.channel.distribution]\norder = \"none\"",
+    "[radio.variable.downlink.channel.distribution]\nrate.gamma = { mean = \"200 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.constant = \"0 bit/s\"",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", variance = \"50 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", sd = \"116 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.uniform = { mean = \"200 kbit/s\", sd = \"50 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.normal = { mean = \"0 bit/s\", sd = \"50 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.lognormal = { mean = \"1 bit/s\", sd = \"10 bit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.poisson = { mean = \"1 kbit/s\", unit = \"2 kbit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.normal = { mean = \"50 ms\", sd = \"-5 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.exponential = { mean = \"0 s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.exponential = \"50 ms\"",
+    "[radio.variable.downlink.channel.distribution]\ndelay = \"50 ms\"",
+    "[radio.variable.downlink.channel.distribution]\ndelay.poisson = { mean = \"50 ms\", unit = \"0 s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.poisson = { mean = \"50 ms\", unit = \"10 ns\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = {}",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"10 ms\\n20\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { values = \"10 ms\\n\\n20 ms\" }",
+    "[radio.variable.downlink.channel.distribution]\nrate.empirical = { values = \"0 bit/s\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { file = \"pings.txt\" }",
+    "[radio.variable.downlink.channel.distribution]\ndelay.empirical = { file = \"pings.txt\", values = \"1 ms\" }",
+    // Rates in turn.
+    "[radio.variable.downlink.channel.switching]\nsteps = []",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"0 bit/s\", for = \"1 s\" }]",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"1 Mbit/s\", for = \"0 s\" }]",
+    "[radio.variable.downlink.channel.switching]\nsteps = [{ rate = \"1 Mbit/s\" }]",
+    // Series.
+    "[radio.variable.uplink.channel.series]\nfile = \"drive.csv\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"0,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,jitter_ms\\n0,384,1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,rate_kbps\\n0,384,1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,loss\\n0,0\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,fast\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,NaN\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,-5\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,0\\n1,0\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n1,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n2,64\\n1,384\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n0,64\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n\\n1,64\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,loss\\n0,384,1.5\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps,delay_ms\\n0,384,-1\"",
+    "[radio.variable.uplink.channel.series]\nrows = \"time_s,rate_kbps\\n0,384\\n5,64\"\nrepeat = \"5 s\"",
     // TCP.
     "[tcp]\nmss = \"0 B\"",
     "[tcp]\nmss = \"12 B\"\ntimestamps = true",
@@ -339,7 +393,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -546,6 +600,108 @@ fn every_error_names_the_key_and_what_would_be_right() {
         radio.variable.uplink.channel.trace_file: has both a file and a trace; keep one of them
     [radio.variable.downlink.channel.trace_file] | file = 1
         radio.variable.downlink.channel.trace_file.file: invalid type: integer `1`; write a string
+    [radio.dch.downlink.channel.distribution]
+        radio.dch.downlink.channel: a dedicated channel has a rate, and distribution one of its own; choose radio.variable as the cell, or channel.bernoulli
+    [radio.variable.downlink] | buffer = "per_flow"
+        radio.variable.downlink.buffer: packets share the opportunities of trace_file in one line; write "shared", or choose channel.distribution
+    [radio.variable.downlink] | buffer = "own"
+        radio.variable.downlink.buffer: unknown name "own"; known here: shared, per_flow
+    [radio.variable.downlink.channel.distribution] | redraw = "often"
+        radio.variable.downlink.channel.distribution.redraw: neither "packet" nor an interval; write "packet", or "100 ms"
+    [radio.variable.downlink.channel.distribution] | redraw = "10 us"
+        radio.variable.downlink.channel.distribution.redraw: 10 us is too short an interval; write at least "1 ms"
+    [radio.variable.downlink.channel.distribution] | order = "none"
+        radio.variable.downlink.channel.distribution.order: unknown name "none"; known here: kept, free
+    [radio.variable.downlink.channel.distribution] | rate.gamma = { mean = "200 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.gamma: unknown name; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    [radio.variable.downlink.channel.distribution] | rate.constant = "0 bit/s"
+        radio.variable.downlink.channel.distribution.rate.constant: is zero; write a positive value such as "200 kbit/s"
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", variance = "50 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.variance: unknown key; known here: mean, sd
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: is missing; write it: there is no default
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", sd = "116 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: the range, mean +- sqrt(3) sd, reaches below 1 bit/s; write at most "115469 bit/s", or raise the mean
+    [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", sd = "50 ms" }
+        radio.variable.downlink.channel.distribution.rate.uniform.sd: unknown unit "ms" in "50 ms"; use one of bit/s, kbit/s, Mbit/s, Gbit/s
+    [radio.variable.downlink.channel.distribution] | rate.normal = { mean = "0 bit/s", sd = "50 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.normal.mean: is zero; write a positive value such as "200 kbit/s"
+    [radio.variable.downlink.channel.distribution] | rate.lognormal = { mean = "1 bit/s", sd = "10 bit/s" }
+        radio.variable.downlink.channel.distribution.rate.lognormal: a rate below 1 bit/s in more than half of the draws; raise the mean, or lower the spread
+    [radio.variable.downlink.channel.distribution] | rate.poisson = { mean = "1 kbit/s", unit = "2 kbit/s" }
+        radio.variable.downlink.channel.distribution.rate.poisson: a rate below 1 bit/s in more than half of the draws; raise the mean, or lower the spread
+    [radio.variable.downlink.channel.distribution] | delay.normal = { mean = "50 ms", sd = "-5 ms" }
+        radio.variable.downlink.channel.distribution.delay.normal.sd: a duration cannot be negative: -5 ms; write for example "60 ms"
+    [radio.variable.downlink.channel.distribution] | delay.exponential = { mean = "0 s" }
+        radio.variable.downlink.channel.distribution.delay.exponential.mean: is zero; write a positive value such as "50 ms"
+    [radio.variable.downlink.channel.distribution] | delay.exponential = "50 ms"
+        radio.variable.downlink.channel.distribution.delay.exponential: invalid type: string "50 ms"; write a table, in braces or under its name in brackets
+    [radio.variable.downlink.channel.distribution] | delay = "50 ms"
+        radio.variable.downlink.channel.distribution.delay: unknown name "50 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "0 s" }
+        radio.variable.downlink.channel.distribution.delay.poisson.unit: is zero; write a positive value such as "50 ms"
+    [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "10 ns" }
+        radio.variable.downlink.channel.distribution.delay.poisson.unit: the mean is more than 1000000 of it; write a larger unit, or choose normal
+    [radio.variable.downlink.channel.distribution] | delay.empirical = {}
+        radio.variable.downlink.channel.distribution.delay.empirical: has no values; write values = "50 ms", with more in further lines
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: the list is empty; write a value with its unit in each line, such as 50 ms
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "10 ms\n20" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: line 2: missing unit; write "60 ms" or "1.5 s", not 20
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { values = "10 ms\n\n20 ms" }
+        radio.variable.downlink.channel.distribution.delay.empirical.values: line 2: is empty; write a value with its unit in each line, such as 50 ms
+    [radio.variable.downlink.channel.distribution] | rate.empirical = { values = "0 bit/s" }
+        radio.variable.downlink.channel.distribution.rate.empirical.values: line 1: 0 bit/s is below 1 bit/s; write a value with its unit in each line, such as 200 kbit/s
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { file = "pings.txt" }
+        radio.variable.downlink.channel.distribution.delay.empirical.file: 'pings.txt' is not read here; write its text, under the key values
+    [radio.variable.downlink.channel.distribution] | delay.empirical = { file = "pings.txt", values = "1 ms" }
+        radio.variable.downlink.channel.distribution.delay.empirical: has both a file and a list of values; keep one of them
+    [radio.variable.downlink.channel.switching] | steps = []
+        radio.variable.downlink.channel.switching.steps: a link without a positive rate never sends; write steps = [{ rate = "384 kbit/s", for = "1 s" }], or more of them
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "0 bit/s", for = "1 s" }]
+        radio.variable.downlink.channel.switching.steps: a link without a positive rate never sends; write steps = [{ rate = "384 kbit/s", for = "1 s" }], or more of them
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "1 Mbit/s", for = "0 s" }]
+        radio.variable.downlink.channel.switching.steps[0].for: 0 s is too short a step; write at least "1 ms"
+    [radio.variable.downlink.channel.switching] | steps = [{ rate = "1 Mbit/s" }]
+        radio.variable.downlink.channel.switching.steps[0].for: is missing; write it: there is no default
+    [radio.variable.uplink.channel.series] | file = "drive.csv"
+        radio.variable.uplink.channel.series.file: 'drive.csv' is not read here; write its text, under the key rows
+    [radio.variable.uplink.channel.series] | rows = ""
+        radio.variable.uplink.channel.series.rows: the series is empty; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "0,384"
+        radio.variable.uplink.channel.series.rows: line 1: unknown column '0'; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps"
+        radio.variable.uplink.channel.series.rows: the series has no line but the names of its columns; write at least one more
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,jitter_ms\n0,384,1"
+        radio.variable.uplink.channel.series.rows: line 1: unknown column 'jitter_ms'; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,rate_kbps\n0,384,1"
+        radio.variable.uplink.channel.series.rows: line 1: column rate_kbps twice; write each column once
+    [radio.variable.uplink.channel.series] | rows = "time_s,loss\n0,0"
+        radio.variable.uplink.channel.series.rows: line 1: no column rate_kbps; write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n1"
+        radio.variable.uplink.channel.series.rows: line 3: not 2 fields but 1; write a number for each column
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,fast"
+        radio.variable.uplink.channel.series.rows: line 2: 'fast' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,NaN"
+        radio.variable.uplink.channel.series.rows: line 2: 'NaN' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,-5"
+        radio.variable.uplink.channel.series.rows: line 2: '-5' in column rate_kbps; write a rate in kbit/s, 0 for an outage
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,0\n1,0"
+        radio.variable.uplink.channel.series.rows: a link without a positive rate never sends; write a rate above 0 in some line
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n1,384"
+        radio.variable.uplink.channel.series.rows: line 2: the series begins at 1 s; write 0 as its first time
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n2,64\n1,384"
+        radio.variable.uplink.channel.series.rows: line 4: 1 s is not after 2 s, the time in the line above; write the times in their order, each once
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n0,64"
+        radio.variable.uplink.channel.series.rows: line 3: 0 s is not after 0 s, the time in the line above; write the times in their order, each once
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n\n1,64"
+        radio.variable.uplink.channel.series.rows: line 3: is empty; write a row in each line
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,loss\n0,384,1.5"
+        radio.variable.uplink.channel.series.rows: line 2: '1.5' in column loss; write a probability from 0 to 1
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps,delay_ms\n0,384,-1"
+        radio.variable.uplink.channel.series.rows: line 2: '-1' in column delay_ms; write a delay in milliseconds
+    [radio.variable.uplink.channel.series] | rows = "time_s,rate_kbps\n0,384\n5,64" | repeat = "5 s"
+        radio.variable.uplink.channel.series.repeat: the last line of the series begins at 5 s; write a later time, or remove the key
     [tcp] | mss = "0 B"
         tcp.mss: segments of 0 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | mss = "12 B" | timestamps = true
@@ -625,7 +781,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch, variable
+        radio.dhc: unknown name; known here: dch, evdo, variable
     --set 'tcp.recovery=reno'
         tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
     --set 'tcp.recovery.newrono={}'
@@ -816,6 +972,8 @@ fn every_component_stands_in_a_scenario_by_its_name() {
     check("wired.queue", queue::Config::NAMES, &queue::Config::defaults());
     check("radio.dch.downlink.queue", queue::Config::NAMES, &queue::Config::defaults());
     check("radio.dch.downlink.channel", channel::Config::NAMES, &channel::Config::defaults());
+    check("radio.evdo.downlink.fading", fading::Config::NAMES, &fading::Config::defaults());
+    check("radio.evdo.downlink.scheduler", scheduler::Config::NAMES, &scheduler::Config::defaults());
     check("radio.dch.uplink.rlc", rlc::Config::NAMES, &rlc::Config::defaults());
     check("tcp.cc", tcp::cc::Config::NAMES, &tcp::cc::Config::defaults());
     check("tcp.recovery", tcp::recovery::Config::NAMES, &tcp::recovery::Config::defaults());
@@ -885,4 +1043,76 @@ fn an_error_in_a_trace_names_the_key_the_file_and_the_line() {
     radio.variable.uplink.channel.trace_file.file: 'bad.trace', line 2: 'x' is not a whole number of milliseconds; write whole milliseconds, one in each line
     radio.variable.uplink.channel.trace_file.file: 'drive.trace' is not there; write the path of a trace, from the scenario's folder
     ");
+}
+
+/// What is wrong in a cell of 1xEV-DO.
+const WRONG_EVDO: &[&str] = &[
+    "[radio.evdo]\nues = 0",
+    "[radio.evdo]\nusers = 4",
+    "[radio.evdo.downlink]\nrate = \"2.4 Mbit/s\"",
+    "[radio.evdo.downlink]\nmean_sinr = 2.4",
+    "[radio.evdo.downlink]\nmean_sinr = \"2.4\"",
+    "[radio.evdo.downlink]\nmean_sinr = \"-30 dB\"",
+    "[radio.evdo.downlink]\nmean_sinr = \"-13 dB\"\nfading.none = {}",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"0 Hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"-35 Hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"35 hz\"",
+    "[radio.evdo.downlink.fading]\njakes.doppler = 35",
+    "[radio.evdo.downlink.fading]\njakes.doppler = \"35 kHz\"",
+    "[radio.evdo.downlink.fading]\njakes.oscillators = 7",
+    "[radio.evdo.downlink.fading]\nrayleigh = {}",
+    "[radio.evdo.downlink.fading]\nnone.doppler = \"35 Hz\"",
+    "[radio.evdo.downlink.scheduler]\nproportional_fair.window = 0",
+    "[radio.evdo.downlink.scheduler]\nproportional_fair.tc = 1000",
+    "[radio.evdo.downlink.scheduler]\nfifo = {}",
+    "[radio.evdo.downlink]\nthresholds = [\"1 dB\"]",
+    "[radio.evdo.downlink]\nthresholds = \"1 dB\"",
+    "[radio.evdo.downlink]\nthresholds = [\"-12.5 dB\", \"-9.5 dB\", \"-9.6 dB\", \"-6 dB\", \"-5 dB\", \"-4 dB\", \"-1 dB\", \"1 dB\", \"3 dB\", \"7 dB\", \"9 dB\"]",
+    "[radio.evdo.downlink]\nchoose = \"user\"",
+    "[radio.evdo.downlink]\nshare_slots = true",
+    "[radio.evdo.downlink]\nper = \"100 %\"",
+    "[radio.evdo.downlink]\nbuffer = \"per_user\"",
+    "[radio.evdo.downlink]\ndelay = \"75 ms\"",
+    "[radio.evdo.downlink]\ndelay.uniform = { mean = \"10 ms\", sd = \"30 ms\" }",
+    "[radio.evdo.downlink]\nqueue.droptail.packets = 0",
+    "[radio.evdo.uplink]\nchannel.bernoulli = {}",
+    "[radio.evdo.uplink]\nchannel.distribution.rate.constant = \"0 bit/s\"",
+];
+
+#[test]
+fn errors_in_a_cell_of_evdo_say_what_would_be_right() {
+    let error = |wrong: &&str| Scenario::parse(&format!("{wrong}\n[[flow]]\n"), &[]).unwrap_err().to_string();
+    let lines: Vec<String> = WRONG_EVDO.iter().map(error).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    radio.evdo.ues: a cell needs at least one UE; write ues = 1
+    radio.evdo.users: unknown key; did you mean ues?
+    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, fading, thresholds, scheduler, choose, share_slots, per
+    radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
+    radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
+    radio.evdo.downlink.mean_sinr: -30 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB
+    radio.evdo.downlink.mean_sinr: -13 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB
+    radio.evdo.downlink.fading.jakes.doppler: without Doppler shift nothing fades; write for example "35 Hz", or fading.none = {} for a channel that stands still
+    radio.evdo.downlink.fading.jakes.doppler: a frequency cannot be negative: -35 Hz; write for example "35 Hz"
+    radio.evdo.downlink.fading.jakes.doppler: unknown unit "hz" in "35 hz"; did you mean "35 Hz"?
+    radio.evdo.downlink.fading.jakes.doppler: missing unit; write "35 Hz" or "5.5 Hz", not 35
+    radio.evdo.downlink.fading.jakes.doppler: 35 kHz is faster than anything that moves; write at most "10 kHz"
+    radio.evdo.downlink.fading.jakes.oscillators: 7 oscillators per quadrature; write 8 to 256
+    radio.evdo.downlink.fading.rayleigh: unknown name; known here: jakes, none
+    radio.evdo.downlink.fading.none.doppler: unknown key; there is nothing to set here
+    radio.evdo.downlink.scheduler.proportional_fair.window: a mean over no slot; write at least 1, such as 1000
+    radio.evdo.downlink.scheduler.proportional_fair.tc: unknown key; known here: window
+    radio.evdo.downlink.scheduler.fifo: unknown name; known here: max_ci, proportional_fair, round_robin
+    radio.evdo.downlink.thresholds: invalid length 1; write an array of length 11
+    radio.evdo.downlink.thresholds: invalid type: string "1 dB"; write an array of length 11
+    radio.evdo.downlink.thresholds: -9.6 dB is not above -9.5 dB, of a lower rate; write 11 ratios that rise with the rate
+    radio.evdo.downlink.choose: unknown name "user"; known here: packet, slot
+    radio.evdo.downlink.share_slots: a UE that is chosen for a packet has no other to share its slots with; remove it, or write choose = "slot"
+    radio.evdo.downlink.per: every physical-layer packet is lost and sent again for ever; lower it, for example to "1 %"
+    radio.evdo.downlink.buffer: unknown name "per_user"; known here: shared, per_flow
+    radio.evdo.downlink.delay: unknown name "75 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    radio.evdo.downlink.delay.uniform.sd: the range, mean +- sqrt(3) sd, reaches below 0 s; write at most "5773502 ns", or raise the mean
+    radio.evdo.downlink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
+    radio.evdo.uplink.channel: bernoulli loses blocks, and here packets are sent whole; choose channel.trace_file, or radio.dch as the cell
+    radio.evdo.uplink.channel.distribution.rate.constant: is zero; write a positive value such as "200 kbit/s"
+    "#);
 }

@@ -80,7 +80,7 @@ fn a_uniform_rate_drawn_for_each_packet_serves_its_harmonic_mean() {
     let spread = 75.0 * 3_f64.sqrt();
     let (a, b) = (200.0 - spread, 200.0 + spread);
     // Milliseconds for 8 kbit.
-    let mean = 8.0 * (b / a).ln() / (b - a) * 1e3;
+    let mean = 8.0 * libm::log(b / a) / (b - a) * 1e3;
     let sd = (64.0e6 / (a * b) - mean * mean).sqrt();
     let measured = 1e3 / number(&report, "service_rate_packets_per_s");
     let error = sd / f64::from(PACKETS).sqrt();
@@ -116,7 +116,7 @@ fn in_order_delay_is_that_of_the_greatest_of_those_before() {
         finish(&mut path);
         let step = mean / 100.0;
         let above = |t: f64| {
-            let all: f64 = (0..200).map(|j| 1.0 - (-(t + 40.0 * f64::from(j)) / mean).exp()).product();
+            let all: f64 = (0..200).map(|j| 1.0 - libm::exp(-(t + 40.0 * f64::from(j)) / mean)).product();
             1.0 - all
         };
         let theory: f64 = (0..3000).map(|k| step * above(step * (f64::from(k) + 0.5))).sum();
@@ -194,9 +194,9 @@ fn a_packet_goes_on_at_the_new_rate() {
     assert_eq!(micros(&outputs(&mut path)), [(100_000, 0), (2_040_000, 1), (3_100_000, 2)]);
     let mut phased = switching;
     phased["channel"]["switching"]["phase"] = "3.95 s".into();
-    let mut path = cell(&phased, 1);
-    send(&mut path, 0, 0, 0, 1000);
-    assert_eq!(micros(&outputs(&mut path)), [(1_090_000, 0)]);
+    let mut later = cell(&phased, 1);
+    send(&mut later, 0, 0, 0, 1000);
+    assert_eq!(micros(&outputs(&mut later)), [(1_090_000, 0)]);
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn a_series_holds_its_last_line_or_begins_anew() {
     assert_eq!(micros(&outputs(&mut path)), [(110_000, 0), (11_500_000, 1)]);
     let mut again = series(rows);
     again["channel"]["series"]["repeat"] = "2 s".into();
-    let mut path = cell(&again, 1);
-    send(&mut path, 10_500_000, 0, 0, 1000);
-    assert_eq!(micros(&outputs(&mut path)), [(10_610_000, 0)]);
+    let mut repeating = cell(&again, 1);
+    send(&mut repeating, 10_500_000, 0, 0, 1000);
+    assert_eq!(micros(&outputs(&mut repeating)), [(10_610_000, 0)]);
 }
 
 #[test]

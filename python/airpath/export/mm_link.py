@@ -54,14 +54,15 @@ def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
     Raises
     ------
     ExportError
-        If the run had no such bearer, or its trace does not tell.
+        If the run had no such bearer, its delay varies, or its trace does not tell.
     """
     run.require(KINDS)
     if not 0 <= ue < run.cell["ues"]:
         raise ExportError("--ue", f"the run had no UE {ue}", f"write 0 to {run.cell['ues'] - 1}")
+    behind_ns = run.delay_ns(direction)
     header = (f"# mahimahi mm-link ({direction}) [airpath {_core.version()}, UE {ue}]", "# base timestamp: 0")
     out.writelines(f"{line}\n".encode() for line in header)
-    lines = heapq.merge(_opportunities(run, direction), _events(run, ue, direction))
+    lines = heapq.merge(_opportunities(run, direction), _events(run, ue, direction, behind_ns))
     out.writelines(line.encode() for _, _, line in lines)
 
 
@@ -83,9 +84,9 @@ def _opportunities(run: Run, direction: str) -> Iterator[Line]:
         base += times[-1]
 
 
-def _events(run: Run, ue: int, direction: str) -> Iterator[Line]:
+def _events(run: Run, ue: int, direction: str, behind_ns: int) -> Iterator[Line]:
     """Arrivals, departures and drops at the bearer, as they happened."""
-    behind_ns, cell = run.delay_ns(direction), run.cell_element
+    cell = run.cell_element
     # By flow: direction of the data.
     data: dict[tuple[int, int], str] = {
         (flow["ue"], flow["flow"]): flow["direction"] for flow in run.summary["flows"]

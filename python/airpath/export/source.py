@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 BATCH_ROWS = 65_536
 
 
+# Channels behind which the delay is the bearer's.
+CONSTANT_DELAY = ("bernoulli", "trace_file")
+
+
 class ExportError(Exception):
     """A run cannot be exported; `args` = (key, what is wrong, what would be right)."""
 
@@ -66,7 +70,16 @@ class Run:
         return 2 + len(self.scenario.get("middlebox", ()))
 
     def delay_ns(self, direction: str) -> int:
-        """Delay behind the transmission of a bearer, in nanoseconds."""
+        """Delay behind the transmission of a bearer, in nanoseconds.
+
+        Raises an `ExportError` if packets have different ones: the trace does not tell which had which.
+        """
+        (cell,) = self.scenario["radio"]
+        channel = next(iter(self.cell[direction].get("channel", ())), None)
+        if channel not in CONSTANT_DELAY:
+            whose = f"radio.{cell}" if channel is None else f"channel.{channel}"
+            what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
+            raise ExportError(str(self.folder), what, "choose the format csv")
         return round(_core.seconds(self.cell[direction]["delay"]) * 1e9)
 
     def require(self, kinds: Sequence[str]) -> None:

@@ -38,6 +38,9 @@ pub struct Config {
 /// The default of `oscillators`: the distribution of the power is right to 0.003.
 const OSCILLATORS: u16 = 32;
 
+/// With a higher shift the phases of long runs would lose precision.
+const FASTEST: Frequency = Frequency::from_millihertz(10_000_000);
+
 impl Default for Config {
     fn default() -> Self {
         Self { doppler: Frequency::from_millihertz(35_000), oscillators: OSCILLATORS }
@@ -50,6 +53,10 @@ impl Config {
         if self.doppler.as_millihertz() == 0 {
             let hint = "write for example \"35 Hz\", or fading.none = {} for a channel that stands still";
             return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));
+        }
+        if self.doppler > FASTEST {
+            let message = format!("{} is faster than anything that moves", self.doppler);
+            return Err(ScenarioError::new("doppler", message, format!("write at most \"{FASTEST}\"")));
         }
         if !(8..=256).contains(&self.oscillators) {
             let message = format!("{} oscillators per quadrature", self.oscillators);
@@ -160,7 +167,8 @@ impl Jakes {
     /// One quadrature over the block.
     fn sum(&self, oscillators: Range<usize>) -> [f32; BLOCK] {
         let (mut even, mut odd) = ([0.0_f32; HALF], [0.0_f32; HALF]);
-        let middle = self.middle.cosines[oscillators.clone()].iter().zip(&self.middle.sines[oscillators.clone()]);
+        let middle =
+            self.middle.cosines[oscillators.clone()].iter().zip(&self.middle.sines[oscillators.clone()]);
         for (table, (cosine, sine)) in self.tables[oscillators].iter().zip(middle) {
             let (cosine, sine) = (*cosine as f32, *sine as f32);
             for k in 0..HALF {
@@ -190,7 +198,8 @@ impl Fading for Jakes {
 impl Phasors {
     /// Of phases in cycles.
     fn new(cycles: impl Iterator<Item = f64>) -> Self {
-        let (sines, cosines) = cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles)))).unzip();
+        let (sines, cosines) =
+            cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles)))).unzip();
         Self { cosines, sines }
     }
 
@@ -259,7 +268,11 @@ mod tests {
         for order in [vec![199, 3, 64, 65, 63, 31, 32, 100], (0..200).rev().collect::<Vec<u64>>()] {
             let mut jumping = jakes("history", 16, 0.06);
             for block in order {
-                assert_eq!(u64::from(jumping.block(block)[7].to_bits()), all[block as usize], "block {block}");
+                assert_eq!(
+                    u64::from(jumping.block(block)[7].to_bits()),
+                    all[block as usize],
+                    "block {block}"
+                );
             }
         }
     }
@@ -270,9 +283,8 @@ mod tests {
     fn the_envelope_is_rayleigh() {
         const SAMPLES: usize = 100_000;
         let mut stream = stream(1, "ensemble");
-        let mut powers: Vec<f64> = (0..SAMPLES)
-            .map(|_| Jakes::new(usize::from(OSCILLATORS), 0.05, &mut stream).power(10))
-            .collect();
+        let mut powers: Vec<f64> =
+            (0..SAMPLES).map(|_| Jakes::new(usize::from(OSCILLATORS), 0.05, &mut stream).power(10)).collect();
         powers.sort_by(f64::total_cmp);
         let steps = powers.iter().enumerate().map(|(index, power)| {
             let law = 1.0 - libm::exp(-power);
@@ -383,7 +395,8 @@ mod tests {
     #[test]
     fn gains_are_the_same_everywhere() {
         let mut jakes = Config::default().build(600.0, stream(1, "ue0.downlink.fading"));
-        let bits = [0, 1, 1000, 2_160_000_u64].map(|sample| jakes.block(sample / 32)[sample as usize % 32].to_bits());
+        let bits = [0, 1, 1000, 2_160_000_u64]
+            .map(|sample| jakes.block(sample / 32)[sample as usize % 32].to_bits());
         insta::assert_snapshot!(format!("{bits:08x?}"), @"[3f8e5cce, 3f9b6bb8, 3ef375a1, 3eaf8937]");
     }
 }

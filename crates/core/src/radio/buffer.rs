@@ -239,9 +239,9 @@ pub(super) fn report_service(
     served: Option<Served>,
     mean_delay_ms: Option<f64>,
 ) {
-    let busy = served.filter(|served| served.busy_s > 0.0);
-    let rate = busy.map(|served| served.sdus as f64 / served.busy_s);
-    report.insert("busy_s".into(), served.map(|served| served.busy_s).into());
+    let busy = served.filter(|all| all.busy_s > 0.0);
+    let rate = busy.map(|all| all.sdus as f64 / all.busy_s);
+    report.insert("busy_s".into(), served.map(|all| all.busy_s).into());
     report.insert("service_rate_packets_per_s".into(), rate.into());
     report.insert("mean_delay_ms".into(), mean_delay_ms.into());
 }

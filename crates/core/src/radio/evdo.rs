@@ -164,8 +164,8 @@ impl DownlinkConfig {
         }
         let some_rate = 1.0 - terminal::probabilities(&self.fading, self.mean_sinr, &self.thresholds)[0];
         if some_rate < LEAST_SHARE {
-            let message = format!("{} is too low: hardly ever would any rate be sent", self.mean_sinr);
-            let hint = format!("raise it towards {}, from which on the lowest rate is", self.thresholds[0]);
+            let message = format!("{} is too low: hardly ever would any rate do", self.mean_sinr);
+            let hint = format!("raise it: the lowest rate needs {}", self.thresholds[0]);
             return Err(ScenarioError::new("mean_sinr", message, hint));
         }
         if self.per.as_f64() >= 1.0 {
@@ -224,8 +224,7 @@ impl Element for Evdo {
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
-        let reports: Vec<_> =
-            pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
+        let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
         let bytes: Vec<u64> = self.forward.users.iter().map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(User::slots_served).sum();

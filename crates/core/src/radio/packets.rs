@@ -83,7 +83,7 @@ impl PacketBearer {
     #[inline(never)]
     fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         // An end at this instant counts as gone, as in books that are settled.
-        if self.in_service().is_some_and(|packet| packet.service.end <= cx.now) {
+        if self.in_service().is_some_and(|present| present.service.end <= cx.now) {
             self.handle_end(cx);
         }
         let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };

@@ -226,6 +226,9 @@ fn explain(path: &str, value: Option<&Value>, message: &str) -> ScenarioError {
             _ => ScenarioError::new(under(key), "unknown name", suggestion(key, &known)),
         };
     }
+    if let Some(key) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        return ScenarioError::new(under(key), "is missing", "write it: there is no default");
+    }
     // A choice of one, in words that speak of TOML and not of Rust.
     let words = match (message, value) {
         ("invalid type: unit variant, expected newtype variant", Some(Value::String(name))) => Some((

@@ -23,7 +23,8 @@ struct MaxCi {
 impl Scheduler for MaxCi {
     fn choose(&mut self, rates: &[f64]) -> Option<usize> {
         let highest = rates.iter().copied().fold(0.0, f64::max);
-        let next = in_turn(self.last, rates.len()).find(|user| rates[*user] > 0.0 && rates[*user] >= highest)?;
+        let next =
+            in_turn(self.last, rates.len()).find(|user| rates[*user] > 0.0 && rates[*user] >= highest)?;
         self.last = next;
         Some(next)
     }

@@ -69,8 +69,8 @@ impl Scheduler for ProportionalFair {
             }
             // R_i / T_i compared without division.
             let is_better = best.is_none_or(|(_, best_rate, best_throughput)| {
-                let (mine, best) = (rate * best_throughput, best_rate * throughput);
-                mine > best || (mine >= best && throughput < best_throughput)
+                let (mine, others) = (rate * best_throughput, best_rate * throughput);
+                mine > others || (mine >= others && throughput < best_throughput)
             });
             if is_better {
                 best = Some((user, rate, throughput));
@@ -125,7 +125,9 @@ mod tests {
     fn slots_at_once_are_slots_one_by_one() {
         let mut at_once = Config { window: 7 }.build(2);
         let mut one_by_one = Config { window: 7 }.build(2);
-        for (slots, served) in [(3, Some((0, 5000.0))), (16, Some((1, 900.0))), (70, Some((0, 80_000.0))), (20, None)] {
+        for (slots, served) in
+            [(3, Some((0, 5000.0))), (16, Some((1, 900.0))), (70, Some((0, 80_000.0))), (20, None)]
+        {
             at_once.handle_slots(slots, served);
             (0..slots).for_each(|_| one_by_one.handle_slots(1, served));
         }

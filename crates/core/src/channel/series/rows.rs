@@ -34,7 +34,8 @@ const RATE: usize = 1;
 const DELAY: usize = 2;
 const LOSS: usize = 3;
 
-const HEADER: &str = "begin with the line time_s,rate_kbps or with delay_ms and loss beside these";
+const HEADER: &str =
+    "write a first line of time_s and rate_kbps, and of delay_ms and loss where they are known";
 
 /// The lines of a series that is valid.
 #[derive(Clone)]
@@ -80,7 +81,7 @@ fn header(line: &str) -> Result<Vec<usize>, ScenarioError> {
         match COLUMNS.iter().position(|column| column.name == name) {
             None => return wrong(1, format!("unknown column '{}'", shown(name)), HEADER),
             Some(column) if columns.contains(&column) => {
-                return wrong(1, format!("column {name} twice"), "keep one of them");
+                return wrong(1, format!("column {name} twice"), "write each column once");
             }
             Some(column) => columns.push(column),
         }
@@ -95,7 +96,7 @@ fn header(line: &str) -> Result<Vec<usize>, ScenarioError> {
 fn numbers(columns: &[usize], number: usize, line: &str) -> Result<[f64; COLUMNS.len()], ScenarioError> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     if fields.len() != columns.len() {
-        let message = format!("{} fields in place of {}", fields.len(), columns.len());
+        let message = format!("not {} fields but {}", columns.len(), fields.len());
         return wrong(number, message, "write a number for each column");
     }
     let mut values = [0.0; COLUMNS.len()];
@@ -138,7 +139,7 @@ impl FromStr for Rows {
         let mut rows: Vec<Known> = Vec::new();
         for (number, line) in lines {
             if line.trim().is_empty() {
-                return wrong(number, "is empty", "remove it");
+                return wrong(number, "is empty", "write a row in each line");
             }
             let row = known(numbers(&columns, number, line)?);
             match rows.last() {
@@ -203,6 +204,6 @@ impl schemars::JsonSchema for Rows {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "examples": ["time_s,rate_kbps\n0,384\n10,64\n"] })
+        schemars::json_schema!({ "type": "string", "pattern": "time_s" })
     }
 }

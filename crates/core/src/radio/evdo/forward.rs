@@ -116,8 +116,7 @@ impl Forward {
         while left > 0 && self.slot < horizon {
             let request = user.terminal.request(self.slot);
             let (slots, bytes) = request.map_or((1, 0), |packet| (packet.slots, user.transmit(packet)));
-            self.scheduler
-                .handle_slots(slots, request.map(|packet| (number, f64::from(packet.rate_bps))));
+            self.scheduler.handle_slots(slots, request.map(|packet| (number, f64::from(packet.rate_bps))));
             left = left.saturating_sub(bytes);
             self.slot += slots;
         }

@@ -78,13 +78,13 @@ impl Terminal {
         }
         self.block = block;
         let gains = self.fading.block(block);
-        let mut met = [0_u32; BLOCK];
+        let mut requests = [0_u32; BLOCK];
         for threshold in self.thresholds {
-            for (met, gain) in met.iter_mut().zip(gains) {
+            for (met, gain) in requests.iter_mut().zip(gains) {
                 *met += u32::from(*gain >= threshold);
             }
         }
-        self.requests = met.map(|met| met as u8);
+        self.requests = requests.map(|met| met as u8);
     }
 
     /// The share of slots in which each rate was asked for, among those in which something waited.
@@ -92,9 +92,8 @@ impl Terminal {
         let slots = self.histogram.iter().sum::<u64>().max(1);
         let names = std::iter::once("none").chain(PHYSICAL_PACKETS.iter().map(|packet| packet.name));
         let shares = names.zip(&self.histogram);
-        let shares: Map<_, _> = shares
-            .map(|(name, count)| (name.to_owned(), json!(*count as f64 / slots as f64)))
-            .collect();
+        let shares: Map<_, _> =
+            shares.map(|(name, count)| (name.to_owned(), json!(*count as f64 / slots as f64))).collect();
         shares.into()
     }
 }
@@ -150,8 +149,7 @@ mod tests {
     /// independent computation.
     #[test]
     fn probabilities_at_2_4_db_are_those_of_the_published_table() {
-        let expected =
-            [0.032, 0.031, 0.016, 0.043, 0.023, 0.061, 0.162, 0.173, 0.143, 0.268, 0.043, 0.006];
+        let expected = [0.032, 0.031, 0.016, 0.043, 0.023, 0.061, 0.162, 0.173, 0.143, 0.268, 0.043, 0.006];
         let shares = probabilities(&fading::Config::default(), sinr(2400), &THRESHOLDS);
         for (share, expected) in shares.iter().zip(expected) {
             assert!((share - expected).abs() < 0.0006, "{shares:?}");

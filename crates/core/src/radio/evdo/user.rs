@@ -7,7 +7,7 @@ use super::{DownlinkConfig, rates::PHYSICAL_PACKETS};
 use crate::distribution::Sampler;
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Buffer, Served, report_service};
+use crate::radio::buffer::{Buffer, Served, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::rng::{self, Stream, Threshold};
@@ -149,12 +149,15 @@ impl User {
         self.buffer.delivered(cx).bytes
     }
 
+    /// `utilisation` is the share of what the UE could have had on average without the others.
     pub fn report(&self, cx: &mut Cx<'_>) -> Value {
         let delivered = self.buffer.delivered(cx);
         let seconds = cx.now.since(Instant::ZERO).as_secs_f64();
-        let throughput = if seconds > 0.0 { delivered.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        let throughput = share(delivered.bytes as f64 * 8.0, seconds);
         let served = Served { sdus: delivered.sdus, busy_s: lasting(self.slots_served).as_secs_f64() };
         let mut report = self.buffer.report(cx);
+        let alone = self.rate.as_bps() as f64 * seconds / 8.0;
+        report.insert("utilisation".into(), share(delivered.bytes as f64, alone).into());
         report_service(&mut report, Some(served), self.line.mean_delay_ms());
         report.insert("throughput_bps".into(), throughput.into());
         report.insert("slots_served".into(), self.slots_served.into());
