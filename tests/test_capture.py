@@ -83,6 +83,22 @@ def test_every_segment_and_every_ack_is_captured(capture):
 
 
 @needs_tshark
+def test_marks_echoes_and_answers_are_captured(capture):
+    regulator = {"middlebox.0.ack_regulator.loss_signal": "ecn", "tcp.ecn": True}
+    result, file = capture("chan-variable-delay-ar", regulator | {"duration": "300 s"})
+    (flow,) = result.flows
+    assert flow["ecn"]["reductions"] > 10
+    assert count(file, f"{AT_UE} and ip.dsfield.ecn == 3") == flow["ecn"]["marks"]
+    assert count(file, f"{AT_SERVER} and tcp.len == 0 and tcp.flags.ece == 1") == flow["ecn"]["echoes"]
+    # Each reduction is told of in the next new segment, one after a fast retransmit or a timeout too.
+    told = count(file, f"{AT_SERVER} and tcp.len > 0 and tcp.flags.cwr == 1")
+    assert flow["ecn"]["reductions"] <= told <= flow["ecn"]["reductions"] + flow["fast_retransmits"] + flow["timeouts"]
+    # What is sent again cannot be marked.
+    first = flow["segments_sent"] - flow["retransmissions"]["total"]
+    assert count(file, f"{AT_SERVER} and tcp.len > 0 and ip.dsfield.ecn == 2") == first
+
+
+@needs_tshark
 def test_checksums_and_headers_are_sound(capture):
     _, file = capture("umts-384", {"tcp.timestamps": True})
     assert count(file, "_ws.malformed or ip.checksum.status == 0") == 0

@@ -256,6 +256,13 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Values of the ECN field, RFC 3168 (5): not ECN-capable.
+    pub const NOT_ECT: u8 = 0;
+    /// ECN-capable, the usual code point.
+    pub const ECT_0: u8 = 2;
+    /// Congestion experienced.
+    pub const CE: u8 = 3;
+
     /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
     /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`) keep their old values, since every
     /// header has them; whoever takes a packet from the pool sets them.

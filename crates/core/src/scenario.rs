@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
 use crate::link;
-use crate::middlebox;
+use crate::middlebox::{self, Place};
 use crate::packet::Dir;
 use crate::radio;
 use crate::tcp;
@@ -33,7 +33,7 @@ pub struct Scenario {
     pub duration: Duration,
     /// Link between the server and the network-side mechanisms.
     pub wired: link::Config,
-    /// Boxes between the wired link and the cell, from the server's side.
+    /// Boxes between the wired link and the cell, and between the cell and the UEs, each from the server's side.
     pub middlebox: Vec<middlebox::Config>,
     /// The cell.
     pub radio: radio::Config,
@@ -185,7 +185,7 @@ impl Scenario {
         }
         let flows = self.flows();
         for (index, config) in self.middlebox.iter().enumerate() {
-            let result = config.validate(&self.tcp, &flows);
+            let result = config.validate(&self.tcp, &flows, &self.radio);
             result.map_err(|inner| inner.under(&format!("middlebox[{index}]")))?;
         }
         self.validate_connections()
@@ -205,14 +205,17 @@ impl Scenario {
         Ok(())
     }
 
-    /// The elements between the hosts, from the server's side: link, boxes, cell.
+    /// The elements between the hosts, from the server's side: link, boxes, cell, boxes at the UEs.
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
+        let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
+        let boxes = |place: Place| {
+            let there = self.middlebox.iter().filter(move |config| config.place() == place);
+            there.map(|config| config.build(&flows))
+        };
         let mut elements = vec![self.wired.build(run_seed, "wired")];
-        if !self.middlebox.is_empty() {
-            let flows = self.flows();
-            elements.extend(self.middlebox.iter().map(|config| config.build(&flows)));
-        }
+        elements.extend(boxes(Place::Network));
         elements.push(self.radio.build(run_seed));
+        elements.extend(boxes(Place::Ue));
         elements
     }
 

@@ -78,6 +78,8 @@ words! {
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
+        /// A newer ACK took its place in a box.
+        AckFiltered = "ack_filtered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.
@@ -263,6 +265,23 @@ events! {
         pdus_sent: u32,
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
+    }
+    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
+    AckRegulator = "ack_regulator" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Segments held.
+        held_acks: u32,
+        /// Their bytes.
+        held_bytes: u32,
+        /// Packets that the source is expected to send for the ACKs released.
+        ack_release_count: u32,
+        /// Whether there is room for one packet more.
+        conservative: bool,
+        /// The source's window as the box sees it, segments.
+        window_segments: u32,
     }
     /// A packet was dropped.
     Dropped = "dropped" {

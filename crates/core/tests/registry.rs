@@ -12,7 +12,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
         ("channel", channel::Config::NAMES, &["piecewise"]),
         ("fading", fading::Config::NAMES, &[]),
-        ("middlebox", middlebox::Config::NAMES, &[]),
+        ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
         (
             "radio",

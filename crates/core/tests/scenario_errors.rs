@@ -959,7 +959,10 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
             // Some loss recoveries want an option of TCP.
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
-            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), (key.as_str(), "{}")]);
+            // Some boxes want a buffer with a limit.
+            let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
+            let more = if path.starts_with("middlebox") { buffer } else { options[0] };
+            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), more, (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));

@@ -67,7 +67,8 @@ class Run:
     @property
     def cell_element(self) -> int:
         """Position of the cell on the path: behind the server, the link and the boxes between."""
-        return 2 + len(self.scenario.get("middlebox", ()))
+        boxes = (parameters for box in self.scenario.get("middlebox", ()) for parameters in box.values())
+        return 2 + sum(box.get("at") != "ue" for box in boxes)
 
     def delay_ns(self, direction: str) -> int:
         """Delay behind the transmission of a bearer, in nanoseconds.

@@ -41,6 +41,10 @@ pub struct FlowView {
     /// Packets that may wait in the buffer in which the flow's are, beside the one in service; `None` for any
     /// number.
     pub limit_sdus: Option<u32>,
+    /// Packets that wait in that buffer: the flow's, and those of all others that share it.
+    pub waiting_sdus: u32,
+    /// Whether other flows share it.
+    pub is_shared: bool,
 }
 
 /// What is known of a bearer when its books are opened.
@@ -50,7 +54,7 @@ pub(crate) struct Terms {
     pub rate: Bitrate,
     /// Packets that may wait in a buffer.
     pub limit_sdus: Option<u32>,
-    /// Books by flow are kept, whether somebody reads them or not.
+    /// Each flow has a buffer of its own; books by flow are then kept, whether somebody reads them or not.
     pub by_flow: bool,
 }
 
@@ -109,6 +113,10 @@ struct Flow {
     last_seq_end: u32,
 }
 
+/// Books by flow. Behind a pointer, since few read them, and a bearer's books are touched by every packet.
+#[derive(Debug, Default)]
+struct Flows(Vec<Flow>);
+
 /// Beyond the end of every run, and yet a time to which others can be added.
 pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 
@@ -126,6 +134,8 @@ struct Departure {
 pub struct Bearer {
     rate: Bitrate,
     limit_sdus: Option<u32>,
+    /// Each flow has a buffer of its own.
+    by_flow: bool,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
     last_tx: (u32, Duration),
@@ -133,7 +143,7 @@ pub struct Bearer {
     held: Count,
     untransmitted: Count,
     /// Books by flow; `None` while nobody reads them.
-    flows: Option<Vec<Flow>>,
+    flows: Option<Box<Flows>>,
     /// Computed ends of transmission (packets sent whole), earliest first. The front is in
     /// transmission, the others wait.
     departures: VecDeque<Departure>,
@@ -145,12 +155,13 @@ pub struct Bearer {
 impl Bearer {
     /// The books of an empty buffer in front of a transmitter of this rate, also by flow if wanted.
     pub fn new(rate: Bitrate, by_flow: bool) -> Self {
-        Self { rate, flows: by_flow.then(Vec::new), ..Self::default() }
+        Self { rate, flows: by_flow.then(Box::default), ..Self::default() }
     }
 
-    /// The books of an empty buffer on these terms.
-    pub(crate) fn open(terms: &Terms) -> Self {
-        Self { limit_sdus: terms.limit_sdus, ..Self::new(terms.rate, terms.by_flow) }
+    /// The books of an empty buffer on these terms, also by flow if somebody reads these.
+    pub(crate) fn open(terms: &Terms, flows_wanted: bool) -> Self {
+        let Terms { rate, limit_sdus, by_flow } = *terms;
+        Self { limit_sdus, by_flow, ..Self::new(rate, by_flow || flows_wanted) }
     }
 
     /// What the buffer holds at `now`.
@@ -192,19 +203,23 @@ impl Bearer {
     /// What `flow` holds in the buffer at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
-        let books = self.flows.iter().flatten().nth(flow as usize).copied().unwrap_or_default();
+        let books =
+            self.flows.as_ref().and_then(|flows| flows.0.get(flow as usize)).copied().unwrap_or_default();
         let mut view = FlowView {
             sdus: books.held.sdus,
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
             limit_sdus: self.limit_sdus,
+            waiting_sdus: 0,
+            is_shared: !self.by_flow,
         };
         for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;
             view.bytes += u64::from(departure.len);
             view.untransmitted_sdus += u32::from(place > 0);
         }
+        view.waiting_sdus = if self.by_flow { view.untransmitted_sdus } else { self.untransmitted_sdus() };
         view
     }
 
@@ -222,7 +237,7 @@ impl Bearer {
     pub(crate) fn start(&mut self, flow: u16, len: u32) {
         self.untransmitted.take(len);
         if let Some(flows) = &mut self.flows {
-            flows[flow as usize].untransmitted -= 1;
+            flows.0[flow as usize].untransmitted -= 1;
         }
     }
 
@@ -230,7 +245,7 @@ impl Bearer {
     pub(crate) fn leave(&mut self, flow: u16, len: u32) {
         self.held.take(len);
         if let Some(flows) = &mut self.flows {
-            flows[flow as usize].held.take(len);
+            flows.0[flow as usize].held.take(len);
         }
     }
 
@@ -280,7 +295,7 @@ impl Bearer {
     /// The books of the packet's flow, if somebody reads them, with its sequence number noted.
     #[inline(always)]
     fn flow(&mut self, packet: &Packet) -> Option<&mut Flow> {
-        let flows = self.flows.as_mut()?;
+        let Flows(flows) = self.flows.as_deref_mut()?;
         let index = packet.flow as usize;
         if index >= flows.len() {
             flows.resize(index + 1, Flow::default());

@@ -287,8 +287,7 @@ impl<'a> Cx<'a> {
 
     /// The cell opens the books of a bearer.
     pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
-        let by_flow = terms.by_flow || self.engine.flows_wanted;
-        self.engine.bearers[index] = Bearer::open(&Terms { by_flow, ..terms });
+        self.engine.bearers[index] = Bearer::open(&terms, self.engine.flows_wanted);
     }
 
     /// The books of a bearer: for the cell that keeps it.

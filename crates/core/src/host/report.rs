@@ -58,6 +58,9 @@ pub struct FlowReport {
     pub rtt_ms: RttReport,
     /// What the receiver counted.
     pub receiver: tcp::receiver::Counters,
+    /// Of a flow that has agreed on ECN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<tcp::ecn::Report>,
     /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
     /// requests and their answers.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +96,7 @@ impl FlowReport {
             dupacks: 0,
             rtt_ms: RttReport::default(),
             receiver: tcp::receiver::Counters::default(),
+            ecn: None,
             datagrams: None,
             web: None,
         }
@@ -138,12 +142,19 @@ impl FlowReport {
                 max: (samples > 0).then(|| ms(counters.rtt_max)),
                 samples,
             },
+            ecn: sender.ecn(),
             ..Self::new(spec)
         }
     }
 
     fn with_receiver(self, receiver: &Receiver) -> Self {
-        Self { bytes_received: receiver.rcv_nxt(), receiver: receiver.counters().clone(), ..self }
+        let marks = receiver.marks().unwrap_or_default();
+        Self {
+            bytes_received: receiver.rcv_nxt(),
+            receiver: receiver.counters().clone(),
+            ecn: self.ecn.map(|report| tcp::ecn::Report { marks, ..report }),
+            ..self
+        }
     }
 }
 

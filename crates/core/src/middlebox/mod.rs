@@ -1,34 +1,63 @@
-//! Boxes in the network between the wired link and the radio cell.
+//! Boxes beside the radio cell: in the network, between it and the wired link, or at the UEs.
 //!
 //! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
 //! counted. A box may delay, drop or mark, or end connections of simulated hosts; what it holds is bounded.
 
+pub mod ack_filter;
+pub mod ack_pacing;
+pub mod ack_regulator;
+mod acks;
 pub mod split;
 pub mod tap;
+
+pub use acks::Place;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
+use crate::radio;
 use crate::registry::registry;
 use crate::tcp;
 
 registry! {
     /// A middlebox and its parameters.
     pub enum Config: build(flows: &[FlowSpec]) -> Box<dyn Element> {
+        AckFilter = ack_filter,
+        AckPacing = ack_pacing,
+        AckRegulator = ack_regulator,
         Split = split,
         Tap = tap,
     }
 }
 
 impl Config {
-    /// Refuses what cannot work with these flows, where `[tcp]` of the scenario says `shared`.
+    /// Refuses what cannot work with these flows and this cell, where `[tcp]` of the scenario says `shared`.
     ///
     /// # Errors
     /// Names the key below the box, what is wrong, and what would be right.
-    pub fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+    pub fn validate(
+        &self,
+        shared: &tcp::Config,
+        flows: &[FlowSpec],
+        radio: &radio::Config,
+    ) -> Result<(), ScenarioError> {
         match self {
-            Self::Split(config) => config.validate(shared, flows).map_err(|inner| inner.under(self.name())),
+            Self::AckFilter(config) => config.validate(),
+            Self::AckPacing(config) => config.validate(),
+            Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
+        }
+        .map_err(|inner| inner.under(self.name()))
+    }
+
+    /// Where the box stands.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::AckFilter(config) => config.at,
+            Self::AckPacing(config) => config.at,
+            Self::AckRegulator(config) => config.at,
+            Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
@@ -36,7 +65,7 @@ impl Config {
     pub fn ends_connections(&self) -> bool {
         match self {
             Self::Split(_) => true,
-            Self::Tap(_) => false,
+            Self::AckFilter(_) | Self::AckPacing(_) | Self::AckRegulator(_) | Self::Tap(_) => false,
         }
     }
 }

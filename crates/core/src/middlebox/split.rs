@@ -66,6 +66,7 @@ fn agree(config: &tcp::Config, flow: &tcp::Config) -> tcp::Config {
         initial_sequence: flow.initial_sequence,
         timestamps: flow.timestamps,
         sack: flow.sack,
+        ecn: flow.ecn,
         window_scaling: flow.window_scaling,
         receive_buffer: flow.receive_buffer,
         ..config.clone()
@@ -80,6 +81,7 @@ fn disagreement(one: &tcp::Config, other: &tcp::Config) -> Option<&'static str> 
         ("initial_sequence", one.initial_sequence != other.initial_sequence),
         ("timestamps", one.timestamps != other.timestamps),
         ("sack", one.sack != other.sack),
+        ("ecn", one.ecn != other.ecn),
         ("window_scaling", one.window_scaling != other.window_scaling),
         ("receive_buffer", one.receive_buffer != other.receive_buffer),
     ];

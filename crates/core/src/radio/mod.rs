@@ -13,6 +13,8 @@ pub mod variable;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue::Aqm;
 use crate::registry::registry;
 use crate::time::Instant;
 
@@ -39,6 +41,17 @@ impl Config {
             Self::Evdo(config) => config.ues,
             Self::Variable(config) => config.ues,
         }
+    }
+
+    /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
+    pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
+        let queue = match (self, dir) {
+            (Self::Dch(config), _) => &config.bearer(dir).queue,
+            (Self::Evdo(config), Dir::Downlink) => &config.downlink.queue,
+            (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
+            (Self::Variable(config), _) => &config.bearer(dir).queue,
+        };
+        queue.build().limit_sdus()
     }
 
     /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.

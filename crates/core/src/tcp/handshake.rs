@@ -52,6 +52,9 @@ pub struct Handshake {
     sack: bool,
     /// The other endpoint's SYN permits SACK.
     peer_sack: bool,
+    ecn: bool,
+    /// The other endpoint's SYN agrees to ECN.
+    peer_ecn: bool,
     state: State,
     role: Role,
     rto: Rto,
@@ -79,6 +82,8 @@ impl Handshake {
             window_scale_plus_1: if config.window_scaling { config.window_shift() + 1 } else { 0 },
             sack: config.sack,
             peer_sack: config.handshake != Mode::ThreeWay,
+            ecn: config.ecn,
+            peer_ecn: config.handshake != Mode::ThreeWay,
             state: State::Closed,
             role,
             rto: Rto::new(&config.rto),
@@ -131,6 +136,11 @@ impl Handshake {
     /// Whether both endpoints have permitted SACK: RFC 2018 (2).
     pub fn permits_sack(&self) -> bool {
         self.sack && self.peer_sack
+    }
+
+    /// Whether both endpoints have agreed on ECN: RFC 3168 (6.1.1).
+    pub fn permits_ecn(&self) -> bool {
+        self.ecn && self.peer_ecn
     }
 
     /// When the SYN or SYN-ACK of the present state was sent, if only once.
@@ -186,6 +196,9 @@ impl Handshake {
         self.peer_iss = packet.seq;
         if self.mode == Mode::ThreeWay {
             self.peer_sack = packet.options().sack_permitted;
+            // A SYN has both bits, its answer only one: RFC 3168 (6.1.1).
+            let [echo, reduced] = [Flags::ECE, Flags::CWR].map(|flag| packet.flags.has(flag));
+            self.peer_ecn = echo && reduced != packet.flags.has(Flags::ACK);
         }
     }
 
@@ -247,6 +260,11 @@ impl Handshake {
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
             // An answer permits only what the SYN has offered.
             packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
+            match acks {
+                true if self.permits_ecn() => packet.flags = packet.flags | Flags::ECE,
+                false if self.ecn => packet.flags = packet.flags | Flags::ECE | Flags::CWR,
+                _ => {}
+            }
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = self.template.window_field;

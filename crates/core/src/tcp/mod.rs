@@ -13,6 +13,7 @@
 
 pub mod cc;
 pub mod duplex;
+pub mod ecn;
 pub mod eifel_timer;
 pub mod handshake;
 pub mod loss_episodes;
@@ -64,6 +65,8 @@ pub struct Config {
     pub sack: bool,
     /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
     pub dsack: bool,
+    /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss.
+    pub ecn: bool,
     /// Window scale option, RFC 7323; without it the window is at most 65535 B.
     pub window_scaling: bool,
     /// Sequence number of the SYN on the wire.
@@ -116,6 +119,7 @@ impl Default for Config {
             timestamps: false,
             sack: false,
             dsack: true,
+            ecn: false,
             window_scaling: true,
             initial_sequence: 0,
             initial_window: 10,

@@ -7,7 +7,7 @@ use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::reassembly::{Arrival, Reassembly};
 use super::receive_buffer::ReceiveBuffer;
 use super::sack_report::SackReport;
-use super::{Config, SegmentTemplate};
+use super::{Config, SegmentTemplate, ecn};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -37,6 +37,10 @@ pub struct Receiver {
     reassembly: Reassembly,
     /// What SACK reports; `None` if it is not in use.
     sack: Option<SackReport>,
+    /// ECN is in use.
+    ecn: Option<Box<ecn::Receiving>>,
+    /// The connection is open, without ECN.
+    is_plain: bool,
     /// What the owner has not taken yet; `None` if the application reads at once.
     buffer: Option<Box<ReceiveBuffer>>,
     window_shift: u8,
@@ -62,6 +66,8 @@ impl Receiver {
             handshake: Handshake::new(config, role),
             reassembly: Reassembly::default(),
             sack: config.sack.then(|| SackReport::new(config.dsack)),
+            ecn: config.ecn.then(Box::default),
+            is_plain: false,
             buffer: None,
             window_shift: config.window_shift(),
             payload_bytes: config.payload_bytes(),
@@ -107,12 +113,9 @@ impl Receiver {
         if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
             self.ts_recent = packet.ts_val;
         }
-        let opening = !self.handshake.is_established() || packet.flags.has(Flags::SYN);
-        if opening {
-            if self.handshake.handle_segment(packet) == Progress::Consumed {
-                return None;
-            }
-            self.sack.take_if(|_| !self.handshake.permits_sack());
+        let is_plain = self.is_plain && !packet.flags.has(Flags::SYN);
+        if !is_plain && self.look_closer(packet) == Progress::Consumed {
+            return None;
         }
         if packet.payload == 0 {
             return None;
@@ -123,6 +126,23 @@ impl Receiver {
         let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
+    }
+
+    /// A segment arrived that may open the connection, or may be marked.
+    #[cold]
+    fn look_closer(&mut self, packet: &Packet) -> Progress {
+        if !self.handshake.is_established() || packet.flags.has(Flags::SYN) {
+            if self.handshake.handle_segment(packet) == Progress::Consumed {
+                return Progress::Consumed;
+            }
+            self.sack.take_if(|_| !self.handshake.permits_sack());
+            self.ecn.take_if(|_| !self.handshake.permits_ecn());
+        }
+        self.is_plain = self.ecn.is_none();
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| packet.payload > 0) {
+            ecn.on_data(packet);
+        }
+        Progress::Established
     }
 
     /// RFC 7323 (4.3) (2): the segment holds the byte acknowledged last.
@@ -216,10 +236,22 @@ impl Receiver {
     /// A segment of the other direction takes the acknowledgment along: RFC 9293 (3.8.6.3).
     pub(super) fn piggyback(&mut self, packet: &mut Packet) {
         packet.ack = self.handshake.wire_ack(self.rcv_nxt());
+        packet.flags = packet.flags | self.echo();
         if packet.has_timestamps {
             packet.ts_ecr = self.ts_recent;
         }
         self.on_ack_sent();
+    }
+
+    /// What an acknowledgment says of marks.
+    #[inline]
+    fn echo(&self) -> Flags {
+        self.ecn.as_ref().map_or(Flags::default(), |ecn| ecn.flags())
+    }
+
+    /// Segments that arrived with a mark; `None` without ECN.
+    pub fn marks(&self) -> Option<u64> {
+        self.ecn.as_ref().map(|ecn| ecn.marks)
     }
 
     /// Whether something has arrived beyond a gap.
@@ -237,7 +269,7 @@ impl Receiver {
         }
         packet.seq = self.handshake.wire_seq(0);
         packet.ack = self.handshake.wire_ack(self.rcv_nxt());
-        packet.flags = Flags::ACK;
+        packet.flags = Flags::ACK | self.echo();
         packet.payload = 0;
         packet.len = template.header_bytes;
         packet.window = match &self.buffer {

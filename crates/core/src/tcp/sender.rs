@@ -4,20 +4,22 @@
 //! has passed, `open` and `supply` from the application. After each of them the host drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
+mod by_ecn;
 mod by_scoreboard;
 mod counters;
+mod opening;
 mod persist;
 
 pub use counters::Counters;
 
 use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::recovery::{self, Recovery};
+use super::recovery::Recovery;
 use super::rto::Rto;
 use super::state::{Phase, Segment, State};
-use super::undo::Undo;
 use super::undo::response::Prior;
-use super::{Config, RttSampling, SegmentTemplate, timestamp};
+use super::undo::{self, Undo};
+use super::{Config, RttSampling, SegmentTemplate, ecn, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -56,6 +58,12 @@ pub struct Sender {
     /// The SACK scoreboard says what is a duplicate ACK and what is sent after one.
     uses_scoreboard: bool,
     undo: Option<Box<dyn Undo>>,
+    /// An ACK may mean more than an acknowledgment even without options: to `undo`, or with ECN.
+    looks_closer: bool,
+    /// ECN is in use.
+    ecn: Option<Box<ecn::Sending>>,
+    /// From this offset on, headers of data have nothing beside what all have.
+    plain_from: u64,
     /// What was known before the latest loss, for `undo`.
     prior: Option<Prior>,
     /// After a spurious timeout: what was known before it, and the end of what had been sent.
@@ -99,7 +107,10 @@ impl Sender {
             cc,
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
+            looks_closer: config.ecn || !matches!(config.undo, undo::Config::None(_)),
             undo: config.undo.build(),
+            ecn: config.ecn.then(Box::default),
+            plain_from: if config.ecn { u64::MAX } else { 1 },
             prior: None,
             adapts: None,
             probe: None,
@@ -186,7 +197,7 @@ impl Sender {
         }
         let same_window = rwnd == self.state.rwnd;
         self.state.rwnd = rwnd;
-        if self.undo.is_some() || self.reads_sack && packet.options.is_some() {
+        if self.looks_closer || self.reads_sack && packet.options.is_some() {
             return self.handle_ack(now, ack, same_window, packet);
         }
         if ack > self.state.una {
@@ -195,34 +206,6 @@ impl Sender {
             // RFC 6675 (2): without new SACK information it is no duplicate ACK.
         } else if packet.payload == 0 && same_window && self.state.max > self.state.una {
             self.handle_dupack(now);
-        }
-    }
-
-    /// The handshake has just been completed.
-    #[cold]
-    fn established(&mut self, now: Instant) {
-        if self.reads_sack && !self.handshake.permits_sack() {
-            self.reads_sack = false;
-            if self.uses_scoreboard {
-                self.uses_scoreboard = false;
-                self.recovery = recovery::Config::default().build();
-            }
-        }
-        if let Some(sent_at) = self.handshake.sent_at() {
-            self.sample(now, sent_at);
-        }
-        if self.handshake.lost_syn() {
-            // RFC 5681 (3.1), RFC 6298 (5.7).
-            self.state.window.cwnd = self.state.window.mss;
-            self.rto.on_lost_syn();
-        }
-    }
-
-    /// What the other endpoint's SYN says of its window. RFC 7323 (2.3).
-    fn take_options(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::SYN) {
-            self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);
-            self.state.rwnd = u64::from(packet.window);
         }
     }
 
@@ -410,6 +393,9 @@ impl Sender {
             // RFC 2018 (8): the receiver may have discarded what it has reported.
             state.clear_scoreboard();
         }
+        if let Some(ecn) = &mut self.ecn {
+            ecn.on_reduction(state.max);
+        }
         self.timed = None;
         self.timed_out = true;
         self.rto.on_timeout();
@@ -559,11 +545,20 @@ impl Sender {
         packet.payload = transmit.len;
         packet.len = template.header_bytes + transmit.len;
         packet.window = template.window_field;
-        if transmit.seq == 0
-            && let Some(flags) = self.handshake.opens_with_data()
-        {
+        if transmit.seq < self.plain_from {
+            self.write_more(transmit, packet);
+        }
+    }
+
+    /// What a header says if it may open the connection, or with ECN.
+    #[cold]
+    fn write_more(&self, transmit: &Transmit, packet: &mut Packet) {
+        if let Some(flags) = self.handshake.opens_with_data().filter(|_| transmit.seq == 0) {
             packet.flags = flags;
             packet.seq = packet.seq.wrapping_sub(1);
+        }
+        if let Some(ecn) = &self.ecn {
+            ecn.write(transmit, packet);
         }
     }
 

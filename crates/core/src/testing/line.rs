@@ -91,8 +91,9 @@ pub(super) struct Described {
 }
 
 impl Described {
-    const FIELDS: [&str; 10] =
-        ["syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len"];
+    const FIELDS: [&str; 13] = [
+        "syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len", "ecn", "ece", "cwr",
+    ];
 
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         let mut words = words.iter().map(String::as_str);

@@ -31,8 +31,8 @@
 //! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
 //! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
 //! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
-//! `2000:3000,5000:6000`, first first), `syn 1` (data that
-//! arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
+//! `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece` and `cwr` (1 or `none`), `syn 1` (data
+//! that arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
 //! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
 //! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
 //! timestamps are on, `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
@@ -49,10 +49,10 @@
 //!   `rto`, `timer`,
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
 //!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`,
-//!   `window_probes`, and the loss episodes `single_losses`, `double_losses`, `timeout_losses`,
-//!   `undone_losses`;
+//!   `window_probes`, the loss episodes `single_losses`, `double_losses`, `timeout_losses`,
+//!   `undone_losses`, and with ECN `echoes` and `ecn_reductions`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
-//!   `beyond_window`, `acks_sent`.
+//!   `beyond_window`, `acks_sent`, and with ECN `marks`.
 
 use super::line::{Described, Shape, parse_bytes, parse_number, parse_seconds, split_words};
 use super::state::{receiver_value, sender_value};
@@ -212,6 +212,9 @@ impl Sent {
             "sackok" => packet.options().sack_permitted.then_some(1),
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
+            "ecn" => Some(packet.ecn.into()),
+            "ece" => packet.flags.has(Flags::ECE).then_some(1),
+            "cwr" => packet.flags.has(Flags::CWR).then_some(1),
             _ => Some(packet.len.into()),
         }
     }
@@ -429,6 +432,8 @@ impl Runner {
             packet.options_mut().window_scale_plus_1 =
                 if config.window_scaling { config.window_shift() + 1 } else { 0 };
             packet.options_mut().sack_permitted = config.sack;
+            set(&mut packet.flags, Flags::ECE, config.ecn);
+            set(&mut packet.flags, Flags::CWR, config.ecn && !flags.has(Flags::ACK));
         }
         for (left, right) in described.sack.iter().flatten() {
             let wire = |offset: u64| first.wrapping_add(offset as u32);
@@ -450,6 +455,9 @@ impl Runner {
                     packet.flags = packet.flags | Flags::SYN;
                     packet.seq = packet.seq.wrapping_sub(1);
                 }
+                "ecn" => packet.ecn = number as u8,
+                "ece" => set(&mut packet.flags, Flags::ECE, value.is_some()),
+                "cwr" => set(&mut packet.flags, Flags::CWR, value.is_some()),
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
                 "mss" => packet.options_mut().mss = number as u16,
@@ -511,6 +519,11 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// Sets a control bit or takes it away.
+fn set(flags: &mut Flags, flag: Flags, on: bool) {
+    flags.0 = if on { flags.0 | flag.0 } else { flags.0 & !flag.0 };
 }
 
 fn show(value: Option<u64>) -> String {

@@ -94,6 +94,8 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "timeout_losses" => Value::count(episodes.timeout),
         "undone_losses" => Value::count(episodes.undone),
         "window_probes" => Value::count(counters.window_probes),
+        "echoes" => Value::count(sender.ecn()?.echoes),
+        "ecn_reductions" => Value::count(sender.ecn()?.reductions),
         "dupacks_total" => Value::count(counters.dupacks),
         _ => return None,
     })
@@ -110,6 +112,7 @@ pub(super) fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
         "out_of_order" => Value::count(counters.out_of_order),
         "beyond_window" => Value::count(counters.beyond_window),
         "acks_sent" => Value::count(counters.acks_sent),
+        "marks" => Value::count(receiver.marks()?),
         _ => return None,
     })
 }

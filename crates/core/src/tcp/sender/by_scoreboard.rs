@@ -12,9 +12,18 @@ use crate::time::Instant;
 use crate::trace::SendCause;
 
 impl Sender {
-    /// An ACK where SACK blocks or the detection of spurious recoveries matter.
+    /// An ACK where SACK blocks, the detection of spurious recoveries or ECN matter.
     #[cold]
     pub(super) fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        if self.ecn.is_some() {
+            self.handle_ack_with_ecn(now, ack, same_window, packet);
+        } else {
+            self.handle_any_ack(now, ack, same_window, packet);
+        }
+    }
+
+    /// The same, whether it echoes a mark or not.
+    pub(super) fn handle_any_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
         let una = self.state.una;
         let news = self.take_sack(ack, packet);
         // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.

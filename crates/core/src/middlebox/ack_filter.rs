@@ -1,0 +1,198 @@
+//! ACK filtering: where ACKs wait, a newer cumulative ACK takes the place of older ones of its flow.
+//!
+//! H. Balakrishnan, V. N. Padmanabhan and R. H. Katz, "The effects of asymmetry on TCP performance", MobiCom 1997,
+//! section 5; RFC 3449 (5.2.1). There the filter works in the queue in front of the slow reverse link. A box cannot
+//! reach into a bearer's buffer; so it is the front of that buffer itself: it stands before the bearer that carries
+//! the ACKs, at the UE for downloads, and lets a packet go on only while fewer than `in_buffer` wait there. The rest
+//! waits here, whatever it is, in the order in which it came, and the bearer never starves.
+//!
+//! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`,
+//! duplicates, ACKs with SACK blocks and those with ECE stay, since the sender counts or reads each; without, what
+//! a later ACK covers goes whatever it says.
+//!
+//! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
+
+use super::acks::{Line, Place, Segment, is_after};
+use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Flags, Packet};
+use crate::time::Instant;
+use crate::trace::Reason;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Lets a newer ACK take the place of older ones that wait: Balakrishnan et al. 1997.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Before which bearer the box stands: at the UE for the ACKs of downloads, in the network for those of uploads.
+    pub at: Place,
+    /// Whether duplicate ACKs, and ACKs with SACK blocks or ECE, stay.
+    pub keep_duplicates: bool,
+    /// Packets that wait in the bearer's own buffer.
+    pub in_buffer: u32,
+    /// Packets that wait in the box for each UE.
+    pub limit: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { at: Place::Ue, keep_duplicates: true, in_buffer: 1, limit: 1000 }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+        Box::new(AckFilter { config: self.clone(), queues: BTreeMap::new() })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        let zero = [("in_buffer", self.in_buffer), ("limit", self.limit)].into_iter().find(|(_, n)| *n == 0);
+        zero.map_or(Ok(()), |(key, _)| {
+            Err(ScenarioError::new(key, "no packet could wait there", "write at least 1"))
+        })
+    }
+
+    /// Whether `older` may go when `newer`, of the same flow, has come.
+    fn removes(&self, newer: &Packet, older: &Packet) -> bool {
+        if !older.is_tcp() || Segment::of(older) != Segment::PureAck {
+            return false;
+        }
+        if self.keep_duplicates {
+            let tells_more = !older.options().sack.as_slice().is_empty() || older.flags.has(Flags::ECE);
+            return is_after(newer.ack, older.ack) && !tells_more;
+        }
+        !is_after(older.ack, newer.ack)
+    }
+}
+
+/// What waits for a UE's bearer.
+#[derive(Default)]
+struct Queue {
+    line: Line,
+    /// What left for the bearer at this instant and is not in its books yet.
+    on_the_way: (Instant, u32),
+    passed: u64,
+    filtered: u64,
+}
+
+struct AckFilter {
+    config: Config,
+    /// By UE.
+    queues: BTreeMap<u16, Queue>,
+}
+
+impl AckFilter {
+    /// The packets that fit into the bearer's buffer go on.
+    fn release(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        let dir = self.config.at.into_cell();
+        let Some(queue) = self.queues.get_mut(&ue) else { return };
+        let view = cx.radio(ue, dir);
+        if queue.on_the_way.0 != cx.now {
+            queue.on_the_way = (cx.now, 0);
+        }
+        // The first to find the bearer idle does not wait.
+        let room = self.config.in_buffer.saturating_add(u32::from(view.sdus == 0));
+        let mut fits = room.saturating_sub(view.untransmitted_sdus).saturating_sub(queue.on_the_way.1);
+        while fits > 0 || queue.line.len() > self.config.limit as usize {
+            let Some(packet) = queue.line.pop() else { break };
+            fits = fits.saturating_sub(1);
+            queue.on_the_way.1 += 1;
+            queue.passed += 1;
+            cx.emit(dir, packet);
+        }
+        queue.line.note_peaks();
+    }
+}
+
+impl Element for AckFilter {
+    fn layout(&self) -> Layout {
+        Layout { radio_events: true, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir != self.config.at.into_cell() {
+            return cx.emit(dir, packet);
+        }
+        let (ue, config) = (packet.ue, &self.config);
+        let queue = self.queues.entry(ue).or_default();
+        if packet.is_tcp() && Segment::of(&packet) == Segment::PureAck {
+            let is_covered = |older: &Packet| older.flow == packet.flow && config.removes(&packet, older);
+            for older in queue.line.take(is_covered) {
+                queue.filtered += 1;
+                cx.drop(older, Reason::AckFiltered);
+            }
+        }
+        queue.line.push(packet);
+        self.release(cx, ue);
+    }
+
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        if event.dir != self.config.at.into_cell() {
+            return;
+        }
+        match event.kind {
+            RadioEventKind::Enqueued | RadioEventKind::Dropped => {
+                if let Some(queue) = self.queues.get_mut(&event.ue) {
+                    queue.on_the_way.1 = queue.on_the_way.1.saturating_sub(1);
+                }
+            }
+            RadioEventKind::Started => self.release(cx, event.ue),
+            RadioEventKind::Delivered => {}
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let ues: Vec<_> = self
+            .queues
+            .iter()
+            .map(|(ue, queue)| {
+                json!({
+                    "ue": ue,
+                    "packets_passed": queue.passed,
+                    "acks_filtered": queue.filtered,
+                    "held_at_end": queue.line.len(),
+                    "peak_held_packets": queue.line.peak_packets,
+                    "peak_held_bytes": queue.line.peak_bytes,
+                })
+            })
+            .collect();
+        json!({ "element": "middlebox.ack_filter", "ues": ues })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(number: u32) -> Packet {
+        Packet { flags: Flags::ACK, ack: number, len: 40, ..Packet::default() }
+    }
+
+    #[test]
+    fn what_a_later_ack_covers_goes_unless_it_tells_more() {
+        let keeps = Config::default();
+        let keeps_none = Config { keep_duplicates: false, ..Config::default() };
+        let mut with_sack = ack(1000);
+        with_sack.options_mut().sack.push(2000, 3000);
+        let echo = Packet { flags: Flags::ACK | Flags::ECE, ..ack(1000) };
+        let data = Packet { payload: 10, ..ack(1000) };
+        // Newer, older, removed with duplicates kept and without.
+        let cases = [
+            (2000, ack(1000), true, true),
+            (1000, ack(1000), false, true),
+            (1000, ack(2000), false, false),
+            (5, ack(u32::MAX - 5), true, true),
+            (2000, with_sack, false, true),
+            (2000, echo, false, true),
+            (2000, data, false, false),
+        ];
+        for (newer, older, kept, not_kept) in cases {
+            assert_eq!(keeps.removes(&ack(newer), &older), kept, "{newer} {older:?}");
+            assert_eq!(keeps_none.removes(&ack(newer), &older), not_kept, "{newer} {older:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! ACK pacing: the ACKs of a flow leave with a distance in time, so that the source sends no bursts.
+//!
+//! The baseline that Chan and Ramjee (MobiCom 2002) name beside their Ack Regulator; the idea is that of C. Partridge,
+//! "ACK spacing for high delay-bandwidth paths with insufficient buffering", 1998. Between two ACKs of a flow is at
+//! least the time in which its data's bearer sends one packet: of the largest size seen, at `rate`, or at the
+//! bearer's rate, its mean where it varies. Unlike the regulator, the box does not look at the buffer.
+//!
+//! A segment that is no pure ACK goes at once if nothing of its flow is held, else in its turn. SYN, FIN and RST
+//! let everything held go before them. At most `hold_limit` segments of a flow are held; then the oldest goes.
+//! Flows that share a bearer are each paced as if they were alone.
+
+use super::acks::{Line, Place, Segment};
+use crate::element::{Cx, Element, Layout};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Packet};
+use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lets the ACKs of a flow leave no faster than its data's bearer sends packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    pub at: Place,
+    /// Rate of the data, at IP level; that of the data's bearer if absent.
+    pub rate: Option<Bitrate>,
+    /// Segments held of a flow at most; beyond, the oldest goes.
+    pub hold_limit: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { at: Place::Network, rate: None, hold_limit: 1000 }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+        Box::new(AckPacing { config: self.clone(), flows: BTreeMap::new(), due: BTreeSet::new() })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if self.rate.is_some_and(|rate| rate.as_bps() == 0) {
+            let hint = "write a positive rate such as \"200 kbit/s\", or remove the key for the bearer's";
+            return Err(ScenarioError::new("rate", "no ACK would ever leave", hint));
+        }
+        if self.hold_limit == 0 {
+            return Err(ScenarioError::new("hold_limit", "nothing could be held", "write at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// UE and number.
+type Key = (u16, u16);
+
+#[derive(Default)]
+struct Flow {
+    line: Line,
+    /// Length of the largest packet of data, bytes; 0 before the first.
+    largest: u32,
+    /// When the next ACK may leave.
+    next: Instant,
+    came: u64,
+    held: u64,
+    forced: u64,
+}
+
+struct AckPacing {
+    config: Config,
+    flows: BTreeMap<Key, Flow>,
+    /// The flows that hold something, by the time at which the oldest may leave.
+    due: BTreeSet<(Instant, Key)>,
+}
+
+impl Flow {
+    /// The next segment that may leave now; `distance` is that between two ACKs.
+    fn poll(&mut self, now: Instant, distance: Duration, hold_limit: u32) -> Option<Box<Packet>> {
+        let is_ack = Segment::of(self.line.front()?) == Segment::PureAck;
+        let is_full = self.line.len() > hold_limit as usize;
+        if is_ack && now < self.next && !is_full {
+            return None;
+        }
+        self.forced += u64::from(is_ack && now < self.next);
+        if is_ack {
+            self.next = now + distance;
+        }
+        self.line.pop()
+    }
+}
+
+impl AckPacing {
+    /// Between two ACKs of a flow.
+    fn distance(&self, cx: &mut Cx<'_>, key: Key) -> Duration {
+        let bearer = cx.radio(key.0, self.config.at.into_cell()).rate;
+        let rate = self.config.rate.unwrap_or(bearer);
+        match self.flows.get(&key) {
+            Some(flow) if rate.as_bps() > 0 => rate.time_to_send(u64::from(flow.largest)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Lets go what may go, and notes when the next may.
+    fn release(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let back = self.config.at.into_cell().reverse();
+        let distance = self.distance(cx, key);
+        let Some(flow) = self.flows.get_mut(&key) else { return };
+        self.due.remove(&(flow.next, key));
+        while let Some(packet) = flow.poll(cx.now, distance, self.config.hold_limit) {
+            cx.emit(back, packet);
+        }
+        flow.line.note_peaks();
+        if !flow.line.is_empty() {
+            self.due.insert((flow.next, key));
+        }
+        if let Some((at, _)) = self.due.first() {
+            cx.arm(0, *at);
+        }
+    }
+
+    /// Lets everything of a flow go.
+    fn flush(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(flow) = self.flows.get_mut(&key) else { return };
+        self.due.remove(&(flow.next, key));
+        while let Some(held) = flow.line.pop() {
+            cx.emit(self.config.at.into_cell().reverse(), held);
+        }
+    }
+}
+
+impl Element for AckPacing {
+    fn layout(&self) -> Layout {
+        Layout { timers: 1, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let key = (packet.ue, packet.flow);
+        if !packet.is_tcp() {
+            return cx.emit(dir, packet);
+        }
+        if dir == self.config.at.into_cell() {
+            if packet.payload > 0 {
+                let flow = self.flows.entry(key).or_default();
+                flow.largest = flow.largest.max(packet.len);
+            }
+            return cx.emit(dir, packet);
+        }
+        if Segment::of(&packet) == Segment::Boundary {
+            self.flush(cx, key);
+            return cx.emit(dir, packet);
+        }
+        let Some(flow) = self.flows.get_mut(&key) else { return cx.emit(dir, packet) };
+        flow.came += 1;
+        flow.line.push(packet);
+        self.release(cx, key);
+        if let Some(flow) = self.flows.get_mut(&key) {
+            flow.held += u64::from(!flow.line.is_empty());
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
+        while let Some((_, key)) = self.due.first().copied().filter(|(at, _)| *at <= cx.now) {
+            self.release(cx, key);
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let flows: Vec<_> = self
+            .flows
+            .iter()
+            .map(|((ue, number), flow)| {
+                json!({
+                    "ue": ue,
+                    "flow": number,
+                    "acks": flow.came,
+                    "acks_held": flow.held,
+                    "held_at_end": flow.line.len(),
+                    "peak_held_acks": flow.line.peak_packets,
+                    "peak_held_bytes": flow.line.peak_bytes,
+                    "forced_releases": flow.forced,
+                })
+            })
+            .collect();
+        json!({ "element": "middlebox.ack_pacing", "flows": flows })
+    }
+}

@@ -1,0 +1,381 @@
+//! The Ack Regulator: ACKs go back to the source only as far as the buffer of its data has room for what they
+//! bring.
+//!
+//! M. C. Chan and R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation", MobiCom
+//! 2002, section 5, Figures 7 to 9. The box holds the ACKs of a flow in a line and looks at the buffer in which
+//! the flow's data waits for the radio link. `AckReleaseCount` is what the source still has to send for the ACKs
+//! released so far. In conservative mode there is room for one packet more than that, so that none is lost. When
+//! the window of the source exceeds alpha times the buffer, the box lets go of that room: one packet is lost, the
+//! source halves its window, and the box is conservative again. Instead of the loss, `loss_signal = "ecn"` marks a
+//! packet of a flow that can be marked (RFC 3168) and stays conservative.
+//!
+//! The paper's figures leave much open. Two readings:
+//!
+//! | | `working` | `literal` |
+//! |---|---|---|
+//! | Figure 7, line 3 | minus, as the text says | minus; in print the line assigns, which would ignore the buffer |
+//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
+//! | window | the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | without that |
+//! | threshold | alpha times (limit + 1): with the packet in transmission | alpha times the limit |
+//!
+//! In both, every pure ACK counts for one packet, a duplicate too; with `count = "segments"`, one that acknowledges
+//! n segments counts for n, which suits delayed ACKs. The window is counted in segments of the largest size seen.
+//! The first of a row of duplicates reserves `reserve_limited_transmit` packets more, the third
+//! `reserve_fast_retransmit`.
+//!
+//! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own, or moves nothing
+//! but the window, goes at once if nothing is held, and else when the ACKs before it have gone: no ACK is ever
+//! overtaken, altered or lost. SYN, FIN and RST let everything held go before them. What is not readable TCP
+//! passes.
+//!
+//! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when
+//! it has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is
+//! expected from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
+//! alpha times the buffer, and the default is far beyond it, since duplicates and a source that does not react
+//! need more.
+//!
+//! The paper gives each flow a buffer of its own. Where flows share one, what the others are expected to send takes
+//! room too, and a packet of any flow that leaves makes room for all, in turn.
+//!
+//! A flow whose buffer has no limit in packets cannot be regulated: a scenario with such a flow is refused, and a
+//! live one passes.
+
+mod flow;
+
+use super::acks::{Place, Segment};
+use crate::app;
+use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Flags, Packet};
+use crate::radio;
+use crate::time::Duration;
+use crate::trace::Kind;
+use flow::{Buffer, Flow, Mode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Holds ACKs back until the buffer of the data has room for what they bring: Chan and Ramjee 2002.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    pub at: Place,
+    /// How the paper's figures are read.
+    pub reading: Reading,
+    /// The source may lose a packet when its window exceeds this times the buffer.
+    pub alpha: f64,
+    /// How the source is told that its window is large enough.
+    pub loss_signal: LossSignal,
+    /// What an ACK counts for.
+    pub count: Count,
+    /// Packets reserved beyond that when the third duplicate ACK in a row is released.
+    pub reserve_fast_retransmit: u32,
+    /// Packets reserved likewise at the first; 2 for a source with limited transmit (RFC 3042).
+    pub reserve_limited_transmit: u32,
+    /// Segments held of a flow at most; beyond, the oldest goes.
+    pub hold_limit: u32,
+    /// With nothing of the flow in the buffer for so long, ACKs go in any case, as many as it has room for packets.
+    pub idle_release: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            at: Place::Network,
+            reading: Reading::Working,
+            alpha: 2.0,
+            loss_signal: LossSignal::Drop,
+            count: Count::Acks,
+            reserve_fast_retransmit: 1,
+            reserve_limited_transmit: 0,
+            hold_limit: 1000,
+            idle_release: Duration::from_millis(200),
+        }
+    }
+}
+
+/// How the paper's figures are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// So that it works.
+    Working,
+    /// As they are printed.
+    Literal,
+}
+
+/// How the source is told that its window is large enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSignal {
+    /// A packet finds no room and is lost.
+    Drop,
+    /// A packet is marked, RFC 3168; of a flow without ECN, one is lost.
+    Ecn,
+}
+
+/// What an ACK counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Count {
+    /// Each for one packet.
+    Acks,
+    /// Each for as many packets as it acknowledges, and a duplicate for one.
+    Segments,
+}
+
+impl Config {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+        Box::new(AckRegulator { config: self.clone(), flows: BTreeMap::new(), armed: false })
+    }
+
+    pub(super) fn validate(&self, flows: &[FlowSpec], radio: &radio::Config) -> Result<(), ScenarioError> {
+        let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
+        if !(self.alpha.is_finite() && self.alpha > 0.0) {
+            let message = format!("no window is {} times the buffer", self.alpha);
+            return error("alpha", message, "write a positive number such as 2");
+        }
+        if self.hold_limit == 0 {
+            return error("hold_limit", "nothing could be held".into(), "write at least 1");
+        }
+        if self.idle_release.is_zero() {
+            let hint = "write a time such as \"200 ms\"";
+            return error("idle_release", "nothing would ever be held".into(), hint);
+        }
+        let data = self.at.into_cell();
+        let is_tcp = |app: &app::Config| {
+            matches!(app, app::Config::Bulk(_) | app::Config::File(_) | app::Config::Web(_))
+        };
+        let regulates = flows.iter().any(|spec| spec.dir == data && is_tcp(&spec.app));
+        if regulates && radio.limit_sdus(data).is_none() {
+            let message = format!("the {} buffer has no limit in packets to regulate by", data.name());
+            let key = format!("radio.{}.{}.queue.droptail.packets", radio.name(), data.name());
+            return error("", message, &format!("set {key}"));
+        }
+        Ok(())
+    }
+
+    /// The window beyond which a packet may be lost, in segments, for a buffer in which `limit` packets wait.
+    fn threshold(&self, limit: u32) -> f64 {
+        let in_transmission = match self.reading {
+            Reading::Working => 1.0,
+            Reading::Literal => 0.0,
+        };
+        self.alpha * (f64::from(limit) + in_transmission)
+    }
+}
+
+/// UE and number of a flow.
+type Key = (u16, u16);
+
+struct AckRegulator {
+    config: Config,
+    /// By UE and number.
+    flows: BTreeMap<Key, Flow>,
+    /// The timer will come.
+    armed: bool,
+}
+
+/// What can happen to the buffer of a flow, or to its ACKs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trigger {
+    Ack,
+    Dequeued,
+    Idle,
+}
+
+impl AckRegulator {
+    fn into_cell(&self) -> Dir {
+        self.config.at.into_cell()
+    }
+
+    /// The buffer of a flow, if it can be regulated.
+    fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): Key) -> Option<Buffer> {
+        let mut buffer = Buffer::new(&cx.radio_flow(ue, self.into_cell(), flow))?;
+        if buffer.is_shared {
+            let others = self.of_ue(ue).filter(|((_, other), _)| *other != flow);
+            buffer.expected_of_others = others.map(|(_, state)| state.ack_release_count).sum();
+        }
+        Some(buffer)
+    }
+
+    /// The flows of a UE.
+    fn of_ue(&self, ue: u16) -> impl Iterator<Item = (&Key, &Flow)> {
+        self.flows.range((ue, 0)..=(ue, u16::MAX))
+    }
+
+    /// Data, on its way into the cell.
+    fn pass_data(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
+        let (dir, key) = (self.into_cell(), (packet.ue, packet.flow));
+        if packet.is_tcp() {
+            if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
+                self.flush(cx, &packet);
+            }
+            if packet.payload > 0 {
+                let flow = self.flows.entry(key).or_insert_with(|| Flow::new(cx.now));
+                flow.mark(cx.now, &mut packet);
+            }
+        }
+        cx.emit(dir, packet);
+    }
+
+    /// A connection begins or ends: nothing is held any longer.
+    fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let back = self.into_cell().reverse();
+        let Some(flow) = self.flows.get_mut(&(packet.ue, packet.flow)) else { return };
+        while let Some(held) = flow.release(&self.config) {
+            cx.emit(back, held);
+        }
+        if !packet.flags.has(Flags::FIN) {
+            flow.forget();
+        }
+    }
+
+    /// A segment on its way from the cell.
+    fn regulate(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let (back, key) = (self.into_cell().reverse(), (packet.ue, packet.flow));
+        if packet.is_tcp() && Segment::of(&packet) == Segment::Boundary {
+            self.flush(cx, &packet);
+            return cx.emit(back, packet);
+        }
+        let buffer = self.buffer(cx, key);
+        match (self.flows.get_mut(&key), buffer) {
+            (Some(flow), Some(buffer)) if packet.is_tcp() && flow.has_data() => {
+                flow.hold(packet);
+                self.release(cx, key, buffer, Trigger::Ack);
+            }
+            _ => cx.emit(back, packet),
+        }
+    }
+
+    /// Lets go what may go.
+    fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
+        let back = self.into_cell().reverse();
+        let (config, now) = (&self.config, cx.now);
+        let Some(flow) = self.flows.get_mut(&key) else { return };
+        let works = config.reading == Reading::Working;
+        if works && buffer.waiting == 0 {
+            flow.expect_nothing();
+        }
+        match trigger {
+            Trigger::Ack => flow.leave_conservative(now, config, buffer),
+            Trigger::Dequeued => flow.return_to_conservative(now, config, buffer),
+            Trigger::Idle => {
+                flow.expect_nothing();
+                let released = flow.release_idle(config, buffer.limit);
+                released.into_iter().for_each(|packet| cx.emit(back, packet));
+            }
+        }
+        while let Some(packet) = flow.release_beyond_limit(config).or_else(|| flow.poll(config, buffer)) {
+            cx.emit(back, packet);
+        }
+        if trigger == Trigger::Ack {
+            flow.note_held();
+        }
+        if !works && trigger == Trigger::Dequeued && buffer.waiting == 0 {
+            flow.expect_nothing();
+        }
+        self.settle(cx, key, buffer);
+    }
+
+    /// A packet has left a buffer that other flows share: they may use the room, from the next flow on.
+    fn release_others(&mut self, cx: &mut Cx<'_>, (ue, flow): Key, buffer: Buffer) {
+        if !buffer.is_shared {
+            return;
+        }
+        let waits = |(key, state): (&Key, &Flow)| (!state.line.is_empty()).then_some(*key);
+        let (before, behind): (Vec<_>, Vec<_>) = self
+            .of_ue(ue)
+            .filter_map(waits)
+            .filter(|(_, other)| *other != flow)
+            .partition(|(_, other)| *other < flow);
+        for key in behind.into_iter().chain(before) {
+            if let Some(theirs) = self.buffer(cx, key) {
+                self.release(cx, key, theirs, Trigger::Dequeued);
+            }
+        }
+    }
+
+    /// Something has happened to a flow: when to look again, and what to tell.
+    fn settle(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer) {
+        let Some(flow) = self.flows.get_mut(&key) else { return };
+        if let Some(deadline) = flow.watch_idle(cx.now, &self.config, buffer)
+            && !self.armed
+        {
+            self.armed = true;
+            cx.arm(0, deadline);
+        }
+        if cx.probes(Kind::AckRegulator)
+            && let Some(news) = flow.take_news(key, self.config.reading)
+        {
+            cx.probe(Kind::AckRegulator, move || news);
+        }
+    }
+}
+
+impl Element for AckRegulator {
+    fn layout(&self) -> Layout {
+        Layout { timers: 1, radio_events: true, flow_views: true, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir == self.into_cell() {
+            self.pass_data(cx, packet);
+        } else {
+            self.regulate(cx, packet);
+        }
+    }
+
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        let key = (event.ue, event.flow);
+        if event.dir != self.into_cell() || !self.flows.contains_key(&key) {
+            return;
+        }
+        let view = cx.radio_flow(event.ue, event.dir, event.flow);
+        let Some(buffer) = self.buffer(cx, key) else { return };
+        let (config, now) = (&self.config, cx.now);
+        let Some(flow) = self.flows.get_mut(&key) else { return };
+        match event.kind {
+            RadioEventKind::Enqueued => {
+                // What carries no data is no answer to an ACK.
+                if view.last_seq_end != event.seq {
+                    flow.on_data(event.seq, view.last_seq_end);
+                }
+                flow.return_to_conservative(now, config, buffer);
+            }
+            RadioEventKind::Started => {
+                self.release(cx, key, buffer, Trigger::Dequeued);
+                return self.release_others(cx, key, buffer);
+            }
+            RadioEventKind::Dropped => {
+                flow.on_expected();
+                flow.enter(now, Mode::Conservative);
+            }
+            RadioEventKind::Delivered => {}
+        }
+        self.settle(cx, key, buffer);
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
+        self.armed = false;
+        let due: Vec<_> =
+            self.flows.iter().filter_map(|(key, flow)| Some((*key, flow.idle_deadline?))).collect();
+        for (key, deadline) in due {
+            let Some(buffer) = self.buffer(cx, key) else { continue };
+            if deadline <= cx.now {
+                self.release(cx, key, buffer, Trigger::Idle);
+            } else {
+                self.settle(cx, key, buffer);
+            }
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let flows: Vec<_> =
+            self.flows.iter().map(|((ue, flow), state)| state.report(cx.now, *ue, *flow)).collect();
+        json!({ "element": "middlebox.ack_regulator", "flows": flows })
+    }
+}

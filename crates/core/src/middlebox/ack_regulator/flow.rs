@@ -1,0 +1,354 @@
+//! One flow of the Ack Regulator: what is held of it, what is expected, in which mode it is.
+
+use super::{Config, Count, LossSignal, Reading};
+use crate::element::FlowView;
+use crate::middlebox::acks::{Line, Segment, is_after};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+use crate::trace::Event;
+use serde_json::{Value, json};
+
+/// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// There is room for one packet more than is expected.
+    Conservative,
+    /// There is none: the next one that the window brings is lost.
+    NonConservative,
+    /// As conservative; the next packet that can be marked is.
+    MarkDue,
+    /// As conservative; a packet has been marked, and the window has not become smaller yet.
+    Marked,
+}
+
+impl Mode {
+    /// Packets of room beyond those expected.
+    const fn reserve(self) -> u32 {
+        match self {
+            Self::NonConservative => 0,
+            Self::Conservative | Self::MarkDue | Self::Marked => 1,
+        }
+    }
+
+    pub const fn is_conservative(self) -> bool {
+        self.reserve() > 0
+    }
+}
+
+/// The buffer of the flow's data, as far as the box asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffer {
+    /// `QueueLim`: packets that may wait.
+    pub limit: u32,
+    /// `QueueLength`: packets that wait.
+    pub waiting: u32,
+    /// Packets of the flow that wait or are under way on the bearer.
+    pub sdus: u32,
+    /// Whether other flows' packets wait in it too.
+    pub is_shared: bool,
+    /// What other flows that share it are expected to send.
+    pub expected_of_others: u32,
+}
+
+impl Buffer {
+    /// Of a flow whose buffer has a limit.
+    pub fn new(view: &FlowView) -> Option<Self> {
+        let limit = view.limit_sdus?;
+        let FlowView { sdus, waiting_sdus: waiting, is_shared, .. } = *view;
+        Some(Self { limit, waiting, sdus, is_shared, expected_of_others: 0 })
+    }
+
+    /// Room for packets that are on their way to it because of ACKs of one flow.
+    fn room(&self) -> u32 {
+        self.limit.saturating_sub(self.waiting).saturating_sub(self.expected_of_others)
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    came: u64,
+    held: u64,
+    forced_idle: u64,
+    forced_limit: u64,
+    switches: u64,
+    marked: u64,
+    conservative: Duration,
+    non_conservative: Duration,
+    peak_ack_release_count: u32,
+}
+
+/// One flow.
+pub(super) struct Flow {
+    pub line: Line,
+    pub mode: Mode,
+    /// Since when it is in this mode.
+    since: Instant,
+    /// `AckReleaseCount`: packets expected from the source.
+    pub ack_release_count: u32,
+    /// `DataSeqNoLast`: end of the segment furthest into the stream that the buffer took.
+    data_end: u32,
+    /// Payload of the largest segment of data; 0 before the first.
+    segment: u32,
+    /// `AckSeqNoFirst`: the acknowledgment released last.
+    released: u32,
+    /// Its window field.
+    released_window: u16,
+    /// How often it was released after the first time.
+    duplicates: u32,
+    /// The data's packets can be marked.
+    pub is_ect: bool,
+    /// When what is held goes although nothing has made room, if nothing happens until then.
+    pub idle_deadline: Option<Instant>,
+    counts: Counts,
+    /// What was told last to those who look.
+    told: Option<Event>,
+}
+
+impl Flow {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            line: Line::default(),
+            mode: Mode::Conservative,
+            since: now,
+            ack_release_count: 0,
+            data_end: 0,
+            segment: 0,
+            released: 0,
+            released_window: 0,
+            duplicates: 0,
+            is_ect: false,
+            idle_deadline: None,
+            counts: Counts::default(),
+            told: None,
+        }
+    }
+
+    /// Whether data has been seen: before, there is nothing to regulate.
+    pub fn has_data(&self) -> bool {
+        self.segment > 0
+    }
+
+    /// A connection begins or ends: what was known of the stream is void.
+    pub fn forget(&mut self) {
+        self.segment = 0;
+        self.ack_release_count = 0;
+    }
+
+    /// The buffer took a segment of data in.
+    pub fn on_data(&mut self, seq: u32, end: u32) {
+        let payload = end.wrapping_sub(seq);
+        if !self.has_data() {
+            (self.data_end, self.released, self.duplicates) = (end, seq, 0);
+        } else if is_after(end, self.data_end) {
+            self.data_end = end;
+        }
+        self.segment = self.segment.max(payload);
+        self.on_expected();
+    }
+
+    /// A segment of data passes, and is marked if one must be: RFC 3168 (5).
+    pub fn mark(&mut self, now: Instant, packet: &mut Packet) {
+        self.is_ect = packet.ecn != Packet::NOT_ECT;
+        if self.mode != Mode::MarkDue || !self.is_ect {
+            return;
+        }
+        packet.ecn = Packet::CE;
+        if let Some(body) = &mut packet.body {
+            body.touched = true;
+        }
+        self.enter(now, Mode::Marked);
+    }
+
+    /// A packet has come from the source, whatever became of it: Figure 9, line 3.
+    pub fn on_expected(&mut self) {
+        self.ack_release_count = self.ack_release_count.saturating_sub(1);
+    }
+
+    /// The window of the source in segments, as far as the box can tell.
+    pub fn window(&self, reading: Reading) -> f64 {
+        if !self.has_data() {
+            return 0.0;
+        }
+        let bytes = (self.data_end.wrapping_sub(self.released) as i32).max(0);
+        let outstanding = f64::from(bytes) / f64::from(self.segment);
+        match reading {
+            Reading::Working => (outstanding - f64::from(self.duplicates)).max(0.0),
+            Reading::Literal => outstanding,
+        }
+    }
+
+    /// Holds a segment that travels against the data.
+    pub fn hold(&mut self, packet: Box<Packet>) {
+        self.counts.came += 1;
+        self.line.push(packet);
+    }
+
+    /// What could go at the arrival of a segment has gone.
+    pub fn note_held(&mut self) {
+        self.counts.held += u64::from(!self.line.is_empty());
+        self.line.note_peaks();
+    }
+
+    pub fn enter(&mut self, now: Instant, mode: Mode) {
+        if self.mode == mode {
+            return;
+        }
+        self.counts.marked += u64::from(mode == Mode::Marked);
+        if self.mode.is_conservative() != mode.is_conservative() {
+            self.counts.switches += 1;
+            let spent = now.since(self.since);
+            if self.mode.is_conservative() {
+                self.counts.conservative += spent;
+            } else {
+                self.counts.non_conservative += spent;
+            }
+            self.since = now;
+        }
+        self.mode = mode;
+    }
+
+    /// An ACK came: Figure 8, line 2.
+    pub fn leave_conservative(&mut self, now: Instant, config: &Config, buffer: Buffer) {
+        if self.mode != Mode::Conservative || self.window(config.reading) <= config.threshold(buffer.limit) {
+            return;
+        }
+        let marks = config.loss_signal == LossSignal::Ecn && self.is_ect;
+        self.enter(now, if marks { Mode::MarkDue } else { Mode::NonConservative });
+    }
+
+    /// Data entered or left the buffer: Figure 8, line 4.
+    pub fn return_to_conservative(&mut self, now: Instant, config: &Config, buffer: Buffer) {
+        let has_halved = self.window(config.reading) < config.threshold(buffer.limit) / 2.0;
+        if buffer.waiting == 0 || has_halved {
+            self.enter(now, Mode::Conservative);
+        }
+    }
+
+    /// The buffer is empty: nothing that the box still waits for is taken to come. Figure 9, line 4.
+    pub fn expect_nothing(&mut self) {
+        self.ack_release_count = 0;
+    }
+
+    /// The next segment that may go: Figure 7.
+    pub fn poll(&mut self, config: &Config, buffer: Buffer) -> Option<Box<Packet>> {
+        let front = self.line.front()?;
+        let brings = self.brings(config, front);
+        if Segment::of(front) == Segment::PureAck && brings > 0 {
+            let reserved = self.ack_release_count.saturating_add(self.mode.reserve());
+            // What never fits waits for all the room that there can be.
+            let most = buffer.limit.saturating_sub(self.mode.reserve()).max(1);
+            if buffer.room().saturating_sub(reserved) < brings.min(most) {
+                return None;
+            }
+        }
+        self.release(config)
+    }
+
+    /// The oldest segment goes, whether there is room or not.
+    pub fn release(&mut self, config: &Config) -> Option<Box<Packet>> {
+        let packet = self.line.pop()?;
+        let expected = self.brings(config, &packet);
+        self.ack_release_count = self.ack_release_count.saturating_add(expected);
+        if is_after(packet.ack, self.released) {
+            (self.released, self.duplicates) = (packet.ack, 0);
+        } else if self.is_duplicate(&packet) {
+            self.duplicates += 1;
+            let reserve = match self.duplicates {
+                1 => config.reserve_limited_transmit,
+                3 => config.reserve_fast_retransmit,
+                _ => 0,
+            };
+            self.ack_release_count = self.ack_release_count.saturating_add(reserve);
+        }
+        self.released_window = packet.window;
+        self.idle_deadline = None;
+        self.counts.peak_ack_release_count = self.counts.peak_ack_release_count.max(self.ack_release_count);
+        Some(packet)
+    }
+
+    /// Whether it repeats the acknowledgment released last, and does more than move the window: RFC 5681 (2).
+    fn is_duplicate(&self, packet: &Packet) -> bool {
+        let same_window = packet.window == self.released_window;
+        let is_pure = Segment::of(packet) == Segment::PureAck;
+        is_pure
+            && packet.ack == self.released
+            && (same_window || !packet.options().sack.as_slice().is_empty())
+    }
+
+    /// How many packets a segment is taken to bring.
+    fn brings(&self, config: &Config, packet: &Packet) -> u32 {
+        let acked = (packet.ack.wrapping_sub(self.released) as i32).max(0) as u32;
+        if acked == 0 {
+            return u32::from(self.is_duplicate(packet));
+        }
+        match (Segment::of(packet), config.count) {
+            (Segment::PureAck, Count::Segments) => acked.div_ceil(self.segment.max(1)),
+            _ => 1,
+        }
+    }
+
+    /// The oldest goes because too many are held.
+    pub fn release_beyond_limit(&mut self, config: &Config) -> Option<Box<Packet>> {
+        if self.line.len() <= config.hold_limit as usize {
+            return None;
+        }
+        self.counts.forced_limit += 1;
+        self.release(config)
+    }
+
+    /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
+    /// As many go in any case as there would be room for, and one at least.
+    pub fn release_idle(&mut self, config: &Config, limit: u32) -> Vec<Box<Packet>> {
+        let released: Vec<_> = (0..limit.max(1)).map_while(|_| self.release(config)).collect();
+        self.counts.forced_idle += released.len() as u64;
+        released
+    }
+
+    /// Something has happened: until when what is held may wait, if there is nothing to wait for.
+    pub fn watch_idle(&mut self, now: Instant, config: &Config, buffer: Buffer) -> Option<Instant> {
+        let waits_for_nothing = !self.line.is_empty() && buffer.sdus == 0;
+        let deadline = self.idle_deadline.unwrap_or(now + config.idle_release);
+        self.idle_deadline = waits_for_nothing.then_some(deadline);
+        self.idle_deadline
+    }
+
+    /// What is to be told of the flow, if it is not what was told last.
+    pub fn take_news(&mut self, (ue, flow): (u16, u16), reading: Reading) -> Option<Event> {
+        let event = Event::AckRegulator {
+            ue,
+            flow,
+            held_acks: self.line.len() as u32,
+            held_bytes: self.line.bytes() as u32,
+            ack_release_count: self.ack_release_count,
+            conservative: self.mode.is_conservative(),
+            window_segments: self.window(reading) as u32,
+        };
+        let is_news = self.told.replace(event) != Some(event);
+        is_news.then_some(event)
+    }
+
+    pub fn report(&self, now: Instant, ue: u16, flow: u16) -> Value {
+        let counts = &self.counts;
+        let (mut conservative, mut non_conservative) = (counts.conservative, counts.non_conservative);
+        if self.mode.is_conservative() {
+            conservative += now.since(self.since);
+        } else {
+            non_conservative += now.since(self.since);
+        }
+        json!({
+            "ue": ue,
+            "flow": flow,
+            "acks": counts.came,
+            "acks_held": counts.held,
+            "held_at_end": self.line.len(),
+            "peak_held_acks": self.line.peak_packets,
+            "peak_held_bytes": self.line.peak_bytes,
+            "peak_ack_release_count": counts.peak_ack_release_count,
+            "mode_switches": counts.switches,
+            "conservative_s": conservative.as_secs_f64(),
+            "non_conservative_s": non_conservative.as_secs_f64(),
+            "packets_marked": counts.marked,
+            "forced_releases": { "idle": counts.forced_idle, "hold_limit": counts.forced_limit },
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! What boxes that act on ACKs have in common: where they stand, what counts as an ACK, and the line in which
+//! segments of a flow wait.
+
+use crate::packet::{Dir, Flags, Packet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Where a box stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Between the wired link and the cell, as at an RNC.
+    #[default]
+    Network,
+    /// Between the cell and the hosts of the UEs.
+    Ue,
+}
+
+impl Place {
+    /// The direction that leads from the box into the cell.
+    pub const fn into_cell(self) -> Dir {
+        match self {
+            Self::Network => Dir::Downlink,
+            Self::Ue => Dir::Uplink,
+        }
+    }
+}
+
+/// What a segment is that travels against the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// An acknowledgment and nothing else.
+    PureAck,
+    /// It carries data.
+    Data,
+    /// SYN, FIN or RST: a connection begins or ends.
+    Boundary,
+}
+
+impl Segment {
+    pub fn of(packet: &Packet) -> Self {
+        let ends = Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0;
+        if packet.flags.0 & ends != 0 {
+            Self::Boundary
+        } else if packet.payload > 0 || !packet.flags.has(Flags::ACK) {
+            Self::Data
+        } else {
+            Self::PureAck
+        }
+    }
+}
+
+/// Whether sequence number `one` comes after `other`: RFC 9293 (3.4).
+pub(super) fn is_after(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other) as i32 > 0
+}
+
+/// Segments that a box holds, first in first out.
+#[derive(Default)]
+pub(super) struct Line {
+    packets: VecDeque<Box<Packet>>,
+    bytes: u64,
+    pub peak_packets: usize,
+    pub peak_bytes: u64,
+}
+
+impl Line {
+    pub fn push(&mut self, packet: Box<Packet>) {
+        self.bytes += u64::from(packet.len);
+        self.packets.push_back(packet);
+    }
+
+    /// Whatever could go has gone: how much is held now counts.
+    pub fn note_peaks(&mut self) {
+        self.peak_packets = self.peak_packets.max(self.packets.len());
+        self.peak_bytes = self.peak_bytes.max(self.bytes);
+    }
+
+    pub fn pop(&mut self) -> Option<Box<Packet>> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.len);
+        Some(packet)
+    }
+
+    pub fn front(&self) -> Option<&Packet> {
+        self.packets.front().map(AsRef::as_ref)
+    }
+
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes out what is `superfluous`, from the oldest to the newest.
+    pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> Vec<Box<Packet>> {
+        let (taken, kept): (Vec<_>, Vec<_>) = self.packets.drain(..).partition(|packet| superfluous(packet));
+        self.packets.extend(kept);
+        self.bytes -= taken.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_acknowledgment_and_nothing_else_is_a_pure_ack() {
+        let of = |flags: Flags, payload: u32| Segment::of(&Packet { flags, payload, ..Packet::default() });
+        assert_eq!(of(Flags::ACK, 0), Segment::PureAck);
+        assert_eq!(of(Flags::ACK | Flags::ECE, 0), Segment::PureAck);
+        assert_eq!(of(Flags::ACK, 1), Segment::Data);
+        for flag in [Flags::SYN, Flags::FIN, Flags::RST] {
+            assert_eq!(of(Flags::ACK | flag, 0), Segment::Boundary);
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_are_compared_across_the_wrap() {
+        assert!(is_after(5, u32::MAX - 5) && !is_after(u32::MAX - 5, 5) && !is_after(7, 7));
+    }
+}
