@@ -19,9 +19,9 @@ impl Sender {
         self.handle_any_ack(now, ack, same_window, packet);
         let state = &mut self.state;
         let Some(ecn) = &mut self.ecn else { return };
-        let lost = state.fast_retransmits > ecn.fast_retransmits;
+        let lost = state.losses.fast_retransmits() > ecn.fast_retransmits;
         if lost {
-            ecn.fast_retransmits = state.fast_retransmits;
+            ecn.fast_retransmits = state.losses.fast_retransmits();
             ecn.on_reduction(state.max);
         }
         let Some(reduced) = reduced else { return };
