@@ -133,3 +133,56 @@ impl Channel for ByTime {
         Service { end, delay: piece.delay, lost: self.stream.chance(piece.loss) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(pieces: &[(u64, u64)], period_ms: Option<u64>, phase_ms: u64) -> Schedule {
+        let known = |(from_ms, kbps): &(u64, u64)| Known {
+            from: Duration::from_millis(*from_ms),
+            rate: Bitrate::from_bps(1000 * kbps),
+            delay: Duration::ZERO,
+            loss: Probability::ZERO,
+        };
+        let period = period_ms.map(Duration::from_millis);
+        Schedule {
+            pieces: pieces.iter().map(known).collect(),
+            period,
+            phase: Duration::from_millis(phase_ms),
+        }
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_mean_rate_weighs_pieces_by_their_length() {
+        let pieces = [(0, 100), (300, 500)];
+        // 300 ms of 100 and 100 ms of 500; without a period the last piece has no length.
+        assert_eq!(schedule(&pieces, Some(400), 0).mean_rate(), Bitrate::from_bps(200_000));
+        assert_eq!(schedule(&pieces, None, 0).mean_rate(), Bitrate::from_bps(100_000));
+        assert_eq!(schedule(&pieces[..1], None, 0).mean_rate(), Bitrate::from_bps(100_000));
+        assert_eq!(schedule(&pieces[..1], Some(50), 0).mean_rate(), Bitrate::from_bps(100_000));
+    }
+
+    #[test]
+    fn a_piece_lasts_from_its_beginning_to_the_next_ones() {
+        let mut repeating = schedule(&[(0, 1), (300, 2)], Some(400), 350);
+        let pieces = [0, 49, 50, 349, 350, 449, 450].map(|millis| {
+            let piece = repeating.piece_at(at(millis));
+            (piece.rate.as_bps() / 1000, piece.until)
+        });
+        let (one, two) = (at(350), at(450));
+        assert_eq!(pieces, [(2, at(50)), (2, at(50)), (1, one), (1, one), (2, two), (2, two), (1, at(750))]);
+        assert_eq!(schedule(&[(0, 1)], None, 0).piece_at(at(7)).until, Instant::NEVER);
+    }
+
+    #[test]
+    fn only_a_last_outage_ends_a_link() {
+        assert_eq!(schedule(&[(0, 1), (300, 0)], None, 0).ends(), Some(at(300)));
+        assert_eq!(schedule(&[(0, 1), (300, 0)], Some(400), 0).ends(), None);
+        assert_eq!(schedule(&[(0, 0), (300, 1)], None, 0).ends(), None);
+    }
+}

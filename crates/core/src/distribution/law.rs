@@ -206,3 +206,61 @@ impl Count {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    /// Bounds within the body of each law: what is told of the share above, and of its mean, against draws.
+    #[test]
+    fn share_and_mean_above_a_bound_are_those_of_draws() {
+        const DRAWS: u32 = 200_000;
+        let cases = [
+            (Law::Exponential { mean: 3.0 }, 1.0),
+            (Law::Normal { mean: 2.0, sd: 3.0 }, 1.0),
+            (Law::lognormal(2.0, 3.0), 1.0),
+            (Law::lognormal(2.0, 3.0), 0.0),
+            (Law::Poisson { unit: 1.0, count: Count::new(1.5) }, 1.0),
+            (Law::Poisson { unit: 0.5, count: Count::new(4.0) }, 1.0),
+            (Law::Poisson { unit: 2.0, count: Count::new(30.0) }, 1.0),
+            (Law::uniform(3.0, 1.0), 1.0),
+        ];
+        for (law, bound) in cases {
+            let n = f64::from(DRAWS);
+            let mut stream = rng::stream(1, "law");
+            let above = (0..DRAWS).filter(|_| law.draw(&mut stream) >= bound).count() as f64 / n;
+            let share = law.share_from(bound);
+            let error = libm::sqrt(share * (1.0 - share) / n);
+            assert!((above - share).abs() <= 5.0 * error, "{law:?}: {above} above {bound}, not {share}");
+
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..DRAWS {
+                let value = law.draw_from(bound, &mut stream);
+                assert!(value >= bound);
+                sum += value;
+                squares += value * value;
+            }
+            let (measured, told) = (sum / n, law.mean_from(bound));
+            let mean_error = libm::sqrt((squares / n - measured * measured) / n);
+            assert!((measured - told).abs() <= 5.0 * mean_error, "{law:?}: mean {measured}, not {told}");
+        }
+    }
+
+    #[test]
+    fn without_spread_every_law_is_its_mean() {
+        let mut stream = rng::stream(1, "law");
+        for law in [Law::uniform(7.0, 0.0), Law::Normal { mean: 7.0, sd: 0.0 }, Law::lognormal(7.0, 0.0)] {
+            let (value, mean) = (law.draw_from(1.0, &mut stream), law.mean_from(1.0));
+            assert!((value - 7.0).abs() < 1e-12 && (mean - 7.0).abs() < 1e-12, "{law:?}: {value}, {mean}");
+            assert_eq!((law.share_from(1.0), law.share_from(8.0)), (1.0, 0.0), "{law:?}");
+        }
+    }
+
+    /// What cannot be drawn is not waited for.
+    #[test]
+    fn the_tries_are_bounded() {
+        let law = Law::Normal { mean: -1e9, sd: 1.0 };
+        assert_eq!(law.draw_from(1.0, &mut rng::stream(1, "law")), 1.0);
+    }
+}
