@@ -102,7 +102,7 @@ fn trajectories_are_the_same_everywhere() {
     hdr-single-ar: ends at 600000000000 ns, 362838 events 3b392608cd19f7b3, capture a4c09ec8790c1274
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
     umts-128: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
-    umts-384: ends at 49722366080 ns, 10795 events ab04d13f0944fe80, capture f299e7faa2d6b650
+    umts-384: ends at 49722366080 ns, 10795 events 229de1da6b84a569, capture f299e7faa2d6b650
     umts-64: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
