@@ -54,6 +54,11 @@ UNITS = {
     "tcpi_rttvar": "us",
     "tcpi_rto": "us",
     "tcpi_ca_state": "",
+    "held_acks": "segment",
+    "held_bytes": "B",
+    "ack_release_count": "segment",
+    "conservative": "",
+    "window_segments": "segment",
 }
 
 # A slow start threshold from here on means that there is none yet, as in Linux.

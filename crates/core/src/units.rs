@@ -555,6 +555,9 @@ mod tests {
         assert_eq!(rates, ["0 bit/s", "64 kbit/s", "384 kbit/s", "7.2 Mbit/s", "1 bit/s"]);
         let sizes = [1500, 65_536, 65_535, 16_000_000].map(|bytes| Bytes::from_bytes(bytes).to_string());
         assert_eq!(sizes, ["1500 B", "64 KiB", "65535 B", "16 MB"]);
+        let frequencies =
+            [0, 500, 35_000, 5_500, 2_000_000].map(|mhz| Frequency::from_millihertz(mhz).to_string());
+        assert_eq!(frequencies, ["0 Hz", "500 mHz", "35 Hz", "5.5 Hz", "2 kHz"]);
         let percents = [0.0, 0.1, 0.007, 1.0, 0.123_45, 1e-7, 1.0 / 3.0].map(|p| Probability(p).to_string());
         assert_eq!(
             percents,
@@ -670,6 +673,7 @@ mod tests {
             prop_assert_eq!(duration.to_string().parse(), Ok(duration));
             prop_assert_eq!(Bitrate(value).to_string().parse(), Ok(Bitrate(value)));
             prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+            prop_assert_eq!(Frequency(value).to_string().parse(), Ok(Frequency(value)));
         }
 
         #[test]

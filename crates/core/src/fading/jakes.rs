@@ -304,14 +304,14 @@ mod tests {
         let mut all = Vec::new();
         for number in 0..count {
             let mut jakes = jakes(&format!("quadratures {number}"), OSCILLATORS, doppler_per_sample);
-            let mut series = [Vec::new(), Vec::new()];
+            let mut both = [Vec::new(), Vec::new()];
             for block in 0..blocks {
                 jakes.block(block);
-                for (series, part) in series.iter_mut().zip(jakes.quadratures()) {
+                for (series, part) in both.iter_mut().zip(jakes.quadratures()) {
                     series.extend(part);
                 }
             }
-            all.extend(series);
+            all.extend(both);
         }
         all
     }
@@ -358,13 +358,13 @@ mod tests {
             }
         }
         let samples = (count * blocks * BLOCK as u64) as f64;
-        for ((level, crossings), below) in levels.iter().zip(crossings).zip(below) {
+        for (index, level) in levels.iter().enumerate() {
             let rate = libm::sqrt(TAU) * doppler * level * libm::exp(-level * level);
-            let ratio = f64::from(crossings) / samples / rate;
-            assert!((ratio - 1.0).abs() < 0.05, "level {level}: {ratio} times as many crossings as expected");
+            let more = f64::from(crossings[index]) / samples / rate;
+            assert!((more - 1.0).abs() < 0.05, "level {level}: {more} times as many crossings as expected");
             let fade = (libm::exp(level * level) - 1.0) / (libm::sqrt(TAU) * doppler * level);
-            let ratio = below as f64 / f64::from(crossings) / fade;
-            assert!((ratio - 1.0).abs() < 0.05, "level {level}: fades last {ratio} times as long");
+            let longer = below[index] as f64 / f64::from(crossings[index]) / fade;
+            assert!((longer - 1.0).abs() < 0.05, "level {level}: fades last {longer} times as long");
         }
     }
 

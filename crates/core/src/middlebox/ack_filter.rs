@@ -88,7 +88,7 @@ struct AckFilter {
 impl AckFilter {
     /// The packets that fit into the bearer's buffer go on.
     fn release(&mut self, cx: &mut Cx<'_>, ue: u16) {
-        let dir = self.config.at.into_cell();
+        let dir = self.config.at.towards_cell();
         let Some(queue) = self.queues.get_mut(&ue) else { return };
         let view = cx.radio(ue, dir);
         if queue.on_the_way.0 != cx.now {
@@ -114,7 +114,7 @@ impl Element for AckFilter {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir != self.config.at.into_cell() {
+        if dir != self.config.at.towards_cell() {
             return cx.emit(dir, packet);
         }
         let (ue, config) = (packet.ue, &self.config);
@@ -131,7 +131,7 @@ impl Element for AckFilter {
     }
 
     fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
-        if event.dir != self.config.at.into_cell() {
+        if event.dir != self.config.at.towards_cell() {
             return;
         }
         match event.kind {
@@ -146,7 +146,7 @@ impl Element for AckFilter {
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let ues: Vec<_> = self
+        let queues: Vec<_> = self
             .queues
             .iter()
             .map(|(ue, queue)| {
@@ -160,7 +160,7 @@ impl Element for AckFilter {
                 })
             })
             .collect();
-        json!({ "element": "middlebox.ack_filter", "ues": ues })
+        json!({ "element": "middlebox.ack_filter", "queues": queues })
     }
 }
 

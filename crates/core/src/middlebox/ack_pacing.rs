@@ -97,7 +97,7 @@ impl Flow {
 impl AckPacing {
     /// Between two ACKs of a flow.
     fn distance(&self, cx: &mut Cx<'_>, key: Key) -> Duration {
-        let bearer = cx.radio(key.0, self.config.at.into_cell()).rate;
+        let bearer = cx.radio(key.0, self.config.at.towards_cell()).rate;
         let rate = self.config.rate.unwrap_or(bearer);
         match self.flows.get(&key) {
             Some(flow) if rate.as_bps() > 0 => rate.time_to_send(u64::from(flow.largest)),
@@ -107,7 +107,7 @@ impl AckPacing {
 
     /// Lets go what may go, and notes when the next may.
     fn release(&mut self, cx: &mut Cx<'_>, key: Key) {
-        let back = self.config.at.into_cell().reverse();
+        let back = self.config.at.towards_cell().reverse();
         let distance = self.distance(cx, key);
         let Some(flow) = self.flows.get_mut(&key) else { return };
         self.due.remove(&(flow.next, key));
@@ -128,7 +128,7 @@ impl AckPacing {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         self.due.remove(&(flow.next, key));
         while let Some(held) = flow.line.pop() {
-            cx.emit(self.config.at.into_cell().reverse(), held);
+            cx.emit(self.config.at.towards_cell().reverse(), held);
         }
     }
 }
@@ -143,7 +143,7 @@ impl Element for AckPacing {
         if !packet.is_tcp() {
             return cx.emit(dir, packet);
         }
-        if dir == self.config.at.into_cell() {
+        if dir == self.config.at.towards_cell() {
             if packet.payload > 0 {
                 let flow = self.flows.entry(key).or_default();
                 flow.largest = flow.largest.max(packet.len);
@@ -156,11 +156,10 @@ impl Element for AckPacing {
         }
         let Some(flow) = self.flows.get_mut(&key) else { return cx.emit(dir, packet) };
         flow.came += 1;
+        // It goes at once, or what is held before it goes later.
+        flow.held += u64::from(!flow.line.is_empty() || cx.now < flow.next);
         flow.line.push(packet);
         self.release(cx, key);
-        if let Some(flow) = self.flows.get_mut(&key) {
-            flow.held += u64::from(!flow.line.is_empty());
-        }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {

@@ -145,7 +145,7 @@ impl Config {
             let hint = "write a time such as \"200 ms\"";
             return error("idle_release", "nothing would ever be held".into(), hint);
         }
-        let data = self.at.into_cell();
+        let data = self.at.towards_cell();
         let is_tcp = |app: &app::Config| {
             matches!(app, app::Config::Bulk(_) | app::Config::File(_) | app::Config::Web(_))
         };
@@ -188,13 +188,13 @@ enum Trigger {
 }
 
 impl AckRegulator {
-    fn into_cell(&self) -> Dir {
-        self.config.at.into_cell()
+    fn towards_cell(&self) -> Dir {
+        self.config.at.towards_cell()
     }
 
     /// The buffer of a flow, if it can be regulated.
     fn buffer(&self, cx: &mut Cx<'_>, (ue, flow): Key) -> Option<Buffer> {
-        let mut buffer = Buffer::new(&cx.radio_flow(ue, self.into_cell(), flow))?;
+        let mut buffer = Buffer::new(&cx.radio_flow(ue, self.towards_cell(), flow))?;
         if buffer.is_shared {
             let others = self.of_ue(ue).filter(|((_, other), _)| *other != flow);
             buffer.expected_of_others = others.map(|(_, state)| state.ack_release_count).sum();
@@ -209,7 +209,7 @@ impl AckRegulator {
 
     /// Data, on its way into the cell.
     fn pass_data(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
-        let (dir, key) = (self.into_cell(), (packet.ue, packet.flow));
+        let (dir, key) = (self.towards_cell(), (packet.ue, packet.flow));
         if packet.is_tcp() {
             if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
                 self.flush(cx, &packet);
@@ -224,7 +224,7 @@ impl AckRegulator {
 
     /// A connection begins or ends: nothing is held any longer.
     fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let back = self.into_cell().reverse();
+        let back = self.towards_cell().reverse();
         let Some(flow) = self.flows.get_mut(&(packet.ue, packet.flow)) else { return };
         while let Some(held) = flow.release(&self.config) {
             cx.emit(back, held);
@@ -236,7 +236,7 @@ impl AckRegulator {
 
     /// A segment on its way from the cell.
     fn regulate(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let (back, key) = (self.into_cell().reverse(), (packet.ue, packet.flow));
+        let (back, key) = (self.towards_cell().reverse(), (packet.ue, packet.flow));
         if packet.is_tcp() && Segment::of(&packet) == Segment::Boundary {
             self.flush(cx, &packet);
             return cx.emit(back, packet);
@@ -253,7 +253,7 @@ impl AckRegulator {
 
     /// Lets go what may go.
     fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
-        let back = self.into_cell().reverse();
+        let back = self.towards_cell().reverse();
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
         let works = config.reading == Reading::Working;
@@ -265,8 +265,7 @@ impl AckRegulator {
             Trigger::Dequeued => flow.return_to_conservative(now, config, buffer),
             Trigger::Idle => {
                 flow.expect_nothing();
-                let released = flow.release_idle(config, buffer.limit);
-                released.into_iter().for_each(|packet| cx.emit(back, packet));
+                flow.release_idle(config, buffer.limit).for_each(|packet| cx.emit(back, packet));
             }
         }
         while let Some(packet) = flow.release_beyond_limit(config).or_else(|| flow.poll(config, buffer)) {
@@ -322,7 +321,7 @@ impl Element for AckRegulator {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir == self.into_cell() {
+        if dir == self.towards_cell() {
             self.pass_data(cx, packet);
         } else {
             self.regulate(cx, packet);
@@ -331,7 +330,7 @@ impl Element for AckRegulator {
 
     fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
         let key = (event.ue, event.flow);
-        if event.dir != self.into_cell() || !self.flows.contains_key(&key) {
+        if event.dir != self.towards_cell() || !self.flows.contains_key(&key) {
             return;
         }
         let view = cx.radio_flow(event.ue, event.dir, event.flow);

@@ -19,7 +19,7 @@ pub enum Place {
 
 impl Place {
     /// The direction that leads from the box into the cell.
-    pub const fn into_cell(self) -> Dir {
+    pub const fn towards_cell(self) -> Dir {
         match self {
             Self::Network => Dir::Downlink,
             Self::Ue => Dir::Uplink,
@@ -100,9 +100,10 @@ impl Line {
     }
 
     /// Takes out what is `superfluous`, from the oldest to the newest.
-    pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> Vec<Box<Packet>> {
-        let (taken, kept): (Vec<_>, Vec<_>) = self.packets.drain(..).partition(|packet| superfluous(packet));
-        self.packets.extend(kept);
+    pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> VecDeque<Box<Packet>> {
+        let (taken, kept): (VecDeque<_>, VecDeque<_>) =
+            self.packets.drain(..).partition(|packet| superfluous(packet));
+        self.packets = kept;
         self.bytes -= taken.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
         taken
     }

@@ -158,8 +158,8 @@ mod tests {
         let mut got = vec![0.0; users];
         for slot in 0..slots {
             let (block, sample) = (slot / BLOCK as u64, (slot % BLOCK as u64) as usize);
-            let gain = |fading: &mut Box<dyn Fading>| f64::from(fading.block(block)[sample]);
-            let rates: Vec<f64> = fadings.iter_mut().map(|fading| 1e6 * gain(fading)).collect();
+            let gain = |one: &mut Box<dyn Fading>| f64::from(one.block(block)[sample]);
+            let rates: Vec<f64> = fadings.iter_mut().map(|one| 1e6 * gain(one)).collect();
             let user = scheduler.choose(&rates).unwrap();
             got[user] += rates[user];
             scheduler.handle_slots(1, Some((user, rates[user])));

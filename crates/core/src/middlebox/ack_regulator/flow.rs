@@ -298,10 +298,12 @@ impl Flow {
 
     /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
     /// As many go in any case as there would be room for, and one at least.
-    pub fn release_idle(&mut self, config: &Config, limit: u32) -> Vec<Box<Packet>> {
-        let released: Vec<_> = (0..limit.max(1)).map_while(|_| self.release(config)).collect();
-        self.counts.forced_idle += released.len() as u64;
-        released
+    pub fn release_idle(&mut self, config: &Config, limit: u32) -> impl Iterator<Item = Box<Packet>> {
+        (0..limit.max(1)).map_while(|_| {
+            let packet = self.release(config)?;
+            self.counts.forced_idle += 1;
+            Some(packet)
+        })
     }
 
     /// Something has happened: until when what is held may wait, if there is nothing to wait for.

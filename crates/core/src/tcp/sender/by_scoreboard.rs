@@ -1,5 +1,5 @@
 //! The sender where the SACK scoreboard (RFC 6675) or the detection of spurious recoveries (`undo`) has a
-//! say: what an ACK means, and what is sent next. Flows that use neither never come here.
+//! say: what an ACK means, and what is sent next. Flows that use neither, nor ECN, never come here.
 
 use super::{Sender, Transmit};
 use crate::packet::{Packet, SackBlocks};
