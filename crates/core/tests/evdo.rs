@@ -247,6 +247,34 @@ fn four_flows_share_a_cell_in_proportional_fairness() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
+    /// Computed ahead or from one physical-layer packet to the next: for a UE that is alone it is the same.
+    #[test]
+    fn a_lone_ue_is_served_alike_whatever_it_is_chosen_for(
+        packets in proptest::collection::vec((0..100_000_u64, 1..3000_u32), 1..60),
+        mean_sinr in -12..10_i32,
+        per in 0..30_u32,
+    ) {
+        let run = |choose: &str| {
+            let keys = json!({
+                "fading": {"jakes": {}}, "mean_sinr": format!("{mean_sinr} dB"), "per": format!("{per} %"),
+                "choose": choose,
+            });
+            let mut path = cell(1, &keys);
+            let mut at = 0;
+            for (number, (gap, len)) in packets.iter().enumerate() {
+                at += gap;
+                send(&mut path, at, 0, number as u32, *len);
+            }
+            let ends = ends(&mut path);
+            (ends, report(&mut path))
+        };
+        prop_assert_eq!(run("packet"), run("slot"));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     /// Whoever is chosen for whatever: packets of a UE arrive in their order, and take no more slots than
     /// there were.
     #[test]
