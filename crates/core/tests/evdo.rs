@@ -65,7 +65,8 @@ fn a_packet_travels_in_physical_packets_of_whole_slots() {
     send(&mut one_slot_each, 1_000, 0, 1, 128);
     send(&mut one_slot_each, 1_001, 0, 2, 129);
     assert_eq!(ends(&mut one_slot_each), [(8, 0), (9, 1), (11, 2)]);
-    // 38.4 kbit/s: 128 bytes in 16 slots; 3000 bytes are more than what is computed ahead. 921.6: 384 bytes in 2. 2457.6: 512 bytes in each.
+    // 38.4 kbit/s: 128 bytes in 16 slots; 3000 bytes are more than what is computed ahead. 921.6: 384 bytes in
+    // 2. 2457.6: 512 bytes in each.
     for (mean_sinr, slots) in [("-12.5 dB", [128, 512]), ("2.9 dB", [6, 22]), ("9.5 dB", [2, 8])] {
         let mut path = cell(1, &json!({"mean_sinr": mean_sinr}));
         send(&mut path, 0, 0, 0, 1000);
