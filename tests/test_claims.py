@@ -11,6 +11,7 @@ from airpath.papers.conditions import (
     Agree,
     AtLeast,
     AtMost,
+    Gain,
     Less,
     Measured,
     Minus,
@@ -31,7 +32,7 @@ from airpath.papers.paper import Cell
 from airpath.papers.report import Effort
 from airpath.replicate import estimate
 
-CLAIMS = {"lundsten": 43, "zhang": 8, "extensions": 11}
+CLAIMS = {"lundsten": 43, "zhang": 8, "chan": 35, "extensions": 11}
 ALL = [claim.id for paper in PAPERS.values() for claim in paper.claims]
 LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}
 
@@ -148,6 +149,16 @@ def test_differences_and_multiples_carry_their_intervals():
     assert Minus(A, B).value(known.__getitem__) == Measured(6, 5, 10)
     assert Times(-2, A).value(known.__getitem__) == Measured(-20, 6, 12)
     assert Minus(A, Times(5, B)).quantities == (A, B)
+
+
+def test_a_gain_is_in_percent_and_carries_the_intervals_of_both():
+    known = {A: Measured(30, 3, 6), B: Measured(20, 1, 2)}
+    gain = Gain(A, B).value(known.__getitem__)
+    assert gain.mean == pytest.approx(50)
+    # 1.5 times the root of 0.1^2 + 0.05^2.
+    assert gain.half_width == pytest.approx(16.77, abs=0.01)
+    assert gain.single_run == pytest.approx(2 * gain.half_width)
+    assert Gain(X, Y).unit == "percent" and Gain(A, B).quantities == (A, B)
 
 
 def test_a_range_is_two_limits_and_an_order_one_condition_for_each_step():

@@ -1,4 +1,4 @@
-"""Grids: what is measured where a paper prints no values: Table 1, and the studies."""
+"""Grids: what is measured where a paper prints no values: tables, charts, and the studies."""
 
 import json
 
@@ -12,7 +12,12 @@ from airpath.papers.extensions.settings import ERROR_RATES
 from airpath.papers.lundsten.solutions import TABLE_1
 from airpath.scenario import Scenario, load
 
-GRIDS = [experiment for paper in PAPERS.values() for experiment in paper.experiments if experiment.grid]
+GRIDS = [
+    pytest.param(experiment, grid, id=f"{name}-{experiment.place}-{grid.title}")
+    for name, paper in PAPERS.items()
+    for experiment in paper.experiments
+    for grid in experiment.grids
+]
 
 
 def reproduce(tmp_path, *words):
@@ -29,19 +34,19 @@ def entry(entries, column, **row):
     return found
 
 
-@pytest.mark.parametrize("experiment", GRIDS, ids=lambda experiment: f"{experiment.kind}{experiment.number}")
-def test_a_grid_has_an_entry_for_each_of_its_columns(experiment):
-    assert experiment.question and not experiment.rows
-    for row in experiment.grid.rows:
-        assert len(row.labels) == len(experiment.columns)
-        assert len(row.entries) == len(experiment.grid.columns)
+@pytest.mark.parametrize(("experiment", "grid"), GRIDS)
+def test_a_grid_has_an_entry_for_each_of_its_columns(experiment, grid):
+    assert grid.title or (experiment.question and not experiment.rows)
+    for row in grid.rows:
+        assert len(row.labels) == len(grid.heads or experiment.columns)
+        assert len(row.entries) == len(grid.columns)
         assert len(row.marks) in (0, len(row.entries))
         assert row.note or None not in row.entries
 
 
-@pytest.mark.parametrize("experiment", GRIDS, ids=lambda experiment: f"{experiment.kind}{experiment.number}")
-def test_what_is_measured_twice_has_one_name_and_different_things_have_two(experiment):
-    quantities = set(experiment.grid.quantities)
+@pytest.mark.parametrize(("experiment", "grid"), GRIDS)
+def test_what_is_measured_twice_has_one_name_and_different_things_have_two(experiment, grid):
+    quantities = set(grid.quantities)
     assert len({quantity.name for quantity in quantities}) == len(quantities)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from airpath.papers import extensions, lundsten, zhang
+from airpath.papers import chan, extensions, lundsten, zhang
 from airpath.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
     "lundsten": lundsten.PAPER,
     "zhang": zhang.PAPER,
+    "chan": chan.PAPER,
     "extensions": extensions.PAPER,
 }
 """Every paper by its name on the command line."""

@@ -43,19 +43,19 @@ def value_as_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def grid_as_json(section: Section) -> list[dict[str, Any]]:
-    """What stands in the grid of an experiment, line by line; nothing if it has none."""
-    experiment, grid = section.experiment, section.experiment.grid
-    if grid is None:
-        return []
+    """What stands in the grids of an experiment, line by line; nothing if it has none."""
+    experiment = section.experiment
     return [
         {
             "place": experiment.place,
-            "row": dict(zip(experiment.columns, row.labels, strict=True)),
+            **({"shows": grid.title} if grid.title else {}),
+            "row": dict(zip(grid.heads or experiment.columns, row.labels, strict=True)),
             "column": column,
             "printed": mark if row.marks else None,
             **_estimate(section.grid.get(entry) if entry else None),
             "unit": grid.unit,
         }
+        for grid in experiment.grids
         for row in grid.rows
         for column, entry, mark in zip(
             grid.columns, row.entries, row.marks or ("",) * len(grid.columns), strict=True

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from airpath.papers import PAPERS
 from airpath.papers.as_json import report_as_json
+from airpath.papers.grid import Grid
 from airpath.papers.harness import Reproduction
 from airpath.papers.paper import Experiment, Paper
 from airpath.papers.report import Effort, Report, Section
@@ -88,7 +89,8 @@ def reproduce(
     for section in report.sections:
         if section.experiment.rows:
             _print_section(console, report, section)
-        _print_grid(console, section)
+        for grid in section.experiment.grids:
+            _print_grid(console, section, grid)
     _print_claims(console, report)
     _write("out", page, render(report, _command(paper, wanted, quick, runs)))
     if json_file:
@@ -167,7 +169,7 @@ def _print_section(console: Console, report: Report, section: Section) -> None:
             published_text(comparison.published),
             number(measured.mean),
             interval_text(measured),
-            str(measured.n),
+            str(measured.n) if row.cells else "",
             unit_name(comparison.published.unit),
             f"[{COLOURS[comparison.verdict]}]{VERDICT_WORDS[comparison.verdict]}",
             *(_other(comparison.others.get(name)) for name in others),
@@ -190,14 +192,12 @@ def _other(estimate: Estimate | None) -> str:
     return "not finished" if estimate is None else mean_text(estimate)
 
 
-def _print_grid(console: Console, section: Section) -> None:
-    """Print what was measured side by side; nothing if the experiment has no grid."""
-    experiment, grid = section.experiment, section.experiment.grid
-    if grid is None:
-        return
-    title = f"{heading(experiment)} [{unit_name(grid.unit)}]"
-    view = Table(title=escape(title), title_justify="left")
-    for column in experiment.columns:
+def _print_grid(console: Console, section: Section, grid: Grid) -> None:
+    """Print what was measured side by side."""
+    experiment = section.experiment
+    shows = f"{experiment.place} {grid.title}" if grid.title else heading(experiment)
+    view = Table(title=escape(f"{shows} [{unit_name(grid.unit)}]"), title_justify="left")
+    for column in grid.heads or experiment.columns:
         view.add_column(column)
     for column in grid.columns:
         view.add_column(column, justify="right")

@@ -172,6 +172,43 @@ class Minus:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """By how much a quantity is larger than another, percent; below zero if it is smaller."""
+
+    left: Operand
+    right: Operand
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"gain of {self.left.name} over {self.right.name}"
+
+    @property
+    def unit(self) -> str:
+        """Its unit."""
+        return "percent"
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What it is computed from."""
+        return (*self.left.quantities, *self.right.quantities)
+
+    def value(self, look_up: LookUp) -> Measured:
+        """Compute it, as if both had been measured independently, to first order in their intervals."""
+        left, right = self.left.value(look_up), self.right.value(look_up)
+        ratio = left.mean / right.mean
+
+        def spread(of_left: float, of_right: float) -> float:
+            return 100 * abs(ratio) * math.hypot(of_left / left.mean, of_right / right.mean)
+
+        return Measured(
+            100 * (ratio - 1),
+            spread(left.half_width, right.half_width),
+            spread(left.single_run, right.single_run),
+        )
+
+
+@dataclass(frozen=True)
 class Finding:
     """Whether a condition holds (None if more runs would be needed to tell), and the figures."""
 

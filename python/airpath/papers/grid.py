@@ -41,11 +41,17 @@ class Grid:
         Unit of all of it; ``percent`` for percent.
     rows : tuple of GridRow
         The lines.
+    title : str
+        What it shows, where that is not all that its experiment does.
+    heads : tuple of str
+        Heads of the leading columns; those of the experiment if empty.
     """
 
     columns: tuple[str, ...]
     unit: str
     rows: tuple[GridRow, ...]
+    title: str = ""
+    heads: tuple[str, ...] = ()
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

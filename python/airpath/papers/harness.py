@@ -58,8 +58,7 @@ class Reproduction:
         others = [r for r in paper.readings if r is not default] if effort.all_readings else []
         self._readings = [default, *others]
         self._rows = [row for experiment in experiments for row in experiment.rows]
-        grids = [experiment.grid for experiment in experiments if experiment.grid]
-        asked = [q for grid in grids for q in grid.quantities]
+        asked = [quantity for experiment in experiments for quantity in experiment.quantities]
         asked += [q for claim in self._claims for q in claim.quantities]
         self._quantities = list(dict.fromkeys(asked))
         drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
@@ -103,12 +102,14 @@ class Reproduction:
                 self._plan(cell, reading, self._rule(cell))
         for quantity in self._quantities:
             self._plan(quantity.cell, default, self._rule(quantity.cell))
-        for curve in (curve for experiment in experiments for curve in experiment.curves):
-            self._plan(curve.cell, default, Rule.exactly(1))
+        single = [curve.cell for experiment in experiments for curve in experiment.curves]
+        single += [trace.cell for experiment in experiments for trace in experiment.traces]
+        for cell in single:
+            self._plan(cell, default, Rule.exactly(1))
 
     def _rule(self, cell: Cell) -> Rule:
         averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
-        return self._effort.rule_for(max(cell.runs, *averaged, 1))
+        return self._effort.rule_for(max(cell.runs, *averaged, 1), cell.most_runs)
 
     def _plan(self, cell: Cell, reading: Reading, rule: Rule) -> None:
         key = self._key(cell, reading)
@@ -170,11 +171,15 @@ class Reproduction:
             for curve in experiment.curves
             if (outcome := self._first(curve.cell)) is not None
         )
-        quantities = experiment.grid.quantities if experiment.grid else ()
-        grid = {quantity: self._measured(quantity) for quantity in quantities}
+        traces = tuple(
+            (trace, outcome.observed)
+            for trace in experiment.traces
+            if (outcome := self._first(trace.cell)) is not None
+        )
+        grid = {quantity: self._measured(quantity) for quantity in experiment.quantities}
         drawn = self._first(experiment.window_of) if experiment.window_of else None
         if drawn is None:
-            return Section(experiment, known, curves=curves, grid=grid)
+            return Section(experiment, known, curves=curves, grid=grid, traces=traces)
         round_trip_s = (
             drawn.results["flows"][0]["rtt_ms"]["mean"] / 1000 if experiment.in_round_trips else None
         )
@@ -201,7 +206,10 @@ class Reproduction:
         readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
         if judged == "not_reproduced":
             where = f"{experiment.place} ({', '.join(row.labels)})"
-            reason = reason_for(value, where, default.name, measured, known, judge, row.remark)
+            more = len(self._paper.readings) > 1
+            reason = reason_for(
+                value, where, default.name, measured, known, judge, row.remark, more_readings=more
+            )
         return Comparison(row, value, measured, known, judged, reason, readings)
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:

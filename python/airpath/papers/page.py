@@ -10,6 +10,9 @@ from importlib.resources import files
 
 from airpath import _core
 from airpath.papers.claims import ClaimResult
+from airpath.papers.grid import Grid
+from airpath.papers.panel_picture import charts_picture, traces_picture
+from airpath.papers.paper import Row
 from airpath.papers.picture import comparison_picture, received_picture, round_trips_picture, window_picture
 from airpath.papers.report import Comparison, Report, Section
 from airpath.papers.verdict import (
@@ -142,27 +145,27 @@ def _section(report: Report, section: Section) -> str:
     if section.comparisons:
         parts.append(_measured_table(report, section))
         parts.extend(_remark(comparison) for comparison in section.comparisons)
-    if experiment.kind == "table" and section.comparisons:
+    if experiment.kind == "table" and _is_comparable(section):
         parts.append(_comparison_picture(report, section))
-    parts.append(_grid(section))
+    parts.extend(_grid(section, grid) for grid in experiment.grids)
     parts.append(_run_picture(report, section))
+    parts.append(_charts_picture(section))
     known = [part for part in parts if part]
     return "\n".join(known if len(known) > 1 else [*known, "<p>Not finished.</p>"])
 
 
-def _grid(section: Section) -> str:
-    """Show what was measured side by side; nothing if the experiment has no grid."""
-    experiment, grid = section.experiment, section.experiment.grid
-    if grid is None:
-        return ""
+def _grid(section: Section, grid: Grid) -> str:
+    """Show what was measured side by side."""
+    experiment = section.experiment
     rows = []
     for row in grid.rows:
         cells = [*row.labels, *grid_texts(section, row)]
         rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
     unit = unit_name(grid.unit)
-    heads = [*experiment.columns, *(f"{column}, {unit}" for column in grid.columns)]
+    heads = [*(grid.heads or experiment.columns), *(f"{column}, {unit}" for column in grid.columns)]
     notes = [f"{', '.join(row.labels)}: {row.note}." for row in grid.rows if row.note]
-    says = f"{experiment.question} Means with half the width of their 95 % intervals.".strip()
+    shows = f"{grid.title}." if grid.title else experiment.question
+    says = f"{shows} Means with half the width of their 95 % intervals.".strip()
     said = [f'<p class="remark">{escape(note)}</p>' for note in notes]
     return "\n".join([f"<p>{escape(says)}</p>", _table(heads, rows, "numbers"), *said])
 
@@ -176,10 +179,22 @@ def _run_picture(report: Report, section: Section) -> str:
         picture = window_picture(window)
     elif section.curves:
         picture = received_picture(section.curves)
+    elif section.traces:
+        picture = traces_picture(section.traces)
     else:
         return ""
     seed, reading = report.effort.rule.first_seed, report.paper.default_reading
     return _picture(picture, f"{experiment.place}: {experiment.title}; seed {seed}, reading '{reading}'.")
+
+
+def _charts_picture(section: Section) -> str:
+    """Show what is drawn over a parameter; nothing before all of it is complete."""
+    experiment = section.experiment
+    if not experiment.charts or None in section.grid.values():
+        return ""
+    known = {quantity: estimate for quantity, estimate in section.grid.items() if estimate is not None}
+    caption = f"{experiment.place}: {experiment.title}, with 95 % intervals."
+    return _picture(charts_picture(experiment.charts, known), caption)
 
 
 def _remark(comparison: Comparison) -> str:
@@ -203,7 +218,7 @@ def _measured_table(report: Report, section: Section) -> str:
             number(measured.mean),
             interval_text(measured),
             *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction),
-            str(measured.n),
+            str(measured.n) if row.cells else "",
             unit_name(comparison.published.unit),
         ]
         judged = comparison.verdict
@@ -231,6 +246,12 @@ def _facts(facts: Iterable[tuple[str, str]]) -> str:
     return f'<table class="facts">\n{rows}</table>'
 
 
+def _is_comparable(section: Section) -> bool:
+    """Whether the values of a table can stand in one picture: all measured, in one unit."""
+    known = section.comparisons
+    return len({c.published.unit for c in known}) == 1 and all(c.row and c.row.cells for c in known)
+
+
 def _comparison_picture(report: Report, section: Section) -> str:
     known = [(c, c.row) for c in section.comparisons if c.row is not None]
     default = report.paper.default_reading
@@ -240,13 +261,20 @@ def _comparison_picture(report: Report, section: Section) -> str:
         return [_point(estimate) for estimate in estimates]
 
     picture = comparison_picture(
-        labels=[row.cells[0].name for _, row in known],
+        labels=_names(row for _, row in known),
         unit=known[0][0].published.unit,
         published=[c.published.target for c, _ in known],
         measured={reading: points(reading) for reading in (default, *report.other_readings)},
     )
     place = section.experiment.place
     return _picture(picture, f"{place}: published values and what each reading gives, with 95 % intervals.")
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
+    """Name rows by their cells; by their labels where several have the same."""
+    known = list(rows)
+    names = [row.cells[0].name for row in known]
+    return names if len(set(names)) == len(names) else [", ".join(row.labels) for row in known]
 
 
 def _point(estimate: Estimate | None) -> tuple[float, float] | None:
@@ -299,6 +327,9 @@ def _how_to_get_it_again(report: Report, command: str) -> str:
             f"Every cell ran with the seeds from {rule.first_seed} on, until half the width of the 95 % "
             f"interval was at most {100 * rule.precision:g} % of the mean, or {rule.max_runs} times."
         )
+    cells = [cell for section in report.sections for row in section.experiment.rows for cell in row.cells]
+    if not report.effort.is_exact and any(cell.most_runs for cell in cells):
+        stop += " Some cells have a number of runs of their own, which the tables show."
     versions = f"airpath {_core.version()}, random numbers {_core.RNG_VERSION}."
     rules = (
         "Reproduced: the published value lies where the mean of as many runs as the paper averaged falls "

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airpath.papers.observe import Observation
 from airpath.papers.send_window import SendWindow
-from airpath.replicate import Estimate, Results
+from airpath.replicate import Estimate, Results, estimate
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from airpath.papers.claims import Claim
+    from airpath.papers.conditions import Quantity
     from airpath.papers.grid import Grid
+    from airpath.papers.panel import Chart, Trace
 
 Overrides = tuple[tuple[str, str], ...]
 """Changes to a scenario: dotted path and TOML value, applied in order."""
@@ -163,6 +165,8 @@ class Cell:
         Name of the bundled base scenario; the paper's if absent.
     runs : int
         Runs that it takes at least, whatever the precision, where what is measured scatters widely.
+    most_runs : int or None
+        Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third of them.
     """
 
     name: str
@@ -173,6 +177,7 @@ class Cell:
     observe: Observation | None = None
     scenario: str | None = None
     runs: int = 1
+    most_runs: int | None = None
 
 
 def first(estimates: Sequence[Estimate]) -> Estimate:
@@ -201,11 +206,11 @@ class Row:
     labels : tuple of str
         Leading columns of the table.
     cells : tuple of Cell
-        What is simulated.
+        What is simulated; nothing where the value is computed from other printed ones.
     metric : callable
         The measured value in the published unit, from a run of a cell.
     pick : callable
-        Which cell counts if there are several.
+        Which cell counts if there are several, or what follows from all of them.
     traced : bool
         Whether the metric needs the send window over time.
     averaged_runs : int
@@ -222,6 +227,15 @@ class Row:
     traced: bool = False
     averaged_runs: int = 1
     remark: str = ""
+
+
+def computed(published_id: str, labels: tuple[str, ...], value: float, remark: str = "") -> Row:
+    """Make the row of a value that follows from other printed ones: nothing is run for it."""
+    return Row(published_id, labels, (), _of_no_run, pick=lambda _: estimate([value]), remark=remark)
+
+
+def _of_no_run(outcome: Outcome) -> float:
+    raise ValueError("nothing is run for a computed value")
 
 
 @dataclass(frozen=True)
@@ -268,7 +282,11 @@ class Experiment:
     grid : Grid or None
         What is measured side by side where the paper prints no values.
     question : str
-        What a study asks.
+        What a study asks, and what a grid shows.
+    charts : tuple of Chart
+        What is drawn over a parameter.
+    traces : tuple of Trace
+        What is drawn of single runs.
     """
 
     kind: Literal["table", "figure", "study", "text"]
@@ -281,6 +299,18 @@ class Experiment:
     curves: tuple[Curve, ...] = ()
     grid: Grid | None = None
     question: str = ""
+    charts: tuple[Chart, ...] = ()
+    traces: tuple[Trace, ...] = ()
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """Its grid, and what its charts show, as tables."""
+        return (*((self.grid,) if self.grid else ()), *(chart.grid for chart in self.charts))
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What has to be measured for its grids."""
+        return tuple(quantity for grid in self.grids for quantity in grid.quantities)
 
     @property
     def place(self) -> str:

@@ -47,9 +47,9 @@ def window_picture(window: SendWindow) -> bytes:
         title = "whole transfer" if index == 0 else f"{CLOSE_UP_S:.0f} s from its middle"
         axes.set_title(title, loc="left", fontsize=9)
         axes.grid(True, color=GRID, linewidth=0.7)
-        _plain(axes)
+        without_frame(axes)
     axes.set_xlabel("time [s]")
-    return _png(figure)
+    return as_png(figure)
 
 
 def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
@@ -69,8 +69,8 @@ def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
     axes.set_ylabel("send window [segments]")
     axes.set_xlabel(f"time [round trips of {1000 * round_trip_s:.0f} ms]")
     axes.grid(True, color=GRID, linewidth=0.7)
-    _plain(axes)
-    return _png(figure)
+    without_frame(axes)
+    return as_png(figure)
 
 
 def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
@@ -100,8 +100,8 @@ def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
     axes.set_ylabel(f"received in order [{unit}, with headers]")
     axes.grid(True, color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
-    _plain(axes)
-    return _png(figure)
+    without_frame(axes)
+    return as_png(figure)
 
 
 def comparison_picture(
@@ -149,18 +149,19 @@ def comparison_picture(
     axes.set_xlabel(f"[{unit_name(unit)}]")
     axes.grid(True, axis="x", which="both", color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
-    _plain(axes)
-    return _png(figure)
+    without_frame(axes)
+    return as_png(figure)
 
 
-def _plain(axes: Axes) -> None:
+def without_frame(axes: Axes) -> None:
+    """Take away the upper and right side of the frame."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _png(figure: Figure) -> bytes:
+def as_png(figure: Figure) -> bytes:
+    """Write a figure as PNG, without the name and version of the program that drew it."""
     FigureCanvasAgg(figure)
     buffer = BytesIO()
-    # Without the name and version of the program that drew it.
     figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return buffer.getvalue()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from airpath.papers.claims import ClaimResult
 from airpath.papers.conditions import Quantity
 from airpath.papers.observe import Received
+from airpath.papers.panel import Series, Trace
 from airpath.papers.paper import Experiment, Paper, Published, Row
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict
@@ -26,26 +27,37 @@ class Effort:
         Whether to simulate the readings that do not judge too.
     is_full : bool
         Whether cells that want more runs get them.
+    is_exact : bool
+        Whether the number of runs is the user's, and the same for all cells.
     """
 
     rule: Rule = field(default_factory=Rule)
     all_readings: bool = True
     is_full: bool = False
+    is_exact: bool = False
 
     @classmethod
     def of(cls, quick: bool, runs: int | None) -> Effort:
         """Turn the options of the command line into an effort."""
         if runs:
-            return cls(Rule.exactly(runs), all_readings=not quick)
+            return cls(Rule.exactly(runs), all_readings=not quick, is_exact=True)
         return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
 
-    def rule_for(self, runs: int) -> Rule:
-        """Ask for at least so many runs, if everything is to be simulated in full."""
-        if not self.is_full:
+    def rule_for(self, runs: int, most: int | None = None) -> Rule:
+        """Ask for at least so many runs, if everything is simulated in full, and for no more than `most`.
+
+        If not in full, a third of `most` is enough, and two at least.
+        """
+        if self.is_exact:
             return self.rule
-        return replace(
-            self.rule, min_runs=max(self.rule.min_runs, runs), max_runs=max(self.rule.max_runs, runs)
-        )
+        least, limit = self.rule.min_runs, self.rule.max_runs
+        if self.is_full:
+            least, limit = max(least, runs), max(limit, runs)
+        elif most is not None:
+            most = max(2, most // 3)
+        if most is not None:
+            least, limit = min(least, most), min(limit, most)
+        return replace(self.rule, min_runs=least, max_runs=limit)
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,9 @@ class Section:
     curves : tuple of (str, float, Received)
         Labels, bytes of file per byte of payload, and data received over time.
     grid : dict of Quantity to Estimate or None
-        What was measured for the experiment's grid; None where that is not complete.
+        What was measured for the experiment's grids; None where that is not complete.
+    traces : tuple of (Trace, Series)
+        What is drawn of single runs, and its points.
     """
 
     experiment: Experiment
@@ -119,6 +133,7 @@ class Section:
     round_trip_s: float | None = None
     curves: tuple[tuple[str, float, Received], ...] = ()
     grid: dict[Quantity, Estimate | None] = field(default_factory=dict)
+    traces: tuple[tuple[Trace, Series], ...] = ()
 
     @property
     def averaged_runs(self) -> int:

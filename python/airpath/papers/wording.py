@@ -127,6 +127,8 @@ def reason_for(
     others: dict[str, Estimate],
     judge: Callable[[Estimate], Verdict],
     remark: str = "",
+    *,
+    more_readings: bool = True,
 ) -> str:
     """Say which experiment shows that a value is not reproduced, and what the other readings give.
 
@@ -144,6 +146,8 @@ def reason_for(
         How an estimate would be judged.
     remark : str
         What is known about the value beside.
+    more_readings : bool
+        Whether the paper has other readings at all.
     """
     unit = f" {unit_name(value.unit)}".rstrip()
     parts = [f"{where}: {measured.n} runs under reading '{reading}' give {mean_text(measured)}{unit}"]
@@ -157,6 +161,6 @@ def reason_for(
             if judged != "not_reproduced"
         ]
         parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
-    else:
+    elif more_readings:
         parts.append("the other readings were not simulated")
     return "; ".join([*parts, remark] if remark else parts)

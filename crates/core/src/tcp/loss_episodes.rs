@@ -14,7 +14,7 @@
 //!
 //! All of it is known where a sender cuts its window, which is rare; an ACK costs nothing.
 
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use serde::Serialize;
 
 /// What a sender knows of its loss episodes.
@@ -28,6 +28,9 @@ pub struct LossEpisodes {
     undone: u64,
     /// Sum of the first timeouts of the episodes that have one.
     first_timeouts: Duration,
+    /// Sum of how long they were waited for after the latest fast retransmit.
+    waits: Duration,
+    latest_fast_retransmit: Option<Instant>,
     /// Sum of the squares of the windows before the first cuts, segments.
     squared_windows: u64,
     latest: Option<Episode>,
@@ -75,6 +78,9 @@ pub struct Report {
     /// T0: mean, over the episodes with a timeout, of the retransmission timeout in force when the first
     /// expired, seconds. That is the first of a sequence of [padhye1998], before it backs off.
     pub mean_timeout_s: Option<f64>,
+    /// Mean, over the same episodes, of the time from the fast retransmit before the first timeout to that
+    /// timeout, seconds; where none came before, of the timeout in force. [chan2002] Table 1 has this as T0.
+    pub mean_timeout_wait_s: Option<f64>,
     /// Wf: root mean square of the whole segments of cwnd just before the first cuts.
     pub max_window_rms_segments: Option<f64>,
 }
@@ -91,15 +97,28 @@ impl LossEpisodes {
         }
     }
 
-    /// The retransmission timer expired, set to `rto`.
+    /// The fast retransmit just counted was now.
     #[cold]
-    pub fn on_timeout(&mut self, cut: Cut, rto: Duration) {
-        match self.current(cut.una).map(|episode| episode.kind) {
+    pub fn fast_retransmit_was_at(&mut self, now: Instant) {
+        self.latest_fast_retransmit = Some(now);
+    }
+
+    /// The retransmission timer, set to `rto`, expired now.
+    #[cold]
+    pub fn on_timeout(&mut self, now: Instant, cut: Cut, rto: Duration) {
+        let wait = match self.current(cut.una).map(|episode| episode.kind) {
             Some(Kind::Timeout) => return,
-            None => self.begin(cut, Kind::Timeout),
-            Some(Kind::Single | Kind::Double) => self.becomes(Kind::Timeout),
-        }
+            None => {
+                self.begin(cut, Kind::Timeout);
+                None
+            }
+            Some(Kind::Single | Kind::Double) => {
+                self.becomes(Kind::Timeout);
+                self.latest_fast_retransmit.map(|at| now.since(at))
+            }
+        };
         self.first_timeouts += rto;
+        self.waits += wait.unwrap_or(rto);
     }
 
     /// The latest cut was found to be needless.
@@ -118,7 +137,7 @@ impl LossEpisodes {
     /// What is known so far; an episode that has not ended counts as what it is by now.
     pub fn report(&self) -> Report {
         let events = self.single + self.double + self.timeout;
-        let timeouts = self.first_timeouts.as_secs_f64() / self.timeout as f64;
+        let mean_s = |sum: Duration| (self.timeout > 0).then(|| sum.as_secs_f64() / self.timeout as f64);
         let window = (self.squared_windows as f64 / events as f64).sqrt();
         Report {
             events,
@@ -126,7 +145,8 @@ impl LossEpisodes {
             double: self.double,
             timeout: self.timeout,
             undone: self.undone,
-            mean_timeout_s: (self.timeout > 0).then_some(timeouts),
+            mean_timeout_s: mean_s(self.first_timeouts),
+            mean_timeout_wait_s: mean_s(self.waits),
             max_window_rms_segments: (events > 0).then_some(window),
         }
     }
@@ -212,25 +232,42 @@ mod tests {
         let mut episodes = LossEpisodes::default();
         episodes.on_fast_retransmit(cut(1000, 9000, 8));
         episodes.on_fast_retransmit(cut(2000, 9000, 4));
-        episodes.on_timeout(cut(3000, 9000, 2), SECOND);
+        episodes.on_timeout(Instant::ZERO, cut(3000, 9000, 2), SECOND);
         episodes.on_fast_retransmit(cut(4000, 9000, 2));
         assert_eq!(kinds(&episodes), [0, 0, 1, 0]);
         // After a single, and without any fast retransmit.
         episodes.on_fast_retransmit(cut(9000, 17_000, 8));
-        episodes.on_timeout(cut(9000, 17_000, 4), SECOND);
-        episodes.on_timeout(cut(17_000, 18_000, 1), SECOND);
+        episodes.on_timeout(Instant::ZERO, cut(9000, 17_000, 4), SECOND);
+        episodes.on_timeout(Instant::ZERO, cut(17_000, 18_000, 1), SECOND);
         assert_eq!(kinds(&episodes), [0, 0, 3, 0]);
     }
 
     #[test]
     fn the_mean_timeout_is_that_of_the_first_of_each_episode() {
         let mut episodes = LossEpisodes::default();
-        episodes.on_timeout(cut(0, 9000, 8), SECOND);
-        episodes.on_timeout(cut(0, 9000, 1), SECOND * 2);
-        episodes.on_timeout(cut(0, 9000, 1), SECOND * 4);
+        episodes.on_timeout(Instant::ZERO, cut(0, 9000, 8), SECOND);
+        episodes.on_timeout(Instant::ZERO, cut(0, 9000, 1), SECOND * 2);
+        episodes.on_timeout(Instant::ZERO, cut(0, 9000, 1), SECOND * 4);
         assert_eq!((kinds(&episodes), episodes.report().mean_timeout_s), ([0, 0, 1, 0], Some(1.0)));
-        episodes.on_timeout(cut(9000, 10_000, 1), SECOND * 2);
+        episodes.on_timeout(Instant::ZERO, cut(9000, 10_000, 1), SECOND * 2);
         assert_eq!(episodes.report().mean_timeout_s, Some(1.5));
+    }
+
+    #[test]
+    fn the_wait_for_a_timeout_begins_with_the_fast_retransmit_before_it() {
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        let mut episodes = LossEpisodes::default();
+        for seconds in [10, 12] {
+            episodes.on_fast_retransmit(cut(1000, 9000, 8));
+            episodes.fast_retransmit_was_at(at(seconds));
+        }
+        episodes.on_timeout(at(15), cut(2000, 9000, 2), SECOND);
+        episodes.on_timeout(at(17), cut(2000, 9000, 1), SECOND * 2);
+        assert_eq!(episodes.report().mean_timeout_wait_s, Some(3.0));
+        // Without a fast retransmit in its own episode it is the timer's.
+        episodes.on_timeout(at(40), cut(9000, 17_000, 4), SECOND);
+        let report = episodes.report();
+        assert_eq!((report.mean_timeout_wait_s, report.mean_timeout_s), (Some(2.0), Some(1.0)));
     }
 
     #[test]

@@ -329,11 +329,12 @@ impl Sender {
         let prior = self.undo.as_ref().map(|_| Prior::of(&self.state, &self.rto, false));
         let fast_retransmits = self.state.losses.fast_retransmits();
         self.recovery.on_dupack(&mut self.state, self.cc.as_mut());
-        if let Some(undo) =
-            self.undo.as_mut().filter(|_| self.state.losses.fast_retransmits() > fast_retransmits)
-        {
-            self.prior = prior;
-            undo.on_loss(&self.state, false, true);
+        if self.state.losses.fast_retransmits() > fast_retransmits {
+            self.state.losses.fast_retransmit_was_at(now);
+            if let Some(undo) = &mut self.undo {
+                self.prior = prior;
+                undo.on_loss(&self.state, false, true);
+            }
         }
         if self.state.restart_timer {
             self.rto_deadline = Some(now + self.rto.value());
@@ -368,7 +369,7 @@ impl Sender {
         }
         self.cc.on_timeout(now);
         let state = &mut self.state;
-        state.losses.on_timeout(state.cut(), self.rto.value());
+        state.losses.on_timeout(now, state.cut(), self.rto.value());
         if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
             // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
             state.dupack_threshold = fixed;

@@ -1,0 +1,111 @@
+"""Panels: the parts of a picture, and what has to be measured for them.
+
+A *chart* shows means of replicated cells over a parameter, a *trace* one run over time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath.papers.conditions import Quantity
+from airpath.papers.grid import Grid, GridRow
+from airpath.papers.paper import Cell
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is measured over the parameter of a chart.
+
+    Attributes
+    ----------
+    label : str
+        What stands beside the line.
+    entries : tuple of Quantity
+        What is measured, one per value of the parameter.
+    """
+
+    label: str
+    entries: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over a parameter, with intervals.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    parameter : str
+        Name and unit of the parameter.
+    values : tuple of float
+        Values of the parameter, rising.
+    measured : str
+        Name of what is measured, without unit.
+    unit : str
+        Its unit.
+    lines : tuple of Line
+        The lines, one entry per value of the parameter.
+    marks : tuple of (float, float)
+        Published points: values of the parameter and of what is measured.
+    """
+
+    title: str
+    parameter: str
+    values: tuple[float, ...]
+    measured: str
+    unit: str
+    lines: tuple[Line, ...]
+    marks: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def grid(self) -> Grid:
+        """The same as a table: a line for each value of the parameter, a column for each line."""
+        entries = zip(*(line.entries for line in self.lines), strict=True)
+        return Grid(
+            columns=tuple(line.label for line in self.lines),
+            unit=self.unit,
+            rows=tuple(GridRow((f"{value:g}",), of) for value, of in zip(self.values, entries, strict=True)),
+            title=f"{self.title}: {self.measured}",
+            heads=(self.parameter,),
+        )
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points in the order in which they are drawn.
+
+    Attributes
+    ----------
+    x, y : ndarray of float, shape (n,)
+        What the trace's labels say, in their units.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A line of one run.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    x_label, y_label : str
+        Names and units of the axes.
+    cell : Cell
+        A cell that observes a :class:`Series`.
+    is_step : bool
+        Whether a value stands until the next one.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    cell: Cell
+    is_step: bool = True
