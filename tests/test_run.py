@@ -148,7 +148,7 @@ def test_every_column_says_its_unit(folder):
     assert schema.field("tcpi_rtt").metadata[b"unit"] == b"us"
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
-        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state"}
+        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", "conservative"}
 
 
 def test_same_seed_same_files(scenario, folder, tmp_path):

@@ -32,10 +32,12 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
 def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
     """Share of what its radio bearer could carry during the run, 0 to 1, that carried IP packets.
 
-    All flows of the bearer count together. None if the flow crosses no bearer.
+    All flows of the bearer count together. None if the flow crosses no bearer, or one that shares its rate
+    with others (1xEV-DO's forward link).
     """
-    counters = bearer(summary, flow["ue"], flow["direction"])
-    return None if counters is None else float(counters["utilisation"])
+    counters = bearer(summary, flow["ue"], flow["direction"]) or {}
+    share: float | None = counters.get("utilisation")
+    return share
 
 
 def carried_bytes(flow: dict[str, Any]) -> int:

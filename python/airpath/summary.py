@@ -41,8 +41,14 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
         console.print(_datagram_table(datagrams))
     if pages := [flow for flow in flows if "web" in flow]:
         console.print(_page_table(pages))
-    for box in (element for element in summary["elements"] if element["element"] == "middlebox.split"):
-        console.print(_split_table(box["connections"][:MOST_FLOWS]))
+    for element in summary["elements"]:
+        if element["element"] == "middlebox.split":
+            console.print(_split_table(element["connections"][:MOST_FLOWS]))
+        if element["element"] == "middlebox.ack_regulator":
+            console.print(_regulator_table(element["flows"][:MOST_FLOWS], summary["simulated_s"]))
+        if element["element"] == "radio.evdo":
+            console.print(_evdo_table(element["ues"][:MOST_FLOWS]))
+            console.print(evdo_line(element), highlight=False)
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
         console.print(bearer_line(summary, ue, direction), highlight=False)
     if len(summary["flows"]) > len(flows):
@@ -117,6 +123,56 @@ def _split_table(connections: list[dict[str, Any]]) -> Table:
             *(str(count) for count in (connection["buffer_bytes"]["peak"], ahead["peak"], ahead["at_end"])),
         )
     return table
+
+
+def _regulator_table(flows: list[dict[str, Any]], simulated_s: float) -> Table:
+    """How many ACKs the box held, and how often it let a packet be lost or marked."""
+    headings = (
+        "regulator:\nACKs",
+        "of which\nheld",
+        "most held\nat once",
+        "released\nwhen idle",
+        "\nwhen full",
+    )
+    table = _flow_table(*headings, "conserva-\ntive %", "marked\npackets")
+    for flow in flows:
+        forced = flow["forced_releases"]
+        counts = (
+            flow["acks"],
+            flow["acks_held"],
+            flow["peak_held_acks"],
+            forced["idle"],
+            forced["hold_limit"],
+        )
+        share = 100 * flow["conservative_s"] / simulated_s if simulated_s else None
+        cells = (*(str(count) for count in counts), number_text(share, 1), str(flow["packets_marked"]))
+        table.add_row(f"{flow['ue']}.{flow['flow']}", *cells)
+    return table
+
+
+def _evdo_table(ues: list[dict[str, Any]]) -> Table:
+    """What the forward link gave each UE, and what the UE asked for."""
+    table = plain_table()
+    for heading in ("\nUE", "throughput\nkbit/s", "slots\nserved", "asked for\nkbit/s", "no rate\n%"):
+        table.add_column(heading, justify="right")
+    for number, ue in enumerate(ues):
+        counters = ue["downlink"]
+        drc = counters["drc"]
+        asked = sum(share * float(rate.split()[0]) for rate, share in drc.items() if rate != "none")
+        table.add_row(
+            str(number),
+            f"{counters['throughput_bps'] / 1e3:.1f}",
+            str(counters["slots_served"]),
+            f"{asked:.1f}",
+            f"{100 * drc.get('none', 0.0):.1f}",
+        )
+    return table
+
+
+def evdo_line(cell: dict[str, Any]) -> str:
+    """Say in a line how busy a 1xEV-DO forward link was, and how fair."""
+    busy, fairness = 100 * cell["slots_busy_share"], number_text(cell["jain_index"], 4)
+    return f"forward link: {busy:.1f} % of the slots busy; Jain's index {fairness}"
 
 
 def _flow_table(*headings: str) -> Table:

@@ -22,6 +22,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 http.server.HTTPServer(("", 8000), Handler).serve_forever()
 """
+# Ten packets of 1500 B wait for 8 Mbit/s, 20 ms away: less than the kernel's first window in flight.
+REGULATED = """
+[[middlebox]]
+ack_regulator.alpha = 2
+[radio.dch.downlink]
+rate = "8 Mbit/s"
+delay = "20 ms"
+queue.droptail = { packets = 10, in_service = "excluded" }
+[radio.dch.uplink]
+rate = "1 Mbit/s"
+[[flow]]
+app.bulk = {}
+"""
 CHROMIUM = (
     *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -58,6 +71,22 @@ def test_a_download_arrives_as_it_was_sent(host, live, page, tmp_path):
     assert flow["server_address"].endswith(":8000")
     # The file, and its HTTP header.
     assert SIZE < flow["bytes_received"] < SIZE + 1000
+    check_books(outcome.results)
+
+
+@needs("curl")
+def test_a_download_arrives_whose_acks_are_regulated(live, page, tmp_path):
+    curl = f"exec curl -sS -m 30 -o {tmp_path / 'got'} http://$AIRPATH_SERVER:8000/file"
+    link = tmp_path / "regulated.toml"
+    link.write_text(REGULATED)
+    outcome = live(link, server=serving(page), command=["sh", "-c", curl], out=True)
+    assert outcome.code == 0, outcome.err
+    assert digest(tmp_path / "got") == digest(page / "file")
+    box = next(part for part in outcome.results["elements"] if part["element"] == "middlebox.ack_regulator")
+    (flow,) = (flow for flow in box["flows"] if flow["acks"] > 0)
+    # What carries a FIN lets everything go; whatever came has gone.
+    assert flow["acks_held"] > 0
+    assert flow["held_at_end"] == 0
     check_books(outcome.results)
 
 

@@ -104,7 +104,7 @@ fn a_newer_ack_takes_the_place_of_those_that_wait() {
     // follows.
     assert_eq!(acked(left), [(8, 1), (16, 2), (28, 3), (48, 5), (68, 8), (88, 10)]);
     assert_eq!(
-        (&run.report()["ues"][0]["acks_filtered"], run.path.drops(run.at_box, Reason::AckFiltered)),
+        (&run.report()["queues"][0]["acks_filtered"], run.path.drops(run.at_box, Reason::AckFiltered)),
         (&4.into(), 4)
     );
 }
@@ -199,7 +199,7 @@ proptest! {
             prop_assert!(left.iter().map(|packet| packet.ack).max() == Some(newest));
         }
         let report = run.report();
-        let parts = if filter { &report["ues"] } else { &report["flows"] };
+        let parts = if filter { &report["queues"] } else { &report["flows"] };
         let peak = if filter { "peak_held_packets" } else { "peak_held_acks" };
         prop_assert!(parts.as_array().unwrap().iter().all(|part| part[peak].as_u64().unwrap() <= limit.into()));
     }

@@ -309,3 +309,25 @@ fn radio_events_tell_the_whole_life_of_every_packet() {
         assert_eq!(report[4], true, "{name}: the books disagree with the events");
     }
 }
+
+/// A packet that comes at the very end of the one before it starts once, and each end is told in its time.
+#[test]
+fn back_to_back_packets_start_once_and_end_in_their_time() {
+    let whole = serde_json::json!({"rate": "64 kbit/s", "rlc": {"none": {}}});
+    let drawn = serde_json::json!({"channel": {"distribution": {"rate": {"constant": "64 kbit/s"}}}});
+    for (cell, downlink) in [("dch", whole), ("variable", drawn)] {
+        let config: radio::Config =
+            serde_json::from_value(serde_json::json!({cell: {"downlink": downlink}})).unwrap();
+        let elements = vec![Box::new(Listener::default()) as Box<dyn Element>, config.build(1)];
+        let mut path = Path::new(elements, ProbeMask::NONE.with(Probe::BearerDelivered));
+        for number in 0..4_u64 {
+            let mut packet = path.packet();
+            (packet.len, packet.payload) = (80, 40);
+            path.handle_packet(Instant::from_nanos(number * 10_000_000), Dir::Downlink, packet);
+        }
+        path.handle_timeout(Instant::from_nanos(1_000_000_000));
+        let ends: Vec<u64> = path.take_trace().iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
+        assert_eq!(ends, [10, 20, 30, 40], "{cell}");
+        assert_eq!(path.reports()[0], serde_json::json!([4, 4, 4, 0, true]), "{cell}");
+    }
+}

@@ -65,7 +65,8 @@ fn a_packet_travels_in_physical_packets_of_whole_slots() {
     send(&mut one_slot_each, 1_000, 0, 1, 128);
     send(&mut one_slot_each, 1_001, 0, 2, 129);
     assert_eq!(ends(&mut one_slot_each), [(8, 0), (9, 1), (11, 2)]);
-    // 38.4 kbit/s: 128 bytes in 16 slots; 3000 bytes are more than what is computed ahead. 921.6: 384 bytes in 2. 2457.6: 512 bytes in each.
+    // 38.4 kbit/s: 128 bytes in 16 slots; 3000 bytes are more than what is computed ahead. 921.6: 384 bytes in
+    // 2. 2457.6: 512 bytes in each.
     for (mean_sinr, slots) in [("-12.5 dB", [128, 512]), ("2.9 dB", [6, 22]), ("9.5 dB", [2, 8])] {
         let mut path = cell(1, &json!({"mean_sinr": mean_sinr}));
         send(&mut path, 0, 0, 0, 1000);
@@ -242,6 +243,34 @@ fn four_flows_share_a_cell_in_proportional_fairness() {
     let results = simulation.results();
     let cell = results.elements.last().unwrap();
     assert!(cell["jain_index"].as_f64().unwrap() > 0.99, "{cell}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Computed ahead or from one physical-layer packet to the next: for a UE that is alone it is the same.
+    #[test]
+    fn a_lone_ue_is_served_alike_whatever_it_is_chosen_for(
+        packets in proptest::collection::vec((0..100_000_u64, 1..3000_u32), 1..60),
+        mean_sinr in -12..10_i32,
+        per in 0..30_u32,
+    ) {
+        let run = |choose: &str| {
+            let keys = json!({
+                "fading": {"jakes": {}}, "mean_sinr": format!("{mean_sinr} dB"), "per": format!("{per} %"),
+                "choose": choose,
+            });
+            let mut path = cell(1, &keys);
+            let mut at = 0;
+            for (number, (gap, len)) in packets.iter().enumerate() {
+                at += gap;
+                send(&mut path, at, 0, number as u32, *len);
+            }
+            let ends = ends(&mut path);
+            (ends, report(&mut path))
+        };
+        prop_assert_eq!(run("packet"), run("slot"));
+    }
 }
 
 proptest! {

@@ -96,13 +96,13 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-delay-ar: ends at 3600000000000 ns, 775260 events 51f5dc30260596a0, capture 076f791fcd8b03f7
     chan-variable-rate: ends at 3600000000000 ns, 450298 events 57c2f772f330a21f, capture 6bba34c6004b4d4d
     chan-variable-rate-ar: ends at 3600000000000 ns, 720952 events 861e9db6f47ce8ce, capture 7e15418aaa039f7f
-    hdr-4: ends at 600000000000 ns, 283819 events 378778c42291e2c2, capture a4765df84f7e3973
-    hdr-4-ar: ends at 600000000000 ns, 559030 events 1d52f9ee3b04eaba, capture b8bfa78e3e850366
-    hdr-single: ends at 600000000000 ns, 203894 events 666d5dc3fe2148f3, capture b6252a0464666101
-    hdr-single-ar: ends at 600000000000 ns, 362838 events 3b392608cd19f7b3, capture a4c09ec8790c1274
+    hdr-4: ends at 600000000000 ns, 289184 events b6bef581f681bea5, capture b745a99af89bf7c6
+    hdr-4-ar: ends at 600000000000 ns, 559600 events ee5824af4b8e198d, capture 2a7b680f70a2802b
+    hdr-single: ends at 600000000000 ns, 198859 events e07535b09dbb470a, capture 053511c8aa48621f
+    hdr-single-ar: ends at 600000000000 ns, 363623 events 42475f8eecc409bb, capture 0ec95b8a55b14677
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
     umts-128: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
-    umts-384: ends at 49722366080 ns, 10795 events ab04d13f0944fe80, capture f299e7faa2d6b650
+    umts-384: ends at 49722366080 ns, 10795 events 229de1da6b84a569, capture f299e7faa2d6b650
     umts-64: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31

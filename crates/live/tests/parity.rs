@@ -230,8 +230,8 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 128))];
         elements.extend(scenario.network(1));
         elements.push(Box::new(Port::new(Dir::Uplink, 128)));
-        let path_kinds = [Kind::BearerEnqueued, Kind::BearerDelivered, Kind::SlotEnded, Kind::Dropped];
-        let probes = path_kinds.iter().fold(ProbeMask::NONE, |mask, kind| mask.with(*kind));
+        let path_kinds = Kind::ALL.iter().filter(|kind| !is_hosts(**kind));
+        let probes = path_kinds.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind));
         let (mut driver, mut wires) = (Driver::new(Path::new(elements, probes)), Wires::new(&scenario));
         wires.hosts[0].stop_after_transfers(scenario.flows().len() as u32);
         let end = wires.end;

@@ -68,7 +68,7 @@ class Run:
     def cell_element(self) -> int:
         """Position of the cell on the path: behind the server, the link and the boxes between."""
         boxes = (parameters for box in self.scenario.get("middlebox", ()) for parameters in box.values())
-        return 2 + sum(box.get("at") != "ue" for box in boxes)
+        return 2 + sum(1 for box in boxes if box.get("at") != "ue")
 
     def delay_ns(self, direction: str) -> int:
         """Delay behind the transmission of a bearer, in nanoseconds.

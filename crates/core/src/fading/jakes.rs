@@ -12,9 +12,10 @@
 //! either quadrature is J0(2 pi fd tau) / 2. A finite M bends that distribution, at most by 0.086 / M, and
 //! makes strong peaks rarer: the power never exceeds 2 M.
 //!
-//! Gains are computed in blocks of [`BLOCK`] samples, as a sum over the oscillators of cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
-//! the distances d are a table. From block to block m is turned by a complex multiplication, and evaluated
-//! anew every [`ANCHOR`] blocks, so that nothing accumulates; a jump costs little more than one block.
+//! Gains are computed in blocks of [`BLOCK`] samples, as a sum over the oscillators of
+//! cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
+//! the distances d are a table. From block to block m is turned by a complex multiplication, and every 64
+//! blocks evaluated anew, so that nothing accumulates; a jump costs as much as ten to twenty blocks.
 
 use super::{BLOCK, Fading};
 use crate::error::ScenarioError;

@@ -146,7 +146,7 @@ impl Element for AckFilter {
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let ues: Vec<_> = self
+        let queues: Vec<_> = self
             .queues
             .iter()
             .map(|(ue, queue)| {
@@ -160,7 +160,7 @@ impl Element for AckFilter {
                 })
             })
             .collect();
-        json!({ "element": "middlebox.ack_filter", "ues": ues })
+        json!({ "element": "middlebox.ack_filter", "queues": queues })
     }
 }
 

@@ -177,7 +177,7 @@ impl Bearer {
 
     #[inline]
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        let Some(Admitted { packet, queued_sdus, watched }) = self.buffer.admit(cx, packet) else { return };
+        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
@@ -187,7 +187,7 @@ impl Bearer {
         let end = cx.bearer(index as usize).transmit(now, &packet);
         let arrival = end + self.buffer.delay();
         if watched {
-            self.departures.watch(cx, &self.buffer, &packet, (end, arrival), queued_sdus == 1);
+            self.departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
         cx.emit_at(arrival, index, packet);
     }

@@ -23,12 +23,8 @@ struct Watched {
 }
 
 impl Departures {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// A packet came that will be sent until `end` and arrive at `arrival`; it `starts` now if nothing is before
-    /// it.
+    /// A packet came that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
+    /// A transmission that ends at this very instant is, until its end has been told.
     #[cold]
     pub fn watch(
         &mut self,
@@ -36,8 +32,8 @@ impl Departures {
         buffer: &Buffer,
         packet: &Packet,
         (end, arrival): (Instant, Instant),
-        starts: bool,
     ) {
+        let starts = self.0.is_empty();
         let behind = arrival.since(end);
         let (seq, len, flow) = (packet.seq, packet.len, packet.flow);
         let watched = Watched { entered: cx.now, end, behind, seq, len, flow };

@@ -13,8 +13,8 @@
 //!
 //! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: a
 //! physical-layer packet that is lost is known to be at once, and sent again in the UE's next slots at the
-//! rate asked for then, as the radio link protocol would after a while. Sources: \[chan2002\] 6.4 and 6.5; Bender et al.
-//! 2000 (see [`rates`]).
+//! rate asked for then, as the radio link protocol would after a while. Sources: \[chan2002\] 6.4 and 6.5;
+//! Bender et al. 2000 (see [`rates`]).
 
 mod forward;
 pub mod rates;

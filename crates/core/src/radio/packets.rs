@@ -111,8 +111,7 @@ impl PacketBearer {
         self.busy += end.since(start);
         let arrival = self.line.arrival(end, service.delay + self.buffer.delay());
         if watched && let Transmitter::Ahead(departures) = &mut self.transmitter {
-            let starts = departures.is_empty();
-            departures.watch(cx, &self.buffer, &packet, (end, arrival), starts);
+            departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
         self.line.put(cx, arrival, packet);
     }

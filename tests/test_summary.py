@@ -1,0 +1,40 @@
+"""What `airpath run` prints of a run, whatever the scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from tests.conftest import Outcome
+
+from airpath.scenario import bundled
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., Outcome]) -> None:
+    outcome = airpath_command("run", name, "--set", "duration=10 s")
+    assert outcome.code == 0, outcome.err
+    words = ("after 10.000 s of simulated time", "0.0 downlink", "UE 0 downlink bearer: ")
+    assert all(word in outcome.out for word in words), outcome.out
+    assert "nan" not in outcome.out and "None" not in outcome.out
+
+
+def test_the_forward_link_of_an_hdr_cell_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
+    what = ("run", "hdr-4", "--set", "duration=10 s")
+    cell = json.loads(airpath_command(*what, "--json").out)["elements"][-1]
+    shown = airpath_command(*what).out
+    line = f"{100 * cell['slots_busy_share']:.1f} % of the slots busy; Jain's index {cell['jain_index']:.4f}"
+    assert f"forward link: {line}" in shown
+    for number, ue in enumerate(cell["ues"]):
+        counters, drc = ue["downlink"], ue["downlink"]["drc"]
+        mean = sum(
+            share * float(rate.removesuffix(" kbit/s")) for rate, share in drc.items() if rate != "none"
+        )
+        row = [
+            str(number),
+            f"{counters['throughput_bps'] / 1e3:.1f}",
+            str(counters["slots_served"]),
+            f"{mean:.1f}",
+        ]
+        assert any(line.split()[:4] == row for line in shown.splitlines()), (row, shown)
