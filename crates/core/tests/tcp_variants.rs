@@ -132,6 +132,7 @@ fn check_loss_episodes(sender: &Sender) {
     assert!(episodes.undone <= counters.spurious_timeouts + counters.spurious_fast_retransmits, "{case}");
     assert!(episodes.undone <= episodes.events, "{case}");
     assert_eq!(episodes.mean_timeout_s.is_some(), episodes.timeout > 0, "{case}");
+    assert_eq!(episodes.mean_timeout_wait_s.is_some(), episodes.timeout > 0, "{case}");
     let window = episodes.max_window_rms_segments;
     assert!(window.map_or(episodes.events == 0, |window| window >= 1.0), "{case}");
 }

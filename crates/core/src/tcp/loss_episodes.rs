@@ -30,7 +30,7 @@ pub struct LossEpisodes {
     first_timeouts: Duration,
     /// Sum of how long they were waited for after the latest fast retransmit.
     waits: Duration,
-    latest_fast_retransmit: Option<Instant>,
+    latest_fast_retransmit: Instant,
     /// Sum of the squares of the windows before the first cuts, segments.
     squared_windows: u64,
     latest: Option<Episode>,
@@ -100,7 +100,7 @@ impl LossEpisodes {
     /// The fast retransmit just counted was now.
     #[cold]
     pub fn fast_retransmit_was_at(&mut self, now: Instant) {
-        self.latest_fast_retransmit = Some(now);
+        self.latest_fast_retransmit = now;
     }
 
     /// The retransmission timer, set to `rto`, expired now.
@@ -110,15 +110,15 @@ impl LossEpisodes {
             Some(Kind::Timeout) => return,
             None => {
                 self.begin(cut, Kind::Timeout);
-                None
+                rto
             }
             Some(Kind::Single | Kind::Double) => {
                 self.becomes(Kind::Timeout);
-                self.latest_fast_retransmit.map(|at| now.since(at))
+                now.since(self.latest_fast_retransmit)
             }
         };
         self.first_timeouts += rto;
-        self.waits += wait.unwrap_or(rto);
+        self.waits += wait;
     }
 
     /// The latest cut was found to be needless.

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from airpath.papers.chan.measured import goodput_kbps
 from airpath.papers.chan.model import Flow
-from airpath.papers.paper import Cell, Metric, Outcome, Overrides
+from airpath.papers.paper import Cell, Metric, Outcome
 
 RUNS = 3
 """Runs of a cell: an hour of HDR takes longer than one of a link whose rate is drawn."""
-
-_HOUR_OF_PLAIN_RENO: Overrides = (
-    ("duration", "3600 s"),
-    ("tcp.limited_transmit", "false"),
-    ("tcp.multiple_fast_retransmits", "true"),
-)
 
 RATES = (
     "38.4",
@@ -31,15 +25,14 @@ RATES = (
 """Rates of Table 4 as printed, kbit/s; 102.6 is a slip for 102.4."""
 
 
-def hdr_cell(flow: Flow, users: int, buffer: int, *, options: Overrides = (), variant: str = "") -> Cell:
+def hdr_cell(flow: Flow, users: int, buffer: int) -> Cell:
     """Let so many users with a flow each share the HDR link for an hour, with a buffer for each."""
-    changes = [*_HOUR_OF_PLAIN_RENO, ("radio.evdo.downlink.queue.droptail.packets", f"{buffer}")]
+    changes = [("duration", "1 h"), ("radio.evdo.downlink.queue.droptail.packets", f"{buffer}")]
     if users > 1:
         changes.append(("radio.evdo.ues", f"{users}"))
-    name = f"HDR, {users} x {flow.name}, buffer {buffer}"
     return Cell(
-        f"{name}, {variant}" if variant else name,
-        (*changes, *flow.overrides, *options),
+        f"HDR, {users} x {flow.name}, buffer {buffer}",
+        (*changes, *flow.overrides),
         None,
         goodput_kbps,
         scenario="hdr-single" if users == 1 else "hdr-4",

@@ -156,8 +156,6 @@ def make_cell(
     buffer: int = BUFFER_PACKETS,
     *,
     wired_ms: float | None = None,
-    options: Overrides = (),
-    variant: str = "",
 ) -> Cell:
     """Run a flow over a link for an hour.
 
@@ -169,17 +167,13 @@ def make_cell(
         Packets that may wait at the RNC.
     wired_ms : float, optional
         One-way delay to the RNC instead of 1 ms.
-    options : tuple
-        Further changes, and in `variant` what they are called.
     """
     words = [flow.name, link.name, f"buffer {buffer}"]
     changes = [("radio.variable.downlink.queue.droptail.packets", f"{buffer}")]
     if wired_ms is not None:
         words.append(f"{wired_ms:g} ms to the RNC")
         changes.append(("wired.delay", f"{wired_ms:g} ms"))
-    if variant:
-        words.append(variant)
-    overrides = (*link.overrides, *changes, *flow.overrides, *options)
+    overrides = (*link.overrides, *changes, *flow.overrides)
     return Cell(", ".join(words), overrides, None, goodput_kbps, runs=RUNS, most_runs=RUNS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,18 +174,14 @@ def _round_trips(events: Events) -> Series:
     return Series(_time_s(events, "rtt_sample"), _column(events, "rtt_sample", "rtt_us") / 1e6)
 
 
-def _observe(probes: tuple[str, ...], reduce: Callable[[Events], Series]) -> Observation:
-    return Observation(probes, reduce)
-
-
-WINDOW = _observe(("tcp_state",), lambda events: _cut(_window(events), FROM_S, UNTIL_S))
+WINDOW = Observation(("tcp_state",), lambda events: _cut(_window(events), FROM_S, UNTIL_S))
 """The congestion window in segments over a part of the run, seconds."""
 
-PING_LATENCIES = _observe(("bearer_delivered",), _ping_latencies)
+PING_LATENCIES = Observation(("bearer_delivered",), _ping_latencies)
 """Distribution of the time over the radio link and back, milliseconds; for a flow of pings alone."""
 
-ACK_SPACING = _observe(("tcp_state",), _ack_spacing)
+ACK_SPACING = Observation(("tcp_state",), _ack_spacing)
 """Distribution of the time between ACKs at the sender, milliseconds."""
 
-ROUND_TRIPS = _observe(("rtt_sample",), _round_trips)
+ROUND_TRIPS = Observation(("rtt_sample",), _round_trips)
 """Round-trip time samples over time, both in seconds."""
