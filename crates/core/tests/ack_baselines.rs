@@ -1,78 +1,19 @@
 //! ACK filtering and ACK pacing: what leaves when, and what is never lost.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::element::{Cx, Element, Layout};
-use airpath_core::host::{Host, flow_reports};
 use airpath_core::packet::{Dir, Packet};
-use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
+use airpath_core::testing::beside::Beside;
 use airpath_core::time::Instant;
-use airpath_core::trace::{ProbeMask, Reason};
+use airpath_core::trace::Reason;
 use proptest::prelude::*;
-use serde_json::Value;
 
-/// Keeps the packets of the uplink that pass, with the time in milliseconds.
-#[derive(Default)]
-struct Log {
-    passed: Vec<(u64, Packet)>,
-}
-
-impl Element for Log {
-    fn layout(&self) -> Layout {
-        Layout::default()
-    }
-
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir == Dir::Uplink {
-            self.passed.push((cx.now.as_nanos() / 1_000_000, (*packet).clone()));
-        }
-        cx.emit(dir, packet);
-    }
-}
-
-/// A run with a log on either side of the one box.
-struct Logged {
-    path: Path,
-    at_box: usize,
-    ues_host: usize,
-}
-
-impl Logged {
-    fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Self {
-        let overrides: Vec<_> =
-            overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let scenario = Scenario::parse(text, &overrides).unwrap();
-        let (ues, flows) = (scenario.radio.ues(), scenario.flows());
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
-        elements.extend(scenario.network(seed));
-        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
-        let at_ue = scenario.middlebox[0].place() == airpath_core::middlebox::Place::Ue;
-        let at_box = if at_ue { 3 } else { 2 };
-        elements.insert(at_box + 1, Box::new(Log::default()));
-        elements.insert(at_box, Box::new(Log::default()));
-        let ues_host = elements.len() - 1;
-        let mut path = Path::new(elements, ProbeMask::NONE);
-        path.stop_after_transfers(2 * flows.len() as u32);
-        path.handle_timeout(Instant::ZERO + scenario.duration);
-        let run = Self { path, at_box: at_box + 1, ues_host };
-        let ends = [0, run.ues_host].map(|index| run.path.element::<Host>(index).unwrap());
-        let reports = flow_reports(ends[0], ends[1], run.path.now());
-        assert!(run.path.stopped() && reports.iter().all(|flow| flow.transfer_s.is_some()));
-        run
-    }
-
-    /// What came to the box on the uplink, and what left it.
-    fn beside_box(&self) -> [&[(u64, Packet)]; 2] {
-        [self.at_box + 1, self.at_box - 1].map(|index| &self.path.element::<Log>(index).unwrap().passed[..])
-    }
-
-    fn times(&self) -> [Vec<u64>; 2] {
-        self.beside_box().map(|passed| passed.iter().map(|(at, _)| *at).collect())
-    }
-
-    fn report(&mut self) -> Value {
-        self.path.reports()[self.at_box].clone()
-    }
+fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Beside {
+    let overrides: Vec<_> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let run = Beside::run(&Scenario::parse(text, &overrides).unwrap(), seed);
+    assert!(run.is_complete());
+    run
 }
 
 /// Packets of 1000 B take 8 ms on the downlink, ACKs of 40 B 20 ms on the uplink.
@@ -94,25 +35,25 @@ const SLOW_UPLINK: &str = r#"
 
 #[test]
 fn a_newer_ack_takes_the_place_of_those_that_wait() {
-    let mut run = Logged::run(SLOW_UPLINK, &[], 1);
-    let [came, left] = run.beside_box();
-    let acked = |passed: &[(u64, Packet)]| -> Vec<(u64, u32)> {
-        passed.iter().map(|(at, packet)| (*at, (packet.ack - 1) / 960)).collect()
+    let mut run = run(SLOW_UPLINK, &[], 1);
+    let [came, left] = run.beside_box(Dir::Uplink);
+    let acked = |passed: &[(Instant, Packet)]| -> Vec<(u64, u32)> {
+        passed.iter().map(|(at, packet)| (at.as_nanos() / 1_000_000, (packet.ack - 1) / 960)).collect()
     };
     assert_eq!(acked(came), (1..=10).map(|n| (8 * u64::from(n), n)).collect::<Vec<_>>());
     // On the bearer from 8 to 28 ms, and one in its buffer; whenever the next begins, what has come last before
     // follows.
     assert_eq!(acked(left), [(8, 1), (16, 2), (28, 3), (48, 5), (68, 8), (88, 10)]);
     assert_eq!(
-        (&run.report()["queues"][0]["acks_filtered"], run.path.drops(run.at_box, Reason::AckFiltered)),
+        (&run.report()["queues"][0]["acks_filtered"], run.dropped(Reason::AckFiltered)),
         (&4.into(), 4)
     );
 }
 
 #[test]
 fn without_a_queue_nothing_is_filtered() {
-    let run = Logged::run(SLOW_UPLINK, &[("radio.dch.uplink.rate", "1 Mbit/s")], 1);
-    let [came, left] = run.beside_box();
+    let run = run(SLOW_UPLINK, &[("radio.dch.uplink.rate", "1 Mbit/s")], 1);
+    let [came, left] = run.beside_box(Dir::Uplink);
     assert_eq!(came, left);
 }
 
@@ -135,11 +76,11 @@ const PACED: &str = r#"
 
 #[test]
 fn acks_leave_with_the_time_of_a_packet_between_them() {
-    let [came, left] = Logged::run(PACED, &[], 1).times();
+    let [came, left] = run(PACED, &[], 1).times_ms(Dir::Uplink);
     assert_eq!((came.as_slice(), &left), (&[9, 17, 25, 33, 41][..], &came));
     // At half the rate a packet takes 16 ms.
-    let mut run = Logged::run(PACED, &[("middlebox.0.ack_pacing.rate", "500 kbit/s")], 1);
-    assert_eq!(run.times(), [vec![9, 17, 25, 33, 41], vec![9, 25, 41, 57, 73]]);
+    let mut run = run(PACED, &[("middlebox.0.ack_pacing.rate", "500 kbit/s")], 1);
+    assert_eq!(run.times_ms(Dir::Uplink), [vec![9, 17, 25, 33, 41], vec![9, 25, 41, 57, 73]]);
     assert_eq!(run.report()["flows"][0]["peak_held_acks"], 2);
 }
 
@@ -147,9 +88,9 @@ fn acks_leave_with_the_time_of_a_packet_between_them() {
 fn a_full_line_lets_the_oldest_go() {
     let overrides =
         [("middlebox.0.ack_pacing.rate", "10 kbit/s"), ("middlebox.0.ack_pacing.hold_limit", "2")];
-    let run = Logged::run(PACED, &overrides, 1);
+    let run = run(PACED, &overrides, 1);
     // The first at once, the second and third are held; then each that comes pushes one out. 0.8 s for each packet.
-    assert_eq!(run.times()[1], [9, 33, 41, 841, 1641]);
+    assert_eq!(run.times_ms(Dir::Uplink)[1], [9, 33, 41, 841, 1641]);
 }
 
 const LOSSY: [&str; 2] = [
@@ -172,12 +113,12 @@ proptest! {
         };
         let (uplink, loss) = (format!("{uplink} kbit/s"), format!("{loss} %"));
         let sack = if sack { "true" } else { "false" };
-        let mut run = Logged::run(&text, &[
+        let mut run = run(&text, &[
             ("middlebox", &middlebox), ("radio.dch.uplink.rate", &uplink), ("wired.loss", &loss), ("tcp.sack", sack),
         ], seed);
-        let [came, left] = run.beside_box();
+        let [came, left] = run.beside_box(Dir::Uplink);
         for flow in 0..3 {
-            let of_flow = |passed: &[(u64, Packet)]| -> Vec<Packet> {
+            let of_flow = |passed: &[(Instant, Packet)]| -> Vec<Packet> {
                 passed.iter().map(|(_, packet)| packet).filter(|packet| packet.flow == flow).cloned().collect()
             };
             let (came, left) = (of_flow(came), of_flow(left));

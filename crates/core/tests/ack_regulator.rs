@@ -1,12 +1,13 @@
 //! The Ack Regulator: which ACKs go when, and what it owes the connection whatever happens.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::element::{Cx, Element, Layout};
-use airpath_core::host::{Host, flow_reports};
+use airpath_core::element::Element;
+use airpath_core::host::Host;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
+use airpath_core::testing::beside::Beside;
 use airpath_core::time::Instant;
 use airpath_core::trace::ProbeMask;
 use proptest::prelude::*;
@@ -16,65 +17,6 @@ type Overrides = Vec<(String, String)>;
 
 fn overrides(pairs: &[(&str, &str)]) -> Overrides {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-}
-
-/// Keeps every packet that passes with the time, by direction.
-#[derive(Default)]
-struct Log {
-    passed: [Vec<(Instant, Packet)>; 2],
-}
-
-impl Element for Log {
-    fn layout(&self) -> Layout {
-        Layout::default()
-    }
-
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        self.passed[dir.index()].push((cx.now, (*packet).clone()));
-        cx.emit(dir, packet);
-    }
-}
-
-/// A run with a log on either side of the one box.
-struct Logged {
-    path: Path,
-    at_box: usize,
-    ues_host: usize,
-}
-
-impl Logged {
-    fn run(scenario: &Scenario, seed: u64) -> Self {
-        let (ues, flows) = (scenario.radio.ues(), scenario.flows());
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
-        elements.extend(scenario.network(seed));
-        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
-        let at_ue = scenario.middlebox[0].place() == airpath_core::middlebox::Place::Ue;
-        let at_box = if at_ue { 3 } else { 2 };
-        elements.insert(at_box + 1, Box::new(Log::default()));
-        elements.insert(at_box, Box::new(Log::default()));
-        let ues_host = elements.len() - 1;
-        let mut path = Path::new(elements, ProbeMask::NONE);
-        path.stop_after_transfers(2 * flows.len() as u32);
-        path.handle_timeout(Instant::ZERO + scenario.duration);
-        Self { path, at_box: at_box + 1, ues_host }
-    }
-
-    /// What came to the box in a direction, and what left it.
-    fn beside_box(&self, dir: Dir) -> [&[(Instant, Packet)]; 2] {
-        let log = |index: usize| &self.path.element::<Log>(index).unwrap().passed[dir.index()][..];
-        let (before, behind) = (log(self.at_box - 1), log(self.at_box + 1));
-        if dir == Dir::Downlink { [before, behind] } else { [behind, before] }
-    }
-
-    fn report(&mut self) -> Value {
-        self.path.reports()[self.at_box].clone()
-    }
-
-    fn is_complete(&self) -> bool {
-        let ends = [0, self.ues_host].map(|index| self.path.element::<Host>(index).unwrap());
-        let flows = flow_reports(ends[0], ends[1], self.path.now());
-        self.path.stopped() && flows.iter().all(|flow| flow.transfer_s.is_some())
-    }
 }
 
 /// A download over a bearer with a small buffer; everything random is in the overrides.
@@ -162,7 +104,7 @@ proptest! {
         let other = (flows > 1).then(|| ("flow.1.direction".to_owned(), direction));
         let all: Overrides = pairs.iter().cloned().chain(other).collect();
         let scenario = Scenario::parse(&text, &all).unwrap();
-        let mut run = Logged::run(&scenario, seed);
+        let mut run = Beside::run(&scenario, seed);
         prop_assert!(run.is_complete());
         for (dir, flow) in Dir::BOTH.into_iter().flat_map(|dir| [(dir, 0), (dir, 1)]) {
             let [came, left] = run.beside_box(dir).map(|passed| of_flow(passed, flow));
@@ -236,9 +178,9 @@ const SEVEN_SEGMENTS: &str = r#"
 
 /// When pure ACKs came to the box and left it, milliseconds.
 fn ack_times(pairs: &[(&str, &str)]) -> [Vec<u64>; 2] {
-    let run = Logged::run(&Scenario::parse(SEVEN_SEGMENTS, &overrides(pairs)).unwrap(), 1);
+    let run = Beside::run(&Scenario::parse(SEVEN_SEGMENTS, &overrides(pairs)).unwrap(), 1);
     assert!(run.is_complete());
-    run.beside_box(Dir::Uplink).map(|passed| passed.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect())
+    run.times_ms(Dir::Uplink)
 }
 
 #[test]
