@@ -289,7 +289,7 @@ def _hdr_range(section: int, prefix: str) -> tuple[Row, ...]:
     return tuple(
         _row(
             f"s{section}-{prefix}{name}-{bound}",
-            f"gain over {flow.name}, {what} of all buffers",
+            f"one HDR flow: gain over {flow.name}, {what} of all buffers",
             pairs(cell_of, buffers, regulated, flow),
             pick(gain),
             HDR_REMARK,

@@ -26,9 +26,7 @@ from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
 from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Row, lowest
 from airpath.replicate import Estimate
 
-ALPHAS = (1, 2, 3, 4)
 ALPHA_BUFFERS = (4, 6, 10, 15, 20)
-WIRED_MS = (20, 100)
 HDR_ROUND_TRIP_S = 0.2
 NEAR = 0.95
 """Share of the largest throughput that counts as close to it."""
