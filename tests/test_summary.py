@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.conftest import Outcome
+from conftest import Outcome
 
 from airpath.scenario import bundled
 
