@@ -38,3 +38,22 @@ def test_the_forward_link_of_an_hdr_cell_has_a_table(airpath_command: Callable[.
             f"{mean:.1f}",
         ]
         assert any(line.split()[:4] == row for line in shown.splitlines()), (row, shown)
+
+
+def test_the_regulator_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
+    what = ("run", "chan-variable-delay-ar", "--set", "duration=100 s")
+    boxes = json.loads(airpath_command(*what, "--json").out)["elements"]
+    (flow,) = next(box for box in boxes if box["element"] == "middlebox.ack_regulator")["flows"]
+    share = f"{100 * flow['conservative_s'] / 100:.1f}"
+    row = [
+        "0.0",
+        str(flow["acks"]),
+        str(flow["acks_held"]),
+        str(flow["peak_held_acks"]),
+        "0",
+        "0",
+        share,
+        "0",
+    ]
+    assert flow["acks_held"] > 0
+    assert row in [line.split() for line in airpath_command(*what).out.splitlines()]
