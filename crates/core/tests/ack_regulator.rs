@@ -241,6 +241,21 @@ fn the_flow_of_table_1_row_4_sees_few_timeouts() {
     assert!(with.goodput_bps > 1.3 * without.goodput_bps, "{}", with.goodput_bps);
 }
 
+/// An ACK of two packets brings two.
+#[test]
+fn delayed_acks_count_for_what_they_acknowledge() {
+    let delayed = ("tcp.ack_every", "2");
+    let [by_acks, by_segments] = ["acks", "segments"]
+        .map(|count| run(ROW_4, &[delayed, ("middlebox.0.ack_regulator.count", count)]).flows[0].clone());
+    assert_eq!(by_segments, run(ROW_4, &[delayed]).flows[0]);
+    assert!(
+        by_segments.timeouts <= 8 && by_acks.timeouts > 20,
+        "{} {}",
+        by_segments.timeouts,
+        by_acks.timeouts
+    );
+}
+
 #[test]
 fn an_upload_is_regulated_at_the_ue() {
     let text =

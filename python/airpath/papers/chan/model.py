@@ -142,7 +142,9 @@ class Flow:
     def overrides(self) -> Overrides:
         """Changes to the base scenario."""
         sack = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}")) if self.is_sack else ()
-        box = (("middlebox", f"[{{ ack_regulator = {{ alpha = {self.alpha:g} }} }}]"),) if self.alpha else ()
+        box: tuple[tuple[str, str], ...] = ()
+        if self.alpha:
+            box = (("middlebox", f"[{{ ack_regulator = {{ alpha = {self.alpha:g}, count = 'acks' }} }}]"),)
         return (*sack, *box)
 
 
