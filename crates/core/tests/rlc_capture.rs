@@ -12,6 +12,7 @@ use airpath_core::wire::rlc::{
 };
 
 const PDU_OCTETS: usize = 42;
+const STATUS: &str = "dc=0 ctrl_pdu_type=0";
 const FIELDS: &[&str] = &[
     "rlc.channel.dir",
     "rlc.channel.ueid",
@@ -101,22 +102,32 @@ fn tshark_reads_what_the_codec_writes() {
         return;
     };
     let data = |octet: &str, octets| octet.repeat(octets);
+    let mrw_shown = "sufi.sn_mrw=17,19 sufi.n=2";
     let expected = [
         (down, format!("dc=1 seq=4095 p=1 he=0 data={}", data("ab", 40))),
         (down, "dc=1 seq=5 p=0 he=1 li.value=2,5,127 data=0102,030405".to_owned()),
         (down, "dc=1 seq=6 p=0 he=1 li.value=3,126 data=010203 sufi.type=2 sufi.lsn=291".to_owned()),
         (down, format!("dc=1 seq=7 p=0 he=1 li.value=150 data={},{}", data("08", 150), data("08", 46))),
-        (up, "dc=0 ctrl_pdu_type=0 sufi.type=1,3,2 sufi.wsn=512 sufi.lsn=30 sufi.len=2 sufi.sn=4090,20 sufi.l=11,0".to_owned()),
-        (up, "dc=0 ctrl_pdu_type=0 sufi.type=5,6,0 sufi.len=4,2 sufi.fsn=300 sufi.cw=2,3,1,7 sufi.sn_mrw=17,19 sufi.n=2".to_owned()),
-        (up, "dc=0 ctrl_pdu_type=0 sufi.type=7,0 sufi.n=2 sufi.sn_ack=20".to_owned()),
+        (
+            up,
+            format!(
+                "{STATUS} sufi.type=1,3,2 sufi.wsn=512 sufi.lsn=30 sufi.len=2 sufi.sn=4090,20 sufi.l=11,0"
+            ),
+        ),
+        (
+            up,
+            // 9 = 001 001 and a burst of 3: 001 0, 001 1, 000 1, 011 1.
+            format!("{STATUS} sufi.type=5,6,0 sufi.len=4,2 sufi.fsn=300 sufi.cw=2,3,1,7 {mrw_shown}"),
+        ),
+        (up, format!("{STATUS} sufi.type=7,0 sufi.n=2 sufi.sn_ack=20")),
         (up, "dc=0 ctrl_pdu_type=1 rsn=1 hfni=703710".to_owned()),
         (down, "dc=0 ctrl_pdu_type=2 rsn=1 hfni=5".to_owned()),
     ];
     for (fields, (channel, rest)) in shown.iter().zip(&expected) {
         let way = u8::from(channel.dir == Dir::Downlink);
         let (ue, bearer) = (channel.urnti, channel.radio_bearer);
-        let channel = format!("channel.dir={way} channel.ueid=0x{ue:08x} channel.rbid={bearer}");
-        assert_eq!(fields.join(" "), format!("{channel} {rest}"));
+        let sender = format!("channel.dir={way} channel.ueid=0x{ue:08x} channel.rbid={bearer}");
+        assert_eq!(fields.join(" "), format!("{sender} {rest}"));
     }
     assert_eq!(shown.len(), expected.len());
 }

@@ -1,4 +1,4 @@
-//! AMD PDUs: data of SDUs, one behind another, and where they end (TS 25.322 §9.2.1.2, §9.2.2.3 to §9.2.2.8).
+//! AMD PDUs: data of SDUs, one behind another, and where they end (TS 25.322 §9.2.1, §9.2.2.3 to §9.2.2.8).
 //!
 //! A length indicator is the number of octets from the end of all of them to the last octet of an SDU that
 //! ends in the PDU, so that they increase. Values at either end of the range have meanings of their own.
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn data_alone_follow_a_header_of_two_octets() {
-        // TS 25.322 §9.2.1.2: 1, SN 1010 1011 1100, P 1, HE 00.
+        // TS 25.322 §9.2.1: 1, SN 1010 1011 1100, P 1, HE 00.
         let poll = AmdPdu { poll: true, ..pdu(0xabc, &[1, 2, 3], &[], Tail::Full) };
         same(poll, &[0b1101_0101, 0b1110_0100, 1, 2, 3]);
         same(pdu(0xabc, &[1, 2, 3], &[], Tail::FullWithSduEnd), &[0b1101_0101, 0b1110_0010, 1, 2, 3]);

@@ -34,7 +34,7 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Octets that are no PDU of this format. A receiver discards such a PDU (TS 25.322 §11.3.4.5).
+/// Octets that are no PDU of this format. A receiver discards such a PDU (TS 25.322 §10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The PDU ends within a field.
@@ -43,7 +43,7 @@ pub enum DecodeError {
     ReservedPduType(u8),
     /// A reserved value of the header extension type (§9.2.2.7).
     ReservedHeaderExtension,
-    /// Reserved bits that are not zero (§9.2.2.4, §9.2.2.14).
+    /// Reserved bits that are not zero (R1, R2; §9.2.2).
     ReservedBits,
     /// A length indicator that is reserved in acknowledged mode (§9.2.2.8).
     ReservedLengthIndicator(u16),

@@ -51,7 +51,7 @@ impl Sn {
     }
 }
 
-/// Begins anew, after a protocol error or a PDU that could not be delivered (§9.2.1.5, §9.2.1.6).
+/// Begins anew, after a protocol error or a PDU that could not be delivered (§9.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
     /// Reset sequence number: changes with every new reset, not when one is repeated.
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_reset_has_its_number_and_20_bits_of_the_hyper_frame_number() {
-        // TS 25.322 §9.2.1.5: 0 001 1 000, HFNI, padding.
+        // TS 25.322 §9.2.1: 0 001 1 000, HFNI, padding.
         let bytes = [0b0001_1000, 0xab, 0xcd, 0xe0, 0];
         let reset = Reset { rsn: true, hfni: 0xabcde };
         let mut out = [0xff; 5];

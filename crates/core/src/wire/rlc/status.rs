@@ -1,4 +1,4 @@
-//! STATUS PDUs, alone or in the padding of an AMD PDU (TS 25.322 §9.2.1.3, §9.2.1.4).
+//! STATUS PDUs, alone or in the padding of an AMD PDU (TS 25.322 §9.2.1).
 
 use super::sufi::{ACK, NO_MORE, TYPE_BITS as SUFI_TYPE_BITS};
 use super::{BitReader, BitWriter, CONTROL, DC_BITS, DecodeError, EncodeError, TYPE_BITS, TYPE_STATUS};
@@ -25,7 +25,7 @@ pub enum StatusEnd {
 impl Status {
     /// The report, in super-fields LIST, of what is `missing` below `vr_h`, in at most `room` bits: 8 times
     /// the octets of the PDU, or of its padding. `missing` begins nearest to VR(R). What does not fit is
-    /// left to another STATUS PDU, and LSN is then the first of it (§11.5.2.2). `None` if `room` is too small
+    /// left to another STATUS PDU, and LSN is then the first of it (§11.5.2). `None` if `room` is too small
     /// even for an ACK.
     pub fn reporting(missing: &[Sn], vr_h: Sn, room: usize) -> Option<Self> {
         let mut free = room.checked_sub(HEADER_BITS + SUFI_TYPE_BITS + SN_BITS)?;
