@@ -1,0 +1,124 @@
+//! PDUs in UDP datagrams, for captures: the framing that Wireshark's dissector `rlc` recognises by its first
+//! octets.
+//!
+//! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
+//! value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The dissector is
+//! off unless it is asked for: `tshark --enable-heuristic rlc_udp`.
+
+use crate::packet::Dir;
+
+use super::amd::has_short_li;
+
+/// Whose PDUs these are; Wireshark follows each channel by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Which way they go.
+    pub dir: Dir,
+    /// Number of the UE (U-RNTI).
+    pub urnti: u32,
+    /// Number of the radio bearer.
+    pub radio_bearer: u8,
+}
+
+/// An IPv4 packet with a UDP datagram that holds `pdu`, of acknowledged mode. A PDU longer than a datagram is
+/// cut.
+pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
+    let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
+    let udp_len = (UDP_OCTETS + FRAMING_OCTETS + pdu.len()) as u16;
+    let mut bytes = ip_header(channel.dir, udp_len + IP_OCTETS as u16).to_vec();
+    for field in [PORT, PORT, udp_len, NO_CHECKSUM] {
+        bytes.extend_from_slice(&field.to_be_bytes());
+    }
+    bytes.extend_from_slice(NAME);
+    bytes.extend_from_slice(&[TAG_MODE, MODE_AM]);
+    let uplink = channel.dir == Dir::Uplink;
+    bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
+    bytes.push(TAG_URNTI);
+    bytes.extend_from_slice(&channel.urnti.to_be_bytes());
+    bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
+    bytes.extend_from_slice(&[TAG_LI_SIZE, if has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS }]);
+    bytes.push(TAG_PDU);
+    bytes.extend_from_slice(pdu);
+    bytes
+}
+
+/// From the network to the UE or back, with the checksum of RFC 791 (3.1).
+fn ip_header(dir: Dir, total_len: u16) -> [u8; IP_OCTETS] {
+    let (from, to) = match dir {
+        Dir::Downlink => (NETWORK, UE),
+        Dir::Uplink => (UE, NETWORK),
+    };
+    let [high, low] = total_len.to_be_bytes();
+    let mut header = [0; IP_OCTETS];
+    header[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0, 0, TIME_TO_LIVE, PROTOCOL_UDP]);
+    header[12..16].copy_from_slice(&from);
+    header[16..].copy_from_slice(&to);
+    let mut sum: u32 =
+        header.as_chunks::<2>().0.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    header
+}
+
+const NAME: &[u8] = b"umts-rlc";
+const TAG_PDU: u8 = 1;
+const TAG_MODE: u8 = 3;
+const TAG_DIRECTION: u8 = 4;
+const TAG_URNTI: u8 = 5;
+const TAG_RADIO_BEARER: u8 = 6;
+const TAG_LI_SIZE: u8 = 7;
+
+const MODE_AM: u8 = 2;
+const UPLINK: u8 = 0;
+const DOWNLINK: u8 = 1;
+const LI_7_BITS: u8 = 1;
+const LI_15_BITS: u8 = 2;
+
+/// Name, four tags with an octet each, one with four, and the tag of the PDU.
+const FRAMING_OCTETS: usize = NAME.len() + 4 * 2 + 5 + 1;
+const IP_OCTETS: usize = 20;
+const UDP_OCTETS: usize = 8;
+/// RFC 768: no checksum was made.
+const NO_CHECKSUM: u16 = 0;
+const PROTOCOL_UDP: u8 = 17;
+const TIME_TO_LIVE: u8 = 64;
+/// A dynamic port (RFC 6335, 6), which no dissector claims.
+const PORT: u16 = 65_322;
+/// Addresses for documentation (RFC 5737).
+const NETWORK: [u8; 4] = [192, 0, 2, 1];
+const UE: [u8; 4] = [192, 0, 2, 2];
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_whole_and_goes_the_way_of_its_pdu() {
+        let channel = Channel { dir: Dir::Uplink, urnti: 0x0102_0304, radio_bearer: 5 };
+        let bytes = datagram(channel, &[0xaa; 42]);
+        let packet = SlicedPacket::from_ip(&bytes).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = packet.net else { panic!("{packet:?}") };
+        let header = ip.header().to_header();
+        assert_eq!(header.header_checksum, header.calc_header_checksum());
+        assert_eq!((header.source, header.destination), (UE, NETWORK));
+        let Some(TransportSlice::Udp(udp)) = packet.transport else { panic!("no UDP") };
+        let (framing, pdu) = udp.payload().split_at(FRAMING_OCTETS);
+        assert_eq!(framing, b"umts-rlc\x03\x02\x04\x00\x05\x01\x02\x03\x04\x06\x05\x07\x01\x01");
+        assert_eq!(pdu, [0xaa; 42]);
+    }
+
+    #[test]
+    fn long_pdus_have_long_length_indicators_and_no_datagram_is_too_long() {
+        let channel = Channel { dir: Dir::Downlink, urnti: 0, radio_bearer: 1 };
+        let long = datagram(channel, &[0; 127]);
+        assert_eq!(
+            long[IP_OCTETS + UDP_OCTETS + FRAMING_OCTETS - 3..][..3],
+            [TAG_LI_SIZE, LI_15_BITS, TAG_PDU]
+        );
+        assert_eq!(datagram(channel, &[0; 70_000]).len(), 65_535);
+    }
+}

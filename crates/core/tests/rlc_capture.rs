@@ -1,0 +1,133 @@
+//! tshark, which knows RLC by itself, reads the PDUs that the codec writes.
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+use airpath_core::packet::Dir;
+use airpath_core::time::Instant;
+use airpath_core::wire::PcapngWriter;
+use airpath_core::wire::rlc::udp::{Channel, datagram};
+use airpath_core::wire::rlc::{
+    AmdPdu, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail,
+};
+
+const PDU_OCTETS: usize = 42;
+const STATUS: &str = "dc=0 ctrl_pdu_type=0";
+const FIELDS: &[&str] = &[
+    "rlc.channel.dir",
+    "rlc.channel.ueid",
+    "rlc.channel.rbid",
+    "rlc.dc",
+    "rlc.seq",
+    "rlc.p",
+    "rlc.he",
+    "rlc.li.value",
+    "rlc.data",
+    "rlc.ctrl_pdu_type",
+    "rlc.rsn",
+    "rlc.hfni",
+    "rlc.sufi.type",
+    "rlc.sufi.wsn",
+    "rlc.sufi.lsn",
+    "rlc.sufi.len",
+    "rlc.sufi.sn",
+    "rlc.sufi.l",
+    "rlc.sufi.fsn",
+    "rlc.sufi.cw",
+    "rlc.sufi.sn_mrw",
+    "rlc.sufi.n",
+    "rlc.sufi.sn_ack",
+    "_ws.expert",
+];
+
+/// What tshark shows of each PDU, `name=value` for fields that it has; `None` where tshark is not installed.
+fn dissected(pdus: &[(Channel, Pdu, usize)]) -> Option<Vec<Vec<String>>> {
+    let mut writer = PcapngWriter::new(&["rlc"]);
+    for (i, (channel, pdu, octets)) in pdus.iter().enumerate() {
+        let mut bytes = vec![0; *octets];
+        pdu.encode(&mut bytes).unwrap();
+        let packet = datagram(*channel, &bytes);
+        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), &packet, packet.len() as u32);
+    }
+    let file = std::env::temp_dir().join(format!("airpath-rlc-{}.pcapng", std::process::id()));
+    std::fs::write(&file, writer.take()).unwrap();
+    let mut tshark = Command::new("tshark");
+    tshark.args(["--enable-heuristic", "rlc_udp", "-T", "fields", "-E", "separator=;", "-r"]).arg(&file);
+    tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
+    let output = tshark.output();
+    std::fs::remove_file(&file).unwrap();
+    let output = match output {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        output => output.unwrap(),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = |line: &str| {
+        let fields = FIELDS.iter().zip(line.split(';')).filter(|(_, value)| !value.is_empty());
+        fields.map(|(name, value)| format!("{}={value}", name.trim_start_matches("rlc."))).collect()
+    };
+    Some(String::from_utf8(output.stdout).unwrap().lines().map(shown).collect())
+}
+
+fn amd(sn: u64, poll: bool, data: &[u8], ends: &[u16], tail: Tail) -> Pdu {
+    let (ends, data) = (ends.to_vec(), data.to_vec());
+    Pdu::Amd(AmdPdu { sn: Sn::wrap(sn), poll, previous: PreviousEnd::Told, ends, data, tail })
+}
+
+fn status(sufis: Vec<Sufi>, end: StatusEnd) -> Pdu {
+    Pdu::Status(Status { sufis, end })
+}
+
+#[test]
+fn tshark_reads_what_the_codec_writes() {
+    let down = Channel { dir: Dir::Downlink, urnti: 7, radio_bearer: 5 };
+    let up = Channel { dir: Dir::Uplink, urnti: 9, radio_bearer: 6 };
+    let sn = Sn::wrap;
+    let list = vec![ListPair { sn: sn(4090), more: 11 }, ListPair { sn: sn(20), more: 0 }];
+    let rlist = Sufi::Rlist { fsn: sn(300), steps: vec![RlistStep::Distance(9), RlistStep::Burst(3)] };
+    let mrw = Sufi::Mrw { sn_mrw: vec![sn(17), sn(19)], beyond_window: false, n_length: 2 };
+    let ack = Status { sufis: vec![], end: StatusEnd::Ack(sn(0x123)) };
+    let pdus = [
+        (down, amd(4095, true, &[0xab; 40], &[], Tail::Full), PDU_OCTETS),
+        (down, amd(5, false, &[1, 2, 3, 4, 5], &[2, 5], Tail::Padding), PDU_OCTETS),
+        (down, amd(6, false, &[1, 2, 3], &[3], Tail::Status(ack)), PDU_OCTETS),
+        (down, amd(7, false, &[8; 196], &[150], Tail::Full), 200),
+        (up, status(vec![Sufi::Window(512), Sufi::List(list)], StatusEnd::Ack(sn(30))), PDU_OCTETS),
+        (up, status(vec![rlist, mrw], StatusEnd::NoMore), PDU_OCTETS),
+        (up, status(vec![Sufi::MrwAck { n: 2, sn_ack: sn(20) }], StatusEnd::NoMore), PDU_OCTETS),
+        (up, Pdu::Reset(Reset { rsn: true, hfni: 0xabcde }), PDU_OCTETS),
+        (down, Pdu::ResetAck(Reset { rsn: true, hfni: 5 }), PDU_OCTETS),
+    ];
+    let Some(shown) = dissected(&pdus) else {
+        eprintln!("skipped: tshark is not installed");
+        return;
+    };
+    let data = |octet: &str, octets| octet.repeat(octets);
+    let mrw_shown = "sufi.sn_mrw=17,19 sufi.n=2";
+    let expected = [
+        (down, format!("dc=1 seq=4095 p=1 he=0 data={}", data("ab", 40))),
+        (down, "dc=1 seq=5 p=0 he=1 li.value=2,5,127 data=0102,030405".to_owned()),
+        (down, "dc=1 seq=6 p=0 he=1 li.value=3,126 data=010203 sufi.type=2 sufi.lsn=291".to_owned()),
+        (down, format!("dc=1 seq=7 p=0 he=1 li.value=150 data={},{}", data("08", 150), data("08", 46))),
+        (
+            up,
+            format!(
+                "{STATUS} sufi.type=1,3,2 sufi.wsn=512 sufi.lsn=30 sufi.len=2 sufi.sn=4090,20 sufi.l=11,0"
+            ),
+        ),
+        (
+            up,
+            // 9 = 001 001 and a burst of 3: 001 0, 001 1, 000 1, 011 1.
+            format!("{STATUS} sufi.type=5,6,0 sufi.len=4,2 sufi.fsn=300 sufi.cw=2,3,1,7 {mrw_shown}"),
+        ),
+        (up, format!("{STATUS} sufi.type=7,0 sufi.n=2 sufi.sn_ack=20")),
+        (up, "dc=0 ctrl_pdu_type=1 rsn=1 hfni=703710".to_owned()),
+        (down, "dc=0 ctrl_pdu_type=2 rsn=1 hfni=5".to_owned()),
+    ];
+    for (fields, (channel, rest)) in shown.iter().zip(&expected) {
+        let way = u8::from(channel.dir == Dir::Downlink);
+        let (ue, bearer) = (channel.urnti, channel.radio_bearer);
+        let sender = format!("channel.dir={way} channel.ueid=0x{ue:08x} channel.rbid={bearer}");
+        assert_eq!(fields.join(" "), format!("{sender} {rest}"));
+    }
+    assert_eq!(shown.len(), expected.len());
+}
