@@ -145,6 +145,13 @@ const WRONG: &[&str] = &[
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"50 B\"",
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"1920 B\"",
     "[radio.dch.uplink.rlc.fixed_delay_arq]\nmax_transmissions = 0",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.bler = 0",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.bler = \"100 %\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.doppler = \"0 Hz\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.doppler = \"1000 kHz\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.step = \"0 s\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.step = \"1 us\"",
+    "[radio.dch.downlink]\nchannel.markov_fading = {}",
     // Opportunities.
     "[radio.dch.downlink.channel.trace_file]\ntrace = \"1\"",
     "[radio.variable.uplink.channel.bernoulli]",
@@ -952,7 +959,7 @@ fn every_component_stands_in_a_scenario_by_its_name() {
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
             // Other channels than those of blocks have a cell of their own; those may need a link layer.
-            let is_of_blocks = !path.ends_with("channel") || *name == "bernoulli";
+            let is_of_blocks = !path.ends_with("channel") || ["bernoulli", "markov_fading"].contains(name);
             let cell = if is_of_blocks { arq } else { "radio.variable" };
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
