@@ -7,7 +7,8 @@
 //! (1 - P(good to bad) - P(bad to good))^n of its state, and one draw decides.
 //!
 //! Leaves out what the first order leaves out: fades of real channels vary less in length than geometric ones.
-//! Source: M. Zorzi, R. R. Rao, L. B. Milstein, IEEE ICUPC 1995; \[alcaraz2008\] for its use over 3G bearers.
+//! Source: M. Zorzi, R. R. Rao, L. B. Milstein, IEEE ICUPC 1995; for its use over 3G bearers J. J. Alcaraz,
+//! F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links".
 
 mod transition;
 
