@@ -46,6 +46,15 @@ fn elements() -> Vec<(String, Build)> {
             ));
         }
     }
+    let fading = serde_json::json!({
+        "rlc": {"fixed_delay_arq": {}}, "channel": {"markov_fading": {"bler": "30 %", "doppler": "2 Hz"}},
+    });
+    let bursty: radio::Config = serde_json::from_value(serde_json::json!({"dch": {
+        "ues": 2, "downlink": fading, "uplink": fading,
+    }}))
+    .unwrap();
+    bursty.validate().unwrap();
+    all.push(("radio.dch, block errors in bursts".into(), Box::new(move |seed| bursty.build(seed))));
     // A rate that swings with a gap of two seconds; and mahimahi's way of counting, with a line 0.
     let swings = serde_json::json!({"trace_file": {"trace": "3\n9\n9\n9\n200\n2200\n2201\n"}});
     let mahimahi = serde_json::json!({"trace_file": {

@@ -145,6 +145,13 @@ const WRONG: &[&str] = &[
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"50 B\"",
     "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"1920 B\"",
     "[radio.dch.uplink.rlc.fixed_delay_arq]\nmax_transmissions = 0",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.bler = 0",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.bler = \"100 %\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.doppler = \"0 Hz\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.doppler = \"200 kHz\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.step = \"0 s\"",
+    "[radio.dch.downlink]\nrlc.fixed_delay_arq = {}\nchannel.markov_fading.step = \"100 ns\"",
+    "[radio.dch.downlink]\nchannel.markov_fading = {}",
     // Opportunities.
     "[radio.dch.downlink.channel.trace_file]\ntrace = \"1\"",
     "[radio.variable.uplink.channel.bernoulli]",
@@ -562,6 +569,20 @@ fn every_error_names_the_key_and_what_would_be_right() {
         radio.dch.downlink.rlc.fixed_delay_arq.pdu: a TTI carries 960 B, which is no whole number of PDUs of 1920 B; choose a size that divides the TTI, or remove the key
     [radio.dch.uplink.rlc.fixed_delay_arq] | max_transmissions = 0
         radio.dch.uplink.rlc.fixed_delay_arq.max_transmissions: nothing would ever be sent; write at least 1, or remove the key for no limit
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.bler = 0
+        radio.dch.downlink.channel.markov_fading.bler: a channel that is always good or always bad; write a rate between 0 and 1, such as "10 %", or choose channel.bernoulli
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.bler = "100 %"
+        radio.dch.downlink.channel.markov_fading.bler: a channel that is always good or always bad; write a rate between 0 and 1, such as "10 %", or choose channel.bernoulli
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.doppler = "0 Hz"
+        radio.dch.downlink.channel.markov_fading.doppler: without Doppler shift nothing fades; write for example "1 Hz"
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.doppler = "200 kHz"
+        radio.dch.downlink.channel.markov_fading.doppler: 2e3 cycles of 200 kHz in a step of 10 ms; write a shift with 1e-6 to 1000 cycles per step
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.step = "0 s"
+        radio.dch.downlink.channel.markov_fading.step: a chain needs a step; write the TTI of the bearer, such as "10 ms"
+    [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.step = "100 ns"
+        radio.dch.downlink.channel.markov_fading.doppler: 1e-7 cycles of 1 Hz in a step of 100 ns; write a shift with 1e-6 to 1000 cycles per step
+    [radio.dch.downlink] | channel.markov_fading = {}
+        radio.dch.downlink.channel: without a link layer nothing retransmits lost blocks; choose rlc.fixed_delay_arq, or remove the channel
     [radio.dch.downlink.channel.trace_file] | trace = "1"
         radio.dch.downlink.channel: a dedicated channel has a rate, and trace_file one of its own; choose radio.variable as the cell, or channel.bernoulli
     [radio.variable.uplink.channel.bernoulli]
@@ -952,7 +973,7 @@ fn every_component_stands_in_a_scenario_by_its_name() {
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
             // Other channels than those of blocks have a cell of their own; those may need a link layer.
-            let is_of_blocks = !path.ends_with("channel") || *name == "bernoulli";
+            let is_of_blocks = !path.ends_with("channel") || ["bernoulli", "markov_fading"].contains(name);
             let cell = if is_of_blocks { arq } else { "radio.variable" };
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");

@@ -25,7 +25,7 @@ BATCH_ROWS = 65_536
 
 
 # Channels behind which the delay is the bearer's.
-CONSTANT_DELAY = ("bernoulli", "trace_file")
+CONSTANT_DELAY = ("bernoulli", "markov_fading", "trace_file")
 
 
 class ExportError(Exception):

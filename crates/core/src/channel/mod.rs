@@ -8,6 +8,7 @@ mod piecewise;
 
 pub mod bernoulli;
 pub mod distribution;
+pub mod markov_fading;
 pub mod series;
 pub mod switching;
 pub mod trace_file;
@@ -111,6 +112,7 @@ registry! {
     pub enum Config: build(run_seed: u64, name: &str) -> Box<dyn Channel> {
         Bernoulli = bernoulli,
         Distribution = distribution,
+        MarkovFading = markov_fading,
         Series = series,
         Switching = switching,
         TraceFile = trace_file,
@@ -127,7 +129,7 @@ impl Config {
     /// What kind of channel it is.
     pub const fn kind(&self) -> Kind {
         match self {
-            Self::Bernoulli(_) => Kind::Blocks,
+            Self::Bernoulli(_) | Self::MarkovFading(_) => Kind::Blocks,
             Self::Distribution(_) | Self::Series(_) | Self::Switching(_) => Kind::Packets,
             Self::TraceFile(_) => Kind::Opportunities,
         }
@@ -141,6 +143,7 @@ impl Config {
         match self {
             Self::Bernoulli(_) => Ok(()),
             Self::Distribution(config) => config.validate(),
+            Self::MarkovFading(config) => config.validate(),
             Self::Series(config) => config.validate(),
             Self::Switching(config) => config.validate(),
             Self::TraceFile(config) => config.validate(),
@@ -150,7 +153,10 @@ impl Config {
 
     /// Whether no block is ever lost.
     pub fn is_error_free(&self) -> bool {
-        !matches!(self, Self::Bernoulli(config) if config.bler.as_f64() > 0.0)
+        match self {
+            Self::Bernoulli(config) => config.bler.as_f64() <= 0.0,
+            _ => self.kind() != Kind::Blocks,
+        }
     }
 
     /// Whether every block is lost for certain: then only a limit of transmissions ends the wait.
@@ -166,7 +172,7 @@ impl Config {
     /// Whether packets may overtake each other: of a channel of packets.
     pub const fn order(&self) -> Order {
         match self {
-            Self::Bernoulli(_) | Self::TraceFile(_) => Order::Kept,
+            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::TraceFile(_) => Order::Kept,
             Self::Distribution(config) => config.order,
             Self::Series(config) => config.order,
             Self::Switching(config) => config.order,
@@ -176,7 +182,7 @@ impl Config {
     /// The mean rate of a channel; `None` for one of blocks, which has no rate.
     pub fn mean_rate(&self) -> Option<Bitrate> {
         match self {
-            Self::Bernoulli(_) => None,
+            Self::Bernoulli(_) | Self::MarkovFading(_) => None,
             Self::Distribution(config) => Some(config.mean_rate()),
             Self::Series(config) => Some(config.mean_rate()),
             Self::Switching(config) => Some(config.mean_rate()),
@@ -187,7 +193,7 @@ impl Config {
     /// When a channel that ends has done so.
     pub fn ends(&self) -> Option<Instant> {
         match self {
-            Self::Bernoulli(_) | Self::Distribution(_) | Self::Switching(_) => None,
+            Self::Bernoulli(_) | Self::Distribution(_) | Self::MarkovFading(_) | Self::Switching(_) => None,
             Self::Series(config) => config.ends(),
             Self::TraceFile(config) => config.ends(),
         }

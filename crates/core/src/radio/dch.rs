@@ -111,6 +111,7 @@ impl BearerConfig {
                 "choose radio.variable as the cell, or channel.bernoulli",
             ));
         }
+        self.channel.validate().map_err(|error| error.under("channel"))?;
         match &self.rlc {
             rlc::Config::None(_) if !self.channel.is_error_free() => Err(ScenarioError::new(
                 "channel",
