@@ -59,6 +59,9 @@ UNITS = {
     "ack_release_count": "segment",
     "conservative": "",
     "window_segments": "segment",
+    "occupancy_sdus": "SDU",
+    "t_id_us": "us",
+    "after_drop": "",
 }
 
 # A slow start threshold from here on means that there is none yet, as in Linux.

@@ -283,6 +283,21 @@ events! {
         /// The source's window as the box sees it, segments.
         window_segments: u32,
     }
+    /// Something has changed at a box that spaces a bearer's ACKs by the occupancy of its buffer.
+    AckRateControl = "ack_rate_control" {
+        /// Number of the UE.
+        ue: u16,
+        /// Segments held.
+        held_acks: u32,
+        /// Their bytes.
+        held_bytes: u32,
+        /// SDUs in the buffer of the data, as the box counts them.
+        occupancy_sdus: u32,
+        /// Time between two ACKs at this occupancy, microseconds.
+        t_id_us: u64,
+        /// Whether it is that after a drop.
+        after_drop: bool,
+    }
     /// A packet was dropped.
     Dropped = "dropped" {
         /// Number of the UE.

@@ -9,7 +9,7 @@
 //! let everything held go before them. At most `hold_limit` segments of a flow are held; then the oldest goes.
 //! Flows that share a bearer are each paced as if they were alone.
 
-use super::acks::{Line, Place, Segment};
+use super::acks::{Deadlines, Line, Place, Segment, check_hold_limit};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
@@ -19,7 +19,7 @@ use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Lets the ACKs of a flow leave no faster than its data's bearer sends packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
-        Box::new(AckPacing { config: self.clone(), flows: BTreeMap::new(), due: BTreeSet::new() })
+        Box::new(AckPacing { config: self.clone(), flows: BTreeMap::new(), due: Deadlines::default() })
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
@@ -49,10 +49,7 @@ impl Config {
             let hint = "write a positive rate such as \"200 kbit/s\", or remove the key for the bearer's";
             return Err(ScenarioError::new("rate", "no ACK would ever leave", hint));
         }
-        if self.hold_limit == 0 {
-            return Err(ScenarioError::new("hold_limit", "nothing could be held", "write at least 1"));
-        }
-        Ok(())
+        check_hold_limit(self.hold_limit)
     }
 }
 
@@ -74,8 +71,7 @@ struct Flow {
 struct AckPacing {
     config: Config,
     flows: BTreeMap<Key, Flow>,
-    /// The flows that hold something, by the time at which the oldest may leave.
-    due: BTreeSet<(Instant, Key)>,
+    due: Deadlines<Key>,
 }
 
 impl Flow {
@@ -110,23 +106,19 @@ impl AckPacing {
         let back = self.config.at.towards_cell().reverse();
         let distance = self.distance(cx, key);
         let Some(flow) = self.flows.get_mut(&key) else { return };
-        self.due.remove(&(flow.next, key));
+        let before = flow.next;
         while let Some(packet) = flow.poll(cx.now, distance, self.config.hold_limit) {
             cx.emit(back, packet);
         }
         flow.line.note_peaks();
-        if !flow.line.is_empty() {
-            self.due.insert((flow.next, key));
-        }
-        if let Some((at, _)) = self.due.first() {
-            cx.arm(0, *at);
-        }
+        let after = (!flow.line.is_empty()).then_some(flow.next);
+        self.due.change(cx, key, Some(before), after);
     }
 
     /// Lets everything of a flow go.
     fn flush(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
-        self.due.remove(&(flow.next, key));
+        self.due.change(cx, key, Some(flow.next), None);
         while let Some(held) = flow.line.pop() {
             cx.emit(self.config.at.towards_cell().reverse(), held);
         }
@@ -163,7 +155,7 @@ impl Element for AckPacing {
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
-        while let Some((_, key)) = self.due.first().copied().filter(|(at, _)| *at <= cx.now) {
+        while let Some(key) = self.due.expired(cx.now) {
             self.release(cx, key);
         }
     }

@@ -44,7 +44,7 @@
 
 mod flow;
 
-use super::acks::{Place, Segment};
+use super::acks::{Place, Segment, check_hold_limit};
 use crate::app;
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
@@ -140,9 +140,7 @@ impl Config {
             let message = format!("no window is {} times the buffer", self.alpha);
             return error("alpha", message, "write a positive number such as 2");
         }
-        if self.hold_limit == 0 {
-            return error("hold_limit", "nothing could be held".into(), "write at least 1");
-        }
+        check_hold_limit(self.hold_limit)?;
         if self.idle_release.is_zero() {
             let hint = "write a time such as \"200 ms\"";
             return error("idle_release", "nothing would ever be held".into(), hint);

@@ -1,10 +1,13 @@
-//! What boxes that act on ACKs have in common: where they stand, what counts as an ACK, and the line in which
-//! segments of a flow wait.
+//! What boxes that act on ACKs have in common: where they stand, what counts as an ACK, the line in which segments
+//! wait, and until when.
 
+use crate::element::Cx;
+use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
+use crate::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Where a box stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +102,11 @@ impl Line {
         self.bytes
     }
 
+    /// Whether one of them is so.
+    pub fn any(&self, mut is_so: impl FnMut(&Packet) -> bool) -> bool {
+        self.packets.iter().any(|packet| is_so(packet))
+    }
+
     /// Takes out what is `superfluous`, from the oldest to the newest.
     pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> VecDeque<Box<Packet>> {
         let (taken, kept): (VecDeque<_>, VecDeque<_>) =
@@ -106,6 +114,38 @@ impl Line {
         self.packets = kept;
         self.bytes -= taken.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
         taken
+    }
+}
+
+/// Refuses a box that could hold nothing.
+pub(super) fn check_hold_limit(segments: u32) -> Result<(), ScenarioError> {
+    if segments == 0 {
+        return Err(ScenarioError::new("hold_limit", "nothing could be held", "write at least 1"));
+    }
+    Ok(())
+}
+
+/// Lines that hold something, by the time at which their first may leave: behind timer 0 of the box.
+#[derive(Default)]
+pub(super) struct Deadlines<K>(BTreeSet<(Instant, K)>);
+
+impl<K: Copy + Ord> Deadlines<K> {
+    /// A line's time was `before`, and is `after` now.
+    pub fn change(&mut self, cx: &mut Cx<'_>, line: K, before: Option<Instant>, after: Option<Instant>) {
+        if let Some(at) = before {
+            self.0.remove(&(at, line));
+        }
+        if let Some(at) = after {
+            self.0.insert((at, line));
+        }
+        if let Some((at, _)) = self.0.first() {
+            cx.arm(0, *at);
+        }
+    }
+
+    /// The line whose time came first, if it has come.
+    pub fn expired(&self, now: Instant) -> Option<K> {
+        self.0.first().filter(|(at, _)| *at <= now).map(|(_, line)| *line)
     }
 }
 

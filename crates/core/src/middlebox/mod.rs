@@ -5,6 +5,7 @@
 
 pub mod ack_filter;
 pub mod ack_pacing;
+pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
 pub mod split;
@@ -24,6 +25,7 @@ registry! {
     pub enum Config: build(flows: &[FlowSpec]) -> Box<dyn Element> {
         AckFilter = ack_filter,
         AckPacing = ack_pacing,
+        AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
         Split = split,
         Tap = tap,
@@ -44,6 +46,7 @@ impl Config {
         match self {
             Self::AckFilter(config) => config.validate(),
             Self::AckPacing(config) => config.validate(),
+            Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
             Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
@@ -56,6 +59,7 @@ impl Config {
         match self {
             Self::AckFilter(config) => config.at,
             Self::AckPacing(config) => config.at,
+            Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
             Self::Split(_) | Self::Tap(_) => Place::Network,
         }
@@ -65,7 +69,11 @@ impl Config {
     pub fn ends_connections(&self) -> bool {
         match self {
             Self::Split(_) => true,
-            Self::AckFilter(_) | Self::AckPacing(_) | Self::AckRegulator(_) | Self::Tap(_) => false,
+            Self::AckFilter(_)
+            | Self::AckPacing(_)
+            | Self::AckRateControl(_)
+            | Self::AckRegulator(_)
+            | Self::Tap(_) => false,
         }
     }
 }

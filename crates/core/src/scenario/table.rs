@@ -19,6 +19,8 @@ const CHOICES: &[&str] = &[
     "middlebox",
     "rate",
     "delay",
+    "t_id",
+    "t_id_after_drop",
 ];
 
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {

@@ -1,0 +1,243 @@
+//! ACK rate control: the ACKs of a bearer leave with a distance in time that grows with the buffer of its data.
+//!
+//! J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links",
+//! PM2HW2N 2006, sections 3.1, 3.3 and 3.4, Figure 3. Between two ACKs that a bearer's UE sends is at least `t_id`, a
+//! function of the SDUs that its buffer holds ([`t_id`]). One timer for each bearer, `id_timer`, holds the first ACK
+//! until then; it expires when it was set to, however the buffer changes meanwhile. After an SDU has been dropped
+//! another function, f_2, gives `t_id`, until as many bytes have been delivered as the buffer held at the drop
+//! (`Counter`). Dropping itself is not this box's doing, but that of the buffer.
+//!
+//! The paper leaves open, and an option decides:
+//!
+//! * **How ACKs leave that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
+//!   expiration one ACK goes without delay, and the timer stays off, although others may be held; the next arrival lets
+//!   one go, and so ACKs are stranded. `loop` goes on until a delay is positive or nothing is held. `one_per_tti` does the same
+//!   with at most one ACK in each TTI, as a link layer that works by TTIs would.
+//! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
+//!   `untransmitted`: those of which nothing has been sent.
+//! * **Whether a drop matters** (`t_id_after_drop`, f_2). If absent, it does not: ACK rate control alone (section 6).
+//!   If present, any drop of an SDU counts, by the queue or by the link layer. `off = {}` is the paper's f_2 = 0.
+//!
+//! ASSUMED: `Counter` is in bytes, since SDU sizes are taken from it; the first ACK of a bearer is not delayed.
+//!
+//! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own waits for held ACKs
+//! of its flow, and leaves with the last of them; SYN, FIN and RST let everything held of their flow go before them.
+//! No ACK is altered, lost, or overtaken within its flow. What is not readable TCP passes.
+//!
+//! Nothing is held for ever. With `strict`, what no event lets go for `idle_release` is looked at again; and at most
+//! `hold_limit` segments are held of a bearer: then the oldest goes.
+
+mod bearer;
+pub mod t_id;
+
+use super::acks::{Deadlines, Place, Segment, check_hold_limit};
+use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Flags, Packet};
+use crate::time::Duration;
+use crate::trace::Kind;
+use bearer::{Bearer, occupancy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Spaces the ACKs of a bearer by the occupancy of its buffer: Alcaraz and Cerdan 2006.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    pub at: Place,
+    /// Time between two ACKs, by the occupancy of the buffer: f_1.
+    pub t_id: t_id::Function,
+    /// The same from a drop in the buffer until what it held then has been delivered: f_2; as ever if absent.
+    pub t_id_after_drop: Option<t_id::Function>,
+    /// Which SDUs count.
+    pub occupancy: Occupancy,
+    /// How ACKs leave that need no delay.
+    pub release: Release,
+    /// Length of a TTI, counted from the start of the run, for `release = "one_per_tti"`.
+    pub tti: Duration,
+    /// Segments held of a bearer at most; beyond, the oldest goes.
+    pub hold_limit: u32,
+    /// With `release = "strict"`, the delay of a stranded ACK is computed again after so long without another ACK.
+    pub idle_release: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            at: Place::Network,
+            t_id: t_id::Function::default(),
+            t_id_after_drop: None,
+            occupancy: Occupancy::Unacked,
+            release: Release::Loop,
+            tti: Duration::from_millis(10),
+            hold_limit: 1000,
+            idle_release: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Which SDUs of the buffer count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Occupancy {
+    /// All that have not been delivered.
+    Unacked,
+    /// Those of which no octet has been sent.
+    Untransmitted,
+}
+
+/// How ACKs leave that need no delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// One at each arrival and each expiration, as printed.
+    Strict,
+    /// All, until one needs a delay.
+    Loop,
+    /// Likewise, but at most one in a TTI.
+    OnePerTti,
+}
+
+impl Config {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+        let (bearers, deadlines) = (BTreeMap::new(), Deadlines::default());
+        Box::new(AckRateControl { config: self.clone(), bearers, deadlines })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        self.t_id.validate().map_err(|inner| inner.under("t_id"))?;
+        if let Some(after) = &self.t_id_after_drop {
+            after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
+        }
+        check_hold_limit(self.hold_limit)?;
+        let zero = |key, message, hint| Err(ScenarioError::new(key, message, hint));
+        if self.tti.is_zero() {
+            return zero("tti", "a TTI takes time", "write that of the bearer, such as \"10 ms\"");
+        }
+        if self.idle_release.is_zero() {
+            return zero("idle_release", "no ACK could be stranded", "write a time such as \"1 s\"");
+        }
+        Ok(())
+    }
+}
+
+struct AckRateControl {
+    config: Config,
+    /// By UE.
+    bearers: BTreeMap<u16, Bearer>,
+    deadlines: Deadlines<u16>,
+}
+
+impl AckRateControl {
+    /// The direction of the data.
+    fn data(&self) -> Dir {
+        self.config.at.towards_cell()
+    }
+
+    /// Data, on its way into the cell.
+    fn pass_data(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        if packet.is_tcp() {
+            if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
+                self.flush(cx, &packet);
+            }
+            if packet.payload > 0 {
+                let bearer = self.bearers.entry(packet.ue).or_insert_with(|| Bearer::new(cx.now));
+                bearer.flows.insert(packet.flow);
+            }
+        }
+        cx.emit(self.data(), packet);
+    }
+
+    /// A segment on its way from the cell.
+    fn control(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let (back, ue, flow) = (self.data().reverse(), packet.ue, packet.flow);
+        let segment = packet.is_tcp().then(|| Segment::of(&packet));
+        if segment == Some(Segment::Boundary) {
+            self.flush(cx, &packet);
+        }
+        let waits = self.bearers.get(&ue).is_some_and(|bearer| match segment {
+            Some(Segment::PureAck) => bearer.flows.contains(&flow),
+            Some(Segment::Data) => bearer.holds(flow),
+            Some(Segment::Boundary) | None => false,
+        });
+        if !waits {
+            return cx.emit(back, packet);
+        }
+        self.act(cx, ue, |bearer, cx, config, occupancy| {
+            bearer.handle_segment(cx.now, config, occupancy, packet, &mut |first| cx.emit(back, first));
+        });
+    }
+
+    /// A connection begins or ends: nothing of its flow is held any longer.
+    fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let back = self.data().reverse();
+        if self.bearers.get(&packet.ue).is_some_and(|bearer| bearer.holds(packet.flow)) {
+            self.act(cx, packet.ue, |bearer, cx, _, _| {
+                bearer.flush(cx.now, packet.flow, &mut |held| cx.emit(back, held));
+            });
+        }
+    }
+
+    /// Does something to a bearer, given the occupancy of its buffer; then sees to its deadline, and tells.
+    fn act(&mut self, cx: &mut Cx<'_>, ue: u16, what: impl FnOnce(&mut Bearer, &mut Cx<'_>, &Config, u32)) {
+        let data = self.data();
+        let Some(bearer) = self.bearers.get_mut(&ue) else { return };
+        let (sdus, _) = occupancy(&self.config, &cx.radio(ue, data));
+        let before = bearer.deadline();
+        what(bearer, cx, &self.config, sdus);
+        self.deadlines.change(cx, ue, before, bearer.deadline());
+        if cx.probes(Kind::AckRateControl)
+            && let Some(news) = bearer.take_news(ue, &self.config, sdus)
+        {
+            cx.probe(Kind::AckRateControl, move || news);
+        }
+    }
+}
+
+impl Element for AckRateControl {
+    fn layout(&self) -> Layout {
+        Layout { timers: 1, radio_events: self.config.t_id_after_drop.is_some(), ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if dir == self.data() {
+            self.pass_data(cx, packet);
+        } else {
+            self.control(cx, packet);
+        }
+    }
+
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        // Radio events also come when another box wants them.
+        if event.dir != self.data() || self.config.t_id_after_drop.is_none() {
+            return;
+        }
+        let Some(bearer) = self.bearers.get_mut(&event.ue) else { return };
+        match event.kind {
+            RadioEventKind::Dropped => {
+                let (_, bytes) = occupancy(&self.config, &cx.radio(event.ue, event.dir));
+                bearer.on_dropped(cx.now, bytes);
+            }
+            RadioEventKind::Delivered => bearer.on_delivered(cx.now, event.len),
+            RadioEventKind::Enqueued | RadioEventKind::Started => {}
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
+        let back = self.data().reverse();
+        while let Some(ue) = self.deadlines.expired(cx.now) {
+            self.act(cx, ue, |bearer, cx, config, occupancy| {
+                bearer.handle_timer(cx.now, config, occupancy, &mut |first| cx.emit(back, first));
+            });
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let ues: Vec<_> = self.bearers.iter().map(|(ue, bearer)| bearer.report(cx.now, *ue)).collect();
+        json!({ "element": "middlebox.ack_rate_control", "ues": ues })
+    }
+}

@@ -1,0 +1,289 @@
+//! One bearer: the line of its ACKs, `id_timer`, `LADT` and `Counter` of Figure 3.
+
+use super::{Config, Occupancy, Release};
+use crate::element::BearerView;
+use crate::middlebox::acks::{Line, Segment};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+use crate::trace::Event;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What the front of the line waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wait {
+    /// `id_timer` is off, and nothing else will come.
+    #[default]
+    Nothing,
+    /// `id_timer`, at whose expiration the first goes.
+    IdTimer(Instant),
+    /// `id_timer` is off; the delay is computed again at this instant.
+    Again(Instant),
+}
+
+/// Which function gives `t_id`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Regime {
+    /// `f_1`: no SDU has been dropped lately.
+    #[default]
+    First,
+    /// `f_2`, until so many bytes have been delivered: `Counter`, never 0.
+    Second(u64),
+}
+
+#[derive(Default)]
+struct Counts {
+    came: u64,
+    held: u64,
+    forced_idle: u64,
+    forced_limit: u64,
+    /// Segments held times the time for which they were, nanoseconds.
+    held_ns: u128,
+    /// How often f_2 took over.
+    switches: u64,
+    first: Duration,
+    second: Duration,
+}
+
+/// One bearer.
+pub(super) struct Bearer {
+    line: Line,
+    /// The flows of which data has been seen: before, there is nothing to control.
+    pub flows: BTreeSet<u16>,
+    wait: Wait,
+    regime: Regime,
+    /// Since when.
+    regime_since: Instant,
+    /// `LADT`: when an ACK departed last.
+    last_departure: Option<Instant>,
+    /// Until when `counts.held_ns` is complete.
+    counted_until: Instant,
+    counts: Counts,
+    /// What was told last to those who look.
+    told: Option<Event>,
+}
+
+/// SDUs and bytes in the buffer, as the box counts them.
+pub(super) fn occupancy(config: &Config, view: &BearerView) -> (u32, u64) {
+    match config.occupancy {
+        Occupancy::Unacked => (view.sdus, view.bytes),
+        Occupancy::Untransmitted => (view.untransmitted_sdus, view.untransmitted_bytes),
+    }
+}
+
+impl Bearer {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            line: Line::default(),
+            flows: BTreeSet::new(),
+            wait: Wait::Nothing,
+            regime: Regime::First,
+            regime_since: now,
+            last_departure: None,
+            counted_until: now,
+            counts: Counts::default(),
+            told: None,
+        }
+    }
+
+    /// Whether segments of a flow are held.
+    pub fn holds(&self, flow: u16) -> bool {
+        self.line.any(|packet| packet.flow == flow)
+    }
+
+    /// When [`Bearer::handle_timer`] is to be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.wait {
+            Wait::Nothing => None,
+            Wait::IdTimer(at) | Wait::Again(at) => Some(at),
+        }
+    }
+
+    /// `ack_arrival`; also of what is no ACK and stands behind ACKs of its flow.
+    pub fn handle_segment(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        occupancy: u32,
+        packet: Box<Packet>,
+        emit: &mut dyn FnMut(Box<Packet>),
+    ) {
+        self.count_held(now);
+        self.counts.came += 1;
+        self.line.push(packet);
+        if !matches!(self.wait, Wait::IdTimer(_)) {
+            self.delay_and_send(now, config, occupancy, emit);
+        }
+        if self.line.len() > config.hold_limit as usize {
+            self.counts.forced_limit += 1;
+            self.send_first(now, emit);
+        }
+        self.counts.held += u64::from(!self.line.is_empty());
+        self.line.note_peaks();
+    }
+
+    /// `id_timer_expiration`, or the time has come to look again.
+    pub fn handle_timer(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        occupancy: u32,
+        emit: &mut dyn FnMut(Box<Packet>),
+    ) {
+        self.count_held(now);
+        match std::mem::take(&mut self.wait) {
+            Wait::Nothing => return,
+            Wait::IdTimer(_) => self.send_first(now, emit),
+            Wait::Again(_) => self.counts.forced_idle += u64::from(config.release == Release::Strict),
+        }
+        self.delay_and_send(now, config, occupancy, emit);
+    }
+
+    /// `delay_and_send`, and how it goes on after an ACK that is not delayed.
+    fn delay_and_send(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        occupancy: u32,
+        emit: &mut dyn FnMut(Box<Packet>),
+    ) {
+        self.wait = Wait::Nothing;
+        while !self.line.is_empty() {
+            let wait = self.wait_of_first(now, config, occupancy);
+            if wait != Wait::Nothing {
+                self.wait = wait;
+                return;
+            }
+            self.send_first(now, emit);
+            if config.release == Release::Strict {
+                break;
+            }
+        }
+        if !self.line.is_empty() {
+            self.wait = Wait::Again(now + config.idle_release);
+        }
+    }
+
+    /// What the first ACK has to wait for.
+    fn wait_of_first(&self, now: Instant, config: &Config, occupancy: u32) -> Wait {
+        let Some(departed) = self.last_departure else { return Wait::Nothing };
+        let next_tti = match config.release {
+            Release::Strict | Release::Loop => departed,
+            Release::OnePerTti => {
+                (departed + Duration::from_nanos(1)).next_grid_point(config.tti.as_nanos(), 1)
+            }
+        };
+        let expiry = departed + self.t_id(config, occupancy);
+        if expiry > now {
+            Wait::IdTimer(expiry.max(next_tti))
+        } else if next_tti > now {
+            Wait::Again(next_tti)
+        } else {
+            Wait::Nothing
+        }
+    }
+
+    /// The first ACK departs, and with it what is no ACK behind it.
+    fn send_first(&mut self, now: Instant, emit: &mut dyn FnMut(Box<Packet>)) {
+        if let Some(packet) = self.line.pop() {
+            self.last_departure = Some(now);
+            emit(packet);
+        }
+        while self.line.front().is_some_and(|packet| Segment::of(packet) != Segment::PureAck) {
+            self.line.pop().into_iter().for_each(&mut *emit);
+        }
+    }
+
+    /// Everything of a flow goes: its connection begins or ends.
+    pub fn flush(&mut self, now: Instant, flow: u16, emit: &mut dyn FnMut(Box<Packet>)) {
+        self.count_held(now);
+        self.line.take(|packet| packet.flow == flow).into_iter().for_each(emit);
+        if self.line.is_empty() {
+            self.wait = Wait::Nothing;
+        }
+    }
+
+    /// The function in force at this occupancy.
+    fn t_id(&self, config: &Config, occupancy: u32) -> Duration {
+        match (self.regime, &config.t_id_after_drop) {
+            (Regime::Second(_), Some(f_2)) => f_2.t_id(occupancy),
+            _ => config.t_id.t_id(occupancy),
+        }
+    }
+
+    /// An SDU was dropped while the buffer held so many bytes: `Counter` is set, unless it runs.
+    pub fn on_dropped(&mut self, now: Instant, bytes: u64) {
+        if self.regime == Regime::First && bytes > 0 {
+            self.enter(now, Regime::Second(bytes));
+            self.counts.switches += 1;
+        }
+    }
+
+    /// An SDU was delivered.
+    pub fn on_delivered(&mut self, now: Instant, len: u32) {
+        if let Regime::Second(counter) = &mut self.regime {
+            *counter = counter.saturating_sub(u64::from(len));
+            if *counter == 0 {
+                self.enter(now, Regime::First);
+            }
+        }
+    }
+
+    fn enter(&mut self, now: Instant, regime: Regime) {
+        [self.counts.first, self.counts.second] = self.spent(now);
+        (self.regime, self.regime_since) = (regime, now);
+    }
+
+    /// The time spent with f_1 and with f_2.
+    fn spent(&self, now: Instant) -> [Duration; 2] {
+        let (since, Counts { first, second, .. }) = (now.since(self.regime_since), &self.counts);
+        match self.regime {
+            Regime::First => [*first + since, *second],
+            Regime::Second(_) => [*first, *second + since],
+        }
+    }
+
+    /// The line is about to change.
+    fn count_held(&mut self, now: Instant) {
+        self.counts.held_ns = self.held_ns(now);
+        self.counted_until = now;
+    }
+
+    fn held_ns(&self, now: Instant) -> u128 {
+        let since = u128::from(now.since(self.counted_until).as_nanos());
+        self.counts.held_ns + since * self.line.len() as u128
+    }
+
+    /// What is to be told of the bearer, if it is not what was told last.
+    pub fn take_news(&mut self, ue: u16, config: &Config, occupancy: u32) -> Option<Event> {
+        let event = Event::AckRateControl {
+            ue,
+            held_acks: self.line.len() as u32,
+            held_bytes: self.line.bytes() as u32,
+            occupancy_sdus: occupancy,
+            t_id_us: self.t_id(config, occupancy).as_micros(),
+            after_drop: self.regime != Regime::First,
+        };
+        let is_news = self.told.replace(event) != Some(event);
+        is_news.then_some(event)
+    }
+
+    pub fn report(&self, now: Instant, ue: u16) -> Value {
+        let counts = &self.counts;
+        let [first, second] = self.spent(now);
+        let mean_hold_ms = (counts.came > 0).then(|| self.held_ns(now) as f64 / counts.came as f64 / 1e6);
+        json!({
+            "ue": ue,
+            "acks": counts.came,
+            "acks_held": counts.held,
+            "held_at_end": self.line.len(),
+            "peak_held_acks": self.line.peak_packets,
+            "peak_held_bytes": self.line.peak_bytes,
+            "mean_hold_ms": mean_hold_ms,
+            "t_id_s": first.as_secs_f64(),
+            "t_id_after_drop_s": second.as_secs_f64(),
+            "drops_followed": counts.switches,
+            "forced_releases": { "idle": counts.forced_idle, "hold_limit": counts.forced_limit },
+        })
+    }
+}
