@@ -287,3 +287,56 @@ impl Bearer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::t_id::{Constant, Function};
+    use super::*;
+    use crate::packet::Flags;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn segment(flow: u16, seq: u32, payload: u32) -> Box<Packet> {
+        Box::new(Packet { flow, seq, payload, flags: Flags::ACK, ..Packet::default() })
+    }
+
+    /// A bearer at 3 ms: the ACK 0 has left at 0; the ACK 1 of flow 0 and 2 of flow 1, the data 3 of flow 0 behind its
+    /// ACK and the ACK 4 of flow 0 are held. 100 ms between two ACKs.
+    fn held() -> (Config, Bearer) {
+        let step = Constant { minth: 0, maxd: Duration::from_millis(100) };
+        let config = Config { t_id: Function::Constant(step), ..Config::default() };
+        let mut bearer = Bearer::new(at(0));
+        let mut left = Vec::new();
+        for (seq, (flow, payload)) in (0..).zip([(0, 0), (0, 0), (1, 0), (0, 500), (0, 0)]) {
+            let now = at(u64::from(seq).min(3));
+            bearer
+                .handle_segment(now, &config, 9, segment(flow, seq, payload), &mut |one| left.push(one.seq));
+        }
+        assert_eq!(left, [0]);
+        (config, bearer)
+    }
+
+    #[test]
+    fn data_leaves_with_the_last_ack_before_it() {
+        let (config, mut bearer) = held();
+        let mut left = Vec::new();
+        while let Some(due) = bearer.deadline() {
+            bearer.handle_timer(due, &config, 9, &mut |one| left.push((due, one.seq)));
+        }
+        assert_eq!(left, [(at(100), 1), (at(200), 2), (at(200), 3), (at(300), 4)]);
+    }
+
+    #[test]
+    fn a_flow_that_ends_leaves_the_others_held() {
+        let (config, mut bearer) = held();
+        let mut left = Vec::new();
+        bearer.flush(at(50), 0, &mut |one| left.push(one.seq));
+        assert_eq!(left, [1, 3, 4]);
+        assert!(!bearer.holds(0) && bearer.holds(1));
+        assert_eq!(bearer.deadline(), Some(at(100)));
+        bearer.handle_timer(at(100), &config, 9, &mut |one| left.push(one.seq));
+        assert_eq!((left, bearer.deadline()), (vec![1, 3, 4, 2], None));
+    }
+}
