@@ -363,7 +363,7 @@ proptest! {
     #[test]
     fn every_sdu_arrives_once(
         sdus in prop::collection::vec((0u64..400, 1u32..800), 1..40),
-        losses in prop::collection::vec((0u8..4, any::<u16>()), 1..60),
+        losses in prop::collection::vec((0u8..4, any::<u16>()), 1..300),
         window in prop::sample::select(vec![1u32, 5, 64, 1024, 2048]),
         pdu in prop::sample::select(vec![16u64, 42, 200]),
         in_sequence: bool,

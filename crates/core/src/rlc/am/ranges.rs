@@ -113,8 +113,8 @@ mod tests {
                     ranges.remove(range);
                     set.retain(|sn| !(first..range.end).contains(sn));
                 }
-                let held: Vec<u64> = ranges.0.iter().flat_map(|held| held.first..held.end).collect();
-                prop_assert_eq!(held, set.iter().copied().collect::<Vec<_>>());
+                let members: Vec<u64> = ranges.0.iter().flat_map(|held| held.first..held.end).collect();
+                prop_assert_eq!(members, set.iter().copied().collect::<Vec<_>>());
                 prop_assert!(ranges.0.iter().all(|held| !held.is_empty()));
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].first));
                 prop_assert_eq!(ranges.meets(range), set.range(first..range.end).next().is_some());
