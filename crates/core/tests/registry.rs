@@ -19,7 +19,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
             radio::Config::NAMES,
             &["bearer", "buffer", "delay_line", "departures", "flow_buffers", "opportunities", "packets"],
         ),
-        ("rlc", rlc::Config::NAMES, &[]),
+        ("rlc", rlc::Config::NAMES, &["am"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),

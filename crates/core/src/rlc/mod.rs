@@ -4,6 +4,7 @@
 //! for the next transmission opportunity, and says when it has ended. `none` has no link layer at
 //! all: the cell then sends packets whole and computes when they end.
 
+pub mod am;
 pub mod fixed_delay_arq;
 pub mod none;
 

@@ -1,0 +1,192 @@
+//! Parameters of RLC AM (TS 25.322 §9.6).
+
+use crate::error::ScenarioError;
+use crate::time::Duration;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Octets of the header of an AMD PDU, without length indicators (§9.2.1.4).
+const HEADER_OCTETS: u64 = 2;
+/// The largest PDU with length indicators of 7 bits, in octets (§9.2.2.8).
+const LARGEST_WITH_SHORT_LI: u64 = 126;
+/// A PDU needs room for an end of the SDU before it and for data; above, 15 bits hold no length.
+const PDU_OCTETS: std::ops::RangeInclusive<u64> = 10..=4096;
+/// Sequence numbers have 12 bits; a window of more than half of them would be ambiguous.
+const LARGEST_WINDOW: u32 = 2048;
+
+/// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Size of a PDU with its header.
+    pub pdu: Bytes,
+    /// Configured_Tx_Window_Size, in PDUs.
+    pub configured_tx_window_size: u32,
+    /// Configured_Rx_Window_Size, in PDUs.
+    pub configured_rx_window_size: u32,
+    /// Poll on the PDU that empties the transmission buffer.
+    pub last_pdu_poll: bool,
+    /// Poll on the PDU that empties the retransmission buffer.
+    pub last_retransmission_poll: bool,
+    /// Poll when no answer came in this time; absent: never.
+    pub timer_poll: Option<Duration>,
+    /// No second poll within this time.
+    pub timer_poll_prohibit: Option<Duration>,
+    /// Poll once in this time, if anything waits or is unacknowledged.
+    pub timer_poll_periodic: Option<Duration>,
+    /// Poll on every so many PDUs.
+    pub poll_pdu: Option<u32>,
+    /// Poll on the last PDU of every so many SDUs.
+    pub poll_sdu: Option<u32>,
+    /// Poll on each PDU while this much of the window is in use, in percent.
+    pub poll_window: Option<u32>,
+    /// No second status report within this time.
+    pub timer_status_prohibit: Option<Duration>,
+    /// A status report once in this time.
+    pub timer_status_periodic: Option<Duration>,
+    /// A status report as soon as a PDU is found missing.
+    pub missing_pdu_indicator: bool,
+    /// Order in which SDUs are handed up.
+    pub delivery: Delivery,
+}
+
+/// Order in which SDUs are handed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// A complete SDU waits for those sent before it.
+    #[default]
+    InSequence,
+    /// A complete SDU is handed up at once.
+    OutOfSequence,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            pdu: Bytes::from_bytes(42),
+            configured_tx_window_size: 1024,
+            configured_rx_window_size: 1024,
+            last_pdu_poll: true,
+            last_retransmission_poll: true,
+            timer_poll: Some(Duration::from_millis(60)),
+            timer_poll_prohibit: None,
+            timer_poll_periodic: None,
+            poll_pdu: None,
+            poll_sdu: None,
+            poll_window: Some(50),
+            timer_status_prohibit: Some(Duration::from_millis(60)),
+            timer_status_periodic: None,
+            missing_pdu_indicator: true,
+            delivery: Delivery::InSequence,
+        }
+    }
+}
+
+impl Config {
+    /// What entities with these parameters could not work with.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        if !PDU_OCTETS.contains(&self.pdu.as_u64()) {
+            let hint = format!("write {} to {} bytes", PDU_OCTETS.start(), PDU_OCTETS.end());
+            return Err(ScenarioError::new("pdu", "is no size of a PDU", hint));
+        }
+        let windows = [
+            ("configured_tx_window_size", self.configured_tx_window_size),
+            ("configured_rx_window_size", self.configured_rx_window_size),
+        ];
+        for (key, window) in windows {
+            if window == 0 || window > LARGEST_WINDOW {
+                let hint = format!("write 1 to {LARGEST_WINDOW} PDUs");
+                return Err(ScenarioError::new(key, "is no window for sequence numbers of 12 bits", hint));
+            }
+        }
+        if self.configured_rx_window_size < self.configured_tx_window_size {
+            let hint = "write at least configured_tx_window_size";
+            return Err(ScenarioError::new(
+                "configured_rx_window_size",
+                "drops what the sender may send",
+                hint,
+            ));
+        }
+        if self.poll_window.is_some_and(|percent| !(1..=100).contains(&percent)) {
+            return Err(ScenarioError::new("poll_window", "is no share of the window", "write 1 to 100"));
+        }
+        for (key, count) in [("poll_pdu", self.poll_pdu), ("poll_sdu", self.poll_sdu)] {
+            if count == Some(0) {
+                return Err(ScenarioError::new(key, "is zero", "write 1 or more, or leave it out"));
+            }
+        }
+        let timers = [
+            ("timer_poll", self.timer_poll),
+            ("timer_poll_prohibit", self.timer_poll_prohibit),
+            ("timer_poll_periodic", self.timer_poll_periodic),
+            ("timer_status_prohibit", self.timer_status_prohibit),
+            ("timer_status_periodic", self.timer_status_periodic),
+        ];
+        for (key, timer) in timers {
+            if timer.is_some_and(Duration::is_zero) {
+                return Err(ScenarioError::new(key, "is zero", "write a time, or leave it out"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Octets of a PDU behind its header: data and length indicators.
+    pub(super) fn payload(&self) -> u64 {
+        self.pdu.as_u64() - HEADER_OCTETS
+    }
+
+    /// Octets of a length indicator with its E bit: 7 bits, or 15 in larger PDUs.
+    pub(super) fn li_octets(&self) -> u64 {
+        if self.pdu.as_u64() <= LARGEST_WITH_SHORT_LI { 1 } else { 2 }
+    }
+
+    /// Bits of a STATUS PDU between its first four and its ACK super-field.
+    pub(super) fn status_bits(&self) -> u64 {
+        const TYPE_BITS: u64 = 4;
+        const ACK_BITS: u64 = 16;
+        self.pdu.as_u64() * 8 - TYPE_BITS - ACK_BITS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(config: &Config) -> String {
+        config.check().map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn what_cannot_work_is_named_with_a_remedy() {
+        assert_eq!(error(&Config::default()), "");
+        let window = Config { configured_tx_window_size: 2049, ..Config::default() };
+        assert_eq!(
+            error(&window),
+            "configured_tx_window_size: is no window for sequence numbers of 12 bits; write 1 to 2048 PDUs"
+        );
+        let narrow = Config { configured_rx_window_size: 512, ..Config::default() };
+        assert_eq!(
+            error(&narrow),
+            "configured_rx_window_size: drops what the sender may send; write at least configured_tx_window_size"
+        );
+        for percent in [0, 101] {
+            let config = Config { poll_window: Some(percent), ..Config::default() };
+            assert_eq!(error(&config), "poll_window: is no share of the window; write 1 to 100");
+        }
+        let timer = Config { timer_poll_prohibit: Some(Duration::ZERO), ..Config::default() };
+        assert_eq!(error(&timer), "timer_poll_prohibit: is zero; write a time, or leave it out");
+        let count = Config { poll_sdu: Some(0), ..Config::default() };
+        assert_eq!(error(&count), "poll_sdu: is zero; write 1 or more, or leave it out");
+        let pdu = Config { pdu: Bytes::from_bytes(9), ..Config::default() };
+        assert_eq!(error(&pdu), "pdu: is no size of a PDU; write 10 to 4096 bytes");
+    }
+
+    /// §9.2.2.8: 126 octets are the last with 7 bits.
+    #[test]
+    fn large_pdus_have_long_length_indicators() {
+        let of = |pdu| Config { pdu: Bytes::from_bytes(pdu), ..Config::default() }.li_octets();
+        assert_eq!((of(42), of(126), of(127)), (1, 1, 2));
+    }
+}

@@ -1,0 +1,191 @@
+//! SDUs into PDUs: which sequence numbers hold which SDU (TS 25.322 §9.2.2.8, §11.3.2.1).
+//!
+//! SDUs follow each other without padding as long as there is data when a PDU is built. The end of an
+//! SDU costs a length indicator in the PDU with its last octet. If that finds no room, the next PDU
+//! begins with an indicator that says so, even when there is no other data for it.
+
+use super::SduEnd;
+use std::collections::VecDeque;
+
+/// Where an SDU lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its end, as the receiver hears of it.
+    pub end: SduEnd,
+    /// The PDU with its last octet.
+    pub last: u64,
+}
+
+/// The SDU that is being cut, and octets of it not yet in a PDU.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    sdu: u64,
+    first: u64,
+    octets: u64,
+}
+
+/// Cuts SDUs.
+#[derive(Debug)]
+pub struct Segmentation {
+    payload: u64,
+    li_octets: u64,
+    /// Lengths of the SDUs not begun.
+    waiting: VecDeque<u32>,
+    /// Number of the first of these.
+    next_sdu: u64,
+    cut: Option<Cut>,
+    /// The SDU before ends without an indicator: (number, PDU with its first octet).
+    unmarked: Option<(u64, u64)>,
+}
+
+impl Segmentation {
+    pub fn new(payload: u64, li_octets: u64) -> Self {
+        Self { payload, li_octets, waiting: VecDeque::new(), next_sdu: 0, cut: None, unmarked: None }
+    }
+
+    /// Adds an SDU of `octets`; its number.
+    pub fn push(&mut self, octets: u32) -> u64 {
+        self.waiting.push_back(octets);
+        self.next_sdu + self.waiting.len() as u64 - 1
+    }
+
+    /// Whether everything is in a PDU.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.cut.is_none() && self.unmarked.is_none()
+    }
+
+    /// SDUs of which no octet is in a PDU.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie
+    /// that end in them.
+    pub fn fill(&mut self, sn: u64, pdus: u64, mut ended: impl FnMut(Span)) -> u64 {
+        let limit = sn + pdus;
+        let mut at = sn;
+        while at < limit && !self.is_empty() {
+            let mut room = self.payload;
+            if let Some((sdu, first)) = self.unmarked.take() {
+                room -= self.li_octets;
+                ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
+            }
+            while room > 0 {
+                let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
+                if cut.octets + self.li_octets <= room {
+                    room -= cut.octets + self.li_octets;
+                    ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
+                    continue;
+                }
+                if cut.octets <= room {
+                    self.unmarked = Some((cut.sdu, cut.first));
+                    break;
+                }
+                // PDUs that it fills alone come in one step.
+                let octets = cut.octets - room;
+                let whole = ((octets - 1) / self.payload).min(limit - at - 1);
+                self.cut = Some(Cut { octets: octets - whole * self.payload, ..cut });
+                at += whole;
+                break;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    fn begin(&mut self, sn: u64) -> Option<Cut> {
+        let octets = u64::from(self.waiting.pop_front()?);
+        self.next_sdu += 1;
+        Some(Cut { sdu: self.next_sdu - 1, first: sn, octets })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spans(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
+        let mut cutter = Segmentation::new(payload, li);
+        for &octets in sdus {
+            cutter.push(octets);
+        }
+        let mut spans = Vec::new();
+        let end = cutter.fill(0, 10_000, |span| spans.push(span));
+        assert!(cutter.is_empty());
+        (end, spans)
+    }
+
+    fn span(sdu: u64, first: u64, last: u64, sn: u64) -> Span {
+        Span { end: SduEnd { sdu, first, sn }, last }
+    }
+
+    /// 40 octets and an indicator are 41: one octet and the indicator in a second PDU of 40.
+    #[test]
+    fn an_acknowledgment_of_forty_octets_takes_two_pdus() {
+        // It fills the first to its last octet, so that the second one tells its end.
+        assert_eq!(spans(40, 1, &[40]), (2, vec![span(0, 0, 0, 1)]));
+        assert_eq!(spans(40, 1, &[39]), (1, vec![span(0, 0, 0, 0)]));
+        assert_eq!(spans(40, 1, &[41]), (2, vec![span(0, 0, 1, 1)]));
+    }
+
+    /// 40 SDUs of 1501 octets with their indicator are 1501 PDUs of 40 octets.
+    #[test]
+    fn concatenated_packets_take_their_octets_and_an_indicator() {
+        assert_eq!(spans(40, 1, &[1500; 40]).0, 1501);
+    }
+
+    /// With 15 bits, an end is left to the next PDU also when one octet is free for it.
+    #[test]
+    fn a_long_indicator_needs_two_octets() {
+        assert_eq!(spans(198, 2, &[196]), (1, vec![span(0, 0, 0, 0)]));
+        assert_eq!(spans(198, 2, &[197]), (2, vec![span(0, 0, 0, 1)]));
+        assert_eq!(spans(198, 2, &[198]), (2, vec![span(0, 0, 0, 1)]));
+    }
+
+    /// The same octet by octet: PDUs with what is left of them.
+    fn naively(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
+        let (mut sn, mut room, mut spans) = (0, payload, Vec::new());
+        for (sdu, &octets) in (0..).zip(sdus) {
+            let (mut first, mut last) = (u64::MAX, 0);
+            for _ in 0..octets {
+                if room == 0 {
+                    (sn, room) = (sn + 1, payload);
+                }
+                room -= 1;
+                (first, last) = (first.min(sn), sn);
+            }
+            if room < li {
+                (sn, room) = (sn + 1, payload);
+            }
+            room -= li;
+            spans.push(span(sdu, first, last, sn));
+        }
+        (sn + u64::from(room < payload), spans)
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_as_octet_by_octet(
+            li in 1u64..=2,
+            payload in 8u64..50,
+            sdus in prop::collection::vec(1u32..200, 1..30),
+            grants in prop::collection::vec(1u64..7, 1..9),
+        ) {
+            let mut cutter = Segmentation::new(payload, li);
+            for &octets in &sdus {
+                cutter.push(octets);
+            }
+            let (mut spans, mut sn) = (Vec::new(), 0);
+            for grant in grants.into_iter().cycle() {
+                let next = cutter.fill(sn, grant, |span| spans.push(span));
+                prop_assert!(next <= sn + grant);
+                sn = next;
+                if cutter.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!((sn, spans), naively(payload, li, &sdus));
+        }
+    }
+}

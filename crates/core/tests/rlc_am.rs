@@ -1,0 +1,408 @@
+//! Timelines and properties of the entities of `rlc::am`.
+//!
+//! A bearer of 12 PDUs in each TTI of 10 ms, 25 ms from the start of a TTI to its arrival, in both
+//! directions. In a timeline, `tx` is what a TTI carries (`p` behind PDUs that poll), `status` what goes
+//! back, `up` an SDU handed up and `done` an SDU confirmed to the sender.
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::rlc::am::{
+    Config, Delivery, Form, Ranges, Receiver, Run, Sender, SnRange, Status, Transmission,
+};
+use airpath_core::time::{Duration, Instant};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, VecDeque};
+
+const PDUS: u64 = 12;
+
+fn ms(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn range(first: u64, end: u64) -> SnRange {
+    SnRange::new(first, end)
+}
+
+/// A sender, a receiver and what is between them.
+struct Bearer {
+    sender: Sender,
+    receiver: Receiver,
+    /// What arrives when, in ms.
+    down: VecDeque<(u64, Transmission)>,
+    up: VecDeque<(u64, Status)>,
+    log: Vec<String>,
+    handed_up: Vec<u64>,
+    confirmed: u64,
+}
+
+impl Bearer {
+    fn new(config: &Config) -> Self {
+        config.check().unwrap();
+        Self {
+            sender: Sender::new(config),
+            receiver: Receiver::new(config),
+            down: VecDeque::new(),
+            up: VecDeque::new(),
+            log: Vec::new(),
+            handed_up: Vec::new(),
+            confirmed: 0,
+        }
+    }
+
+    /// The TTI that starts at `now`, with what arrives until then. `lost` tells of the uplink and of
+    /// single PDUs on the downlink.
+    fn tti(&mut self, now: u64, uplink_lost: bool, downlink_lost: impl Fn(u64) -> bool) {
+        self.arrive(now);
+        for status in self.receiver.build_status(ms(now), PDUS as usize) {
+            let missing: Vec<String> =
+                status.missing.as_slice().iter().map(|r| format!(" {}-{}", r.first, r.end - 1)).collect();
+            self.log.push(format!("{now} status {}{}", status.lsn, missing.concat()));
+            if !uplink_lost {
+                self.up.push_back((now + 25, status));
+            }
+        }
+        let mut sent = Transmission::default();
+        self.sender.build_tti(ms(now), PDUS, &mut sent);
+        assert!(sent.pdus() <= PDUS);
+        if sent.runs.is_empty() {
+            return;
+        }
+        self.log.push(format!("{now} tx{}", written(&sent.runs)));
+        sent.runs = sent
+            .runs
+            .iter()
+            .flat_map(|run| (run.sns.first..run.sns.end).map(|sn| Run { sns: range(sn, sn + 1), ..*run }))
+            .filter(|run| !downlink_lost(run.sns.first))
+            .collect();
+        self.down.push_back((now + 25, sent));
+    }
+
+    fn arrive(&mut self, now: u64) {
+        loop {
+            let down = self.down.front().map_or(u64::MAX, |(at, _)| *at);
+            let up = self.up.front().map_or(u64::MAX, |(at, _)| *at);
+            if down.min(up) > now {
+                return;
+            }
+            if down <= up {
+                let (at, pdus) = self.down.pop_front().unwrap();
+                let before = self.handed_up.len();
+                self.receiver.handle_pdus(&pdus, &mut self.handed_up);
+                self.log.extend(self.handed_up[before..].iter().map(|sdu| format!("{at} up {sdu}")));
+            } else {
+                let (at, status) = self.up.pop_front().unwrap();
+                let done = self.sender.handle_status(ms(at), &status).unwrap();
+                assert_eq!(done.start, self.confirmed);
+                self.confirmed = done.end;
+                self.log.extend(done.map(|sdu| format!("{at} done {sdu}")));
+            }
+        }
+    }
+}
+
+fn written(runs: &[Run]) -> String {
+    let one = |run: &Run| {
+        let last = run.sns.end - 1;
+        let sns =
+            if run.sns.first == last { format!(" {last}") } else { format!(" {}-{last}", run.sns.first) };
+        if run.poll { sns + "p" } else { sns }
+    };
+    runs.iter().map(one).collect()
+}
+
+/// What happens until 300 ms when these SDUs (arrival in ms, octets) are sent and these TTIs are lost.
+fn timeline(config: &Config, sdus: &[(u64, u32)], downlink: &[u64], uplink: &[u64]) -> Vec<String> {
+    let mut bearer = Bearer::new(config);
+    let mut waiting = sdus.iter().peekable();
+    for now in (0..300).step_by(10) {
+        while let Some((at, octets)) = waiting.next_if(|(at, _)| *at <= now) {
+            bearer.sender.handle_sdu(ms(*at), *octets);
+        }
+        bearer.tti(now, uplink.contains(&now), |_| downlink.contains(&now));
+    }
+    bearer.log
+}
+
+/// 1000 octets and an indicator are 25.025 payloads of 40 octets.
+#[test]
+fn an_sdu_without_loss_is_polled_for_on_its_last_pdu() {
+    let seen = timeline(&Config::default(), &[(0, 1000)], &[], &[]);
+    // The last PDU arrives at 45, the next TTI back is that of 50, and the answer ends Timer_Poll at 75.
+    let right = ["0 tx 0-11", "10 tx 12-23", "20 tx 24 25p", "45 up 0", "50 status 26", "75 done 0"];
+    assert_eq!(seen, right);
+}
+
+/// The status at 50 reports the gap, but is no end of Timer_Poll (20 + 60): it neither acknowledges all
+/// below 26 nor reports 25. So at 80 the expired timer polls on the first PDU, the empty retransmission
+/// buffer on the last. The report that they ask for at 105 waits for Timer_Status_Prohibit (50 + 60).
+#[test]
+fn a_lost_tti_is_reported_and_repeated() {
+    let seen = timeline(&Config::default(), &[(0, 1000)], &[10], &[]);
+    let right = [
+        "0 tx 0-11",
+        "10 tx 12-23",
+        "20 tx 24 25p",
+        "50 status 26 12-23",
+        "80 tx 12p 13-22 23p",
+        "105 up 0",
+        "110 status 26",
+        "135 done 0",
+    ];
+    assert_eq!(seen, right);
+}
+
+/// Nothing arrives, so that Timer_Poll repeats the last PDU at 60 and that one opens the gap.
+#[test]
+fn timer_poll_repeats_the_last_pdu_when_nothing_else_may_be_sent() {
+    let seen = timeline(&Config::default(), &[(0, 400)], &[0], &[]);
+    let right = [
+        "0 tx 0-9 10p",
+        "60 tx 10p",
+        "90 status 11 0-9",
+        "120 tx 0p 1-8 9p",
+        "145 up 0",
+        "150 status 11",
+        "175 done 0",
+    ];
+    assert_eq!(seen, right);
+}
+
+/// A lost STATUS is asked for again; the duplicate's P bit is honoured though its data is dropped.
+#[test]
+fn a_lost_status_is_asked_for_again() {
+    let seen = timeline(&Config::default(), &[(0, 400)], &[], &[30]);
+    let right = ["0 tx 0-9 10p", "25 up 0", "30 status 11", "60 tx 10p", "90 status 11", "115 done 0"];
+    assert_eq!(seen, right);
+}
+
+/// Out of sequence, the second SDU does not wait for the first; 401 octets are 10.025 payloads, and the
+/// second SDU comes too late to be in their last PDU.
+#[test]
+fn delivery_out_of_sequence_hands_up_what_is_complete() {
+    let sdus = [(0, 400), (5, 400)];
+    let orders = |delivery| {
+        let seen = timeline(&Config { delivery, ..Config::default() }, &sdus, &[0], &[]);
+        seen.into_iter().filter(|line| line.contains("up")).collect::<Vec<_>>()
+    };
+    // The gap shows at 35, is reported at 40 and repeated at 70.
+    assert_eq!(orders(Delivery::InSequence), ["95 up 0", "95 up 1"]);
+    assert_eq!(orders(Delivery::OutOfSequence), ["35 up 1", "95 up 0"]);
+}
+
+/// Half of a window of 20: J = (VT(S) + 1 - VT(A)) / 20 reaches 50 % at VT(S) = 9. At 20 the window is shut.
+#[test]
+fn the_window_polls_and_stops_the_sender() {
+    let config = Config { configured_tx_window_size: 20, last_pdu_poll: false, ..Config::default() };
+    let seen = timeline(&config, &[(0, 1500)], &[], &[]);
+    // The status at 30 opens it up to 32, and the report that the PDUs at 60 ask for waits until 30 + 60.
+    // Nothing polls for the last six: they use less than half of the window.
+    let right = [
+        "0 tx 0-8 9-11p",
+        "10 tx 12-19p",
+        "30 status 12",
+        "60 tx 20 21-31p",
+        "90 status 32",
+        "120 tx 32-37",
+        "145 up 0",
+    ];
+    assert_eq!(seen, right);
+}
+
+/// 22 PDUs: each eighth polls, 7, 15; and the PDUs of the second SDU's end, 21, by Poll_SDU 2.
+#[test]
+fn every_so_many_pdus_and_sdus_poll() {
+    let config = Config {
+        last_pdu_poll: false,
+        poll_pdu: Some(8),
+        poll_sdu: Some(2),
+        timer_status_prohibit: None,
+        ..Config::default()
+    };
+    let seen = timeline(&config, &[(0, 439), (0, 439)], &[], &[]);
+    let right = [
+        "0 tx 0-6 7p 8-11",
+        "10 tx 12-14 15p 16-20 21p",
+        "25 up 0",
+        "30 status 12",
+        "35 up 1",
+        "40 status 22",
+        "65 done 0",
+        "65 done 1",
+    ];
+    assert_eq!(
+        seen.iter().filter(|line| !line.contains("done")).collect::<Vec<_>>(),
+        right[..6].iter().collect::<Vec<_>>()
+    );
+    assert_eq!(
+        seen.iter().filter(|line| line.contains("done")).collect::<Vec<_>>(),
+        ["55 done 0", "65 done 1"]
+    );
+}
+
+/// Poll_PDU 2 would poll six times in a TTI: one poll goes, the others become one when the timer ends.
+#[test]
+fn prohibited_polls_become_one() {
+    let config = Config {
+        last_pdu_poll: false,
+        poll_pdu: Some(2),
+        timer_poll: None,
+        timer_poll_prohibit: Some(Duration::from_millis(30)),
+        timer_status_prohibit: None,
+        ..Config::default()
+    };
+    // 600 octets and the indicator are 15.025 payloads.
+    let seen = timeline(&config, &[(0, 600)], &[], &[]);
+    let right = [
+        "0 tx 0 1p 2-11",
+        "10 tx 12-15",
+        "30 status 12",
+        "30 tx 15p",
+        "35 up 0",
+        "60 status 16",
+        "85 done 0",
+    ];
+    assert_eq!(seen, right);
+}
+
+fn sent_eleven(config: &Config) -> Sender {
+    let mut sender = Sender::new(config);
+    sender.handle_sdu(ms(0), 400);
+    sender.handle_sdu(ms(0), 80);
+    let mut sent = Transmission::default();
+    sender.build_tti(ms(0), PDUS + 2, &mut sent);
+    assert_eq!(written(&sent.runs), " 0-9 10p 11-12");
+    sender
+}
+
+fn status(missing: &[SnRange], lsn: u64) -> Status {
+    let mut ranges = Ranges::default();
+    missing.iter().for_each(|&range| ranges.insert(range));
+    Status { missing: ranges, form: Form::List, lsn }
+}
+
+/// The poll is that of PDU 10, so that x = 11. Each status, and whether Timer_Poll polls at 60 after it.
+#[test]
+fn timer_poll_stops_by_the_exact_rule() {
+    let config = Config {
+        last_pdu_poll: false,
+        last_retransmission_poll: false,
+        poll_pdu: Some(11),
+        poll_window: None,
+        ..Config::default()
+    };
+    let cases = [
+        (status(&[], 11), false),
+        (status(&[], 10), true),
+        (status(&[range(10, 11)], 13), false),
+        // It covers x - 1, but one below is missing.
+        (status(&[range(3, 4)], 13), true),
+        (status(&[range(3, 4), range(9, 12)], 13), false),
+        (status(&[range(11, 13)], 13), false),
+    ];
+    for (status, polls) in cases {
+        let mut sender = sent_eleven(&config);
+        sender.handle_status(ms(50), &status).unwrap();
+        let mut sent = Transmission::default();
+        sender.build_tti(ms(55), PDUS, &mut sent);
+        assert!(!written(&sent.runs).contains('p'), "{status:?}");
+        sender.build_tti(ms(60), PDUS, &mut sent);
+        assert_eq!(written(&sent.runs), if polls { " 12p" } else { "" }, "{status:?}");
+    }
+}
+
+#[test]
+fn a_status_outside_of_what_is_unacknowledged_changes_nothing() {
+    let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
+    assert_eq!(sender.handle_status(ms(30), &status(&[], 11)).unwrap(), 0..1);
+    for wrong in [status(&[], 10), status(&[], 14), status(&[range(4, 5)], 13), status(&[range(12, 14)], 12)]
+    {
+        assert!(sender.handle_status(ms(40), &wrong).is_err(), "{wrong:?}");
+        assert_eq!((sender.vt_a(), sender.vt_s()), (11, 13));
+    }
+    let text = sender.handle_status(ms(40), &status(&[], 14)).unwrap_err().to_string();
+    assert_eq!(text, "STATUS names PDU 14; unacknowledged are 11 to below 13");
+}
+
+/// Each second PDU of `count` is lost; what the report says.
+fn report_of_holes(count: u64, room: usize) -> Vec<Status> {
+    let mut receiver = Receiver::new(&Config::default());
+    let runs = (0..count).map(|n| Run { sns: range(2 * n + 1, 2 * n + 2), poll: false }).collect();
+    receiver.handle_pdus(&Transmission { runs, ends: Vec::new() }, &mut Vec::new());
+    receiver.build_status(ms(0), room)
+}
+
+/// A PDU of 42 octets has room for 18 pairs, or for bitmaps of 256 PDUs, or the report takes several PDUs.
+#[test]
+fn a_report_that_does_not_fit_changes_its_form() {
+    let shape = |reports: Vec<Status>| {
+        let one = |s: &Status| (s.form, s.missing.as_slice().len(), s.lsn);
+        reports.iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(shape(report_of_holes(18, 12)), [(Form::List, 18, 36)]);
+    assert_eq!(shape(report_of_holes(19, 12)), [(Form::Bitmap, 19, 38)]);
+    assert_eq!(shape(report_of_holes(128, 12)), [(Form::Bitmap, 128, 256)]);
+    // 129 holes: the first PDU acknowledges up to the first hole that it leaves out, the others only VR(R).
+    let all = shape(report_of_holes(129, 12));
+    assert_eq!(all[..2], [(Form::List, 18, 36), (Form::List, 18, 0)]);
+    assert_eq!((all.len(), all[7]), (8, (Form::List, 3, 0)));
+    assert_eq!(shape(report_of_holes(129, 1)), [(Form::List, 18, 36)]);
+}
+
+#[test]
+fn a_periodic_report_needs_no_poll() {
+    let period = Some(Duration::from_millis(40));
+    let config = Config { timer_status_periodic: period, timer_status_prohibit: None, ..Config::default() };
+    let mut receiver = Receiver::new(&config);
+    let reports: Vec<u64> =
+        (0..20).map(|n| n * 10).filter(|&t| !receiver.build_status(ms(t), 1).is_empty()).collect();
+    assert_eq!(reports, [40, 80, 120, 160]);
+}
+
+proptest! {
+    /// Whatever is lost, single PDUs and whole TTIs in both directions: every SDU is handed up once and
+    /// confirmed, in order if asked for, in a time that the losses bound.
+    #[test]
+    fn every_sdu_arrives_once(
+        sdus in prop::collection::vec((0u64..400, 1u32..800), 1..40),
+        losses in prop::collection::vec((0u8..4, any::<u16>()), 1..300),
+        window in prop::sample::select(vec![1u32, 5, 64, 1024, 2048]),
+        pdu in prop::sample::select(vec![16u64, 42, 200]),
+        in_sequence: bool,
+        periodic: bool,
+    ) {
+        let config = Config {
+            pdu: airpath_core::units::Bytes::from_bytes(pdu),
+            configured_tx_window_size: window,
+            configured_rx_window_size: 2048,
+            delivery: if in_sequence { Delivery::InSequence } else { Delivery::OutOfSequence },
+            // Either kind of timer alone saves what a lost poll would leave.
+            timer_poll: (!periodic).then_some(Duration::from_millis(60)),
+            timer_poll_periodic: periodic.then_some(Duration::from_millis(90)),
+            ..Config::default()
+        };
+        let mut bearer = Bearer::new(&config);
+        let mut waiting: VecDeque<_> = { let mut s = sdus.clone(); s.sort_unstable(); s.into() };
+        let total = sdus.len() as u64;
+        for n in 0..40_000u64 {
+            let now = n * 10;
+            while waiting.front().is_some_and(|(at, _)| *at <= now) {
+                let (at, octets) = waiting.pop_front().unwrap();
+                bearer.sender.handle_sdu(ms(at), octets);
+            }
+            // 0: both, 1: uplink, 2: single PDUs of the downlink, 3: none is lost; none after a while.
+            let (kind, mask) = losses.get(n as usize).copied().unwrap_or((3, 0));
+            let lost = |sn: u64| kind == 0 || (kind == 2 && mask >> (sn % 16) & 1 == 1);
+            bearer.tti(now, kind <= 1, lost);
+            prop_assert!(bearer.sender.vt_s() <= bearer.sender.vt_ms());
+            prop_assert!(bearer.sender.vt_a() <= bearer.receiver.vr_r());
+            prop_assert!(bearer.receiver.vr_h() <= bearer.sender.vt_s());
+            if bearer.confirmed == total {
+                break;
+            }
+        }
+        prop_assert_eq!(bearer.confirmed, total);
+        let once: BTreeSet<u64> = bearer.handed_up.iter().copied().collect();
+        prop_assert_eq!(once.len(), bearer.handed_up.len());
+        prop_assert_eq!(once, (0..total).collect::<BTreeSet<_>>());
+        prop_assert!(!in_sequence || bearer.handed_up.is_sorted());
+    }
+}
