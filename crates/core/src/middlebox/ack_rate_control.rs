@@ -11,8 +11,8 @@
 //!
 //! * **How ACKs leave that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
 //!   expiration one ACK goes without delay, and the timer stays off, although others may be held; the next arrival lets
-//!   one go, and so ACKs are stranded. `loop` goes on until a delay is positive or nothing is held. `one_per_tti` does the same
-//!   with at most one ACK in each TTI, as a link layer that works by TTIs would.
+//!   one go, and so ACKs are stranded. `loop` goes on until a delay is positive or nothing is held. `one_per_tti` does
+//!   the same with at most one ACK in each TTI, as a link layer that works by TTIs would.
 //! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
 //!   `untransmitted`: those of which nothing has been sent.
 //! * **Whether a drop matters** (`t_id_after_drop`, f_2). If absent, it does not: ACK rate control alone (section 6).
