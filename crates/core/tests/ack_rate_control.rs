@@ -3,12 +3,11 @@
 
 use airpath_core::element::Element;
 use airpath_core::host::Host;
-use airpath_core::packet::{Dir, Packet};
+use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
-use airpath_core::testing::beside::Beside;
-use airpath_core::time::Instant;
+use airpath_core::testing::beside::{Beside, of_flow};
 use airpath_core::trace::{Event, Kind, ProbeMask};
 use proptest::prelude::*;
 
@@ -232,11 +231,6 @@ prop_compose! {
         }
         pairs
     }
-}
-
-/// The packets of one flow, without their times.
-fn of_flow(passed: &[(Instant, Packet)], flow: u16) -> Vec<&Packet> {
-    passed.iter().map(|(_, packet)| packet).filter(|packet| packet.flow == flow).collect()
 }
 
 proptest! {

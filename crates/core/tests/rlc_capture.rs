@@ -98,6 +98,8 @@ fn tshark_reads_what_the_codec_writes() {
         (down, Pdu::ResetAck(Reset { rsn: true, hfni: 5 }), PDU_OCTETS),
     ];
     let Some(shown) = dissected(&pdus) else {
+        // Cargo knows no skipped tests: where all must run, this one fails.
+        assert!(std::env::var_os("AIRPATH_ALL_TOOLS").is_none(), "tshark is not installed");
         eprintln!("skipped: tshark is not installed");
         return;
     };

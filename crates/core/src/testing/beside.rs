@@ -11,7 +11,12 @@ use crate::trace::{ProbeMask, Reason};
 use serde_json::Value;
 
 /// What passed, and when.
-pub type Passed = Vec<(Instant, Packet)>;
+type Passed = Vec<(Instant, Packet)>;
+
+/// The packets of one flow, without their times.
+pub fn of_flow(passed: &[(Instant, Packet)], flow: u16) -> Vec<&Packet> {
+    passed.iter().map(|(_, packet)| packet).filter(|packet| packet.flow == flow).collect()
+}
 
 /// Keeps every packet that passes, by direction.
 #[derive(Default)]
