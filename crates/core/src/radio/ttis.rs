@@ -213,8 +213,8 @@ impl Line {
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for control in &sent.control {
+            let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
-            let Control::Status(status) = control;
             let missing_pdus = status.missing.count() as u32;
             let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
@@ -374,6 +374,10 @@ impl Pair {
         }
         for number in report.discarded.drain(..) {
             sent.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            sent.give_up(cx, number);
+            sent.lose(cx, number);
         }
         sent.sdus.forget();
         received.sdus.forget();
