@@ -223,8 +223,8 @@ impl Line {
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for control in &sent.control {
+            let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
-            let Control::Status(status) = control;
             let missing_pdus = status.missing.count() as u32;
             let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
@@ -251,7 +251,7 @@ impl Line {
 
     /// Does what the end has reported that sends in this direction.
     fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
-        if report.confirmed.is_empty() && report.discarded.is_empty() {
+        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
             return;
         }
         for number in report.confirmed.drain(..) {
@@ -259,6 +259,9 @@ impl Line {
         }
         for number in report.discarded.drain(..) {
             self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
         }
         self.sdus.forget();
     }
@@ -300,6 +303,15 @@ impl Line {
             sdu.given_up = true;
         }
         self.release(cx, number, RadioEventKind::Dropped);
+    }
+
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.lose(cx, number);
+        }
     }
 
     /// An SDU will not be handed up at the other side.

@@ -40,11 +40,14 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up.
+    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end tells.
     pub discarded: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    pub unsent: Vec<u64>,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
-    /// Received by this end: will never be handed up.
+    /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
+    /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
