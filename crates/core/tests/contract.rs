@@ -118,7 +118,10 @@ fn evicting() -> Vec<(&'static str, serde_json::Value)> {
     let queue = serde_json::json!({"pdpc": {"packets": 5, "max_threshold": 3}});
     let dch = |arq: serde_json::Value| {
         let channel = serde_json::json!({"bernoulli": {"bler": "30 %"}});
-        ("dch", serde_json::json!({"queue": queue, "rlc": {"fixed_delay_arq": arq}, "channel": channel}))
+        (
+            "dch",
+            serde_json::json!({"rate": "64 kbit/s", "queue": queue, "rlc": {"fixed_delay_arq": arq}, "channel": channel}),
+        )
     };
     let variable = |buffer: &str, channel: serde_json::Value| {
         ("variable", serde_json::json!({"queue": queue, "buffer": buffer, "channel": channel}))
@@ -127,7 +130,7 @@ fn evicting() -> Vec<(&'static str, serde_json::Value)> {
     let series = serde_json::json!({"series": {"rows": "time_s,rate_kbps,delay_ms,loss\n0,200,20,0.2\n"}});
     vec![
         dch(serde_json::json!({})),
-        dch(serde_json::json!({"pdu": "40 B", "max_transmissions": 2, "delivery": "out_of_sequence"})),
+        dch(serde_json::json!({"pdu": "40 B", "max_transmissions": 5, "delivery": "out_of_sequence"})),
         dch(serde_json::json!({"concatenation": false, "errors": "per_tti", "slots": "grid"})),
         variable("shared", drawn.clone()),
         variable("per_flow", drawn),

@@ -200,8 +200,9 @@ impl Bearer {
     fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
         let Some(link_layer) = &mut self.link_layer else { return };
         let take_waiting = || link_layer.rlc.take_waiting();
-        let admitted = self.buffer.admit_or_evict(cx, packet, take_waiting);
-        let Some(Admitted { packet, .. }) = admitted else { return };
+        let Some(Admitted { packet, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
+            return;
+        };
         cx.bearer(self.buffer.index() as usize).enter(&packet);
         link_layer.rlc.handle_sdu(cx.now, packet);
         if !link_layer.busy {

@@ -98,13 +98,7 @@ impl FlowBuffers {
         let number = self.number(&packet);
         let line = self.line(number);
         let waited = !line.waiting.is_empty();
-        let admitted = line.admit(cx, buffer, packet);
-        let is_in = admitted.is_some();
-        if let Some(Admitted { packet, .. }) = admitted {
-            cx.bearer(buffer.index() as usize).enter(&packet);
-            line.books.enter(&packet);
-            line.waiting.push_back(Waiting { entered: cx.now, packet });
-        }
+        let is_in = line.take_in(cx, buffer, packet);
         match (waited, !line.waiting.is_empty()) {
             (false, true) => self.turns.push_back(number),
             // Whoever waited was dropped, and so was the packet that came.
@@ -144,6 +138,15 @@ impl FlowBuffers {
 }
 
 impl Line {
+    /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
+    fn take_in(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
+        let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
+        cx.bearer(buffer.index() as usize).enter(&packet);
+        self.books.enter(&packet);
+        self.waiting.push_back(Waiting { entered: cx.now, packet });
+        true
+    }
+
     fn admit(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, mut packet: Box<Packet>) -> Option<Admitted> {
         loop {
             let verdict = self.discipline.admit(cx.now, &mut packet, &self.books);

@@ -56,8 +56,10 @@ impl OpportunityBearer {
         // The packet at the head may have begun.
         let first = usize::from(sent > 0);
         let take_waiting = || waiting.remove(first).map(|taken| taken.packet);
-        let admitted = self.buffer.admit_or_evict(cx, packet, take_waiting);
-        let Some(Admitted { packet, queued_sdus, .. }) = admitted else { return };
+        let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting)
+        else {
+            return;
+        };
         cx.bearer(self.buffer.index() as usize).enter(&packet);
         self.waiting.push_back(Waiting { entered: cx.now, packet });
         // Of one that was taken out the opportunity is left.

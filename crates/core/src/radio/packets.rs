@@ -32,7 +32,7 @@ enum Transmitter {
     /// Ends are computed ahead.
     Ahead(Departures),
     /// A timer ends each transmission.
-    Timed { waiting: FlowBuffers, by_flow: bool, in_service: Option<InService> },
+    Timed { waiting: Box<FlowBuffers>, by_flow: bool, in_service: Option<InService> },
 }
 
 struct InService {
@@ -51,7 +51,7 @@ impl PacketBearer {
         let is_timed = by_flow || config.channel.loses_packets() || config.queue.drops_waiting();
         let transmitter = if is_timed {
             let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer);
-            Transmitter::Timed { waiting, by_flow, in_service: None }
+            Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }
         } else {
             Transmitter::Ahead(Departures::default())
         };
