@@ -128,7 +128,9 @@ fn evicting() -> Vec<(&'static str, serde_json::Value)> {
     };
     let drawn = serde_json::json!({"distribution": {"rate": {"constant": "200 kbit/s"}}});
     let series = serde_json::json!({"series": {"rows": "time_s,rate_kbps,delay_ms,loss\n0,200,20,0.2\n"}});
+    let am = serde_json::json!({"am": {"poll_window": 50, "timer_poll": "60 ms"}});
     vec![
+        ("dch", serde_json::json!({"rate": "64 kbit/s", "queue": queue, "rlc": am})),
         dch(serde_json::json!({})),
         dch(serde_json::json!({"pdu": "40 B", "max_transmissions": 5, "delivery": "out_of_sequence"})),
         dch(serde_json::json!({"concatenation": false, "errors": "per_tti", "slots": "grid"})),
@@ -327,8 +329,8 @@ impl Element for Listener {
             })
             .sum();
         let gone = self.ended + self.evicted + self.discarded;
-        // The packet for which one was taken out is in the books already, and told of next.
-        let ahead = u64::from(event.kind == E::Evicted);
+        // Until it has been told that a packet came, the books may be ahead by it.
+        let ahead = u64::from(event.kind != E::Enqueued);
         self.views_agree &= u64::from(held) + gone <= self.enqueued + ahead;
     }
 
@@ -359,7 +361,7 @@ fn radio_events_tell_the_whole_life_of_every_packet() {
         assert_eq!(count("started") + count("evicted"), count("enqueued"), "{name}: {report}");
         assert_eq!(count("ended") + count("discarded"), count("started"), "{name}: {report}");
         assert_eq!(count("evicted") > 0, name.contains("pdpc"), "{name}: {report}");
-        assert_eq!(count("discarded") > 0, name.ends_with("pdpc 1"), "{name}: {report}");
+        assert_eq!(count("discarded") > 0, name.ends_with("pdpc 2"), "{name}: {report}");
         assert_eq!(report["views_agree"], true, "{name}: the books disagree with the events");
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct Served {
 }
 
 /// What has left a buffer at its far end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Delivered {
     pub sdus: u64,
     pub bytes: u64,
@@ -184,7 +184,7 @@ impl Buffer {
     }
 
     /// A packet that was entered one by one, and started, leaves the buffer.
-    fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
+    pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
         let (now, books) = (cx.now, cx.bearer(self.index() as usize));
         books.leave(flow, len);
         self.queue.handle_departure(now, Departed { len, delivered }, books);
@@ -250,8 +250,8 @@ impl Buffer {
     }
 
     /// What every bearer counts; the cell adds its own.
-    pub fn report(&self, cx: &mut Cx<'_>) -> Map<String, Value> {
-        let (counts, delivered) = (&self.counts, self.delivered(cx));
+    pub fn report(&self, delivered: Delivered) -> Map<String, Value> {
+        let counts = &self.counts;
         let entries = [
             ("sdus_in", counts.sdus_in),
             ("sdus_delivered", delivered.sdus),
