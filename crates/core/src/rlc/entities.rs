@@ -122,8 +122,9 @@ pub struct Ttis {
 impl Ttis {
     /// The first TTI that starts at `from` or later.
     pub fn next(&self, from: Instant) -> Instant {
-        let since_first = Instant::from_nanos(from.as_nanos().saturating_sub(self.offset.as_nanos()));
-        since_first.next_grid_point(self.tti.as_nanos(), 1) + self.offset
+        let (tti, offset) = (self.tti.as_nanos(), self.offset.as_nanos());
+        let number = from.as_nanos().saturating_sub(offset).div_ceil(tti);
+        Instant::from_nanos(offset + number * tti)
     }
 }
 
