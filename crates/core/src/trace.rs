@@ -74,6 +74,10 @@ words! {
     Reason {
         /// The queue had no room.
         QueueFull = "queue_full",
+        /// The queue discipline dropped it at its arrival, though there was room.
+        EarlyDrop = "early_drop",
+        /// The queue discipline dropped it while it waited in the buffer.
+        Evicted = "evicted",
         /// The wired link lost it.
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.

@@ -131,7 +131,10 @@ impl BearerConfig {
                 "without a link layer nothing retransmits lost blocks",
                 "choose rlc.fixed_delay_arq, or remove the channel",
             )),
-            rlc::Config::None(_) => Ok(()),
+            rlc::Config::None(_) => {
+                let hint = "choose queue.red or queue.droptail, or rlc.am";
+                self.queue.check_sent_whole(hint).map_err(|error| error.under("queue"))
+            }
             rlc::Config::FixedDelayArq(arq) => {
                 arq.validate(self.rate).map_err(|error| error.under("rlc.fixed_delay_arq"))?;
                 if self.channel.loses_everything() && arq.max_transmissions.is_none() {
@@ -204,7 +207,7 @@ impl Bearer {
             busy: false,
         });
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             link_layer,
             departures: Departures::default(),
@@ -214,10 +217,10 @@ impl Bearer {
 
     #[inline]
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
+        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         // Without a link layer the end of the transmission is computed at once.
         let index = self.buffer.index();
         let now = cx.now;
@@ -231,8 +234,12 @@ impl Bearer {
 
     #[inline(never)]
     fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        cx.bearer(self.buffer.index() as usize).enter(&packet);
         let Some(link_layer) = &mut self.link_layer else { return };
+        let take_waiting = || link_layer.rlc.take_waiting();
+        let Some(Admitted { packet, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
+            return;
+        };
+        cx.bearer(self.buffer.index() as usize).enter(&packet);
         link_layer.rlc.handle_sdu(cx.now, packet);
         if !link_layer.busy {
             self.start_slot(cx, false, report);

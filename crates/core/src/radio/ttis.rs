@@ -15,9 +15,7 @@
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
 //! it is handed up there, which is before.
 
-use super::buffer::{
-    Admitted, Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share,
-};
+use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
@@ -143,6 +141,13 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
+    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
+        let sdu = self.get(number)?;
+        sdu.released = true;
+        sdu.packet.take()
+    }
+
     /// Forgets those in front that are done with at both ends.
     fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
@@ -155,7 +160,7 @@ impl Sdus {
 impl Line {
     fn new(config: &BearerConfig, ttis: Ttis, run_seed: u64, ue: u16, dir: Dir) -> Self {
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             ttis,
             pdus_per_tti: config.rate.bytes_in(ttis.tti) / ttis.payload,
@@ -282,9 +287,8 @@ impl Line {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
         let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-        let books = cx.bearer(self.buffer.index() as usize);
-        books.leave(flow, len);
-        let queued_sdus = books.sdus();
+        self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
         self.occupancy.set(cx.now, queued_sdus);
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
@@ -302,7 +306,7 @@ impl Line {
         if let Some(sdu) = self.sdus.get(number) {
             sdu.given_up = true;
         }
-        self.release(cx, number, RadioEventKind::Dropped);
+        self.release(cx, number, RadioEventKind::Discarded);
     }
 
     /// The entity gives an SDU up of which it has sent nothing.
@@ -366,11 +370,17 @@ impl Line {
 impl Pair {
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let line = &mut self.lines[dir.index()];
-        let Some(Admitted { packet, queued_sdus, .. }) = line.buffer.admit(cx, packet) else { return };
-        cx.bearer(line.buffer.index() as usize).enter(&packet);
+        let (end, sdus) = (&mut self.ends[dir.index()], &mut line.sdus);
+        let take_waiting = || sdus.evict(end.take_waiting()?);
+        let admitted = line.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
+        let books = cx.bearer(line.buffer.index() as usize);
+        admitted.iter().for_each(|sdu| books.enter(sdu));
+        let queued_sdus = books.sdus();
         line.occupancy.set(cx.now, queued_sdus);
-        self.ends[dir.index()].handle_sdu(cx.now, packet.len);
-        line.sdus.push(cx.now, packet);
+        if let Some(sdu) = admitted {
+            end.handle_sdu(cx.now, sdu.len);
+            line.sdus.push(cx.now, sdu);
+        }
         self.plan(cx.now, dir);
         self.arm(cx);
     }

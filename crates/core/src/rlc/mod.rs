@@ -30,6 +30,9 @@ pub trait Rlc: Send + Sync {
     /// An SDU enters the buffer.
     fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>);
 
+    /// Takes the first SDU out of which no octet has been sent, for good; `None` if something of each was sent.
+    fn take_waiting(&mut self) -> Option<Box<Packet>>;
+
     /// Fills a transmission opportunity that may start at `now`. `boundary` tells that another one
     /// ended at this very instant.
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot;
