@@ -26,7 +26,7 @@ pub trait End: Send + Sync {
     /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
 
-    /// What the other end sent in a TTI arrives, or what is left of it.
+    /// What the other end sent in a TTI arrives, or what is left of it: perhaps nothing but the ends of SDUs.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
 
     /// What the end counted, as the sender of its direction and as the receiver of the other.
@@ -40,8 +40,10 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up.
+    /// Sent by this end: they left its buffer, given up. They may arrive all the same.
     pub discarded: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up before they were sent whole. They do not arrive.
+    pub abandoned: Vec<u64>,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
     /// Received by this end: will never be handed up.
@@ -117,6 +119,8 @@ pub struct Ttis {
     pub payload: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,
+    /// How many sequence numbers there are on the air.
+    pub sequence_numbers: u64,
 }
 
 impl Ttis {
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn ttis_lie_on_their_grid() {
         let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
-        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti };
+        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096 };
         let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));
