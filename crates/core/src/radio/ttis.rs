@@ -120,6 +120,8 @@ struct Sdu {
     entered: Instant,
     /// Its entity is done with it.
     released: bool,
+    /// An octet of it was sent.
+    started: bool,
     /// Its entity has given it up.
     given_up: bool,
 }
@@ -127,9 +129,9 @@ struct Sdu {
 impl Sdus {
     fn push(&mut self, now: Instant, packet: Box<Packet>) {
         let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
-        let (released, given_up) = (false, false);
-        let packet = Some(packet);
-        self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
+        let (packet, entered) = (Some(packet), now);
+        let (released, started, given_up) = (false, false, false);
+        self.entries.push_back(Sdu { packet, flow, seq, len, entered, released, started, given_up });
     }
 
     fn get(&mut self, number: u64) -> Option<&mut Sdu> {
@@ -253,6 +255,12 @@ impl Line {
 
     /// The entity gives an SDU up that cannot arrive.
     fn abandon(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let Some(sdu) = self.sdus.get(number) else { return };
+        if !sdu.started {
+            // The books count it among those untransmitted.
+            let (flow, len) = (sdu.flow, sdu.len);
+            cx.bearer(self.buffer.index() as usize).start(flow, len);
+        }
         self.release(cx, number, RadioEventKind::Dropped);
         self.drop_sdu(cx, number, Reason::SduDiscarded);
     }
@@ -364,6 +372,7 @@ impl Pair {
         };
         for number in std::mem::take(&mut report.started) {
             if let Some(sdu) = sent.sdus.get(number).filter(|sdu| !sdu.released) {
+                sdu.started = true;
                 let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
                 sent.buffer.start(cx, flow, seq, len);
             }
