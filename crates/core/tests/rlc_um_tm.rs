@@ -37,13 +37,13 @@ struct Bearer {
     log: Vec<String>,
     up: Vec<u64>,
     lost: Vec<u64>,
-    abandoned: Vec<u64>,
+    gone: Vec<u64>,
 }
 
 impl Bearer {
     fn new(tx: Box<dyn Transmit>, rx: Box<dyn Receive>) -> Self {
         let (on_air, log) = (Vec::new(), Vec::new());
-        Self { tx, rx, on_air, log, up: Vec::new(), lost: Vec::new(), abandoned: Vec::new() }
+        Self { tx, rx, on_air, log, up: Vec::new(), lost: Vec::new(), gone: Vec::new() }
     }
 
     /// The TTI that starts at `now`, with what arrives until then; PDUs that it carried.
@@ -60,13 +60,14 @@ impl Bearer {
         let sent = tti.data.pdus();
         let said =
             |sdus: &[u64], word: &str| sdus.iter().map(|n| format!("{now} {word} {n}")).collect::<Vec<_>>();
-        self.log.extend(said(&report.abandoned, "gone"));
+        report.discarded.append(&mut report.unsent);
+        self.log.extend(said(&report.discarded, "gone"));
         if sent > 0 {
             self.log.push(format!("{now} tx{}", written(&tti.data.runs)));
         }
         self.log.extend(said(&report.confirmed, "sent"));
-        assert!(report.discarded.is_empty() && tti.control.is_empty());
-        self.abandoned.append(&mut report.abandoned);
+        assert!(tti.control.is_empty());
+        self.gone.append(&mut report.discarded);
         let sns: Vec<u64> = tti.data.runs.iter().flat_map(|run| run.sns.first..run.sns.end).collect();
         let mut fates = sns.into_iter().map(&mut lost);
         tti.lose(|| fates.next().unwrap());
@@ -517,8 +518,8 @@ proptest! {
         }
         bearer.tti(now + 100, PDUS, lost);
         prop_assert!(bearer.up.is_sorted());
-        let gone: BTreeSet<u64> = taken.iter().chain(&bearer.abandoned).copied().collect();
-        prop_assert_eq!(gone.len(), taken.len() + bearer.abandoned.len());
+        let gone: BTreeSet<u64> = taken.iter().chain(&bearer.gone).copied().collect();
+        prop_assert_eq!(gone.len(), taken.len() + bearer.gone.len());
         let lost: BTreeSet<u64> = bearer.lost.iter().copied().filter(|sdu| !gone.contains(sdu)).collect();
         prop_assert!(bearer.up.iter().all(|sdu| !gone.contains(sdu) && !lost.contains(sdu)));
         prop_assert_eq!(gone.len() + lost.len() + bearer.up.len(), number as usize);

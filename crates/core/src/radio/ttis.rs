@@ -39,7 +39,7 @@ pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> 
     let mut pairs = Vec::new();
     while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
         let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;
-        pairs.push(Pair { ends, lines: [downlink, uplink] });
+        pairs.push(Pair { ends, lines: [downlink, uplink], armed: Instant::NEVER });
     }
     Some(Box::new(TtiCell { pairs, report: Report::default() }))
 }
@@ -55,6 +55,8 @@ struct Pair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     lines: [Line; 2],
+    /// What the timer is set to.
+    armed: Instant,
 }
 
 /// One direction.
@@ -67,6 +69,8 @@ struct Line {
     sdus: Sdus,
     /// End of the last TTI used.
     free_at: Instant,
+    /// The next TTI that the sending entity wants.
+    next_tti: Instant,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Tti)>,
     /// Kept for their memory.
@@ -120,8 +124,6 @@ struct Sdu {
     entered: Instant,
     /// Its entity is done with it.
     released: bool,
-    /// An octet of it was sent.
-    started: bool,
     /// Its entity has given it up.
     given_up: bool,
 }
@@ -129,9 +131,9 @@ struct Sdu {
 impl Sdus {
     fn push(&mut self, now: Instant, packet: Box<Packet>) {
         let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
-        let (packet, entered) = (Some(packet), now);
-        let (released, started, given_up) = (false, false, false);
-        self.entries.push_back(Sdu { packet, flow, seq, len, entered, released, started, given_up });
+        let (released, given_up) = (false, false);
+        let packet = Some(packet);
+        self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
     }
 
     fn get(&mut self, number: u64) -> Option<&mut Sdu> {
@@ -157,6 +159,7 @@ impl Line {
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             sdus: Sdus::default(),
             free_at: ttis.next(Instant::ZERO),
+            next_tti: Instant::NEVER,
             on_air: VecDeque::new(),
             spare: Vec::new(),
             occupancy: Occupancy::default(),
@@ -164,13 +167,18 @@ impl Line {
         }
     }
 
-    /// The next TTI, if one is wanted then.
-    fn next_tti(&self, now: Instant, wanted: Instant) -> Instant {
-        if wanted == Instant::NEVER {
-            return Instant::NEVER;
-        }
+    /// Finds the next TTI, if one is wanted at this time.
+    fn plan(&mut self, now: Instant, wanted: Instant) {
         let from = wanted.max(now);
-        if from <= self.free_at { self.free_at } else { self.ttis.next(from) }
+        self.next_tti = match wanted {
+            Instant::NEVER => Instant::NEVER,
+            _ if from <= self.free_at => self.free_at,
+            _ => self.ttis.next(from),
+        };
+    }
+
+    fn next_event(&self) -> Instant {
+        self.next_tti.min(self.next_arrival())
     }
 
     fn next_arrival(&self) -> Instant {
@@ -196,8 +204,8 @@ impl Line {
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
-        // Ends of SDUs go on without PDUs: where nothing is sent again, what is lost is known by them.
-        if lost < pdus || !tti.data.ends.is_empty() {
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
             self.on_air.push_back((end + self.buffer.delay(), tti));
         } else {
             tti.clear();
@@ -210,8 +218,8 @@ impl Line {
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for control in &sent.control {
+            let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
-            let Control::Status(status) = control;
             let missing_pdus = status.missing.count() as u32;
             let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
@@ -223,6 +231,45 @@ impl Line {
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
         }
+    }
+
+    /// Tells of the SDUs that were begun in a TTI.
+    fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.started.clone() {
+            if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+                self.buffer.start(cx, flow, seq, len);
+            }
+        }
+        report.started = 0..0;
+    }
+
+    /// Does what the end has reported that sends in this direction.
+    fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
+            return;
+        }
+        for number in report.confirmed.drain(..) {
+            self.release(cx, number, RadioEventKind::Delivered);
+        }
+        for number in report.discarded.drain(..) {
+            self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
+        }
+        self.sdus.forget();
+    }
+
+    /// Does what the end has reported that receives in this direction.
+    fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.up.drain(..) {
+            self.hand_up(cx, number);
+        }
+        for number in report.lost.drain(..) {
+            self.lose(cx, number);
+        }
+        self.sdus.forget();
     }
 
     /// The entity that sends in this direction is done with an SDU.
@@ -253,16 +300,13 @@ impl Line {
         self.release(cx, number, RadioEventKind::Dropped);
     }
 
-    /// The entity gives an SDU up that cannot arrive.
-    fn abandon(&mut self, cx: &mut Cx<'_>, number: u64) {
-        let Some(sdu) = self.sdus.get(number) else { return };
-        if !sdu.started {
-            // The books count it among those untransmitted.
-            let (flow, len) = (sdu.flow, sdu.len);
-            cx.bearer(self.buffer.index() as usize).start(flow, len);
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
         }
-        self.release(cx, number, RadioEventKind::Dropped);
-        self.drop_sdu(cx, number, Reason::SduDiscarded);
     }
 
     /// An SDU will not be handed up at the other side.
@@ -326,17 +370,19 @@ impl Pair {
         line.occupancy.set(cx.now, queued_sdus);
         self.ends[dir.index()].handle_sdu(cx.now, packet.len);
         line.sdus.push(cx.now, packet);
+        self.plan(cx.now, dir);
         self.arm(cx);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        self.armed = Instant::NEVER;
         for dir in Dir::BOTH {
             while self.lines[dir.index()].next_arrival() <= cx.now {
                 self.handle_arrival(cx, dir, report);
             }
         }
         for dir in Dir::BOTH {
-            if self.next_tti(cx.now, dir) <= cx.now {
+            if self.lines[dir.index()].next_tti <= cx.now {
                 self.handle_tti_start(cx, dir, report);
             }
         }
@@ -348,8 +394,11 @@ impl Pair {
         let other = dir.reverse();
         self.ends[other.index()].handle_tti(cx.now, &tti, report);
         tti.clear();
-        self.lines[dir.index()].spare.push(tti);
-        self.settle(cx, other, report);
+        let [sent, received] = self.lines_of(other);
+        received.spare.push(tti);
+        received.settle_received(cx, report);
+        sent.settle_sent(cx, report);
+        self.plan(cx.now, other);
     }
 
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
@@ -361,51 +410,32 @@ impl Pair {
         } else {
             line.transmit(cx, tti);
         }
-        self.settle(cx, dir, report);
+        line.settle_started(cx, report);
+        line.settle_sent(cx, report);
+        self.plan(cx.now, dir);
     }
 
-    /// Does what the end that sends in direction `dir` has reported.
-    fn settle(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
-        let [sent, received] = {
-            let [downlink, uplink] = &mut self.lines;
-            if dir == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
-        };
-        for number in std::mem::take(&mut report.started) {
-            if let Some(sdu) = sent.sdus.get(number).filter(|sdu| !sdu.released) {
-                sdu.started = true;
-                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-                sent.buffer.start(cx, flow, seq, len);
-            }
-        }
-        for number in report.up.drain(..) {
-            received.hand_up(cx, number);
-        }
-        for number in report.lost.drain(..) {
-            received.lose(cx, number);
-        }
-        for number in report.confirmed.drain(..) {
-            sent.release(cx, number, RadioEventKind::Delivered);
-        }
-        for number in report.discarded.drain(..) {
-            sent.give_up(cx, number);
-        }
-        for number in report.abandoned.drain(..) {
-            sent.abandon(cx, number);
-        }
-        sent.sdus.forget();
-        received.sdus.forget();
+    /// The direction in which an end sends, and that in which it receives.
+    fn lines_of(&mut self, end: Dir) -> [&mut Line; 2] {
+        let [downlink, uplink] = &mut self.lines;
+        if end == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
     }
 
-    /// The next TTI of a direction.
-    fn next_tti(&self, now: Instant, dir: Dir) -> Instant {
-        self.lines[dir.index()].next_tti(now, self.ends[dir.index()].deadline())
+    /// Finds the next TTI of a direction, after something has happened to its end.
+    fn plan(&mut self, now: Instant, dir: Dir) {
+        let wanted = self.ends[dir.index()].deadline();
+        self.lines[dir.index()].plan(now, wanted);
     }
 
     /// Sets the timer to the next TTI or arrival.
-    fn arm(&self, cx: &mut Cx<'_>) {
-        let next = |dir: Dir| self.next_tti(cx.now, dir).min(self.lines[dir.index()].next_arrival());
-        let at = next(Dir::Downlink).min(next(Dir::Uplink));
-        let timer = self.lines[0].buffer.index();
+    fn arm(&mut self, cx: &mut Cx<'_>) {
+        let [downlink, uplink] = &self.lines;
+        let at = downlink.next_event().min(uplink.next_event());
+        if at == self.armed {
+            return;
+        }
+        self.armed = at;
+        let timer = downlink.buffer.index();
         if at == Instant::NEVER {
             cx.disarm(timer);
         } else {

@@ -26,7 +26,7 @@ pub trait End: Send + Sync {
     /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
 
-    /// What the other end sent in a TTI arrives, or what is left of it: perhaps nothing but the ends of SDUs.
+    /// What the other end sent in a TTI arrives, or what is left of it.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
 
     /// What the end counted, as the sender of its direction and as the receiver of the other.
@@ -40,13 +40,14 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up. They may arrive all the same.
+    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end tells.
     pub discarded: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up before they were sent whole. They do not arrive.
-    pub abandoned: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    pub unsent: Vec<u64>,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
-    /// Received by this end: will never be handed up.
+    /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
+    /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
@@ -121,13 +122,17 @@ pub struct Ttis {
     pub errors: Errors,
     /// How many sequence numbers there are on the air.
     pub sequence_numbers: u64,
+    /// Whether lost PDUs are sent again. Where they are not, the ends of SDUs in them reach the other end all the
+    /// same, which reports what is lost.
+    pub resends: bool,
 }
 
 impl Ttis {
     /// The first TTI that starts at `from` or later.
     pub fn next(&self, from: Instant) -> Instant {
-        let since_first = Instant::from_nanos(from.as_nanos().saturating_sub(self.offset.as_nanos()));
-        since_first.next_grid_point(self.tti.as_nanos(), 1) + self.offset
+        let (tti, offset) = (self.tti.as_nanos(), self.offset.as_nanos());
+        let number = from.as_nanos().saturating_sub(offset).div_ceil(tti);
+        Instant::from_nanos(offset + number * tti)
     }
 }
 
@@ -149,7 +154,8 @@ mod tests {
     #[test]
     fn ttis_lie_on_their_grid() {
         let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
-        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096 };
+        let ttis =
+            Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096, resends: true };
         let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));

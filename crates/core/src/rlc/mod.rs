@@ -105,7 +105,8 @@ impl Config {
 /// direction; `None` if these do not go by TTIs, or not together.
 pub fn ends(downlink: &Config, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
     if let (Config::Am(down), Config::Am(up)) = (downlink, uplink) {
-        return Some([Box::new(am::Entity::new(down, up)), Box::new(am::Entity::new(up, down))]);
+        let [network, ue] = [am::Entity::at_network(down, up), am::Entity::at_ue(up, down)];
+        return Some([Box::new(network), Box::new(ue)]);
     }
     let ((down_tx, down_rx), (up_tx, up_rx)) = (downlink.halves()?, uplink.halves()?);
     Some([Box::new(Halves { tx: down_tx, rx: up_rx }), Box::new(Halves { tx: up_tx, rx: down_rx })])

@@ -53,7 +53,14 @@ impl Config {
     /// When there are TTIs, and what fits into one.
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
-        Ttis { tti, offset, payload: self.pdu.as_u64(), errors, sequence_numbers: SEQUENCE_NUMBERS }
+        Ttis {
+            tti,
+            offset,
+            payload: self.pdu.as_u64(),
+            errors,
+            sequence_numbers: SEQUENCE_NUMBERS,
+            resends: false,
+        }
     }
 
     /// The transmitting entity.

@@ -110,7 +110,7 @@ impl Transmit for Sender {
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
         let room = pdus * self.ttis.payload;
         self.discard_unsent(now, room);
-        report.abandoned.append(&mut self.discarded);
+        report.unsent.append(&mut self.discarded);
         let (first, first_waiting) = (self.next_sn, self.next_sdu);
         if self.segmentation {
             let octets = self.waiting.front().map_or(0, |sdu| sdu.octets);

@@ -60,7 +60,14 @@ impl Config {
     /// When there are TTIs, and what fits into one.
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
-        Ttis { tti, offset, payload: self.payload(), errors, sequence_numbers: SEQUENCE_NUMBERS }
+        Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: SEQUENCE_NUMBERS,
+            resends: false,
+        }
     }
 
     /// The transmitting entity.

@@ -85,15 +85,15 @@ impl Sender {
     /// first ones.
     fn discard_late(&mut self, now: Instant, report: &mut Report) {
         let Some(timer) = self.timer_discard else { return };
-        let before = report.abandoned.len();
         if let Some(cut) = self.cut.take_if(|cut| cut.entered + timer <= now) {
             self.broken_off = Some((cut.sdu, cut.first));
-            report.abandoned.push(cut.sdu);
+            report.discarded.push(cut.sdu);
+            self.counts.discarded_sdus += 1;
         }
         while self.waiting.front().is_some_and(|sdu| sdu.entered + timer <= now) {
-            report.abandoned.extend(self.take_waiting());
+            report.unsent.extend(self.take_waiting());
+            self.counts.discarded_sdus += 1;
         }
-        self.counts.discarded_sdus += (report.abandoned.len() - before) as u64;
     }
 
     /// Fills PDU `sn`, and below `limit` those that an SDU fills alone; the one after.
