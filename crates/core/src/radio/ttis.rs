@@ -27,9 +27,6 @@ use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
-/// Sequence numbers in traces are those on the wire, of 12 bits.
-const SEQUENCE_NUMBERS: u64 = 4096;
-
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
     let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
@@ -202,10 +199,7 @@ impl Line {
         let sent = watched.then(|| tti.clone());
         let channel = &mut self.channel;
         let lost = match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => {
-                tti.clear();
-                pdus
-            }
+            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
             Errors::PerTti => 0,
             Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
         };
@@ -215,7 +209,8 @@ impl Line {
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
-        if lost < pdus {
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
             self.on_air.push_back((end + self.buffer.delay(), tti));
         } else {
             tti.clear();
@@ -231,12 +226,12 @@ impl Line {
             let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
             let missing_pdus = status.missing.count() as u32;
-            let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
+            let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }
         for run in &sent.data.runs {
             for (sns, lost) in run.fates(&arrives.data.runs) {
-                let (first_sn, pdus) = ((sns.first % SEQUENCE_NUMBERS) as u32, sns.len() as u32);
+                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
@@ -314,7 +309,7 @@ impl Line {
         if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
             cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
             self.give_up(cx, number);
-            self.lose(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
         }
     }
 
@@ -322,7 +317,11 @@ impl Line {
     fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
-        if let Some(packet) = sdu.packet.take() {
+        self.drop_sdu(cx, number, reason);
+    }
+
+    fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
+        if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
             self.counts.sdus_lost += 1;
             cx.drop(packet, reason);
         }
