@@ -354,7 +354,9 @@ impl Sender {
         let all = from + told.len() == self.spans.len();
         if let Some((sdu, _)) = self.segmentation.begun().filter(|&(sdu, first)| all && gone(sdu, first)) {
             self.segmentation.discard_begun();
-            told.push(Discarded { sdu, end: self.vt_s, sn: self.vt_s, n: 0 });
+            // The PDU with its end is passed over, so that nothing joins its octets to those of the next SDU.
+            told.push(Discarded { sdu, end: self.vt_s, sn: self.vt_s + 1, n: 0 });
+            self.vt_s += 1;
         }
         let Some(last) = told.last() else { return };
         self.settled = last.sdu + 1;
