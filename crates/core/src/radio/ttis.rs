@@ -15,9 +15,7 @@
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
 //! it is handed up there, which is before.
 
-use super::buffer::{
-    Admitted, Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share,
-};
+use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
@@ -29,9 +27,6 @@ use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
-/// Sequence numbers in traces are those on the wire, of 12 bits.
-const SEQUENCE_NUMBERS: u64 = 4096;
-
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
     let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
@@ -42,7 +37,7 @@ pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> 
     let mut pairs = Vec::new();
     while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
         let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;
-        pairs.push(Pair { ends, lines: [downlink, uplink] });
+        pairs.push(Pair { ends, lines: [downlink, uplink], armed: Instant::NEVER });
     }
     Some(Box::new(TtiCell { pairs, report: Report::default() }))
 }
@@ -58,6 +53,8 @@ struct Pair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     lines: [Line; 2],
+    /// What the timer is set to.
+    armed: Instant,
 }
 
 /// One direction.
@@ -70,6 +67,8 @@ struct Line {
     sdus: Sdus,
     /// End of the last TTI used.
     free_at: Instant,
+    /// The next TTI that the sending entity wants.
+    next_tti: Instant,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Tti)>,
     /// Kept for their memory.
@@ -139,6 +138,13 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
+    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
+        let sdu = self.get(number)?;
+        sdu.released = true;
+        sdu.packet.take()
+    }
+
     /// Forgets those in front that are done with at both ends.
     fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
@@ -151,13 +157,14 @@ impl Sdus {
 impl Line {
     fn new(config: &BearerConfig, ttis: Ttis, run_seed: u64, ue: u16, dir: Dir) -> Self {
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             ttis,
             pdus_per_tti: config.rate.bytes_in(ttis.tti) / ttis.payload,
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             sdus: Sdus::default(),
             free_at: ttis.next(Instant::ZERO),
+            next_tti: Instant::NEVER,
             on_air: VecDeque::new(),
             spare: Vec::new(),
             occupancy: Occupancy::default(),
@@ -165,13 +172,18 @@ impl Line {
         }
     }
 
-    /// The next TTI, if one is wanted then.
-    fn next_tti(&self, now: Instant, wanted: Instant) -> Instant {
-        if wanted == Instant::NEVER {
-            return Instant::NEVER;
-        }
+    /// Finds the next TTI, if one is wanted at this time.
+    fn plan(&mut self, now: Instant, wanted: Instant) {
         let from = wanted.max(now);
-        if from <= self.free_at { self.free_at } else { self.ttis.next(from) }
+        self.next_tti = match wanted {
+            Instant::NEVER => Instant::NEVER,
+            _ if from <= self.free_at => self.free_at,
+            _ => self.ttis.next(from),
+        };
+    }
+
+    fn next_event(&self) -> Instant {
+        self.next_tti.min(self.next_arrival())
     }
 
     fn next_arrival(&self) -> Instant {
@@ -187,10 +199,7 @@ impl Line {
         let sent = watched.then(|| tti.clone());
         let channel = &mut self.channel;
         let lost = match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => {
-                tti.clear();
-                pdus
-            }
+            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
             Errors::PerTti => 0,
             Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
         };
@@ -200,7 +209,8 @@ impl Line {
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
-        if lost < pdus {
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
             self.on_air.push_back((end + self.buffer.delay(), tti));
         } else {
             tti.clear();
@@ -216,16 +226,55 @@ impl Line {
             let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
             let missing_pdus = status.missing.count() as u32;
-            let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
+            let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }
         for run in &sent.data.runs {
             for (sns, lost) in run.fates(&arrives.data.runs) {
-                let (first_sn, pdus) = ((sns.first % SEQUENCE_NUMBERS) as u32, sns.len() as u32);
+                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
         }
+    }
+
+    /// Tells of the SDUs that were begun in a TTI.
+    fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.started.clone() {
+            if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+                self.buffer.start(cx, flow, seq, len);
+            }
+        }
+        report.started = 0..0;
+    }
+
+    /// Does what the end has reported that sends in this direction.
+    fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
+            return;
+        }
+        for number in report.confirmed.drain(..) {
+            self.release(cx, number, RadioEventKind::Delivered);
+        }
+        for number in report.discarded.drain(..) {
+            self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
+        }
+        self.sdus.forget();
+    }
+
+    /// Does what the end has reported that receives in this direction.
+    fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.up.drain(..) {
+            self.hand_up(cx, number);
+        }
+        for number in report.lost.drain(..) {
+            self.lose(cx, number);
+        }
+        self.sdus.forget();
     }
 
     /// The entity that sends in this direction is done with an SDU.
@@ -233,9 +282,8 @@ impl Line {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
         let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-        let books = cx.bearer(self.buffer.index() as usize);
-        books.leave(flow, len);
-        let queued_sdus = books.sdus();
+        self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
         self.occupancy.set(cx.now, queued_sdus);
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
@@ -253,14 +301,27 @@ impl Line {
         if let Some(sdu) = self.sdus.get(number) {
             sdu.given_up = true;
         }
-        self.release(cx, number, RadioEventKind::Dropped);
+        self.release(cx, number, RadioEventKind::Discarded);
+    }
+
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
+        }
     }
 
     /// An SDU will not be handed up at the other side.
     fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
-        if let Some(packet) = sdu.packet.take() {
+        self.drop_sdu(cx, number, reason);
+    }
+
+    fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
+        if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
             self.counts.sdus_lost += 1;
             cx.drop(packet, reason);
         }
@@ -308,22 +369,30 @@ impl Line {
 impl Pair {
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let line = &mut self.lines[dir.index()];
-        let Some(Admitted { packet, queued_sdus, .. }) = line.buffer.admit(cx, packet) else { return };
-        cx.bearer(line.buffer.index() as usize).enter(&packet);
+        let (end, sdus) = (&mut self.ends[dir.index()], &mut line.sdus);
+        let take_waiting = || sdus.evict(end.take_waiting()?);
+        let admitted = line.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
+        let books = cx.bearer(line.buffer.index() as usize);
+        admitted.iter().for_each(|sdu| books.enter(sdu));
+        let queued_sdus = books.sdus();
         line.occupancy.set(cx.now, queued_sdus);
-        self.ends[dir.index()].handle_sdu(cx.now, packet.len);
-        line.sdus.push(cx.now, packet);
+        if let Some(sdu) = admitted {
+            end.handle_sdu(cx.now, sdu.len);
+            line.sdus.push(cx.now, sdu);
+        }
+        self.plan(cx.now, dir);
         self.arm(cx);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        self.armed = Instant::NEVER;
         for dir in Dir::BOTH {
             while self.lines[dir.index()].next_arrival() <= cx.now {
                 self.handle_arrival(cx, dir, report);
             }
         }
         for dir in Dir::BOTH {
-            if self.next_tti(cx.now, dir) <= cx.now {
+            if self.lines[dir.index()].next_tti <= cx.now {
                 self.handle_tti_start(cx, dir, report);
             }
         }
@@ -335,8 +404,11 @@ impl Pair {
         let other = dir.reverse();
         self.ends[other.index()].handle_tti(cx.now, &tti, report);
         tti.clear();
-        self.lines[dir.index()].spare.push(tti);
-        self.settle(cx, other, report);
+        let [sent, received] = self.lines_of(other);
+        received.spare.push(tti);
+        received.settle_received(cx, report);
+        sent.settle_sent(cx, report);
+        self.plan(cx.now, other);
     }
 
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
@@ -348,51 +420,32 @@ impl Pair {
         } else {
             line.transmit(cx, tti);
         }
-        self.settle(cx, dir, report);
+        line.settle_started(cx, report);
+        line.settle_sent(cx, report);
+        self.plan(cx.now, dir);
     }
 
-    /// Does what the end that sends in direction `dir` has reported.
-    fn settle(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
-        let [sent, received] = {
-            let [downlink, uplink] = &mut self.lines;
-            if dir == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
-        };
-        for number in std::mem::take(&mut report.started) {
-            if let Some(sdu) = sent.sdus.get(number).filter(|sdu| !sdu.released) {
-                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-                sent.buffer.start(cx, flow, seq, len);
-            }
-        }
-        for number in report.up.drain(..) {
-            received.hand_up(cx, number);
-        }
-        for number in report.lost.drain(..) {
-            received.lose(cx, number);
-        }
-        for number in report.confirmed.drain(..) {
-            sent.release(cx, number, RadioEventKind::Delivered);
-        }
-        for number in report.discarded.drain(..) {
-            sent.give_up(cx, number);
-        }
-        for number in report.unsent.drain(..) {
-            sent.give_up(cx, number);
-            sent.lose(cx, number);
-        }
-        sent.sdus.forget();
-        received.sdus.forget();
+    /// The direction in which an end sends, and that in which it receives.
+    fn lines_of(&mut self, end: Dir) -> [&mut Line; 2] {
+        let [downlink, uplink] = &mut self.lines;
+        if end == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
     }
 
-    /// The next TTI of a direction.
-    fn next_tti(&self, now: Instant, dir: Dir) -> Instant {
-        self.lines[dir.index()].next_tti(now, self.ends[dir.index()].deadline())
+    /// Finds the next TTI of a direction, after something has happened to its end.
+    fn plan(&mut self, now: Instant, dir: Dir) {
+        let wanted = self.ends[dir.index()].deadline();
+        self.lines[dir.index()].plan(now, wanted);
     }
 
     /// Sets the timer to the next TTI or arrival.
-    fn arm(&self, cx: &mut Cx<'_>) {
-        let next = |dir: Dir| self.next_tti(cx.now, dir).min(self.lines[dir.index()].next_arrival());
-        let at = next(Dir::Downlink).min(next(Dir::Uplink));
-        let timer = self.lines[0].buffer.index();
+    fn arm(&mut self, cx: &mut Cx<'_>) {
+        let [downlink, uplink] = &self.lines;
+        let at = downlink.next_event().min(uplink.next_event());
+        if at == self.armed {
+            return;
+        }
+        self.armed = at;
+        let timer = downlink.buffer.index();
         if at == Instant::NEVER {
             cx.disarm(timer);
         } else {

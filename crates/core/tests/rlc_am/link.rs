@@ -59,7 +59,7 @@ impl Link {
         let in_sequence =
             [downlink, uplink].map(|config| config.delivery == airpath_core::rlc::am::Delivery::InSequence);
         Self {
-            ends: [Entity::new(downlink, uplink), Entity::new(uplink, downlink)],
+            ends: [Entity::at_network(downlink, uplink), Entity::at_network(uplink, downlink)],
             in_sequence,
             air: Default::default(),
             pdus: PDUS,
@@ -92,7 +92,10 @@ impl Link {
         self.ends[end].build_tti(ms(now), self.pdus, &mut tti, &mut report);
         assert!(tti.pdus() <= self.pdus);
         if tti.is_empty() && self.pdus > 0 {
-            assert!(self.ends[end].deadline() > ms(now), "{now}: end {end} wants a TTI and has nothing to send");
+            assert!(
+                self.ends[end].deadline() > ms(now),
+                "{now}: end {end} wants a TTI and has nothing to send"
+            );
         }
         for started in report.started.clone() {
             let sdu = self.sdus[end].get_mut(&started).unwrap();
@@ -110,7 +113,11 @@ impl Link {
     /// A TTI of each end.
     pub fn ttis(&mut self, now: u64, downlink_lost: bool, uplink_lost: bool) {
         for (end, lost) in [(UE, uplink_lost), (NETWORK, downlink_lost)] {
-            self.tti(end, now, |tti| if lost { tti.clear() });
+            self.tti(end, now, |tti| {
+                if lost {
+                    tti.clear()
+                }
+            });
         }
     }
 

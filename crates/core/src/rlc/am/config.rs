@@ -16,6 +16,7 @@ const LARGEST_WITH_SHORT_LI: u64 = 126;
 const PDU_OCTETS: std::ops::RangeInclusive<u64> = 10..=4096;
 /// Sequence numbers have 12 bits; a window of more than half of them would be ambiguous.
 const LARGEST_WINDOW: u32 = 2048;
+const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,7 +151,27 @@ impl Config {
     /// When there are TTIs, and what fits into one.
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
-        Ttis { tti, offset, payload: self.payload(), errors }
+        Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: SEQUENCE_NUMBERS,
+            resends: true,
+        }
+    }
+
+    /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.
+    pub(super) fn with_timers_after(&self, delay: Duration) -> Self {
+        let later = |timer: Option<Duration>| timer.map(|timer| timer + delay);
+        Self {
+            timer_poll: later(self.timer_poll),
+            timer_poll_prohibit: later(self.timer_poll_prohibit),
+            timer_status_prohibit: later(self.timer_status_prohibit),
+            timer_rst: self.timer_rst + delay,
+            timer_mrw: self.timer_mrw + delay,
+            ..self.clone()
+        }
     }
 
     /// What entities with these parameters could not work with.

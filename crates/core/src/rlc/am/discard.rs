@@ -130,8 +130,7 @@ impl Discard {
             sn_mrw.extend(told[..told.len() - 1].iter().map(|told| told.end));
         }
         sn_mrw.push(last.sn);
-        let mrw =
-            Mrw { sn_mrw, n_length: last.n, beyond_window: beyond(last), next_sdu: last.sdu + 1 };
+        let mrw = Mrw { sn_mrw, n_length: last.n, beyond_window: beyond(last), next_sdu: last.sdu + 1 };
         self.current = Some(Current { mrw, vt_mrw: 0, timer: Instant::ZERO });
     }
 }

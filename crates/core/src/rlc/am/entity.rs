@@ -47,9 +47,19 @@ pub struct Counts {
 }
 
 impl Entity {
-    /// An entity in its initial state at the start of the run, which sends by the parameters of one direction
-    /// and receives by those of the other.
-    pub fn new(sends: &Config, receives: &Config) -> Self {
+    /// The entity of the network, or the UTRAN, in its initial state at the start of the run, which sends by the
+    /// parameters of one direction and receives by those of the other.
+    pub fn at_network(sends: &Config, receives: &Config) -> Self {
+        Self::new(sends, receives)
+    }
+
+    /// The entity of the UE. Its timers start when the transmission of a PDU is indicated, at the end of the TTI;
+    /// those of the UTRAN when it is submitted (§9.5).
+    pub fn at_ue(sends: &Config, receives: &Config) -> Self {
+        Self::new(&sends.with_timers_after(sends.tti), &receives.with_timers_after(sends.tti))
+    }
+
+    fn new(sends: &Config, receives: &Config) -> Self {
         Self {
             sender: Sender::new(sends),
             receiver: Receiver::reporting_by(receives, sends),
@@ -129,7 +139,13 @@ impl Entity {
     }
 
     /// Adds the control PDUs that go before data; whether data may follow.
-    fn build_control(&mut self, now: Instant, pdus: u64, out: &mut Vec<Control>, report: &mut Report) -> bool {
+    fn build_control(
+        &mut self,
+        now: Instant,
+        pdus: u64,
+        out: &mut Vec<Control>,
+        report: &mut Report,
+    ) -> bool {
         let room = |out: &Vec<Control>| pdus.saturating_sub(out.len() as u64);
         self.reset.build(now, pdus, out);
         if self.reset.is_ready() {

@@ -171,9 +171,9 @@ impl Sender {
     /// reached, the link is to be reset instead.
     pub fn build_mrw(&mut self, now: Instant, vr_r: u64) -> Option<Control> {
         match self.discard.build(now) {
-            Ok(mrw) => mrw.map(|mrw| {
-                Control::Status(Status { mrw: Some(mrw), ..Status::acknowledging(vr_r) })
-            }),
+            Ok(mrw) => {
+                mrw.map(|mrw| Control::Status(Status { mrw: Some(mrw), ..Status::acknowledging(vr_r) }))
+            }
             Err(Exhausted) => {
                 self.reset_due = true;
                 None
@@ -208,7 +208,12 @@ impl Sender {
     }
 
     /// Takes a STATUS PDU; an erroneous one changes nothing.
-    pub fn handle_status(&mut self, now: Instant, status: &Status, report: &mut Report) -> Result<(), Erroneous> {
+    pub fn handle_status(
+        &mut self,
+        now: Instant,
+        status: &Status,
+        report: &mut Report,
+    ) -> Result<(), Erroneous> {
         self.check(status)?;
         // Timers that end at this very instant may still be stopped.
         self.handle_poll_timers(Instant::from_nanos(now.as_nanos().saturating_sub(1)));
