@@ -16,12 +16,14 @@
 //! of the HE field, suspending, ciphering.
 
 mod config;
+mod encoder;
 mod ranges;
 mod receiver;
 mod segmentation;
 mod sender;
 
 pub use config::{Config, Delivery};
+pub use encoder::Encoder;
 pub use ranges::{Ranges, SnRange};
 pub use receiver::Receiver;
 pub use sender::{Erroneous, Sender};
