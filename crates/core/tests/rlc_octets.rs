@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airpath_core::rlc::am::{Config, Encoder, Form, Receiver, Run, Sender, SnRange, Status, Transmission};
+use airpath_core::rlc::am::{Config, Control, Encoder, Form, Receiver, Sender, Status};
+use airpath_core::rlc::encode::{Encode, Pdu as Which};
+use airpath_core::rlc::{Run, SnRange, Transmission, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
 use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
@@ -75,6 +77,7 @@ fn octets(sdu: u64, len: u32) -> Vec<u8> {
 
 /// A bearer with 20 ms from the start of a TTI to its arrival, seen by its entities and as octets.
 struct Bearer {
+    config: Config,
     sender: Sender,
     receiver: Receiver,
     encoder: Encoder,
@@ -92,9 +95,10 @@ impl Bearer {
     fn new(config: &Config) -> Self {
         config.check().unwrap();
         Self {
+            config: config.clone(),
             sender: Sender::new(config),
             receiver: Receiver::new(config),
-            encoder: Encoder::new(config.pdu.as_u64() as usize),
+            encoder: Encoder::new(config),
             down: VecDeque::new(),
             up: VecDeque::new(),
             lens: Vec::new(),
@@ -107,19 +111,27 @@ impl Bearer {
     fn tti(&mut self, now: u64, pdus: u64, mut lost: impl FnMut() -> bool) {
         let at = Instant::ZERO + Duration::from_millis(now);
         self.arrive(now);
-        for status in self.receiver.build_status(at, pdus as usize) {
-            let octets = self.encoder.encode_status(&status);
+        let mut reports = Tti::default();
+        self.receiver.build_status(at, pdus, &mut reports.control);
+        Encoder::new(&self.config).encode(&reports, &mut std::iter::empty(), &mut |pdu, octets| {
+            let Which::Control(place) = pdu else { panic!("{pdu:?}") };
+            let Control::Status(status) = &reports.control[place];
             if !lost() {
-                self.up.push_back((now + 20, status, octets));
+                self.up.push_back((now + 20, status.clone(), octets.to_vec()));
             }
-        }
-        let mut sent = Transmission::default();
-        self.sender.build_tti(at, pdus, &mut sent);
+        });
+        let mut tti = Tti::default();
+        let sent = &mut tti.data;
+        self.sender.build_tti(at, pdus, sent);
         let began = self.lens.len() as u64 - self.sender.untransmitted() as u64;
         let lens = &self.lens;
         let mut started = (self.started..began).map(|sdu| (sdu, octets(sdu, lens[sdu as usize])));
         let mut written = Vec::new();
-        self.encoder.encode(&sent, &mut started, &mut |sn, octets| written.push((sn, octets.to_vec())));
+        self.encoder.encode(&tti, &mut started, &mut |pdu, octets| {
+            let Which::Data(sn) = pdu else { panic!("{pdu:?}") };
+            written.push((sn, octets.to_vec()));
+        });
+        let mut sent = tti.data;
         assert_eq!(started.next(), None, "begun, and in no PDU");
         self.started = began;
         check(&sent, &written);

@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Form, Run, SduEnd, SnRange, Status, Transmission};
-use crate::wire::rlc::{AmdPdu, ListPair, Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
+use super::{Config, Control, Form, Status};
+use crate::rlc::encode::{Encode, Pdu};
+use crate::rlc::{Run, SduEnd, SnRange, Tti};
+use crate::wire::rlc::{self as wire, AmdPdu, ListPair, PreviousEnd, Sn, StatusEnd, Sufi, Tail};
 
 /// PDUs that may be sent again: no window is larger.
 const MOST_KEPT: usize = 2048;
@@ -41,54 +43,37 @@ struct Cut {
 }
 
 impl Encoder {
-    /// At the start of the run, for PDUs of this size.
-    pub fn new(pdu_octets: usize) -> Self {
+    /// At the start of the run, for the direction with these parameters.
+    pub fn new(config: &Config) -> Self {
         Self {
             vt_s: 0,
             kept: VecDeque::new(),
             cut: None,
             previous: PreviousEnd::Told,
-            octets: vec![0; pdu_octets],
+            octets: vec![0; config.pdu.as_u64() as usize],
         }
     }
 
-    /// Hands the sequence number and the octets of each PDU of a TTI to `out`. `started` are the SDUs of which
-    /// the first octet is in it, with their numbers.
-    pub fn encode(
-        &mut self,
-        sent: &Transmission,
-        started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
-        out: &mut dyn FnMut(u64, &[u8]),
-    ) {
-        for &Run { sns, poll } in &sent.runs {
-            for sn in sns.first..sns.end {
-                if sn == self.vt_s {
-                    self.build(&sent.ends, started);
-                }
-                self.write(sn, poll, out);
-            }
-        }
-    }
-
-    /// The octets of a STATUS PDU. It is as long as a data PDU, or longer if that takes it.
-    pub fn encode_status(&mut self, status: &Status) -> Vec<u8> {
-        let status = status_pdu(status);
-        let mut octets = vec![0; self.octets.len().max(status.bits().div_ceil(8))];
-        let written = Pdu::Status(status).encode(&mut octets);
+    /// The octets of a control PDU. It is as long as a data PDU, or longer if that takes it.
+    fn control(&self, control: &Control) -> Vec<u8> {
+        let Control::Status(status) = control;
+        let pdu = status_pdu(status);
+        let mut octets = vec![0; self.octets.len().max(pdu.bits().div_ceil(8))];
+        let written = wire::Pdu::Status(pdu).encode(&mut octets);
         debug_assert_eq!(written, Ok(()));
         octets
     }
 
-    fn write(&mut self, sn: u64, poll: bool, out: &mut dyn FnMut(u64, &[u8])) {
+    fn data(&mut self, sn: u64, poll: bool, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
         let Some(pdu) = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize)) else {
             debug_assert!(false, "PDU {sn} is sent again, and the first one kept is {first}");
             return;
         };
         let pdu = AmdPdu { poll, ..pdu.clone() };
-        let written = Pdu::Amd(pdu).encode(&mut self.octets);
+        let written = wire::Pdu::Amd(pdu).encode(&mut self.octets);
         debug_assert_eq!(written, Ok(()));
-        out(sn, &self.octets);
+        out(Pdu::Data(sn), &self.octets);
     }
 
     /// Fills the next PDU.
@@ -170,6 +155,27 @@ impl Encoder {
     }
 }
 
+impl Encode for Encoder {
+    fn encode(
+        &mut self,
+        tti: &Tti,
+        started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
+        out: &mut dyn FnMut(Pdu, &[u8]),
+    ) {
+        for (place, control) in tti.control.iter().enumerate() {
+            out(Pdu::Control(place), &self.control(control));
+        }
+        for &Run { sns, poll } in &tti.data.runs {
+            for sn in sns.first..sns.end {
+                if sn == self.vt_s {
+                    self.build(&tti.data.ends, started);
+                }
+                self.data(sn, poll, out);
+            }
+        }
+    }
+}
+
 impl Cut {
     fn new((sdu, octets): (u64, Vec<u8>)) -> Self {
         Self { sdu, octets, sent: 0 }
@@ -177,12 +183,12 @@ impl Cut {
 }
 
 /// A status report in super-fields.
-fn status_pdu(status: &Status) -> StatusPdu {
+fn status_pdu(status: &Status) -> wire::Status {
     let sufis = match status.form {
         Form::List => lists(status),
         Form::Bitmap => bitmaps(status),
     };
-    StatusPdu { sufis, end: StatusEnd::Ack(Sn::wrap(status.lsn)) }
+    wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(status.lsn)) }
 }
 
 fn lists(status: &Status) -> Vec<Sufi> {
