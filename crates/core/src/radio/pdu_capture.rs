@@ -18,7 +18,7 @@ pub(super) struct PduCapture {
 
 impl PduCapture {
     pub fn new(config: &rlc::Config, ue: u16, dir: Dir) -> Self {
-        let channel = Channel { dir, urnti: ue.into(), radio_bearer: RADIO_BEARER };
+        let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer: RADIO_BEARER };
         Self { channel, encoder: config.encoder() }
     }
 
