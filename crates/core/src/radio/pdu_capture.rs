@@ -3,7 +3,7 @@
 use crate::element::{Cx, PDU_INTERFACE};
 use crate::packet::{Dir, Packet};
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::{self, Tti};
+use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
 use crate::wire::rlc::udp::{Channel, datagram};
 
@@ -20,6 +20,16 @@ impl PduCapture {
     pub fn new(config: &rlc::Config, ue: u16, dir: Dir) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer: RADIO_BEARER };
         Self { channel, encoder: config.encoder() }
+    }
+
+    /// Forgets what is not sent any more by what the end has reported.
+    pub fn settle(&mut self, report: &Report) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.discard(&report.discarded);
+            if report.began_anew {
+                encoder.begin_anew();
+            }
+        }
     }
 
     /// Writes the PDUs of a TTI that starts now. `arrives` is what is left of it, and `started` are the SDUs that

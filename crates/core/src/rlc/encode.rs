@@ -23,4 +23,10 @@ pub trait Encode: Send + Sync {
         started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
         out: &mut dyn FnMut(Pdu, &[u8]),
     );
+
+    /// SDUs were given up: what is left of them is not sent. Of others than these may be told, too.
+    fn discard(&mut self, sdus: &[u64]);
+
+    /// The next PDU is new, and number 0; no SDU goes on in it.
+    fn begin_anew(&mut self);
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control, Form, Status};
+use super::{Config, Control, Form, Mrw, Reset, Status};
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{Run, SduEnd, SnRange, Tti};
 use crate::wire::rlc::{self as wire, AmdPdu, ListPair, PreviousEnd, Sn, StatusEnd, Sufi, Tail};
@@ -16,6 +16,8 @@ const MOST_KEPT: usize = 2048;
 const MOST_PAIRS: usize = 15;
 /// PDUs that a pair names.
 const MOST_PER_PAIR: u64 = 16;
+/// RESET and RESET ACK without padding (§9.2.1.7).
+const RESET_BITS: usize = 28;
 /// PDUs that a BITMAP super-field names (§9.2.2.11.5).
 const MOST_PER_BITMAP: u64 = 128;
 
@@ -24,12 +26,12 @@ const MOST_PER_BITMAP: u64 = 128;
 pub struct Encoder {
     /// The next new sequence number.
     vt_s: u64,
-    /// PDUs below it, the last one last.
-    kept: VecDeque<AmdPdu>,
+    /// PDUs below it, the last one last; `None` where there was none.
+    kept: VecDeque<Option<AmdPdu>>,
     /// The SDU that is being cut.
     cut: Option<Cut>,
-    /// What the next PDU has to tell of the one before it.
-    previous: PreviousEnd,
+    /// The SDU whose end the next PDU has to tell, and how.
+    untold: Option<(u64, PreviousEnd)>,
     /// The PDU being written.
     octets: Vec<u8>,
 }
@@ -49,24 +51,32 @@ impl Encoder {
             vt_s: 0,
             kept: VecDeque::new(),
             cut: None,
-            previous: PreviousEnd::Told,
+            untold: None,
             octets: vec![0; config.pdu.as_u64() as usize],
         }
     }
 
     /// The octets of a control PDU. It is as long as a data PDU, or longer if that takes it.
     fn control(&self, control: &Control) -> Vec<u8> {
-        let Control::Status(status) = control;
-        let pdu = status_pdu(status);
-        let mut octets = vec![0; self.octets.len().max(pdu.bits().div_ceil(8))];
-        let written = wire::Pdu::Status(pdu).encode(&mut octets);
+        let (pdu, bits) = match control {
+            Control::Status(status) => {
+                let status = status_pdu(status);
+                let bits = status.bits();
+                (wire::Pdu::Status(status), bits)
+            }
+            Control::Reset(reset) => (wire::Pdu::Reset(reset_pdu(*reset)), RESET_BITS),
+            Control::ResetAck(reset) => (wire::Pdu::ResetAck(reset_pdu(*reset)), RESET_BITS),
+        };
+        let mut octets = vec![0; self.octets.len().max(bits.div_ceil(8))];
+        let written = pdu.encode(&mut octets);
         debug_assert_eq!(written, Ok(()));
         octets
     }
 
     fn data(&mut self, sn: u64, poll: bool, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
-        let Some(pdu) = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize)) else {
+        let kept = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize));
+        let Some(pdu) = kept.and_then(Option::as_ref) else {
             debug_assert!(false, "PDU {sn} is sent again, and the first one kept is {first}");
             return;
         };
@@ -79,7 +89,7 @@ impl Encoder {
     /// Fills the next PDU.
     fn build(&mut self, ends: &[SduEnd], started: &mut dyn Iterator<Item = (u64, Vec<u8>)>) {
         let sn = self.vt_s;
-        let previous = std::mem::replace(&mut self.previous, PreviousEnd::Told);
+        let previous = self.untold.take().map_or(PreviousEnd::Told, |(_, end)| end);
         let mut pdu = AmdPdu {
             sn: Sn::wrap(sn),
             poll: false,
@@ -105,6 +115,17 @@ impl Encoder {
         if self.room(&pdu, 0) > 0 {
             self.pad(&mut pdu);
         }
+        self.keep(Some(pdu));
+    }
+
+    /// Sequence numbers below `sn` that were never on the air: those of discarded SDUs.
+    fn pass_over(&mut self, sn: u64) {
+        while self.vt_s < sn {
+            self.keep(None);
+        }
+    }
+
+    fn keep(&mut self, pdu: Option<AmdPdu>) {
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
         }
@@ -142,11 +163,11 @@ impl Encoder {
             pdu.tail = Tail::FullWithSduEnd;
             return;
         }
-        self.previous = PreviousEnd::Exact;
-        if self.room(pdu, 0) > 0 {
+        let is_short = self.room(pdu, 0) > 0;
+        if is_short {
             pdu.data.push(0);
-            self.previous = PreviousEnd::OneOctetShort;
         }
+        self.untold = Some((cut.sdu, if is_short { PreviousEnd::OneOctetShort } else { PreviousEnd::Exact }));
     }
 
     fn pad(&self, pdu: &mut AmdPdu) {
@@ -167,12 +188,30 @@ impl Encode for Encoder {
         }
         for &Run { sns, poll } in &tti.data.runs {
             for sn in sns.first..sns.end {
-                if sn == self.vt_s {
+                if sn >= self.vt_s {
+                    self.pass_over(sn);
                     self.build(&tti.data.ends, started);
                 }
                 self.data(sn, poll, out);
             }
         }
+    }
+
+    /// What was sent of it stays; in the next PDU another one begins.
+    fn discard(&mut self, sdus: &[u64]) {
+        let given_up = |sdu| sdus.contains(&sdu);
+        if self.cut.as_ref().is_some_and(|cut| given_up(cut.sdu)) {
+            self.cut = None;
+        }
+        if self.untold.is_some_and(|(sdu, _)| given_up(sdu)) {
+            self.untold = None;
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        self.vt_s = 0;
+        self.kept.clear();
+        (self.cut, self.untold) = (None, None);
     }
 }
 
@@ -182,13 +221,25 @@ impl Cut {
     }
 }
 
-/// A status report in super-fields.
+fn reset_pdu(reset: Reset) -> wire::Reset {
+    wire::Reset { rsn: reset.rsn, hfni: reset.hfni }
+}
+
+/// A STATUS PDU in super-fields; ACK is always the last one.
 fn status_pdu(status: &Status) -> wire::Status {
-    let sufis = match status.form {
+    let mut sufis: Vec<Sufi> = status.window.map(|pdus| Sufi::Window(pdus as u16)).into_iter().collect();
+    sufis.extend(status.mrw.as_ref().map(mrw));
+    sufis.extend(status.mrw_ack.map(|ack| Sufi::MrwAck { n: ack.n as u8, sn_ack: Sn::wrap(ack.sn_ack) }));
+    sufis.extend(match status.form {
         Form::List => lists(status),
         Form::Bitmap => bitmaps(status),
-    };
+    });
     wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(status.lsn)) }
+}
+
+fn mrw(mrw: &Mrw) -> Sufi {
+    let sn_mrw = mrw.sn_mrw.iter().map(|&sn| Sn::wrap(sn)).collect();
+    Sufi::Mrw { sn_mrw, beyond_window: mrw.beyond_window, n_length: mrw.n_length as u8 }
 }
 
 fn lists(status: &Status) -> Vec<Sufi> {
