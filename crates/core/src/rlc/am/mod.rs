@@ -16,6 +16,7 @@ mod config;
 mod control;
 mod discard;
 mod entity;
+mod on_wire;
 mod polling;
 mod receiver;
 mod reset;

@@ -125,9 +125,11 @@ impl Sender {
         self.reset_due
     }
 
-    /// Octets left free in the last new PDU.
-    pub(super) fn padding(&self) -> u64 {
-        self.segmentation.free()
+    /// The PDU sent last for the first time, and the octets of it that a piggybacked STATUS PDU may take behind
+    /// its length indicator; none if that is not configured.
+    pub(super) fn padding(&self) -> Option<(u64, u64)> {
+        let octets = self.segmentation.free().checked_sub(self.config.li_octets())?;
+        self.config.piggybacked_status.then(|| (self.vt_s - 1, octets))
     }
 
     /// Takes an SDU of `octets`; its number, one after that of the SDU before.
@@ -378,9 +380,6 @@ impl Sender {
         self.vt_dat.forget_below(last.sn);
         report.discarded.extend(told.iter().map(|told| told.sdu));
         self.discard.start(told, self.vt_a);
-        if self.config.last_pdu_poll && self.is_drained() {
-            self.polling.trigger();
-        }
     }
 
     /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.1).
