@@ -99,9 +99,10 @@ fn check_windows(link: &Link) -> Result<(), TestCaseError> {
 
 /// Something happens to an SDU at either end until both are done with it.
 fn is_settled(link: &Link) -> bool {
-    link.sdus.iter().flat_map(|sdus| sdus.values()).all(|sdu| {
-        sdu.taken || (sdu.sender.is_some() && (sdu.receiver.is_some() || sdu.sender == Some('u')))
-    })
+    link.sdus
+        .iter()
+        .flat_map(|sdus| sdus.values())
+        .all(|sdu| sdu.taken || (sdu.sender.is_some() && (sdu.receiver.is_some() || sdu.sender == Some('u'))))
 }
 
 proptest! {

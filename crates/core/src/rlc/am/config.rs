@@ -268,7 +268,9 @@ impl Config {
     fn check_discard(&self) -> Result<(), ScenarioError> {
         let (mode, timer, max) = (self.sdu_discard, self.timer_discard, self.max_dat);
         let (key, wrong, hint) = match mode {
-            SduDiscard::Timer if timer.is_none() => ("timer_discard", "is absent", "set it, or another sdu_discard"),
+            SduDiscard::Timer if timer.is_none() => {
+                ("timer_discard", "is absent", "set it, or another sdu_discard")
+            }
             SduDiscard::Timer if max.is_some() => {
                 ("max_dat", "is not used with sdu_discard = \"timer\"", "leave it out")
             }
@@ -370,16 +372,26 @@ mod tests {
             error(&config)
         };
         let second = Duration::from_secs(1);
-        assert_eq!(check(|c| c.max_dat = Some(1)), "max_dat: lets no PDU be sent even once; write 2 or more, or leave it out");
+        assert_eq!(
+            check(|c| c.max_dat = Some(1)),
+            "max_dat: lets no PDU be sent even once; write 2 or more, or leave it out"
+        );
         assert_eq!(check(|c| c.max_dat = Some(2)), "");
         assert_eq!(check(|c| c.max_rst = 0), "max_rst: is zero; write 1 or more");
         assert_eq!(check(|c| (c.max_rst, c.max_mrw) = (1, 1)), "");
         assert_eq!(check(|c| c.max_mrw = 0), "max_mrw: is zero; write 1 or more");
         assert_eq!(check(|c| c.timer_rst = Duration::ZERO), "timer_rst: is zero; write a time");
         assert_eq!(check(|c| c.timer_mrw = Duration::ZERO), "timer_mrw: is zero; write a time");
-        assert_eq!(check(|c| c.sdu_discard = SduDiscard::Timer), "timer_discard: is absent; set it, or another sdu_discard");
-        assert_eq!(check(|c| c.sdu_discard = SduDiscard::MaxDat), "max_dat: is absent; set it, or another sdu_discard");
-        let mut timer = Config { sdu_discard: SduDiscard::Timer, timer_discard: Some(second), ..Config::default() };
+        assert_eq!(
+            check(|c| c.sdu_discard = SduDiscard::Timer),
+            "timer_discard: is absent; set it, or another sdu_discard"
+        );
+        assert_eq!(
+            check(|c| c.sdu_discard = SduDiscard::MaxDat),
+            "max_dat: is absent; set it, or another sdu_discard"
+        );
+        let mut timer =
+            Config { sdu_discard: SduDiscard::Timer, timer_discard: Some(second), ..Config::default() };
         assert_eq!(error(&timer), "");
         timer.max_dat = Some(10);
         assert_eq!(error(&timer), "max_dat: is not used with sdu_discard = \"timer\"; leave it out");
