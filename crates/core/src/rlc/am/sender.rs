@@ -265,6 +265,7 @@ impl Sender {
         self.polling.reset();
         self.discard.reset();
         self.reset_due = false;
+        report.began_anew = true;
     }
 
     /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
