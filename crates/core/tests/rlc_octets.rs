@@ -381,7 +381,6 @@ fn sequence_numbers_wrap() {
         configured_tx_window_size: window,
         configured_rx_window_size: window,
         timer_poll_prohibit: Some(Duration::from_millis(150)),
-        poll_window: None,
         ..Config::default()
     };
     let pair = run(&[config.clone(), config], &[1500; 400], 60, 1, 25);

@@ -72,9 +72,8 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    bytes.extend_from_slice(&[TAG_CHANNEL_TYPE, PS_DTCH]);
-    bytes
-        .extend_from_slice(&[TAG_LI_SIZE, if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS }]);
+    let li_size = if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS };
+    bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
     bytes
@@ -146,7 +145,7 @@ mod tests {
         assert_eq!((header.source, header.destination), (UE, NETWORK));
         let Some(TransportSlice::Udp(udp)) = packet.transport else { panic!("no UDP") };
         let (framing, pdu) = udp.payload().split_at(FRAMING_OCTETS);
-        assert_eq!(framing, b"umts-rlc\x03\x02\x04\x00\x05\x01\x02\x03\x04\x06\x05\x02\x04\x07\x01\x01");
+        assert_eq!(framing, b"umts-rlc\x03\x02\x04\x00\x05\x01\x02\x03\x04\x06\x05\x07\x01\x02\x04\x01");
         assert_eq!(pdu, [0xaa; 42]);
     }
 
@@ -155,12 +154,12 @@ mod tests {
         let channel = Channel { dir: Dir::Downlink, urnti: 0, radio_bearer: 1 };
         let long = datagram(channel, &[0; 127]);
         assert_eq!(
-            long[IP_OCTETS + UDP_OCTETS + FRAMING_OCTETS - 3..][..3],
-            [TAG_LI_SIZE, LI_15_BITS, TAG_PDU]
+            long[IP_OCTETS + UDP_OCTETS + FRAMING_OCTETS - 5..][..5],
+            [TAG_LI_SIZE, LI_15_BITS, TAG_CHANNEL_TYPE, PS_DTCH, TAG_PDU]
         );
         assert_eq!(datagram(channel, &[0; 70_000]).len(), 65_535);
         let um = datagram_of(Mode::Um, channel, &[0; 126]);
         let framing = &um[IP_OCTETS + UDP_OCTETS..][..FRAMING_OCTETS];
-        assert_eq!((framing[9], framing[FRAMING_OCTETS - 2]), (1, LI_15_BITS));
+        assert_eq!((framing[9], framing[FRAMING_OCTETS - 4]), (1, LI_15_BITS));
     }
 }
