@@ -1,0 +1,162 @@
+"""What is kept of the trace of a run: packet delays, what the buffer held and dropped, and what is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath.papers.observe import Observation
+from airpath.papers.panel import Layers, Series
+from airpath.trace import Events
+
+EARLY_S = 10.0
+"""Length of the first part of a run, in which the first slow start is over, seconds."""
+
+SEGMENT_BYTES = 1460
+_OVERFLOW = "queue_full"
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What counters do not tell of a run.
+
+    Attributes
+    ----------
+    delay_s : float
+        Mean time of a packet from its first transmission by TCP to its arrival in order, seconds.
+    occupancy_sd_sdus : float
+        Standard deviation over time of the SDUs in the downlink's buffer.
+    overflow_drops, early_overflow_drops : int
+        SDUs for which that buffer had no room, in all and in the first `EARLY_S`.
+    deliberate_drops : int
+        SDUs dropped there for other reasons.
+    """
+
+    delay_s: float
+    occupancy_sd_sdus: float
+    overflow_drops: int
+    early_overflow_drops: int
+    deliberate_drops: int
+
+
+def _column(events: Events, kind: str, name: str) -> Numbers:
+    return np.asarray(events[kind][name]).astype(np.float64)
+
+
+def _time_s(events: Events, kind: str) -> Numbers:
+    return _column(events, kind, "time_ns") / 1e9
+
+
+def _words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
+    """A column of words."""
+    codes, words = events[kind][name]
+    return np.array([*words, ""])[np.asarray(codes)]
+
+
+def delays_s(events: Events) -> Numbers:
+    """Time of every packet received in order from its first transmission to that, seconds."""
+    known = []
+    sent_by, got_by = _column(events, "segment_sent", "flow"), _column(events, "segment_received", "flow")
+    for flow in np.unique(sent_by):
+        sent, got = sent_by == flow, got_by == flow
+        # The first transmission of each packet: retransmissions have the same number.
+        starts, first = np.unique(_column(events, "segment_sent", "seq")[sent], return_index=True)
+        sent_s = _time_s(events, "segment_sent")[sent][first]
+        expected = np.maximum.accumulate(_column(events, "segment_received", "rcv_nxt")[got])
+        received_s = _time_s(events, "segment_received")[got]
+        arrival = np.searchsorted(expected, starts, side="right")
+        arrived = arrival < expected.size
+        known.append(received_s[arrival[arrived]] - sent_s[arrived])
+    return np.concatenate(known)
+
+
+def occupancy(events: Events) -> Series:
+    """SDUs in the downlink's buffer over time, seconds; steps at arrivals and confirmations."""
+    times, counts = [], []
+    for kind in ("bearer_enqueued", "rlc_confirmed"):
+        mine = _words(events, kind, "direction") == "downlink"
+        times.append(_time_s(events, kind)[mine])
+        counts.append(_column(events, kind, "queued_sdus")[mine])
+    # At one instant SDUs leave before others arrive or not; the last of each kind stands.
+    order = np.argsort(np.concatenate(times), kind="stable")
+    return Series(np.concatenate(times)[order], np.concatenate(counts)[order])
+
+
+def _sd_over_time(series: Series, end_s: float) -> float:
+    stays_s = np.diff(series.x, append=max(end_s, float(series.x[-1])))
+    mean = np.average(series.y, weights=stays_s)
+    return float(np.sqrt(np.average((series.y - mean) ** 2, weights=stays_s)))
+
+
+def _run(events: Events) -> Run:
+    dropped_s = _time_s(events, "dropped")
+    full = _words(events, "dropped", "reason") == _OVERFLOW
+    held = occupancy(events)
+    return Run(
+        delay_s=float(delays_s(events).mean()),
+        occupancy_sd_sdus=_sd_over_time(held, float(held.x[-1])),
+        overflow_drops=int(full.sum()),
+        early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
+        deliberate_drops=int((~full).sum()),
+    )
+
+
+def _window(events: Events) -> Series:
+    return Series(_time_s(events, "tcp_state"), _column(events, "tcp_state", "tcpi_snd_cwnd"))
+
+
+def _packets(events: Events) -> Layers:
+    """Numbers of the packets when they are sent, received and dropped; for a single flow."""
+    sent = Series(_time_s(events, "segment_sent"), _column(events, "segment_sent", "seq") / SEGMENT_BYTES)
+    got = Series(
+        _time_s(events, "segment_received"), _column(events, "segment_received", "seq") / SEGMENT_BYTES
+    )
+    return Layers((("sent", sent), ("received", got), ("dropped", _dropped_packets(events))))
+
+
+def _dropped_packets(events: Events) -> Series:
+    """When packets were dropped, and which.
+
+    Nothing overtakes on this path: what is received is what was sent, less what was dropped. A packet that is
+    sent and is not the next one received was dropped, or is still under way at the end.
+    """
+    sent = _column(events, "segment_sent", "seq") / SEGMENT_BYTES
+    received = _column(events, "segment_received", "seq") / SEGMENT_BYTES
+    missing, next_received = [], 0
+    for packet in sent:
+        if next_received < received.size and packet == received[next_received]:
+            next_received += 1
+        else:
+            missing.append(packet)
+    times_s = _time_s(events, "dropped")[_column(events, "dropped", "len_bytes") > SEGMENT_BYTES]
+    known = min(times_s.size, len(missing))
+    return Series(times_s[:known], np.array(missing[:known]))
+
+
+def _t_id(events: Events) -> Layers:
+    """Time between two ACKs over the occupancy, before and after drops, milliseconds."""
+    held = _column(events, "ack_rate_control", "occupancy_sdus")
+    t_id_ms = _column(events, "ack_rate_control", "t_id_us") / 1000
+    after = _column(events, "ack_rate_control", "after_drop") > 0
+    names = ("f1", ~after), ("f2, after a drop", after)
+    return Layers(tuple((name, Series(held[mine], t_id_ms[mine])) for name, mine in names if mine.any()))
+
+
+RUN = Observation(("segment_sent", "segment_received", "bearer_enqueued", "rlc_confirmed", "dropped"), _run)
+"""A :class:`Run`."""
+
+OCCUPANCY = Observation(("bearer_enqueued", "rlc_confirmed"), occupancy)
+"""BO over time in seconds."""
+
+WINDOW = Observation(("tcp_state",), _window)
+"""Congestion window in packets over time in seconds, one flow."""
+
+PACKETS = Observation(("segment_sent", "segment_received", "dropped"), _packets)
+"""Packets sent, received and dropped, over time in seconds, one flow."""
+
+T_ID = Observation(("ack_rate_control",), _t_id)
+"""t_id over the occupancy, milliseconds and SDUs."""
