@@ -266,6 +266,47 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
     }
+    /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
+    RlcData = "rlc_data" {
+        /// Number of the UE.
+        ue: u16,
+        /// Direction of the bearer.
+        direction: Dir,
+        /// Sequence number of the first, modulo 4096.
+        first_sn: u32,
+        /// How many.
+        pdus: u32,
+        /// Whether each of them polls.
+        poll: bool,
+        /// Whether the channel destroyed them.
+        lost: bool,
+    }
+    /// An RLC STATUS PDU went on the air.
+    RlcStatus = "rlc_status" {
+        /// Number of the UE.
+        ue: u16,
+        /// Direction in which it went, opposite to that of the data on which it reports.
+        direction: Dir,
+        /// What its ACK super-field says, modulo 4096: everything below has arrived, except what is missing.
+        lsn: u32,
+        /// PDUs that it reports missing.
+        missing_pdus: u32,
+        /// Whether the channel destroyed it.
+        lost: bool,
+    }
+    /// The link layer is done with a packet at its sender: it is acknowledged, or given up.
+    RlcConfirmed = "rlc_confirmed" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Direction of the bearer.
+        direction: Dir,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// Packets left in the buffer.
+        queued_sdus: u32,
+    }
     /// Something has changed at a box that holds ACKs back until there is room for what they bring.
     AckRegulator = "ack_regulator" {
         /// Number of the UE.

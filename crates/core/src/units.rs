@@ -71,6 +71,12 @@ impl Bitrate {
         self.0
     }
 
+    /// Whole bytes that pass in `time`.
+    pub const fn bytes_in(self, time: Duration) -> u64 {
+        let bits = self.as_bps() as u128 * time.as_nanos() as u128 / 1_000_000_000;
+        (bits / 8) as u64
+    }
+
     /// Time until the last bit of `bytes` bytes is sent, rounded up to a nanosecond;
     /// [`Duration::MAX`] at rate zero.
     pub const fn time_to_send(self, bytes: u64) -> Duration {

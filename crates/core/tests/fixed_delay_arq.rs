@@ -7,7 +7,8 @@
 
 use airpath_core::channel::Channel;
 use airpath_core::packet::Packet;
-use airpath_core::rlc::fixed_delay_arq::{Config, Delivery, Errors, Requeue, Slots, Tie};
+use airpath_core::rlc::Errors;
+use airpath_core::rlc::fixed_delay_arq::{Config, Delivery, Requeue, Slots, Tie};
 use airpath_core::rlc::{self, Rlc, Slot, SlotReport};
 use airpath_core::rng::{self, Threshold};
 use airpath_core::time::{Duration, Instant};

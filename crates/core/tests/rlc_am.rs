@@ -5,9 +5,8 @@
 //! back, `up` an SDU handed up and `done` an SDU confirmed to the sender.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::rlc::am::{
-    Config, Delivery, Form, Ranges, Receiver, Run, Sender, SnRange, Status, Transmission,
-};
+use airpath_core::rlc::am::{Config, Control, Delivery, Form, Receiver, Sender, Status};
+use airpath_core::rlc::{Ranges, Run, SnRange, Transmission};
 use airpath_core::time::{Duration, Instant};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
@@ -52,7 +51,7 @@ impl Bearer {
     /// single PDUs on the downlink.
     fn tti(&mut self, now: u64, uplink_lost: bool, downlink_lost: impl Fn(u64) -> bool) {
         self.arrive(now);
-        for status in self.receiver.build_status(ms(now), PDUS as usize) {
+        for status in reports(&mut self.receiver, now, PDUS) {
             let missing: Vec<String> =
                 status.missing.as_slice().iter().map(|r| format!(" {}-{}", r.first, r.end - 1)).collect();
             self.log.push(format!("{now} status {}{}", status.lsn, missing.concat()));
@@ -323,11 +322,17 @@ fn a_status_outside_of_what_is_unacknowledged_changes_nothing() {
 }
 
 /// Each second PDU of `count` is lost; what the report says.
-fn report_of_holes(count: u64, room: usize) -> Vec<Status> {
+fn report_of_holes(count: u64, room: u64) -> Vec<Status> {
     let mut receiver = Receiver::new(&Config::default());
     let runs = (0..count).map(|n| Run { sns: range(2 * n + 1, 2 * n + 2), poll: false }).collect();
     receiver.handle_pdus(&Transmission { runs, ends: Vec::new() }, &mut Vec::new());
-    receiver.build_status(ms(0), room)
+    reports(&mut receiver, 0, room)
+}
+
+fn reports(receiver: &mut Receiver, now: u64, room: u64) -> Vec<Status> {
+    let mut control = Vec::new();
+    receiver.build_status(ms(now), room, &mut control);
+    control.into_iter().map(|Control::Status(status)| status).collect()
 }
 
 /// A PDU of 42 octets has room for 18 pairs, or for bitmaps of 256 PDUs, or the report takes several PDUs.
@@ -353,7 +358,7 @@ fn a_periodic_report_needs_no_poll() {
     let config = Config { timer_status_periodic: period, timer_status_prohibit: None, ..Config::default() };
     let mut receiver = Receiver::new(&config);
     let reports: Vec<u64> =
-        (0..20).map(|n| n * 10).filter(|&t| !receiver.build_status(ms(t), 1).is_empty()).collect();
+        (0..20).map(|n| n * 10).filter(|&t| !reports(&mut receiver, t, 1).is_empty()).collect();
     assert_eq!(reports, [40, 80, 120, 160]);
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Served {
 }
 
 /// What has left a buffer at its far end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Delivered {
     pub sdus: u64,
     pub bytes: u64,
@@ -199,8 +199,8 @@ impl Buffer {
     }
 
     /// What every bearer counts; the cell adds its own.
-    pub fn report(&self, cx: &mut Cx<'_>) -> Map<String, Value> {
-        let (counts, delivered) = (&self.counts, self.delivered(cx));
+    pub fn report(&self, delivered: Delivered) -> Map<String, Value> {
+        let counts = &self.counts;
         let entries = [
             ("sdus_in", counts.sdus_in),
             ("sdus_delivered", delivered.sdus),

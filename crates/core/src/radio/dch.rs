@@ -7,7 +7,8 @@
 //!
 //! A bearer without a link layer (`rlc.none`) sends packets whole; its ends of transmission are
 //! computed, and scheduled only if somebody subscribed to radio events. A bearer with a link layer
-//! has one timer: the end of the slot, or the moment to ask again while it is idle.
+//! of slots has one timer: the end of the slot, or the moment to ask again while it is idle. Link layers that go
+//! by TTIs, with entities at both ends, are in [`ttis`].
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
@@ -15,12 +16,13 @@ use super::buffer::{
     Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
 use super::departures::Departures;
+use super::ttis;
 use crate::channel::{self, Channel};
 use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
-use crate::rlc::{self, Rlc, Slot, SlotReport};
+use crate::rlc::{self, Rlc, Slot, SlotReport, Ttis};
 use crate::rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
@@ -88,10 +90,21 @@ impl Config {
         for dir in Dir::BOTH {
             self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
         }
+        let [downlink, uplink] = Dir::BOTH.map(|dir| &self.bearer(dir).rlc);
+        let by_ttis = downlink.ttis().is_some() || uplink.ttis().is_some();
+        if by_ttis && rlc::ends(downlink, uplink).is_none() {
+            let message =
+                format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
+            let hint = "write rlc.am in both directions: its STATUS PDUs go the other way";
+            return Err(ScenarioError::new("uplink.rlc", message, hint));
+        }
         Ok(())
     }
 
     pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
+        if let Some(cell) = ttis::build(self, run_seed) {
+            return cell;
+        }
         let bearers = make_bearers(self.ues, |ue, dir| Bearer::new(self.bearer(dir), run_seed, ue, dir));
         Box::new(Dch { bearers, report: SlotReport::default() })
     }
@@ -130,7 +143,30 @@ impl BearerConfig {
                 }
                 Ok(())
             }
+            rlc::Config::Am(am) => {
+                am.check().map_err(|error| error.under("rlc.am"))?;
+                self.validate_ttis(am.ttis()).map_err(|error| error.under("rlc.am"))?;
+                if self.channel.loses_everything() {
+                    let hint = "lower the block error rate";
+                    return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// Refuses a TTI that is no whole number of PDUs.
+    fn validate_ttis(&self, ttis: rlc::Ttis) -> Result<(), ScenarioError> {
+        let Ttis { tti, payload, .. } = ttis;
+        let octets = self.rate.bytes_in(tti);
+        if octets != 0 && octets.is_multiple_of(payload) {
+            return Ok(());
+        }
+        let message = format!(
+            "a TTI of {tti} at {} carries {octets} B, which is no whole number of PDUs with {payload} B of payload",
+            self.rate
+        );
+        Err(ScenarioError::new("pdu", message, "change the PDU's size, the TTI or the rate of the bearer"))
     }
 }
 
@@ -253,7 +289,7 @@ impl Bearer {
         let capacity = self.rate.as_bps() as f64 * cx.now.since(Instant::ZERO).as_secs_f64() / 8.0;
         let used = share(self.buffer.delivered(cx).bytes as f64, capacity);
         let served = self.served(cx);
-        let mut report = self.buffer.report(cx);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
         report.insert("slots".into(), self.counts.slots.into());
         report.insert("pdus_sent".into(), self.counts.pdus_sent.into());
         report.insert("pdus_lost".into(), self.counts.pdus_lost.into());

@@ -103,7 +103,7 @@ impl OpportunityBearer {
         // As the channel counts: with what it adds to each packet.
         let overhead = u64::from(self.channel.packet_bytes(0));
         let carried = delivered.bytes + delivered.sdus * overhead;
-        let mut report = self.buffer.report(cx);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
         report.insert("opportunities".into(), offered.opportunities.into());
         report.insert("utilisation".into(), share(carried as f64, offered.bytes as f64).into());
         // Opportunities pass, sent or not; no time is spent.

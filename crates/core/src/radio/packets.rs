@@ -164,7 +164,7 @@ impl PacketBearer {
             }
         };
         let served = self.buffer.service(cx, self.busy, unsent);
-        let mut report = self.buffer.report(cx);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
         let utilisation = share(served.busy_s, now.as_secs_f64());
         report.insert("utilisation".into(), utilisation.into());
         report_service(&mut report, Some(served), self.line.mean_delay_ms());

@@ -12,7 +12,7 @@
 //!
 //! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
 
-use super::{Rlc, Slot, SlotReport};
+use super::{Errors, Rlc, Slot, SlotReport};
 use crate::channel::Channel;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -112,22 +112,10 @@ pub enum Slots {
     Grid,
 }
 
-/// Correlation of losses within a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Errors {
-    /// Each PDU is lost independently.
-    #[default]
-    PerPdu,
-    /// All PDUs of a slot share its fate.
-    PerTti,
-}
-
 impl Config {
     /// Octets that one TTI carries at `rate`.
     pub fn tti_bytes(&self, rate: Bitrate) -> u64 {
-        let bits = u128::from(rate.as_bps()) * u128::from(self.tti.as_nanos()) / 1_000_000_000;
-        (bits / 8) as u64
+        rate.bytes_in(self.tti)
     }
 
     /// Refuses what cannot be sent at `rate`.

@@ -1,12 +1,22 @@
 //! Link layers of a bearer: SDUs in, PDUs over the air, SDUs out.
 //!
-//! One [`Rlc`] stands for both ends of one direction of a bearer. The cell keeps the clock: it asks
-//! for the next transmission opportunity, and says when it has ended. `none` has no link layer at
-//! all: the cell then sends packets whole and computes when they end.
+//! There are three sorts. `none` has no link layer at all: the cell sends packets whole and computes when they
+//! end. In the second, one [`Rlc`] stands for both ends of one direction, and the outcome of a slot is known
+//! to it at its end; the cell keeps the clock, asks for the next slot and says when it has ended. In the
+//! third, `am`, each end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see
+//! [`entities`].
+
+mod pdus;
+mod ranges;
 
 pub mod am;
+pub mod entities;
 pub mod fixed_delay_arq;
 pub mod none;
+
+pub use entities::{End, Errors, Report, Ttis};
+pub use pdus::{Run, SduEnd, Transmission, Tti};
+pub use ranges::{Ranges, SnRange};
 
 use crate::channel::Channel;
 use crate::packet::Packet;
@@ -55,10 +65,32 @@ pub struct SlotReport {
 }
 
 registry! {
-    /// A link layer and its parameters. `build` returns nothing for `none`.
+    /// A link layer and its parameters. `build` returns nothing for `none`, and for those that [`ends`] makes.
     pub enum Config: build(rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
         None = none,
         FixedDelayArq = fixed_delay_arq,
+        Am = am,
+    }
+}
+
+impl Config {
+    /// When there are TTIs, if entities at both ends share them.
+    pub fn ttis(&self) -> Option<Ttis> {
+        match self {
+            Self::None(_) | Self::FixedDelayArq(_) => None,
+            Self::Am(config) => Some(config.ttis()),
+        }
+    }
+}
+
+/// The ends of a UE's bearers at the network and at the UE, which send in the first and in the second
+/// direction; `None` if these do not go by TTIs, or not together.
+pub fn ends(downlink: &Config, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
+    match (downlink, uplink) {
+        (Config::Am(downlink), Config::Am(uplink)) => {
+            Some([Box::new(am::Entity::new(downlink, uplink)), Box::new(am::Entity::new(uplink, downlink))])
+        }
+        _ => None,
     }
 }
 

@@ -155,7 +155,7 @@ impl User {
         let seconds = cx.now.since(Instant::ZERO).as_secs_f64();
         let throughput = share(delivered.bytes as f64 * 8.0, seconds);
         let served = Served { sdus: delivered.sdus, busy_s: lasting(self.slots_served).as_secs_f64() };
-        let mut report = self.buffer.report(cx);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
         let alone = self.rate.as_bps() as f64 * seconds / 8.0;
         report.insert("utilisation".into(), share(delivered.bytes as f64, alone).into());
         report_service(&mut report, Some(served), self.line.mean_delay_ms());

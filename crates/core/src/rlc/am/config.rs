@@ -1,8 +1,10 @@
 //! Parameters of RLC AM (TS 25.322 §9.6).
 
 use crate::error::ScenarioError;
+use crate::rlc::{Errors, Rlc, Ttis};
+use crate::rng::Stream;
 use crate::time::Duration;
-use crate::units::Bytes;
+use crate::units::{Bitrate, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,12 @@ const LARGEST_WINDOW: u32 = 2048;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// Length of a TTI.
+    pub tti: Duration,
+    /// Start of the first TTI; the others follow without gap.
+    pub offset: Duration,
+    /// Correlation of losses within a TTI.
+    pub errors: Errors,
     /// Size of a PDU with its header.
     pub pdu: Bytes,
     /// Configured_Tx_Window_Size, in PDUs.
@@ -65,6 +73,9 @@ pub enum Delivery {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            tti: Duration::from_millis(10),
+            offset: Duration::ZERO,
+            errors: Errors::PerTti,
             pdu: Bytes::from_bytes(42),
             configured_tx_window_size: 1024,
             configured_rx_window_size: 1024,
@@ -85,6 +96,17 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Both ends are needed to make any: see [`ends`](crate::rlc::ends).
+    pub(in crate::rlc) fn build(&self, _rate: Bitrate, _stream: Stream) -> Option<Box<dyn Rlc>> {
+        None
+    }
+
+    /// When there are TTIs, and what fits into one.
+    pub fn ttis(&self) -> Ttis {
+        let Self { tti, offset, errors, .. } = *self;
+        Ttis { tti, offset, payload: self.payload(), errors }
+    }
+
     /// What entities with these parameters could not work with.
     pub fn check(&self) -> Result<(), ScenarioError> {
         if !PDU_OCTETS.contains(&self.pdu.as_u64()) {

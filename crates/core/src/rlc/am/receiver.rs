@@ -1,8 +1,9 @@
 //! The receiving side of an AM entity (TS 25.322 §9.4, §9.7.2, §11.3.3, §11.5).
 
 use super::config::{Config, Delivery};
-use super::ranges::{Ranges, SnRange};
-use super::{Form, Run, SduEnd, Status, Transmission};
+use super::{Control, Form, Status};
+use crate::rlc::ranges::{Ranges, SnRange};
+use crate::rlc::{Run, SduEnd, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
@@ -15,6 +16,8 @@ const PDUS_PER_BITMAP: u64 = 128;
 #[derive(Debug)]
 pub struct Receiver {
     config: Config,
+    /// Bits of a STATUS PDU between its first four and its ACK super-field.
+    status_bits: u64,
     /// VR(R): the sequence number after the last received in sequence.
     vr_r: u64,
     /// VR(H): the sequence number after the highest received.
@@ -32,11 +35,17 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An entity in its initial state at the start of the run.
+    /// An entity in its initial state at the start of the run, whose STATUS PDUs have the size of its own data's.
     pub fn new(config: &Config) -> Self {
+        Self::reporting_by(config, config)
+    }
+
+    /// The same; its STATUS PDUs have the size of the PDUs of `back`, the other direction.
+    pub fn reporting_by(config: &Config, back: &Config) -> Self {
         let next_periodic = config.timer_status_periodic.map_or(Instant::NEVER, |t| Instant::ZERO + t);
         Self {
             config: config.clone(),
+            status_bits: back.status_bits(),
             vr_r: 0,
             vr_h: 0,
             missing: Ranges::default(),
@@ -96,18 +105,18 @@ impl Receiver {
         }
     }
 
-    /// The STATUS PDUs to send in a TTI with room for `pdus` PDUs: none, or a report of the state at `now`
-    /// in as many as it takes and as there is room for.
-    pub fn build_status(&mut self, now: Instant, pdus: usize) -> Vec<Status> {
+    /// Adds the STATUS PDUs to send in a TTI with room for `pdus` PDUs: none, or a report of the state at
+    /// `now` in as many as it takes and as there is room for.
+    pub fn build_status(&mut self, now: Instant, pdus: u64, out: &mut Vec<Control>) {
         self.handle_deadline(now);
         if !self.report_due || pdus == 0 || now < self.prohibited_until {
-            return Vec::new();
+            return;
         }
         self.report_due = false;
         if let Some(prohibit) = self.config.timer_status_prohibit {
             self.prohibited_until = now + prohibit;
         }
-        self.report(pdus)
+        self.report(pdus, out);
     }
 
     /// The ends in PDUs that were not received before.
@@ -154,31 +163,31 @@ impl Receiver {
     }
 
     /// A LIST if one PDU holds all that is missing, else a BITMAP if that does, else several LISTs.
-    fn report(&self, pdus: usize) -> Vec<Status> {
-        let bits = self.config.status_bits();
+    fn report(&self, pdus: u64, out: &mut Vec<Control>) {
+        let bits = self.status_bits;
         let pairs = pairs_that_fit(bits);
         if let (Some(first), Some(end)) = (self.missing.first(), self.missing.end())
             && pairs_needed(&self.missing) > pairs
             && bitmap_bits(end - first) <= bits
         {
-            return vec![Status { missing: self.missing.clone(), form: Form::Bitmap, lsn: self.vr_h }];
+            let missing = self.missing.clone();
+            out.push(Control::Status(Status { missing, form: Form::Bitmap, lsn: self.vr_h }));
+            return;
         }
         let mut rest = self.missing.clone();
-        let mut reports = Vec::new();
-        while reports.len() < pdus {
+        for report in 0..pdus {
             let missing = take_pairs(&mut rest, pairs);
             // §11.5.2.2: LSN is VR(H) only if nothing below it is left out, VR(R) is always right.
-            let lsn = match (reports.is_empty(), rest.first()) {
+            let lsn = match (report == 0, rest.first()) {
                 (true, None) => self.vr_h,
                 (true, Some(left_out)) => left_out,
                 (false, _) => self.vr_r,
             };
-            reports.push(Status { missing, form: Form::List, lsn });
+            out.push(Control::Status(Status { missing, form: Form::List, lsn }));
             if rest.is_empty() {
                 break;
             }
         }
-        reports
     }
 }
 

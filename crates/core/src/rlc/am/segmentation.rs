@@ -4,7 +4,7 @@
 //! SDU costs a length indicator in the PDU with its last octet. If that finds no room, the next PDU
 //! begins with an indicator that says so, even when there is no other data for it.
 
-use super::SduEnd;
+use crate::rlc::SduEnd;
 use std::collections::VecDeque;
 
 /// Where an SDU lies.
@@ -57,6 +57,18 @@ impl Segmentation {
     /// SDUs of which no octet is in a PDU.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Number of the first of these, or of the next to come.
+    pub fn first_waiting(&self) -> u64 {
+        self.next_sdu
+    }
+
+    /// Takes the first of these out; its number, which no other SDU gets.
+    pub fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting.pop_front()?;
+        self.next_sdu += 1;
+        Some(self.next_sdu - 1)
     }
 
     /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie

@@ -4,10 +4,11 @@
 //! when a STATUS PDU arrives has not, so that this STATUS may still stop it (ASSUMED: the standard orders
 //! no events of one instant).
 
+use super::Status;
 use super::config::Config;
-use super::ranges::{Ranges, SnRange};
 use super::segmentation::{Segmentation, Span};
-use super::{Run, Status, Transmission};
+use crate::rlc::ranges::{Ranges, SnRange};
+use crate::rlc::{Run, Transmission};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::fmt;
@@ -103,6 +104,20 @@ impl Sender {
     /// SDUs of which no octet was sent.
     pub fn untransmitted(&self) -> usize {
         self.segmentation.waiting()
+    }
+
+    /// The number of the first SDU of which no octet was sent, or of the next to come.
+    pub fn first_waiting(&self) -> u64 {
+        self.segmentation.first_waiting()
+    }
+
+    /// Takes the first SDU out of which no octet was sent; its number. If it was the last one, the PDU sent
+    /// before turns out to have emptied the buffer, and its poll is due.
+    pub fn take_waiting(&mut self) -> Option<u64> {
+        let taken = self.segmentation.take_waiting();
+        let emptied = taken.is_some() && self.segmentation.is_empty() && self.vt_s > self.vt_a;
+        self.poll_waits |= emptied && self.config.last_pdu_poll;
+        taken
     }
 
     /// Takes an SDU of `octets`; its number, one after that of the SDU before.

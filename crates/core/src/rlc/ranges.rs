@@ -46,6 +46,11 @@ impl Ranges {
         self.0.first().map(|range| range.first)
     }
 
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|range| range.len()).sum()
+    }
+
     /// One after the highest sequence number.
     pub fn end(&self) -> Option<u64> {
         self.0.last().map(|range| range.end)

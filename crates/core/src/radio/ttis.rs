@@ -1,0 +1,431 @@
+//! Dedicated channels whose link layer goes by TTIs: entities at the network and at each UE, and the PDUs
+//! between them.
+//!
+//! ```text
+//! network:  SDU buffer -> entity -> TTI -> channel -> entity -> packets      UE      downlink
+//!               packets <- entity <- channel <- TTI <- entity <- SDU buffer          uplink
+//! ```
+//!
+//! TTIs of a direction lie on a grid. One that starts at `t` arrives at `t` + its length + the delay of the
+//! bearer, if the channel lets it; the channel is asked for the moment at which it ends. A UE's two bearers
+//! share a timer, which stands at the next arrival, or at the next TTI that an entity wants: idle TTIs cost
+//! nothing. What arrives at the instant at which a TTI starts arrives before.
+//!
+//! Entities know SDUs by number; the packets are here ([`Sdus`]). An SDU counts as held by the buffer until its
+//! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
+//! it is handed up there, which is before.
+
+use super::buffer::{
+    Admitted, Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share,
+};
+use super::dch::{BearerConfig, Config};
+use crate::channel::Channel;
+use crate::element::{Cx, Element, Layout, RadioEventKind};
+use crate::packet::{Dir, Packet};
+use crate::rlc::am::Control;
+use crate::rlc::{self, End, Errors, Report, Tti, Ttis};
+use crate::time::Instant;
+use crate::trace::{Event, Kind, Reason};
+use crate::units::Bitrate;
+use std::collections::VecDeque;
+
+/// Sequence numbers in traces are those on the wire, of 12 bits.
+const SEQUENCE_NUMBERS: u64 = 4096;
+
+/// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
+pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
+    let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
+    let mut lines = make_bearers(config.ues, |ue, dir| {
+        Line::new(config.bearer(dir), ttis[dir.index()], run_seed, ue, dir)
+    })
+    .into_iter();
+    let mut pairs = Vec::new();
+    while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
+        let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;
+        pairs.push(Pair { ends, lines: [downlink, uplink] });
+    }
+    Some(Box::new(TtiCell { pairs, report: Report::default() }))
+}
+
+struct TtiCell {
+    pairs: Vec<Pair>,
+    /// Reused from call to call; empty between calls.
+    report: Report,
+}
+
+/// The bearers of a UE.
+struct Pair {
+    /// The entities, by the direction in which they send.
+    ends: [Box<dyn End>; 2],
+    lines: [Line; 2],
+}
+
+/// One direction.
+struct Line {
+    buffer: Buffer,
+    rate: Bitrate,
+    ttis: Ttis,
+    pdus_per_tti: u64,
+    channel: Box<dyn Channel>,
+    sdus: Sdus,
+    /// End of the last TTI used.
+    free_at: Instant,
+    /// TTIs on their way with their time of arrival, earliest first.
+    on_air: VecDeque<(Instant, Tti)>,
+    /// Kept for their memory.
+    spare: Vec<Tti>,
+    occupancy: Occupancy,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    ttis: u64,
+    pdus_sent: u64,
+    pdus_lost: u64,
+    sdus_lost: u64,
+    delivered: Delivered,
+}
+
+/// Time integral of the SDUs in a buffer.
+#[derive(Default)]
+struct Occupancy {
+    sdus: u32,
+    since: Instant,
+    sdu_ns: u128,
+}
+
+impl Occupancy {
+    fn set(&mut self, now: Instant, sdus: u32) {
+        self.sdu_ns += u128::from(self.sdus) * u128::from(now.since(self.since).as_nanos());
+        (self.sdus, self.since) = (sdus, now);
+    }
+
+    fn mean(&self, now: Instant) -> f64 {
+        let last = u128::from(self.sdus) * u128::from(now.since(self.since).as_nanos());
+        share((self.sdu_ns + last) as f64, now.as_nanos() as f64)
+    }
+}
+
+/// SDUs of one direction, from the first on that is not done with.
+#[derive(Default)]
+struct Sdus {
+    first: u64,
+    entries: VecDeque<Sdu>,
+}
+
+struct Sdu {
+    /// `None` once it has left.
+    packet: Option<Box<Packet>>,
+    flow: u16,
+    seq: u32,
+    len: u32,
+    entered: Instant,
+    /// Its entity is done with it.
+    released: bool,
+    /// Its entity has given it up.
+    given_up: bool,
+}
+
+impl Sdus {
+    fn push(&mut self, now: Instant, packet: Box<Packet>) {
+        let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
+        let (released, given_up) = (false, false);
+        let packet = Some(packet);
+        self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
+    }
+
+    fn get(&mut self, number: u64) -> Option<&mut Sdu> {
+        self.entries.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    /// Forgets those in front that are done with at both ends.
+    fn forget(&mut self) {
+        while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+impl Line {
+    fn new(config: &BearerConfig, ttis: Ttis, run_seed: u64, ue: u16, dir: Dir) -> Self {
+        Self {
+            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            rate: config.rate,
+            ttis,
+            pdus_per_tti: config.rate.bytes_in(ttis.tti) / ttis.payload,
+            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+            sdus: Sdus::default(),
+            free_at: ttis.next(Instant::ZERO),
+            on_air: VecDeque::new(),
+            spare: Vec::new(),
+            occupancy: Occupancy::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The next TTI, if one is wanted then.
+    fn next_tti(&self, now: Instant, wanted: Instant) -> Instant {
+        if wanted == Instant::NEVER {
+            return Instant::NEVER;
+        }
+        let from = wanted.max(now);
+        if from <= self.free_at { self.free_at } else { self.ttis.next(from) }
+    }
+
+    fn next_arrival(&self) -> Instant {
+        self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// Puts a TTI on the air that starts now.
+    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti) {
+        let end = cx.now + self.ttis.tti;
+        self.free_at = end;
+        let pdus = tti.pdus();
+        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus);
+        let sent = watched.then(|| tti.clone());
+        let channel = &mut self.channel;
+        let lost = match self.ttis.errors {
+            Errors::PerTti if channel.block_lost(end) => {
+                tti.clear();
+                pdus
+            }
+            Errors::PerTti => 0,
+            Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
+        };
+        if let Some(sent) = sent {
+            self.note_sent(cx, &sent, &tti);
+        }
+        self.counts.ttis += 1;
+        self.counts.pdus_sent += pdus;
+        self.counts.pdus_lost += lost;
+        if lost < pdus {
+            self.on_air.push_back((end + self.buffer.delay(), tti));
+        } else {
+            tti.clear();
+            self.spare.push(tti);
+        }
+    }
+
+    /// Tells of each run of PDUs that share their P bit and their fate, and of each STATUS PDU.
+    #[cold]
+    fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        for control in &sent.control {
+            let lost = !arrives.control.contains(control);
+            let Control::Status(status) = control;
+            let missing_pdus = status.missing.count() as u32;
+            let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
+            cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
+        }
+        for run in &sent.data.runs {
+            for (sns, lost) in run.fates(&arrives.data.runs) {
+                let (first_sn, pdus) = ((sns.first % SEQUENCE_NUMBERS) as u32, sns.len() as u32);
+                let poll = run.poll;
+                cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
+            }
+        }
+    }
+
+    /// The entity that sends in this direction is done with an SDU.
+    fn release(&mut self, cx: &mut Cx<'_>, number: u64, kind: RadioEventKind) {
+        let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
+        sdu.released = true;
+        let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+        let books = cx.bearer(self.buffer.index() as usize);
+        books.leave(flow, len);
+        let queued_sdus = books.sdus();
+        self.occupancy.set(cx.now, queued_sdus);
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
+            ue,
+            flow,
+            direction,
+            len_bytes: len,
+            queued_sdus,
+        });
+        self.buffer.tell(cx, kind, flow, seq, len);
+    }
+
+    /// The entity gives an SDU up; whether it arrives all the same, its peer will tell.
+    fn give_up(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number) {
+            sdu.given_up = true;
+        }
+        self.release(cx, number, RadioEventKind::Dropped);
+    }
+
+    /// An SDU will not be handed up at the other side.
+    fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let Some(sdu) = self.sdus.get(number) else { return };
+        let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
+        if let Some(packet) = sdu.packet.take() {
+            self.counts.sdus_lost += 1;
+            cx.drop(packet, reason);
+        }
+    }
+
+    /// An SDU is handed up at the other side.
+    fn hand_up(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let Some(sdu) = self.sdus.get(number) else { return };
+        let Some(packet) = sdu.packet.take() else { return };
+        let delay = cx.now.since(sdu.entered);
+        self.counts.delivered.sdus += 1;
+        self.counts.delivered.bytes += u64::from(packet.len);
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+            ue,
+            flow: packet.flow,
+            direction,
+            len_bytes: packet.len,
+            delay_ns: delay.as_nanos(),
+        });
+        cx.emit(direction, packet);
+    }
+
+    fn report(&self, cx: &mut Cx<'_>, entity: serde_json::Value) -> serde_json::Value {
+        let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));
+        let capacity = self.rate.as_bps() as f64 * elapsed.as_secs_f64() / 8.0;
+        let mut report = self.buffer.report(counts.delivered);
+        let entries = [
+            ("sdus_discarded", counts.sdus_lost),
+            ("slots", counts.ttis),
+            ("pdus_sent", counts.pdus_sent),
+            ("pdus_lost", counts.pdus_lost),
+        ];
+        for (key, count) in entries {
+            report.insert(key.into(), count.into());
+        }
+        report.insert("utilisation".into(), share(counts.delivered.bytes as f64, capacity).into());
+        report.insert("mean_queued_sdus".into(), self.occupancy.mean(cx.now).into());
+        report_service(&mut report, None, None);
+        report.insert("rlc".into(), entity);
+        report.into()
+    }
+}
+
+impl Pair {
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let line = &mut self.lines[dir.index()];
+        let Some(Admitted { packet, queued_sdus, .. }) = line.buffer.admit(cx, packet) else { return };
+        cx.bearer(line.buffer.index() as usize).enter(&packet);
+        line.occupancy.set(cx.now, queued_sdus);
+        self.ends[dir.index()].handle_sdu(cx.now, packet.len);
+        line.sdus.push(cx.now, packet);
+        self.arm(cx);
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for dir in Dir::BOTH {
+            while self.lines[dir.index()].next_arrival() <= cx.now {
+                self.handle_arrival(cx, dir, report);
+            }
+        }
+        for dir in Dir::BOTH {
+            if self.next_tti(cx.now, dir) <= cx.now {
+                self.handle_tti_start(cx, dir, report);
+            }
+        }
+        self.arm(cx);
+    }
+
+    fn handle_arrival(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let Some((_, mut tti)) = self.lines[dir.index()].on_air.pop_front() else { return };
+        let other = dir.reverse();
+        self.ends[other.index()].handle_tti(cx.now, &tti, report);
+        tti.clear();
+        self.lines[dir.index()].spare.push(tti);
+        self.settle(cx, other, report);
+    }
+
+    fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let line = &mut self.lines[dir.index()];
+        let mut tti = line.spare.pop().unwrap_or_default();
+        self.ends[dir.index()].build_tti(cx.now, line.pdus_per_tti, &mut tti, report);
+        if tti.is_empty() {
+            line.spare.push(tti);
+        } else {
+            line.transmit(cx, tti);
+        }
+        self.settle(cx, dir, report);
+    }
+
+    /// Does what the end that sends in direction `dir` has reported.
+    fn settle(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let [sent, received] = {
+            let [downlink, uplink] = &mut self.lines;
+            if dir == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
+        };
+        for number in std::mem::take(&mut report.started) {
+            if let Some(sdu) = sent.sdus.get(number).filter(|sdu| !sdu.released) {
+                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+                sent.buffer.start(cx, flow, seq, len);
+            }
+        }
+        for number in report.up.drain(..) {
+            received.hand_up(cx, number);
+        }
+        for number in report.lost.drain(..) {
+            received.lose(cx, number);
+        }
+        for number in report.confirmed.drain(..) {
+            sent.release(cx, number, RadioEventKind::Delivered);
+        }
+        for number in report.discarded.drain(..) {
+            sent.give_up(cx, number);
+        }
+        sent.sdus.forget();
+        received.sdus.forget();
+    }
+
+    /// The next TTI of a direction.
+    fn next_tti(&self, now: Instant, dir: Dir) -> Instant {
+        self.lines[dir.index()].next_tti(now, self.ends[dir.index()].deadline())
+    }
+
+    /// Sets the timer to the next TTI or arrival.
+    fn arm(&self, cx: &mut Cx<'_>) {
+        let next = |dir: Dir| self.next_tti(cx.now, dir).min(self.lines[dir.index()].next_arrival());
+        let at = next(Dir::Downlink).min(next(Dir::Uplink));
+        let timer = self.lines[0].buffer.index();
+        if at == Instant::NEVER {
+            cx.disarm(timer);
+        } else {
+            cx.arm(timer, at);
+        }
+    }
+}
+
+impl Element for TtiCell {
+    fn layout(&self) -> Layout {
+        cell_layout(self.pairs.iter().flat_map(|pair| pair.lines.iter().map(|line| &line.buffer)))
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        for line in self.pairs.iter().flat_map(|pair| &pair.lines) {
+            cx.open_bearer(line.buffer.index() as usize, line.buffer.terms(line.rate, false));
+        }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match self.pairs.get_mut(usize::from(packet.ue)) {
+            Some(pair) => pair.handle_sdu(cx, dir, packet),
+            None => cx.drop(packet, Reason::UnknownUe),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        self.pairs[key as usize / 2].handle_timer(cx, &mut self.report);
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let mut reports = Vec::new();
+        for pair in &self.pairs {
+            for (line, end) in pair.lines.iter().zip(&pair.ends) {
+                reports.push(line.report(cx, end.report()));
+            }
+        }
+        cell_report("radio.dch", &reports)
+    }
+}

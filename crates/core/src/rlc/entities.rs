@@ -1,0 +1,153 @@
+//! Link layers whose PDUs stay on the way: the entities at both ends of a UE's bearers.
+//!
+//! An [`End`] stands at the network and another at the UE; each sends SDUs in one direction and receives those of the
+//! other. The cell grants TTIs to either, carries what they put into a [`Tti`] to the other one, and says which
+//! arrive. SDUs are numbers, given by the order in which an end takes them, from 0; the cell keeps the
+//! packets. What happened to SDUs is told in a [`Report`].
+
+use super::pdus::Tti;
+use crate::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// One end of the link layer of a UE's bearers.
+pub trait End: Send + Sync {
+    /// Takes an SDU of `octets` into the buffer of the direction in which this end sends.
+    fn handle_sdu(&mut self, now: Instant, octets: u32);
+
+    /// Takes the first SDU out of the buffer of which no octet was sent; its number. It is never delivered.
+    fn take_waiting(&mut self) -> Option<u64>;
+
+    /// When the end wants a TTI next if nothing else happens: at once if this has passed, never if it is
+    /// `Instant::NEVER`.
+    fn deadline(&self) -> Instant;
+
+    /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
+    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
+
+    /// What the other end sent in a TTI arrives, or what is left of it.
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
+
+    /// What the end counted, as the sender of its direction and as the receiver of the other.
+    fn report(&self) -> serde_json::Value;
+}
+
+/// What happened to SDUs; the cell clears it.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Sent by this end: the first octet went on the air.
+    pub started: Range<u64>,
+    /// Sent by this end: they left its buffer, as far as it knows delivered.
+    pub confirmed: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up.
+    pub discarded: Vec<u64>,
+    /// Received by this end: handed up, in this order.
+    pub up: Vec<u64>,
+    /// Received by this end: will never be handed up.
+    pub lost: Vec<u64>,
+}
+
+/// The sending half of an end whose directions do not talk to each other. See [`End`].
+pub trait Transmit: Send + Sync {
+    /// Takes an SDU of `octets` into the buffer.
+    fn handle_sdu(&mut self, now: Instant, octets: u32);
+
+    /// Takes the first SDU out of the buffer of which no octet was sent; its number.
+    fn take_waiting(&mut self) -> Option<u64>;
+
+    /// When the half wants a TTI next.
+    fn deadline(&self) -> Instant;
+
+    /// Fills a TTI that starts at `now` and has room for `pdus` PDUs.
+    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
+
+    /// What it counted.
+    fn report(&self) -> serde_json::Value;
+}
+
+/// The receiving half of such an end.
+pub trait Receive: Send + Sync {
+    /// What was sent in a TTI arrives, or what is left of it.
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
+}
+
+/// An end whose directions do not talk to each other.
+pub struct Halves {
+    /// Sends.
+    pub tx: Box<dyn Transmit>,
+    /// Receives.
+    pub rx: Box<dyn Receive>,
+}
+
+impl End for Halves {
+    fn handle_sdu(&mut self, now: Instant, octets: u32) {
+        self.tx.handle_sdu(now, octets);
+    }
+
+    fn take_waiting(&mut self) -> Option<u64> {
+        self.tx.take_waiting()
+    }
+
+    fn deadline(&self) -> Instant {
+        self.tx.deadline()
+    }
+
+    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
+        self.tx.build_tti(now, pdus, tti, report);
+    }
+
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+        self.rx.handle_tti(now, tti, report);
+    }
+
+    fn report(&self) -> serde_json::Value {
+        self.tx.report()
+    }
+}
+
+/// When a direction has TTIs, and what fits into one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ttis {
+    /// Length of a TTI.
+    pub tti: Duration,
+    /// Start of the first one; the others follow without gap.
+    pub offset: Duration,
+    /// Octets of a PDU that the rate of the bearer counts: those behind the header.
+    pub payload: u64,
+    /// Correlation of losses within a TTI.
+    pub errors: Errors,
+}
+
+impl Ttis {
+    /// The first TTI that starts at `from` or later.
+    pub fn next(&self, from: Instant) -> Instant {
+        let since_first = Instant::from_nanos(from.as_nanos().saturating_sub(self.offset.as_nanos()));
+        since_first.next_grid_point(self.tti.as_nanos(), 1) + self.offset
+    }
+}
+
+/// Correlation of losses within a TTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Errors {
+    /// Each PDU is lost independently.
+    #[default]
+    PerPdu,
+    /// All PDUs of a TTI share its fate.
+    PerTti,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ttis_lie_on_their_grid() {
+        let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
+        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti };
+        let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));
+    }
+}

@@ -1,0 +1,133 @@
+//! PDUs as the simulator carries them: runs of sequence numbers with the ends of SDUs that lie in them.
+//!
+//! They hold no octets. PDUs of a TTI mostly share their fate, so that work is done for each TTI and each
+//! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
+//! 4096 (AM) or 128 (UM).
+
+use super::am::Control;
+use super::ranges::SnRange;
+
+/// Data PDUs with adjacent sequence numbers and the same P bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Their sequence numbers.
+    pub sns: SnRange,
+    /// P: each of them asks for a status report.
+    pub poll: bool,
+}
+
+impl Run {
+    /// Its parts that share their fate, with whether they are lost: in none of the runs that arrive.
+    pub fn fates(&self, arrive: &[Self]) -> Vec<(SnRange, bool)> {
+        let mut parts: Vec<(SnRange, bool)> = Vec::new();
+        for sn in self.sns.first..self.sns.end {
+            let lost = !arrive.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn));
+            match parts.last_mut().filter(|(_, before)| *before == lost) {
+                Some((sns, _)) => sns.end = sn + 1,
+                None => parts.push((SnRange::new(sn, sn + 1), lost)),
+            }
+        }
+        parts
+    }
+}
+
+/// The end of an SDU, as the length indicators of a PDU tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SduEnd {
+    /// The SDU's number.
+    pub sdu: u64,
+    /// The PDU with its first octet.
+    pub first: u64,
+    /// The PDU whose length indicator tells the end: that of the last octet, or the next one if the
+    /// indicator found no room there.
+    pub sn: u64,
+}
+
+/// The data PDUs of one TTI.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transmission {
+    /// PDUs in the order in which they are sent.
+    pub runs: Vec<Run>,
+    /// Ends of SDUs in these PDUs, in the same order. Those in PDUs of no run do not count: who loses PDUs
+    /// takes them out of the runs only.
+    pub ends: Vec<SduEnd>,
+}
+
+impl Transmission {
+    /// Number of PDUs.
+    pub fn pdus(&self) -> u64 {
+        self.runs.iter().map(|run| run.sns.len()).sum()
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.ends.clear();
+    }
+}
+
+/// What goes on the air in one TTI. The owner keeps it and has it filled again, so that its memory is reused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tti {
+    /// Control PDUs; they go first.
+    pub control: Vec<Control>,
+    /// Data PDUs.
+    pub data: Transmission,
+}
+
+impl Tti {
+    /// Number of PDUs.
+    pub fn pdus(&self) -> u64 {
+        self.control.len() as u64 + self.data.pdus()
+    }
+
+    /// Whether nothing is sent.
+    pub fn is_empty(&self) -> bool {
+        self.control.is_empty() && self.data.runs.is_empty()
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.control.clear();
+        self.data.clear();
+    }
+
+    /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.
+    pub fn lose(&mut self, mut lost: impl FnMut() -> bool) -> u64 {
+        let all = self.pdus();
+        self.control.retain(|_| !lost());
+        let runs = std::mem::take(&mut self.data.runs);
+        for Run { sns, poll } in runs {
+            for sn in sns.first..sns.end {
+                if lost() {
+                    continue;
+                }
+                match self.data.runs.last_mut().filter(|run| run.sns.end == sn && run.poll == poll) {
+                    Some(run) => run.sns.end = sn + 1,
+                    None => self.data.runs.push(Run { sns: SnRange::new(sn, sn + 1), poll }),
+                }
+            }
+        }
+        all - self.pdus()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_pdus_are_taken_out_of_their_runs() {
+        let run = |first, end, poll| Run { sns: SnRange::new(first, end), poll };
+        let data = Transmission { runs: vec![run(0, 5, false), run(5, 6, true)], ends: Vec::new() };
+        let mut tti = Tti { control: Vec::new(), data };
+        let mut fates = [false, true, false, false, true, false].into_iter();
+        assert_eq!(tti.lose(|| fates.next().is_some_and(|lost| lost)), 2);
+        assert_eq!(tti.data.runs, [run(0, 1, false), run(2, 4, false), run(5, 6, true)]);
+        let fates = run(0, 5, false).fates(&tti.data.runs);
+        let part = SnRange::new;
+        assert_eq!(fates, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
+        assert_eq!(tti.lose(|| true), 4);
+        assert!(tti.is_empty());
+    }
+}
