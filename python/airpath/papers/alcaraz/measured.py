@@ -21,13 +21,13 @@ def goodput_kbps(outcome: Outcome) -> float:
 
 
 def delay_s(outcome: Outcome) -> float:
-    """Mean time of a packet from its first transmission to its arrival in order, seconds."""
+    """Mean time of a packet from its transmission by TCP to its arrival there, seconds."""
     return float(outcome.observed.delay_s)
 
 
-def delay_ms(outcome: Outcome) -> float:
-    """The same in milliseconds."""
-    return 1000 * delay_s(outcome)
+def in_order_s(outcome: Outcome) -> float:
+    """Mean time of a packet from its first transmission until all before it has arrived, too, seconds."""
+    return float(outcome.observed.in_order_s)
 
 
 def occupancy_sdus(outcome: Outcome) -> float:

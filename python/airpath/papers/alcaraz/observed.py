@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,9 @@ class Run:
     Attributes
     ----------
     delay_s : float
-        Mean time of a packet from its first transmission by TCP to its arrival in order, seconds.
+        Mean time of a packet from its transmission by TCP to its arrival there, seconds.
+    in_order_s : float
+        Mean time of a packet from its first transmission until all before it has arrived, too, seconds.
     occupancy_sd_sdus : float
         Standard deviation over time of the SDUs in the downlink's buffer.
     overflow_drops, early_overflow_drops : int
@@ -37,6 +40,7 @@ class Run:
     """
 
     delay_s: float
+    in_order_s: float
     occupancy_sd_sdus: float
     overflow_drops: int
     early_overflow_drops: int
@@ -44,7 +48,8 @@ class Run:
 
 
 def _column(events: Events, kind: str, name: str) -> Numbers:
-    return np.asarray(events[kind][name]).astype(np.float64)
+    """A column of numbers; nothing if no such event has happened."""
+    return np.asarray(events[kind][name] if kind in events else ()).astype(np.float64)
 
 
 def _time_s(events: Events, kind: str) -> Numbers:
@@ -53,25 +58,50 @@ def _time_s(events: Events, kind: str) -> Numbers:
 
 def _words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
     """A column of words."""
+    if kind not in events:
+        return np.array([], dtype=str)
     codes, words = events[kind][name]
-    return np.array([*words, ""])[np.asarray(codes)]
+    return np.array(words, dtype=str)[np.asarray(codes)]
 
 
-def delays_s(events: Events) -> Numbers:
-    """Time of every packet received in order from its first transmission to that, seconds."""
+def transfers_s(events: Events) -> Numbers:
+    """Time of every packet that arrives, from that transmission of it by TCP, seconds.
+
+    Nothing overtakes on this path: what is received of a flow is what was sent, less what was dropped.
+    """
     known = []
-    sent_by, got_by = _column(events, "segment_sent", "flow"), _column(events, "segment_received", "flow")
-    for flow in np.unique(sent_by):
-        sent, got = sent_by == flow, got_by == flow
-        # The first transmission of each packet: retransmissions have the same number.
-        starts, first = np.unique(_column(events, "segment_sent", "seq")[sent], return_index=True)
-        sent_s = _time_s(events, "segment_sent")[sent][first]
-        expected = np.maximum.accumulate(_column(events, "segment_received", "rcv_nxt")[got])
-        received_s = _time_s(events, "segment_received")[got]
-        arrival = np.searchsorted(expected, starts, side="right")
-        arrived = arrival < expected.size
-        known.append(received_s[arrival[arrived]] - sent_s[arrived])
+    for sent, received in _flows(events):
+        next_sent = 0
+        for packet, at_s in zip(received.y, received.x, strict=True):
+            while sent.y[next_sent] != packet:
+                next_sent += 1
+            known.append(at_s - sent.x[next_sent])
+            next_sent += 1
+    return np.array(known)
+
+
+def in_order_s(events: Events) -> Numbers:
+    """Time of every packet from its first transmission until all before it has arrived, too, seconds."""
+    known = []
+    for sent, received in _flows(events):
+        packets, first = np.unique(sent.y, return_index=True)
+        # The receiver has everything below the first packet that is missing.
+        arrived_s = np.full(packets.size, np.inf)
+        np.minimum.at(arrived_s, np.searchsorted(packets, received.y), received.x)
+        whole_s = np.maximum.accumulate(arrived_s)
+        known.append((whole_s - sent.x[first])[np.isfinite(whole_s)])
     return np.concatenate(known)
+
+
+def _flows(events: Events) -> Iterator[tuple[Series, Series]]:
+    """Offsets of the packets of each flow as they are sent and received."""
+    parts = []
+    for kind in ("segment_sent", "segment_received"):
+        columns = (_column(events, kind, "flow"), _time_s(events, kind), _column(events, kind, "seq"))
+        parts.append(columns)
+    for flow in np.unique(parts[0][0]):
+        sent, received = (Series(time_s[by == flow], seq[by == flow]) for by, time_s, seq in parts)
+        yield sent, received
 
 
 def occupancy(events: Events) -> Series:
@@ -97,7 +127,8 @@ def _run(events: Events) -> Run:
     full = _words(events, "dropped", "reason") == _OVERFLOW
     held = occupancy(events)
     return Run(
-        delay_s=float(delays_s(events).mean()),
+        delay_s=float(transfers_s(events).mean()),
+        in_order_s=float(in_order_s(events).mean()),
         occupancy_sd_sdus=_sd_over_time(held, float(held.x[-1])),
         overflow_drops=int(full.sum()),
         early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
