@@ -15,7 +15,6 @@
 ``between``        both limits, likewise
 ``WithinPoints``   the mean differs by at most so much
 ``Spread``         the interval of a single run is at least so wide
-``OneOf``, ``AllOf`` one, or all, of several conditions holds
 =================  ======================================================================================
 
 Where a mean does not fit but a value in its 95 % interval would, the condition is open: more runs are needed.
@@ -43,17 +42,21 @@ from airpath.replicate import Estimate
 
 @dataclass(frozen=True)
 class Measured:
-    """A mean with what is known about it: half-width of its interval, and of that of one more run."""
+    """A mean with what is known about it: half-widths of its interval, and of that of one more run.
+
+    `sd` is the standard deviation of a run, NaN where it is not known.
+    """
 
     mean: float
     half_width: float
     single_run: float
+    sd: float = math.nan
 
     @classmethod
     def of(cls, estimate: Estimate) -> Measured:
         """Take over an estimate."""
         low, high = estimate.prediction_interval(1)
-        return cls(estimate.mean, estimate.half_width, (high - low) / 2)
+        return cls(estimate.mean, estimate.half_width, (high - low) / 2, estimate.sd)
 
     @property
     def text(self) -> str:
@@ -170,28 +173,6 @@ class Minus:
             math.hypot(left.half_width, right.half_width),
             math.hypot(left.single_run, right.single_run),
         )
-
-
-@dataclass(frozen=True)
-class Highest:
-    """The one of several quantities that has the largest mean."""
-
-    name: str
-    of: tuple[Operand, ...]
-
-    @property
-    def unit(self) -> str:
-        """Their unit."""
-        return self.of[0].unit
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What it is chosen from."""
-        return tuple(quantity for operand in self.of for quantity in operand.quantities)
-
-    def value(self, look_up: LookUp) -> Measured:
-        """Choose."""
-        return max((operand.value(look_up) for operand in self.of), key=lambda known: known.mean)
 
 
 @dataclass(frozen=True)
@@ -446,46 +427,6 @@ class AtMost(_Single):
         return Finding(
             _decided(known, self.limit, fits), f"{_shown(self.operand, known)}, at most {self.limit:.4g}"
         )
-
-
-@dataclass(frozen=True)
-class AllOf:
-    """Every one of several conditions."""
-
-    of: tuple[Condition, ...]
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What is compared."""
-        return tuple(quantity for condition in self.of for quantity in condition.quantities)
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Check all."""
-        findings = [condition.check(look_up) for condition in self.of]
-        known = [finding.holds for finding in findings]
-        holds = False if False in known else None if None in known else True
-        return Finding(holds, ", ".join(finding.figures for finding in findings))
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """At least one of several conditions."""
-
-    of: tuple[Condition, ...]
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What is compared."""
-        return tuple(quantity for condition in self.of for quantity in condition.quantities)
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Check all; the figures are those of the first that holds, if there is one."""
-        findings = [condition.check(look_up) for condition in self.of]
-        holding = [finding for finding in findings if finding.holds]
-        if holding:
-            return Finding(True, f"{len(holding)} of {len(findings)}, such as {holding[0].figures}")
-        holds = None if any(finding.holds is None for finding in findings) else False
-        return Finding(holds, f"none of {len(findings)}, such as {findings[0].figures}")
 
 
 def _decided(known: Measured, target: float, fits: Callable[[float], bool]) -> bool | None:

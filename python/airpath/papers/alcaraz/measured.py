@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from airpath.papers.paper import Outcome
+import numpy as np
+
+from airpath.papers.paper import Metric, Outcome
 from airpath.replicate import Estimate, estimate
 
 PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
+BEARER_KBPS = 384
+PIPE_SDUS = 10
+"""Bandwidth-delay product as Section 5 has it."""
 
 Pick = Callable[[Sequence[Estimate]], Estimate]
 """What follows from the estimates of several cells."""
@@ -23,6 +28,11 @@ def goodput_kbps(outcome: Outcome) -> float:
 def delay_s(outcome: Outcome) -> float:
     """Mean time of a packet from its transmission by TCP to its arrival there, seconds."""
     return float(outcome.observed.delay_s)
+
+
+def delay_ms(outcome: Outcome) -> float:
+    """The same in milliseconds."""
+    return 1000 * delay_s(outcome)
 
 
 def in_order_s(outcome: Outcome) -> float:
@@ -55,6 +65,16 @@ def early_overflow_drops(outcome: Outcome) -> float:
     return float(outcome.observed.early_overflow_drops)
 
 
+def lowest_after_overflow_sdus(outcome: Outcome) -> float:
+    """Smallest BO in the 10 s behind the first overflow; the largest of all where nothing overflowed."""
+    return float(outcome.observed.lowest_after_overflow_sdus)
+
+
+def late_peak_sdus(outcome: Outcome) -> float:
+    """Largest BO in the second half of a run."""
+    return float(outcome.observed.late_peak_sdus)
+
+
 def deliberate_drops(outcome: Outcome) -> float:
     """SDUs that the queue discipline dropped although there was room."""
     return float(outcome.observed.deliberate_drops)
@@ -70,13 +90,36 @@ def ack_spacing_ms(outcome: Outcome) -> float:
     return 1000 * float(outcome.results["simulated_s"]) / float(_bearer(outcome, "uplink")["sdus_delivered"])
 
 
+def t_id_below_pipe_ms(outcome: Outcome) -> float:
+    """Largest time between two ACKs by f1 up to 10 SDUs, the bandwidth-delay product, milliseconds."""
+    known = outcome.observed.t_id_ms
+    return float(np.max(known.y[known.x <= PIPE_SDUS], initial=0.0))
+
+
+def t_id_ms_at(sdus: int) -> Metric:
+    """Time between two ACKs by f1 at an occupancy, between those that occurred, milliseconds."""
+
+    def metric(outcome: Outcome) -> float:
+        known = outcome.observed.t_id_ms
+        return float(np.interp(sdus, known.x, known.y))
+
+    return metric
+
+
+def largest_t_id_ms(outcome: Outcome) -> float:
+    """Largest time between two ACKs by f1, milliseconds."""
+    return float(outcome.observed.t_id_ms.y.max())
+
+
+def t_id_factor(outcome: Outcome) -> float:
+    """The same over the mean time between ACKs."""
+    return largest_t_id_ms(outcome) / ack_spacing_ms(outcome)
+
+
 def pipe_sdus(outcome: Outcome) -> float:
     """Bandwidth-delay product: packets that 384 kbit/s carry in the shortest round trip."""
     shortest_ms = min(float(flow["rtt_ms"]["min"]) for flow in outcome.results["flows"])
     return BEARER_KBPS * shortest_ms / 8 / PACKET_BYTES
-
-
-BEARER_KBPS = 384
 
 
 def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:

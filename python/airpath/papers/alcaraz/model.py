@@ -45,8 +45,10 @@ PARAMETERS = (
     ("Buffer", "50 SDUs, drop-tail; an SDU counts until the other end has acknowledged all of it (BO)"),
     (
         "TCP",
-        "Reno, packets of 1500 bytes, window 44 segments (64 kbytes), initial window 1, a delayed ACK for "
-        "every second segment, no limited transmit, timeout 3 s at first and 1 s at least",
+        "Reno as in OMNeT++, the paper's simulator: a loss halves the window (not what is in flight), each "
+        "third duplicate ACK sends again, one round trip is timed at a time, timeout 3 s at first and 1 s at "
+        "least; packets of 1500 bytes, window 44 segments (64 kbytes), initial window 1, a delayed ACK for "
+        "every second segment, no limited transmit",
     ),
     ("Flows", "1 or 4, all in one bearer, all from the start on, without end"),
     ("ACK rate control", "at most one ACK in a TTI; it sees the SDUs of which nothing has been sent yet"),
@@ -58,7 +60,11 @@ PARAMETERS = (
         "dropped; Counter in bytes",
     ),
     ("Goodput", "packets received in order, with their headers, over 60 s, all flows together"),
-    ("Delay", "from the first transmission of a packet by TCP to its arrival in order, mean over all packets"),
+    (
+        "Delay of a packet",
+        "from its transmission by TCP to its arrival there, the wired 100 ms included; a packet that TCP sends "
+        "again counts with that transmission of it that arrives",
+    ),
     ("Runs", "20 of each cell, as in the paper; 6 if quick"),
 )
 

@@ -37,6 +37,12 @@ class Run:
         SDUs for which that buffer had no room, in all and in the first `EARLY_S`.
     deliberate_drops : int
         SDUs dropped there for other reasons.
+    lowest_after_overflow_sdus : float
+        Least of the SDUs in the `EARLY_S` behind the first overflow; their largest number if there is none.
+    late_peak_sdus : float
+        Most SDUs in the second half of the run.
+    t_id_ms : Series
+        Time between two ACKs by f1, milliseconds, by the SDUs that ACK rate control sees.
     """
 
     delay_s: float
@@ -45,6 +51,9 @@ class Run:
     overflow_drops: int
     early_overflow_drops: int
     deliberate_drops: int
+    lowest_after_overflow_sdus: float
+    late_peak_sdus: float
+    t_id_ms: Series
 
 
 def _column(events: Events, kind: str, name: str) -> Numbers:
@@ -133,7 +142,24 @@ def _run(events: Events) -> Run:
         overflow_drops=int(full.sum()),
         early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
         deliberate_drops=int((~full).sum()),
+        lowest_after_overflow_sdus=_lowest_after(held, dropped_s[full]),
+        late_peak_sdus=float(held.y[held.x > held.x[-1] / 2].max()),
+        t_id_ms=_f1(events),
     )
+
+
+def _lowest_after(held: Series, overflows_s: Numbers) -> float:
+    if not overflows_s.size:
+        return float(held.y.max())
+    behind = (held.x > overflows_s[0]) & (held.x < overflows_s[0] + EARLY_S)
+    return float(held.y[behind].min())
+
+
+def _f1(events: Events) -> Series:
+    """Every occupancy at which f1 was evaluated, rising, and its value."""
+    by_f1 = _column(events, "ack_rate_control", "after_drop") == 0
+    held, first = np.unique(_column(events, "ack_rate_control", "occupancy_sdus")[by_f1], return_index=True)
+    return Series(held, _column(events, "ack_rate_control", "t_id_us")[by_f1][first] / 1000)
 
 
 def _window(events: Events) -> Series:
@@ -177,7 +203,17 @@ def _t_id(events: Events) -> Layers:
     return Layers(tuple((name, Series(held[mine], t_id_ms[mine])) for name, mine in names if mine.any()))
 
 
-RUN = Observation(("segment_sent", "segment_received", "bearer_enqueued", "rlc_confirmed", "dropped"), _run)
+RUN = Observation(
+    (
+        "segment_sent",
+        "segment_received",
+        "bearer_enqueued",
+        "rlc_confirmed",
+        "dropped",
+        "ack_rate_control",
+    ),
+    _run,
+)
 """A :class:`Run`."""
 
 OCCUPANCY = Observation(("bearer_enqueued", "rlc_confirmed"), occupancy)
