@@ -146,10 +146,11 @@ def test_every_column_says_its_unit(folder):
     for field in schema:
         assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schema.field("tcpi_rtt").metadata[b"unit"] == b"us"
-    flags = {"conservative", "after_drop"}
+    flags = {"conservative", "after_drop", "poll", "lost"}
+    sequence_numbers = {"first_sn", "lsn"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
-        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags}
+        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *sequence_numbers}
 
 
 def test_same_seed_same_files(scenario, folder, tmp_path):

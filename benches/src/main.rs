@@ -9,7 +9,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
+const USAGE: &str = "usage: airpath-bench W1|W1b|W2|W2b|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -19,6 +19,8 @@ const MSS_HDR8: u64 = 960;
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
     Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
+    /// One dedicated channel of 384 kbit/s with RLC AM.
+    Acknowledged { window: u32 },
     /// A link of variable delay.
     Variable,
     /// Eight users of a cell of 1xEV-DO.
@@ -31,6 +33,8 @@ fn workload(name: &str) -> Option<Workload> {
     Some(match name {
         "W1" => one(122),
         "W1b" => one(25),
+        "W2" => Workload::Acknowledged { window: 122 },
+        "W2b" => Workload::Acknowledged { window: 25 },
         "T1R4" => Workload::Variable,
         "HDR8" => Workload::Hdr,
         "W3" => many(100, "100 Mbit/s", 600),
@@ -41,8 +45,23 @@ fn workload(name: &str) -> Option<Workload> {
     })
 }
 
-/// Radio queues hold 50 packets in ns-2's count (49 beside the one in transmission).
-fn dedicated(ues: u32, wired: &str, window: u32, seconds: u64) -> String {
+/// The radio hop of W1: queues hold 50 packets in ns-2's count (49 beside the one in transmission).
+const PLAIN: &str = r#"
+        delay = "60 ms"
+        queue.droptail.packets = 50
+"#;
+
+/// The radio hop of W2: a PDU with 480 bytes of payload every 10 ms, which is lost with p = 0.1 and else is 60 ms
+/// on its way.
+const ACKNOWLEDGED: &str = r#"
+        delay = "50 ms"
+        queue.droptail.packets = 50
+        rlc.am = { pdu = "482 B", timer_poll = "200 ms", timer_status_prohibit = "130 ms" }
+        channel.bernoulli.bler = 0.1
+"#;
+
+/// UEs with a flow each over dedicated channels with this radio hop.
+fn dedicated(hop: &str, ues: u32, wired: &str, window: u32, seconds: u64) -> String {
     format!(
         r#"
         duration = "{seconds} s"
@@ -54,12 +73,10 @@ fn dedicated(ues: u32, wired: &str, window: u32, seconds: u64) -> String {
         ues = {ues}
         [radio.dch.downlink]
         rate = "384 kbit/s"
-        delay = "60 ms"
-        queue.droptail.packets = 50
+        {hop}
         [radio.dch.uplink]
         rate = "384 kbit/s"
-        delay = "60 ms"
-        queue.droptail.packets = 50
+        {hop}
         [tcp]
         mss = "{MSS} B"
         handshake = "none"
@@ -159,7 +176,10 @@ fn run(args: &[String]) -> Result<String, String> {
     let workload = workload(name).ok_or(USAGE)?;
     let (text, mss) = match workload {
         Workload::Dedicated { ues, wired, window, seconds: usual } => {
-            (dedicated(ues, wired, window, seconds.unwrap_or(usual)), MSS)
+            (dedicated(PLAIN, ues, wired, window, seconds.unwrap_or(usual)), MSS)
+        }
+        Workload::Acknowledged { window } => {
+            (dedicated(ACKNOWLEDGED, 1, "10 Mbit/s", window, seconds.unwrap_or(600)), MSS)
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),

@@ -42,7 +42,7 @@ pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> 
     let mut pairs = Vec::new();
     while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
         let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;
-        pairs.push(Pair { ends, lines: [downlink, uplink] });
+        pairs.push(Pair { ends, lines: [downlink, uplink], armed: Instant::NEVER });
     }
     Some(Box::new(TtiCell { pairs, report: Report::default() }))
 }
@@ -58,6 +58,8 @@ struct Pair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     lines: [Line; 2],
+    /// What the timer is set to.
+    armed: Instant,
 }
 
 /// One direction.
@@ -70,6 +72,8 @@ struct Line {
     sdus: Sdus,
     /// End of the last TTI used.
     free_at: Instant,
+    /// The next TTI that the sending entity wants.
+    next_tti: Instant,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Tti)>,
     /// Kept for their memory.
@@ -158,6 +162,7 @@ impl Line {
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             sdus: Sdus::default(),
             free_at: ttis.next(Instant::ZERO),
+            next_tti: Instant::NEVER,
             on_air: VecDeque::new(),
             spare: Vec::new(),
             occupancy: Occupancy::default(),
@@ -165,13 +170,18 @@ impl Line {
         }
     }
 
-    /// The next TTI, if one is wanted then.
-    fn next_tti(&self, now: Instant, wanted: Instant) -> Instant {
-        if wanted == Instant::NEVER {
-            return Instant::NEVER;
-        }
+    /// Finds the next TTI, if one is wanted at this time.
+    fn plan(&mut self, now: Instant, wanted: Instant) {
         let from = wanted.max(now);
-        if from <= self.free_at { self.free_at } else { self.ttis.next(from) }
+        self.next_tti = match wanted {
+            Instant::NEVER => Instant::NEVER,
+            _ if from <= self.free_at => self.free_at,
+            _ => self.ttis.next(from),
+        };
+    }
+
+    fn next_event(&self) -> Instant {
+        self.next_tti.min(self.next_arrival())
     }
 
     fn next_arrival(&self) -> Instant {
@@ -213,8 +223,8 @@ impl Line {
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for control in &sent.control {
+            let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
-            let Control::Status(status) = control;
             let missing_pdus = status.missing.count() as u32;
             let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
@@ -226,6 +236,45 @@ impl Line {
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
         }
+    }
+
+    /// Tells of the SDUs that were begun in a TTI.
+    fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.started.clone() {
+            if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+                self.buffer.start(cx, flow, seq, len);
+            }
+        }
+        report.started = 0..0;
+    }
+
+    /// Does what the end has reported that sends in this direction.
+    fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
+            return;
+        }
+        for number in report.confirmed.drain(..) {
+            self.release(cx, number, RadioEventKind::Delivered);
+        }
+        for number in report.discarded.drain(..) {
+            self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
+        }
+        self.sdus.forget();
+    }
+
+    /// Does what the end has reported that receives in this direction.
+    fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.up.drain(..) {
+            self.hand_up(cx, number);
+        }
+        for number in report.lost.drain(..) {
+            self.lose(cx, number);
+        }
+        self.sdus.forget();
     }
 
     /// The entity that sends in this direction is done with an SDU.
@@ -254,6 +303,15 @@ impl Line {
             sdu.given_up = true;
         }
         self.release(cx, number, RadioEventKind::Dropped);
+    }
+
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.lose(cx, number);
+        }
     }
 
     /// An SDU will not be handed up at the other side.
@@ -313,17 +371,19 @@ impl Pair {
         line.occupancy.set(cx.now, queued_sdus);
         self.ends[dir.index()].handle_sdu(cx.now, packet.len);
         line.sdus.push(cx.now, packet);
+        self.plan(cx.now, dir);
         self.arm(cx);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        self.armed = Instant::NEVER;
         for dir in Dir::BOTH {
             while self.lines[dir.index()].next_arrival() <= cx.now {
                 self.handle_arrival(cx, dir, report);
             }
         }
         for dir in Dir::BOTH {
-            if self.next_tti(cx.now, dir) <= cx.now {
+            if self.lines[dir.index()].next_tti <= cx.now {
                 self.handle_tti_start(cx, dir, report);
             }
         }
@@ -335,8 +395,11 @@ impl Pair {
         let other = dir.reverse();
         self.ends[other.index()].handle_tti(cx.now, &tti, report);
         tti.clear();
-        self.lines[dir.index()].spare.push(tti);
-        self.settle(cx, other, report);
+        let [sent, received] = self.lines_of(other);
+        received.spare.push(tti);
+        received.settle_received(cx, report);
+        sent.settle_sent(cx, report);
+        self.plan(cx.now, other);
     }
 
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
@@ -348,47 +411,32 @@ impl Pair {
         } else {
             line.transmit(cx, tti);
         }
-        self.settle(cx, dir, report);
+        line.settle_started(cx, report);
+        line.settle_sent(cx, report);
+        self.plan(cx.now, dir);
     }
 
-    /// Does what the end that sends in direction `dir` has reported.
-    fn settle(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
-        let [sent, received] = {
-            let [downlink, uplink] = &mut self.lines;
-            if dir == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
-        };
-        for number in std::mem::take(&mut report.started) {
-            if let Some(sdu) = sent.sdus.get(number).filter(|sdu| !sdu.released) {
-                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-                sent.buffer.start(cx, flow, seq, len);
-            }
-        }
-        for number in report.up.drain(..) {
-            received.hand_up(cx, number);
-        }
-        for number in report.lost.drain(..) {
-            received.lose(cx, number);
-        }
-        for number in report.confirmed.drain(..) {
-            sent.release(cx, number, RadioEventKind::Delivered);
-        }
-        for number in report.discarded.drain(..) {
-            sent.give_up(cx, number);
-        }
-        sent.sdus.forget();
-        received.sdus.forget();
+    /// The direction in which an end sends, and that in which it receives.
+    fn lines_of(&mut self, end: Dir) -> [&mut Line; 2] {
+        let [downlink, uplink] = &mut self.lines;
+        if end == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
     }
 
-    /// The next TTI of a direction.
-    fn next_tti(&self, now: Instant, dir: Dir) -> Instant {
-        self.lines[dir.index()].next_tti(now, self.ends[dir.index()].deadline())
+    /// Finds the next TTI of a direction, after something has happened to its end.
+    fn plan(&mut self, now: Instant, dir: Dir) {
+        let wanted = self.ends[dir.index()].deadline();
+        self.lines[dir.index()].plan(now, wanted);
     }
 
     /// Sets the timer to the next TTI or arrival.
-    fn arm(&self, cx: &mut Cx<'_>) {
-        let next = |dir: Dir| self.next_tti(cx.now, dir).min(self.lines[dir.index()].next_arrival());
-        let at = next(Dir::Downlink).min(next(Dir::Uplink));
-        let timer = self.lines[0].buffer.index();
+    fn arm(&mut self, cx: &mut Cx<'_>) {
+        let [downlink, uplink] = &self.lines;
+        let at = downlink.next_event().min(uplink.next_event());
+        if at == self.armed {
+            return;
+        }
+        self.armed = at;
+        let timer = downlink.buffer.index();
         if at == Instant::NEVER {
             cx.disarm(timer);
         } else {

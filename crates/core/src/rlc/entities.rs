@@ -40,11 +40,14 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up.
+    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end tells.
     pub discarded: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    pub unsent: Vec<u64>,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
-    /// Received by this end: will never be handed up.
+    /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
+    /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
@@ -122,8 +125,9 @@ pub struct Ttis {
 impl Ttis {
     /// The first TTI that starts at `from` or later.
     pub fn next(&self, from: Instant) -> Instant {
-        let since_first = Instant::from_nanos(from.as_nanos().saturating_sub(self.offset.as_nanos()));
-        since_first.next_grid_point(self.tti.as_nanos(), 1) + self.offset
+        let (tti, offset) = (self.tti.as_nanos(), self.offset.as_nanos());
+        let number = from.as_nanos().saturating_sub(offset).div_ceil(tti);
+        Instant::from_nanos(offset + number * tti)
     }
 }
 

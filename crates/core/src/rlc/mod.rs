@@ -87,9 +87,10 @@ impl Config {
 /// direction; `None` if these do not go by TTIs, or not together.
 pub fn ends(downlink: &Config, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
     match (downlink, uplink) {
-        (Config::Am(downlink), Config::Am(uplink)) => {
-            Some([Box::new(am::Entity::new(downlink, uplink)), Box::new(am::Entity::new(uplink, downlink))])
-        }
+        (Config::Am(downlink), Config::Am(uplink)) => Some([
+            Box::new(am::Entity::at_network(downlink, uplink)),
+            Box::new(am::Entity::at_ue(uplink, downlink)),
+        ]),
         _ => None,
     }
 }

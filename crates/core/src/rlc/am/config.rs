@@ -57,6 +57,40 @@ pub struct Config {
     pub missing_pdu_indicator: bool,
     /// Order in which SDUs are handed up.
     pub delivery: Delivery,
+    /// What happens to SDUs that take too long.
+    pub sdu_discard: SduDiscard,
+    /// MaxDAT: a PDU scheduled so often is not sent, but has the action of `sdu_discard` begin; so it is sent once
+    /// less at most. Absent: PDUs are sent as often as it takes.
+    pub max_dat: Option<u32>,
+    /// Timer_Discard: time from an SDU's arrival to its discard, for `sdu_discard = "timer"`.
+    pub timer_discard: Option<Duration>,
+    /// MaxRST: a RESET is sent once less at most; then the error is unrecoverable and the bearer silent.
+    pub max_rst: u32,
+    /// Timer_RST: a RESET without answer is sent again after this time.
+    pub timer_rst: Duration,
+    /// MaxMRW: an MRW is sent once less at most; then the link is reset.
+    pub max_mrw: u32,
+    /// Timer_MRW: an MRW without answer is sent again after this time.
+    pub timer_mrw: Duration,
+    /// An MRW names the end of each discarded SDU, not only of the last one.
+    pub send_mrw: bool,
+    /// A STATUS PDU goes into the padding of a data PDU if it fits there.
+    pub piggybacked_status: bool,
+    /// The header of a PDU that an SDU fills to the last octet tells its end.
+    pub special_he: bool,
+}
+
+/// What happens to SDUs that take too long (§9.7.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SduDiscard {
+    /// The link is reset when a PDU reaches `max_dat`.
+    #[default]
+    NoDiscard,
+    /// SDUs are discarded when a PDU of theirs reaches `max_dat`, and the receiver is told.
+    MaxDat,
+    /// SDUs are discarded after `timer_discard`, and the receiver is told if an octet was sent.
+    Timer,
 }
 
 /// Order in which SDUs are handed up.
@@ -91,6 +125,18 @@ impl Default for Config {
             timer_status_periodic: None,
             missing_pdu_indicator: true,
             delivery: Delivery::InSequence,
+            sdu_discard: SduDiscard::NoDiscard,
+            max_dat: None,
+            timer_discard: None,
+            // Values of TS 34.123-1's default bearers.
+            max_rst: 4,
+            timer_rst: Duration::from_millis(500),
+            // ASSUMED: values within the ranges of TS 25.331 §10.3.4.25.
+            max_mrw: 4,
+            timer_mrw: Duration::from_millis(200),
+            send_mrw: false,
+            piggybacked_status: false,
+            special_he: false,
         }
     }
 }
@@ -105,6 +151,19 @@ impl Config {
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
         Ttis { tti, offset, payload: self.payload(), errors }
+    }
+
+    /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.
+    pub(super) fn with_timers_after(&self, delay: Duration) -> Self {
+        let later = |timer: Option<Duration>| timer.map(|timer| timer + delay);
+        Self {
+            timer_poll: later(self.timer_poll),
+            timer_poll_prohibit: later(self.timer_poll_prohibit),
+            timer_status_prohibit: later(self.timer_status_prohibit),
+            timer_rst: self.timer_rst + delay,
+            timer_mrw: self.timer_mrw + delay,
+            ..self.clone()
+        }
     }
 
     /// What entities with these parameters could not work with.
@@ -152,6 +211,18 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Timer_Discard, if it is used.
+    pub(super) fn expiry(&self) -> Option<Duration> {
+        self.timer_discard.filter(|_| self.sdu_discard == SduDiscard::Timer)
+    }
+
+    /// Fields SN_MRW that fit a STATUS PDU beside its ACK (§9.2.2.11.8).
+    pub(super) fn mrw_fields(&self) -> u64 {
+        const TYPE_AND_LENGTHS: u64 = 12;
+        const SN_MRW: u64 = 12;
+        (self.status_bits() - TYPE_AND_LENGTHS) / SN_MRW
     }
 
     /// Octets of a PDU behind its header: data and length indicators.
