@@ -216,15 +216,8 @@ def _remark(comparison: Comparison) -> str:
 def _measured_table(report: Report, section: Section) -> str:
     others = report.other_readings
     averaged, level = section.averaged_runs, report.paper.confidence
-    heads = [
-        "published",
-        "measured",
-        "95 % interval",
-        *averaged_columns(averaged, level),
-        "runs",
-        "unit",
-        "verdict",
-    ]
+    heads = ["published", "measured", "95 % interval", *averaged_columns(averaged, level)]
+    heads += ["runs", "unit", "verdict"]
     rows = []
     for comparison in section.comparisons:
         measured, row = comparison.measured, comparison.row

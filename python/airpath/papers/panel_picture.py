@@ -95,7 +95,7 @@ def _range(plane: Plane) -> str:
 
 
 def _draw_path(axes: Axes, path: Path, estimates: Mapping[Quantity, Estimate], shade: float) -> None:
-    """Draw a line with a mark for each value of the parameter, the first one ringed; darker for later lines."""
+    """Draw a line with a mark for each value of the parameter, the first ringed; later lines are darker."""
     x = [estimates[entry].mean for entry in path.x]
     y = [estimates[entry].mean for entry in path.y]
     colour = colormaps["viridis"](0.92 - 0.92 * shade)

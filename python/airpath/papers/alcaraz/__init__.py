@@ -1,4 +1,4 @@
-"""Alcaraz and Cerdan's paper: ACK rate control and PDPC at the RLC buffer of a 3G bearer in acknowledged mode.
+"""Alcaraz and Cerdan's paper: ACK rate control and PDPC at the RLC buffer of a 3G bearer.
 
 How it is read is in `model`; tables, planes, traces, text, studies and claims have files of their own.
 """
@@ -18,8 +18,8 @@ from airpath.papers.paper import Paper
 PAPER = Paper(
     name="alcaraz",
     citation=(
-        "J. J. Alcaraz, F. Cerdán, Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links. "
-        "PM2HW2N 2006, Torremolinos"
+        "J. J. Alcaraz, F. Cerdán, Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G "
+        "Links. PM2HW2N 2006, Torremolinos"
     ),
     scenario=BASE,
     parameters=PARAMETERS,

@@ -198,8 +198,8 @@ CLAIMS = (
     _claim(
         7,
         "Section 5, Figures 7 to 9",
-        "With a smaller alpha goodput falls from a lower maxd/maxth on, and the curves of different maxth lie "
-        "closer together.",
+        "With a smaller alpha goodput falls from a lower maxd/maxth on, and the curves of different maxth "
+        "lie closer together.",
         *rising(*(goodput(cell(alpha, 40, 15)) for alpha in (0.2, 0.5, 1))),
         *rising(*(goodput(cell(alpha, 40, 30)) for alpha in (0.2, 0.5, 1))),
         *rising(*(_apart(alpha) for alpha in (0.2, 0.5, 1))),
@@ -234,8 +234,8 @@ CLAIMS = (
     _claim(
         11,
         "Section 5.1, Figures 10, 11",
-        "Four flows: no combined scheme has more goodput than drop-tail, and some halve the delay at no loss of "
-        "goodput.",
+        "Four flows: no combined scheme has more goodput than drop-tail, and some halve the delay at no loss "
+        "of goodput.",
         AtMost(Gain(_best("Figures 10, 11", _FOUR_FLOWS), _goodput("conventional", 4)), 0),
         OneOf(tuple(map(_saves_half_the_delay, _FOUR_FLOWS))),
     ),
@@ -293,8 +293,8 @@ CLAIMS = (
     _claim(
         18,
         "Table 2",
-        "From one flow to four the delay of the combined schemes changes by 0.06 s at most; with drop-tail and "
-        "PDPC it grows by 0.2 s and more, with ACK rate control it falls by as much.",
+        "From one flow to four the delay of the combined schemes changes by 0.06 s at most; with drop-tail "
+        "and PDPC it grows by 0.2 s and more, with ACK rate control it falls by as much.",
         *(WithinPoints(_change(name), 0, 0.06) for name in _COMBINED),
         *(AtLeast(_change(name), 0.2) for name in ("conventional", "pdpc")),
         AtLeast(Minus(_delay("ackrate", 1), _delay("ackrate", 4)), 0.2),

@@ -34,8 +34,8 @@ PARAMETERS = (
     ("Delay", "25 ms one way from the start of a TTI, TTIs of both directions aligned: 50 ms and back"),
     (
         "RLC",
-        "Acknowledged Mode both ways, Table 1: window 1024, polls at 50 % of it, on the last PDU and the last "
-        "retransmission, Timer_Poll and Timer_Status_Prohibit 60 ms, in-sequence delivery, MaxDAT 10",
+        "Acknowledged Mode both ways, Table 1: window 1024, polls at 50 % of it, on the last PDU and the "
+        "last retransmission, Timer_Poll and Timer_Status_Prohibit 60 ms, in-sequence delivery, MaxDAT 10",
     ),
     (
         "Channel",
@@ -62,8 +62,8 @@ PARAMETERS = (
     ("Goodput", "packets received in order, with their headers, over 60 s, all flows together"),
     (
         "Delay of a packet",
-        "from its transmission by TCP to its arrival there, the wired 100 ms included; a packet that TCP sends "
-        "again counts with that transmission of it that arrives",
+        "from its transmission by TCP to its arrival there, the wired 100 ms included; a packet that TCP "
+        "sends again counts with that transmission of it that arrives",
     ),
     ("Runs", "20 of each cell, as in the paper; 6 if quick"),
 )

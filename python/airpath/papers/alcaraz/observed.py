@@ -16,7 +16,13 @@ EARLY_S = 10.0
 """Length of the first part of a run, in which the first slow start is over, seconds."""
 
 SEGMENT_BYTES = 1460
-_OVERFLOW = "queue_full"
+WINDOW_SEGMENTS = 44
+"""64 kbytes: no more of the congestion window is ever used."""
+
+_RECOVERY = 3
+"""Fast recovery, in `tcpi_ca_state`."""
+
+_OVERFLOW, _DISCIPLINE = "queue_full", "aqm"
 
 Numbers = NDArray[np.float64]
 
@@ -36,7 +42,7 @@ class Run:
     overflow_drops, early_overflow_drops : int
         SDUs for which that buffer had no room, in all and in the first `EARLY_S`.
     deliberate_drops : int
-        SDUs dropped there for other reasons.
+        SDUs that the queue discipline dropped there although there was room.
     lowest_after_overflow_sdus : float
         Least of the SDUs in the `EARLY_S` behind the first overflow; their largest number if there is none.
     late_peak_sdus : float
@@ -70,7 +76,8 @@ def _words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
     if kind not in events:
         return np.array([], dtype=str)
     codes, words = events[kind][name]
-    return np.array(words, dtype=str)[np.asarray(codes)]
+    column: NDArray[np.str_] = np.array(words, dtype=str)[np.asarray(codes)]
+    return column
 
 
 def transfers_s(events: Events) -> Numbers:
@@ -133,7 +140,8 @@ def _sd_over_time(series: Series, end_s: float) -> float:
 
 def _run(events: Events) -> Run:
     dropped_s = _time_s(events, "dropped")
-    full = _words(events, "dropped", "reason") == _OVERFLOW
+    reason = _words(events, "dropped", "reason")
+    full = reason == _OVERFLOW
     held = occupancy(events)
     return Run(
         delay_s=float(transfers_s(events).mean()),
@@ -141,7 +149,7 @@ def _run(events: Events) -> Run:
         occupancy_sd_sdus=_sd_over_time(held, float(held.x[-1])),
         overflow_drops=int(full.sum()),
         early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
-        deliberate_drops=int((~full).sum()),
+        deliberate_drops=int((reason == _DISCIPLINE).sum()),
         lowest_after_overflow_sdus=_lowest_after(held, dropped_s[full]),
         late_peak_sdus=float(held.y[held.x > held.x[-1] / 2].max()),
         t_id_ms=_f1(events),
@@ -152,7 +160,7 @@ def _lowest_after(held: Series, overflows_s: Numbers) -> float:
     if not overflows_s.size:
         return float(held.y.max())
     behind = (held.x > overflows_s[0]) & (held.x < overflows_s[0] + EARLY_S)
-    return float(held.y[behind].min())
+    return float(held.y[behind].min(initial=held.y.max()))
 
 
 def _f1(events: Events) -> Series:
@@ -163,7 +171,11 @@ def _f1(events: Events) -> Series:
 
 
 def _window(events: Events) -> Series:
-    return Series(_time_s(events, "tcp_state"), _column(events, "tcp_state", "tcpi_snd_cwnd"))
+    """The congestion window without what duplicate ACKs add to it in fast recovery, as far as it is used."""
+    recovering = _column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = _column(events, "tcp_state", "tcpi_snd_ssthresh")
+    window = np.where(recovering, threshold, _column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(_time_s(events, "tcp_state"), np.minimum(window, WINDOW_SEGMENTS))
 
 
 def _packets(events: Events) -> Layers:

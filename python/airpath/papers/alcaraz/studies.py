@@ -88,8 +88,8 @@ def _released(release: str, occupancy: str) -> tuple[str, tuple[Cell, ...]]:
 RELEASE = _study(
     1,
     "How ACKs are released, and what the occupancy is",
-    "The pseudocode as printed (strict) strands ACKs. Which way to release them, and which SDUs that ACK rate "
-    "control sees, bring Table 2?",
+    "The pseudocode as printed (strict) strands ACKs. Which way to release them, and which SDUs that ACK "
+    "rate control sees, bring Table 2?",
     "release, occupancy",
     _columns(_CONTROLLED),
     tuple(
@@ -109,8 +109,8 @@ def _red(weight: float) -> Scheme:
 RED = _study(
     2,
     "RED in the RLC buffer",
-    "The paper argues against averaging the queue and dropping by chance. RED between 10 and 30 SDUs, with the "
-    "weight of its authors and with one ten times as large, beside the schemes of Table 2.",
+    "The paper argues against averaging the queue and dropping by chance. RED between 10 and 30 SDUs, with "
+    "the weight of its authors and with one ten times as large, beside the schemes of Table 2.",
     "scheme",
     tuple(map(_flows, (1, 4))),
     tuple(
@@ -175,8 +175,8 @@ def _window(segments: int) -> tuple[str, tuple[Cell, ...]]:
 WINDOWS = _study(
     4,
     "Windows that can overflow the buffer",
-    "The window of 44 segments is smaller than the buffer of 50 SDUs, yet the paper's Figure 2 has overflows and a "
-    "timeout. The conventional buffer, one flow, with larger windows.",
+    "The window of 44 segments is smaller than the buffer of 50 SDUs, yet the paper's Figure 2 has overflows "
+    "and a timeout. The conventional buffer, one flow, with larger windows.",
     "window, segments",
     ("1 flow",),
     tuple(map(_window, (44, 48, 52, 64, 88))),

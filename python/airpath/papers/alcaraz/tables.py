@@ -15,8 +15,8 @@ CELLS = {(name, flows): make_cell(scheme, flows) for flows in FLOWS for name, sc
 """The rows of Table 2, by scheme and number of flows."""
 
 _ACK_CONTROL = (
-    "how the paper's ACK rate control releases ACKs and counts the buffer is open: the printed pseudocode strands "
-    "ACKs. Study 1 has the other ways, and none of them brings the published row"
+    "how the paper's ACK rate control releases ACKs and counts the buffer is open: the printed pseudocode "
+    "strands ACKs. Study 1 has the other ways, and none of them brings the published row"
 )
 _UNEXPLAINED = {name: _ACK_CONTROL for name in ("ackrate", "combined1", "combined2")}
 

@@ -58,7 +58,8 @@ _SPACING = (
     "packets take at our goodput"
 )
 _LESS_T_ID = (
-    "follows from the spacing of 140 ms, which does not hold: from 400 ms ours gives the factor of Section 5"
+    "the paper divides 400 ms by the 140 ms of the line above; over the time of two packets at our goodput "
+    "it is more"
 )
 
 TEXT = Experiment(
