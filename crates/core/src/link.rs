@@ -5,8 +5,9 @@
 //! has used the link.
 
 use crate::element::{Bearer, Cx, Element, Layout};
+use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm, Discipline};
+use crate::queue::{self, Aqm, Discipline, Verdict};
 use crate::rng::{self, Stream, Threshold};
 use crate::time::Duration;
 use crate::trace::Reason;
@@ -63,6 +64,17 @@ impl Config {
     }
 }
 
+impl HalfConfig {
+    /// Refuses a queue that lets nothing pass, or that drops what waits.
+    ///
+    /// # Errors
+    /// Names the key below `queue`, what is wrong, and what would be right.
+    pub fn validate_queue(&self) -> Result<(), ScenarioError> {
+        self.queue.validate()?;
+        self.queue.check_sent_whole("choose queue.red or queue.droptail, or put it into the cell")
+    }
+}
+
 struct Half {
     /// Nothing waits for a link of infinite rate.
     is_infinite: bool,
@@ -84,7 +96,7 @@ impl Half {
             is_lossy: config.loss > Probability::ZERO,
             loss: Threshold::from(config.loss),
             stream: rng::stream(run_seed, &format!("{name}.{}.loss", dir.name())),
-            queue: config.queue.build(),
+            queue: config.queue.build(run_seed, &format!("{name}.{}.queue", dir.name())),
             books: Bearer::new(config.rate.unwrap_or_default(), false),
             packets: 0,
             bytes: 0,
@@ -101,13 +113,16 @@ impl Element for Link {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
         let half = &mut self.halves[dir.index()];
         let mut sent = cx.now;
         if !half.is_infinite {
             half.books.settle(cx.now);
-            if let Err(reason) = half.queue.admit(cx.now, &packet, &half.books) {
-                return cx.drop(packet, reason);
+            match half.queue.admit(cx.now, &mut packet, &half.books) {
+                Verdict::Enter => {}
+                Verdict::Drop(reason) => return cx.drop(packet, reason),
+                // Nothing can be taken out: see `HalfConfig::validate_queue`.
+                Verdict::DropWaiting => return cx.drop(packet, Reason::EarlyDrop),
             }
             sent = half.books.transmit(cx.now, &packet);
         }

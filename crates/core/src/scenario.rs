@@ -172,7 +172,7 @@ impl Scenario {
                 let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
                 return error(&format!("{wired}.rate"), "a link of rate zero never sends".into(), hint);
             }
-            half.queue.validate().map_err(|inner| inner.under("queue").under(wired))?;
+            half.validate_queue().map_err(|inner| inner.under("queue").under(wired))?;
         }
         self.radio.validate().map_err(|inner| inner.under("radio"))?;
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;

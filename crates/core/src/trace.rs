@@ -74,6 +74,10 @@ words! {
     Reason {
         /// The queue had no room.
         QueueFull = "queue_full",
+        /// The queue discipline dropped it at its arrival, though there was room.
+        EarlyDrop = "early_drop",
+        /// The queue discipline dropped it while it waited in the buffer.
+        Evicted = "evicted",
         /// The wired link lost it.
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
@@ -84,6 +88,8 @@ words! {
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.
         UnknownFlow = "unknown_flow",
+        /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI.
+        SduDiscarded = "sdu_discarded",
     }
 }
 

@@ -84,8 +84,12 @@ pub enum RadioEventKind {
     Started,
     /// It left the buffer: its last octet was sent or, with a link layer, it arrived.
     Delivered,
-    /// It was dropped: no room, or the link layer gave up.
+    /// It was dropped at its arrival: no room, or the queue discipline chose it.
     Dropped,
+    /// The queue discipline dropped it while it waited: no octet of it had been sent.
+    Evicted,
+    /// The link layer gave it up after it had begun to send it.
+    Discarded,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -231,6 +235,12 @@ impl Bearer {
             flow.held.add(packet.len);
             flow.untransmitted += 1;
         }
+    }
+
+    /// One by one: an SDU leaves the buffer of which nothing was sent.
+    pub(crate) fn evict(&mut self, packet: &Packet) {
+        self.start(packet.flow, packet.len);
+        self.leave(packet.flow, packet.len);
     }
 
     /// One by one: the first octet of an SDU is sent.

@@ -141,7 +141,7 @@ impl Element for AckFilter {
                 }
             }
             RadioEventKind::Started => self.release(cx, event.ue),
-            RadioEventKind::Delivered => {}
+            RadioEventKind::Evicted | RadioEventKind::Delivered | RadioEventKind::Discarded => {}
         }
     }
 

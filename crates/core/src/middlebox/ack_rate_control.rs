@@ -16,7 +16,7 @@
 //! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
 //!   `untransmitted`: those of which nothing has been sent.
 //! * **Whether a drop matters** (`t_id_after_drop`, f_2). If absent, it does not: ACK rate control alone (section 6).
-//!   If present, any drop of an SDU counts, by the queue or by the link layer. `off = {}` is the paper's f_2 = 0.
+//!   If present, any drop by the queue counts; an SDU that the link layer gives up was not dropped. `off = {}` is the paper's f_2 = 0.
 //!
 //! ASSUMED: `Counter` is in bytes, since SDU sizes are taken from it; the first ACK of a bearer is not delayed.
 //!
@@ -218,12 +218,14 @@ impl Element for AckRateControl {
         }
         let Some(bearer) = self.bearers.get_mut(&event.ue) else { return };
         match event.kind {
-            RadioEventKind::Dropped => {
+            RadioEventKind::Dropped | RadioEventKind::Evicted => {
                 let (_, bytes) = occupancy(&self.config, &cx.radio(event.ue, event.dir));
-                bearer.on_dropped(cx.now, bytes);
+                // One that waited was in the buffer at the drop.
+                let dropped = if event.kind == RadioEventKind::Evicted { event.len } else { 0 };
+                bearer.on_dropped(cx.now, bytes + u64::from(dropped));
             }
             RadioEventKind::Delivered => bearer.on_delivered(cx.now, event.len),
-            RadioEventKind::Enqueued | RadioEventKind::Started => {}
+            RadioEventKind::Enqueued | RadioEventKind::Started | RadioEventKind::Discarded => {}
         }
     }
 

@@ -353,7 +353,9 @@ impl Element for AckRegulator {
                 flow.on_expected();
                 flow.enter(now, Mode::Conservative);
             }
-            RadioEventKind::Delivered => {}
+            // A buffer with a discipline that evicts is not regulated, and what the link layer gives up is no loss
+            // of the buffer's: it came, and was counted then.
+            RadioEventKind::Delivered | RadioEventKind::Evicted | RadioEventKind::Discarded => {}
         }
         self.settle(cx, key, buffer);
     }

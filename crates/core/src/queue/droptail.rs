@@ -4,7 +4,7 @@
 //! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
 //! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
 
-use super::{Aqm, Discipline};
+use super::{Aqm, Discipline, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -54,12 +54,16 @@ impl Config {
         })
     }
 
-    pub(super) fn build(&self) -> Discipline {
-        Discipline::Droptail(Droptail {
+    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+        Discipline::Droptail(self.in_use())
+    }
+
+    pub(super) fn in_use(&self) -> Droptail {
+        Droptail {
             packets: self.packets.unwrap_or(u32::MAX),
             bytes: self.bytes.map_or(u64::MAX, Bytes::as_u64),
             in_service: self.in_service,
-        })
+        }
     }
 }
 
@@ -72,15 +76,15 @@ pub struct Droptail {
 
 impl Aqm for Droptail {
     #[inline]
-    fn admit(&mut self, _now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason> {
+    fn admit(&mut self, _now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
         let (sdus, bytes) = match self.in_service {
             InService::Counted => (buffer.sdus(), buffer.bytes()),
             // A packet that finds the transmitter idle does not wait.
-            InService::Excluded if buffer.sdus() == 0 => return Ok(()),
+            InService::Excluded if buffer.sdus() == 0 => return Verdict::Enter,
             InService::Excluded => (buffer.untransmitted_sdus(), buffer.untransmitted_bytes()),
         };
         let fits = sdus < self.packets && bytes + u64::from(packet.len) <= self.bytes;
-        if fits { Ok(()) } else { Err(Reason::QueueFull) }
+        if fits { Verdict::Enter } else { Verdict::Drop(Reason::QueueFull) }
     }
 
     fn limit_sdus(&self) -> Option<u32> {
@@ -97,12 +101,12 @@ mod tests {
     /// Whether a packet of 100 bytes is admitted to a buffer that holds `sdus` like it, one of them in
     /// transmission.
     fn admits(config: &Config, sdus: u32) -> bool {
-        let packet = Packet { len: 100, ..Packet::default() };
+        let mut packet = Packet { len: 100, ..Packet::default() };
         let mut buffer = Bearer::new(Bitrate::from_bps(8), false);
         for _ in 0..sdus {
             buffer.transmit(Instant::ZERO, &packet);
         }
-        config.build().admit(Instant::ZERO, &packet, &buffer).is_ok()
+        config.in_use().admit(Instant::ZERO, &mut packet, &buffer) == Verdict::Enter
     }
 
     #[test]
@@ -123,7 +127,7 @@ mod tests {
     fn the_limit_of_those_that_wait_is_told() {
         let counted = Config { packets: Some(10), ..Config::default() };
         let excluded = Config { in_service: InService::Excluded, ..counted.clone() };
-        let limits = [counted, excluded, Config::default()].map(|config| config.build().limit_sdus());
+        let limits = [counted, excluded, Config::default()].map(|config| config.in_use().limit_sdus());
         assert_eq!(limits, [Some(9), Some(10), None]);
     }
 

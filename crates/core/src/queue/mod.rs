@@ -1,8 +1,10 @@
 //! What may be in a buffer: queue disciplines.
 //!
-//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides what is admitted.
+//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides what is admitted, and who goes if
+//! not everybody can stay.
 
 pub mod droptail;
+pub mod pdpc;
 
 use crate::element::Bearer;
 use crate::error::ScenarioError;
@@ -13,13 +15,40 @@ use crate::trace::Reason;
 
 /// A queue discipline.
 pub trait Aqm: Send + Sync {
-    /// Whether `packet` may enter the buffer with these books, settled to `now`; if not, why.
-    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason>;
+    /// What becomes of `packet`, which comes to the buffer with these books, settled to `now`. A discipline that says
+    /// [`Verdict::DropWaiting`] is asked again when that has been done.
+    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict;
+
+    /// A packet has left the buffer, which has these books from now on. Not told of what the discipline itself
+    /// dropped, nor of packets that are sent whole with ends computed ahead: the books say when the last one ends.
+    fn handle_departure(&mut self, now: Instant, gone: Departed, buffer: &Bearer) {
+        let _ = (now, gone, buffer);
+    }
 
     /// How many packets may wait beside the one in transmission, if their number alone decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
+}
+
+/// What becomes of a packet that comes to a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It enters.
+    Enter,
+    /// It is dropped.
+    Drop(Reason),
+    /// The first packet of which no octet has been sent is dropped; if there is none, this one.
+    DropWaiting,
+}
+
+/// A packet that has left a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// Its length, bytes.
+    pub len: u32,
+    /// It was sent or, with a link layer, delivered; not given up.
+    pub delivered: bool,
 }
 
 /// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
@@ -33,10 +62,17 @@ pub enum Discipline {
 
 impl Aqm for Discipline {
     #[inline]
-    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Result<(), Reason> {
+    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
         match self {
             Self::Droptail(droptail) => droptail.admit(now, packet, buffer),
             Self::Other(aqm) => aqm.admit(now, packet, buffer),
+        }
+    }
+
+    #[inline]
+    fn handle_departure(&mut self, now: Instant, gone: Departed, buffer: &Bearer) {
+        if let Self::Other(aqm) = self {
+            aqm.handle_departure(now, gone, buffer);
         }
     }
 
@@ -49,9 +85,10 @@ impl Aqm for Discipline {
 }
 
 registry! {
-    /// A queue discipline and its parameters.
-    pub enum Config: build() -> Discipline {
+    /// A queue discipline and its parameters; what it draws from is named after it.
+    pub enum Config: build(run_seed: u64, name: &str) -> Discipline {
         Droptail = droptail,
+        Pdpc = pdpc,
     }
 }
 
@@ -62,7 +99,38 @@ impl Config {
     /// Names the key below `queue`, what is wrong, and what would be right.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         match self {
-            Self::Droptail(config) => config.validate().map_err(|error| error.under("droptail")),
+            Self::Droptail(config) => config.validate(),
+            Self::Pdpc(config) => config.validate(),
+        }
+        .map_err(|error| error.under(self.name()))
+    }
+
+    /// Whether it may drop a packet that waits already: whoever keeps the packets must then be able to take it out.
+    pub const fn drops_waiting(&self) -> bool {
+        match self {
+            Self::Droptail(_) => false,
+            Self::Pdpc(_) => true,
+        }
+    }
+
+    /// Refuses a discipline that drops packets which wait, where packets are sent whole and nothing waits for the
+    /// moment at which it is sent.
+    ///
+    /// # Errors
+    /// Names the discipline, what is wrong, and what would be right.
+    pub(crate) fn check_sent_whole(&self, hint: &str) -> Result<(), ScenarioError> {
+        if !self.drops_waiting() {
+            return Ok(());
+        }
+        let message = "it drops packets that wait, and here the time of each is fixed when it comes";
+        Err(ScenarioError::new(self.name(), message, hint))
+    }
+
+    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    pub fn limit_sdus(&self) -> Option<u32> {
+        match self {
+            Self::Droptail(config) => config.in_use().limit_sdus(),
+            Self::Pdpc(_) => None,
         }
     }
 }

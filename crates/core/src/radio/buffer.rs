@@ -3,7 +3,7 @@
 
 use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm, Discipline};
+use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
 use crate::time::Duration;
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
@@ -53,8 +53,10 @@ pub(super) struct Delivered {
 }
 
 impl Buffer {
-    pub fn new(queue: &queue::Config, delay: Duration, ue: u16, dir: Dir) -> Self {
-        Self { ue, dir, delay, queue: queue.build(), counts: Counts::default() }
+    /// What the discipline draws from is named after the bearer.
+    pub fn new(queue: &queue::Config, delay: Duration, run_seed: u64, ue: u16, dir: Dir) -> Self {
+        let queue = queue.build(run_seed, &queue_name(ue, dir));
+        Self { ue, dir, delay, queue, counts: Counts::default() }
     }
 
     /// Number of the bearer, of its timer and of its lane.
@@ -70,17 +72,42 @@ impl Buffer {
         self.delay
     }
 
-    /// Lets a packet in, or drops it.
+    /// Lets a packet in, or drops it, where packets that wait cannot be taken out.
     #[inline(always)]
-    pub fn admit(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<Admitted> {
+    pub fn admit(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) -> Option<Admitted> {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
-        if let Err(reason) = self.queue.admit(now, &packet, books) {
-            self.refuse(cx, packet, reason);
-            return None;
+        match self.queue.admit(now, &mut packet, books) {
+            Verdict::Enter => Some(self.accept(cx, packet)),
+            verdict => {
+                self.refuse(cx, packet, verdict);
+                None
+            }
         }
-        Some(self.accept(cx, packet))
+    }
+
+    /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
+    /// was sent out of its line. The books know of packets one by one.
+    pub fn admit_or_evict(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut packet: Box<Packet>,
+        mut take_waiting: impl FnMut() -> Option<Box<Packet>>,
+    ) -> Option<Admitted> {
+        loop {
+            let (now, books) = (cx.now, cx.bearer(self.index() as usize));
+            let verdict = self.queue.admit(now, &mut packet, books);
+            if verdict == Verdict::Enter {
+                return Some(self.accept(cx, packet));
+            }
+            let waiting = if verdict == Verdict::DropWaiting { take_waiting() } else { None };
+            let Some(victim) = waiting else {
+                self.refuse(cx, packet, verdict);
+                return None;
+            };
+            self.evict(cx, victim);
+        }
     }
 
     /// Lets a packet in for which there is room. The books are settled.
@@ -97,12 +124,29 @@ impl Buffer {
         Admitted { packet, queued_sdus, watched }
     }
 
-    /// Drops a packet for which there is no room.
+    /// Drops a packet that comes.
     #[cold]
-    pub fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) {
+    pub fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, verdict: Verdict) {
+        let reason = match verdict {
+            Verdict::Drop(reason) => reason,
+            // Something was to be dropped, and nothing waits.
+            Verdict::Enter | Verdict::DropWaiting => Reason::EarlyDrop,
+        };
         self.counts.sdus_dropped += 1;
         self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
         cx.drop(packet, reason);
+    }
+
+    /// Drops a packet that was let in and has been taken out of its line; it counts as if it had been dropped when
+    /// it came.
+    #[cold]
+    pub fn evict(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.counts.sdus_in -= 1;
+        self.counts.bytes_in -= u64::from(packet.len);
+        self.counts.sdus_dropped += 1;
+        cx.bearer(self.index() as usize).evict(&packet);
+        self.tell(cx, RadioEventKind::Evicted, packet.flow, packet.seq, packet.len);
+        cx.drop(packet, Reason::Evicted);
     }
 
     #[cold]
@@ -128,15 +172,22 @@ impl Buffer {
     }
 
     /// A packet that was entered one by one leaves at the far end, after this time in the buffer.
-    pub fn deliver(&self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
+    pub fn deliver(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
         let index = self.index();
-        cx.bearer(index as usize).leave(packet.flow, packet.len);
+        self.leave(cx, packet.flow, packet.len, true);
         self.note_delivered(cx, packet.flow, packet.seq, packet.len, waited + self.delay);
         if self.delay.is_zero() {
             cx.emit(self.dir, packet);
         } else {
             cx.emit_at(cx.now + self.delay, index, packet);
         }
+    }
+
+    /// A packet that was entered one by one, and started, leaves the buffer.
+    pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
+        let (now, books) = (cx.now, cx.bearer(self.index() as usize));
+        books.leave(flow, len);
+        self.queue.handle_departure(now, Departed { len, delivered }, books);
     }
 
     /// A packet left the buffer; it arrives so long after it came.
@@ -157,8 +208,8 @@ impl Buffer {
     pub fn discard(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         self.counts.sdus_discarded += 1;
         self.counts.bytes_discarded += u64::from(packet.len);
-        cx.bearer(self.index() as usize).leave(packet.flow, packet.len);
-        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+        self.leave(cx, packet.flow, packet.len, false);
+        self.tell(cx, RadioEventKind::Discarded, packet.flow, packet.seq, packet.len);
         cx.drop(packet, Reason::MaxTransmissions);
     }
 
@@ -211,6 +262,11 @@ impl Buffer {
         ];
         entries.into_iter().map(|(key, count)| (key.to_owned(), json!(count))).collect()
     }
+}
+
+/// What the queue discipline of a bearer draws from.
+pub(super) fn queue_name(ue: u16, dir: Dir) -> String {
+    format!("ue{ue}.{}.queue", dir.name())
 }
 
 /// Makes the bearers of a cell in the order of their indices.

@@ -95,7 +95,12 @@ impl Config {
         if by_ttis && rlc::ends(downlink, uplink).is_none() {
             let message =
                 format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
-            let hint = "write rlc.am in both directions: its STATUS PDUs go the other way";
+            let hint = match (downlink, uplink) {
+                (rlc::Config::Am(_), _) | (_, rlc::Config::Am(_)) => {
+                    "write rlc.am in both directions: its STATUS PDUs go the other way"
+                }
+                _ => "write rlc.um or rlc.tm in both directions",
+            };
             return Err(ScenarioError::new("uplink.rlc", message, hint));
         }
         Ok(())
@@ -131,7 +136,10 @@ impl BearerConfig {
                 "without a link layer nothing retransmits lost blocks",
                 "choose rlc.fixed_delay_arq, or remove the channel",
             )),
-            rlc::Config::None(_) => Ok(()),
+            rlc::Config::None(_) => {
+                let hint = "choose queue.red or queue.droptail, or rlc.am";
+                self.queue.check_sent_whole(hint).map_err(|error| error.under("queue"))
+            }
             rlc::Config::FixedDelayArq(arq) => {
                 arq.validate(self.rate).map_err(|error| error.under("rlc.fixed_delay_arq"))?;
                 if self.channel.loses_everything() && arq.max_transmissions.is_none() {
@@ -144,13 +152,20 @@ impl BearerConfig {
                 Ok(())
             }
             rlc::Config::Am(am) => {
-                am.check().map_err(|error| error.under("rlc.am"))?;
-                self.validate_ttis(am.ttis()).map_err(|error| error.under("rlc.am"))?;
+                am.check()
+                    .and_then(|()| self.validate_ttis(am.ttis()))
+                    .map_err(|error| error.under("rlc.am"))?;
                 if self.channel.loses_everything() {
                     let hint = "lower the block error rate";
                     return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));
                 }
                 Ok(())
+            }
+            rlc::Config::Um(um) => {
+                um.check().and_then(|()| self.validate_ttis(um.ttis())).map_err(|error| error.under("rlc.um"))
+            }
+            rlc::Config::Tm(tm) => {
+                tm.check().and_then(|()| self.validate_ttis(tm.ttis())).map_err(|error| error.under("rlc.tm"))
             }
         }
     }
@@ -158,6 +173,9 @@ impl BearerConfig {
     /// Refuses a TTI that is no whole number of PDUs.
     fn validate_ttis(&self, ttis: rlc::Ttis) -> Result<(), ScenarioError> {
         let Ttis { tti, payload, .. } = ttis;
+        if tti.is_zero() {
+            return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"10 ms\""));
+        }
         let octets = self.rate.bytes_in(tti);
         if octets != 0 && octets.is_multiple_of(payload) {
             return Ok(());
@@ -204,7 +222,7 @@ impl Bearer {
             busy: false,
         });
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             link_layer,
             departures: Departures::default(),
@@ -214,10 +232,10 @@ impl Bearer {
 
     #[inline]
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
+        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         // Without a link layer the end of the transmission is computed at once.
         let index = self.buffer.index();
         let now = cx.now;
@@ -231,8 +249,12 @@ impl Bearer {
 
     #[inline(never)]
     fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
-        cx.bearer(self.buffer.index() as usize).enter(&packet);
         let Some(link_layer) = &mut self.link_layer else { return };
+        let take_waiting = || link_layer.rlc.take_waiting();
+        let Some(Admitted { packet, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
+            return;
+        };
+        cx.bearer(self.buffer.index() as usize).enter(&packet);
         link_layer.rlc.handle_sdu(cx.now, packet);
         if !link_layer.busy {
             self.start_slot(cx, false, report);

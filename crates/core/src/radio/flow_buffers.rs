@@ -7,10 +7,10 @@
 //!
 //! Left out: turns by bytes (deficit round robin); packets of one flow are of one size where it matters.
 
-use super::buffer::{Admitted, Buffer};
+use super::buffer::{Admitted, Buffer, queue_name};
 use crate::element::{Bearer, Cx};
 use crate::packet::Packet;
-use crate::queue::{self, Aqm, Discipline};
+use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
 use crate::time::Instant;
 use crate::units::Bitrate;
 use schemars::JsonSchema;
@@ -34,10 +34,14 @@ pub(super) struct Waiting {
     pub packet: Box<Packet>,
 }
 
-/// The packets that wait in front of one direction of a UE's bearer.
+/// The packets that wait in front of one direction of a UE's bearer. Each line asks its own discipline; that of the
+/// [`Buffer`] is not used.
 pub(super) struct FlowBuffers {
-    /// The discipline of each flow's buffer; `None` if all share one, whose discipline is the [`Buffer`]'s.
-    own: Option<queue::Config>,
+    queue: queue::Config,
+    sharing: Sharing,
+    run_seed: u64,
+    name: String,
+    rate: Bitrate,
     /// By flow, or the one line of all.
     lines: Vec<Line>,
     /// The lines in which packets wait, by whose turn it is.
@@ -52,39 +56,56 @@ struct Line {
 }
 
 impl FlowBuffers {
-    pub fn new(queue: &queue::Config, sharing: Sharing) -> Self {
-        let own = (sharing == Sharing::PerFlow).then(|| queue.clone());
-        Self { own, lines: vec![Line::new(queue)], turns: VecDeque::new() }
+    /// What the disciplines draw from is named after `buffer`.
+    pub fn new(
+        queue: &queue::Config,
+        sharing: Sharing,
+        run_seed: u64,
+        rate: Bitrate,
+        buffer: &Buffer,
+    ) -> Self {
+        let name = queue_name(buffer.ue, buffer.dir);
+        let (lines, turns) = (Vec::new(), VecDeque::new());
+        Self { queue: queue.clone(), sharing, run_seed, name, rate, lines, turns }
     }
 
-    /// Lets a packet in, or drops it. Returns whether it is in.
+    /// The number of the line in which a packet waits.
+    fn number(&self, packet: &Packet) -> u16 {
+        match self.sharing {
+            Sharing::Shared => 0,
+            Sharing::PerFlow => packet.flow,
+        }
+    }
+
+    /// The line of this number, made if there is none.
+    fn line(&mut self, number: u16) -> &mut Line {
+        while self.lines.len() <= usize::from(number) {
+            let name = match self.sharing {
+                Sharing::Shared => self.name.clone(),
+                Sharing::PerFlow => format!("{}.flow{}", self.name, self.lines.len()),
+            };
+            self.lines.push(Line {
+                discipline: self.queue.build(self.run_seed, &name),
+                books: Bearer::new(self.rate, false),
+                waiting: VecDeque::new(),
+            });
+        }
+        &mut self.lines[usize::from(number)]
+    }
+
+    /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
-        let number = self.own.as_ref().map_or(0, |_| packet.flow);
-        let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
-        cx.bearer(buffer.index() as usize).enter(&packet);
-        let line = &mut self.lines[usize::from(number)];
-        line.books.enter(&packet);
-        if line.waiting.is_empty() {
-            self.turns.push_back(number);
+        let number = self.number(&packet);
+        let line = self.line(number);
+        let waited = !line.waiting.is_empty();
+        let is_in = line.take_in(cx, buffer, packet);
+        match (waited, !line.waiting.is_empty()) {
+            (false, true) => self.turns.push_back(number),
+            // Whoever waited was dropped, and so was the packet that came.
+            (true, false) => self.turns.retain(|turn| *turn != number),
+            _ => {}
         }
-        line.waiting.push_back(Waiting { entered: cx.now, packet });
-        true
-    }
-
-    fn admit(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> Option<Admitted> {
-        let Some(queue) = &self.own else { return buffer.admit(cx, packet) };
-        let number = usize::from(packet.flow);
-        while self.lines.len() <= number {
-            self.lines.push(Line::new(queue));
-        }
-        let line = &mut self.lines[number];
-        match line.discipline.admit(cx.now, &packet, &line.books) {
-            Ok(()) => Some(buffer.accept(cx, packet)),
-            Err(reason) => {
-                buffer.refuse(cx, packet, reason);
-                None
-            }
-        }
+        is_in
     }
 
     /// Whether no packet waits.
@@ -108,15 +129,37 @@ impl FlowBuffers {
 
     /// The last octet of a packet that was started is sent: it leaves the books.
     pub fn finish(&mut self, cx: &mut Cx<'_>, buffer: &Buffer, packet: &Packet) {
-        let number = self.own.as_ref().map_or(0, |_| packet.flow);
-        self.lines[usize::from(number)].books.leave(packet.flow, packet.len);
+        let number = self.number(packet);
+        let Line { discipline, books, .. } = self.line(number);
+        books.leave(packet.flow, packet.len);
+        discipline.handle_departure(cx.now, Departed { len: packet.len, delivered: true }, books);
         cx.bearer(buffer.index() as usize).leave(packet.flow, packet.len);
     }
 }
 
 impl Line {
-    fn new(queue: &queue::Config) -> Self {
-        let books = Bearer::new(Bitrate::default(), false);
-        Self { discipline: queue.build(), books, waiting: VecDeque::new() }
+    /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
+    fn take_in(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
+        let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
+        cx.bearer(buffer.index() as usize).enter(&packet);
+        self.books.enter(&packet);
+        self.waiting.push_back(Waiting { entered: cx.now, packet });
+        true
+    }
+
+    fn admit(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, mut packet: Box<Packet>) -> Option<Admitted> {
+        loop {
+            let verdict = self.discipline.admit(cx.now, &mut packet, &self.books);
+            if verdict == Verdict::Enter {
+                return Some(buffer.accept(cx, packet));
+            }
+            let waiting = if verdict == Verdict::DropWaiting { self.waiting.pop_front() } else { None };
+            let Some(victim) = waiting else {
+                buffer.refuse(cx, packet, verdict);
+                return None;
+            };
+            self.books.evict(&victim.packet);
+            buffer.evict(cx, victim.packet);
+        }
     }
 }

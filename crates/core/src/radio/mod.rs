@@ -15,7 +15,6 @@ pub mod variable;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
-use crate::queue::Aqm;
 use crate::registry::registry;
 use crate::time::Instant;
 
@@ -52,7 +51,7 @@ impl Config {
             (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
             (Self::Variable(config), _) => &config.bearer(dir).queue,
         };
-        queue.build().limit_sdus()
+        queue.limit_sdus()
     }
 
     /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.

@@ -34,7 +34,7 @@ pub(super) struct OpportunityBearer {
 impl OpportunityBearer {
     pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir) -> Self {
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.channel.mean_rate().unwrap_or_default(),
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             waiting: VecDeque::new(),
@@ -52,10 +52,18 @@ impl OpportunityBearer {
     }
 
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit(cx, packet) else { return };
+        let (waiting, sent) = (&mut self.waiting, self.sent);
+        // The packet at the head may have begun.
+        let first = usize::from(sent > 0);
+        let take_waiting = || waiting.remove(first).map(|taken| taken.packet);
+        let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting)
+        else {
+            return;
+        };
         cx.bearer(self.buffer.index() as usize).enter(&packet);
         self.waiting.push_back(Waiting { entered: cx.now, packet });
-        if queued_sdus == 1 {
+        // Of one that was taken out the opportunity is left.
+        if queued_sdus == 1 && self.next.is_none() {
             self.await_opportunity(cx);
         }
     }

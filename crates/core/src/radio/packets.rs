@@ -3,7 +3,7 @@
 //!
 //! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is
 //! computed when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns
-//! or packets are lost on the air, a timer ends each transmission and the next is chosen.
+//! or packets are lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is chosen.
 
 use super::bearer::BearerConfig;
 use super::buffer::{Admitted, Buffer, report_service, share};
@@ -32,7 +32,7 @@ enum Transmitter {
     /// Ends are computed ahead.
     Ahead(Departures),
     /// A timer ends each transmission.
-    Timed { waiting: FlowBuffers, by_flow: bool, in_service: Option<InService> },
+    Timed { waiting: Box<FlowBuffers>, by_flow: bool, in_service: Option<InService> },
 }
 
 struct InService {
@@ -45,16 +45,18 @@ impl PacketBearer {
     /// A bearer whose channel draws from what is named after `name`. `arrivals` is the timer of a line on which
     /// packets overtake.
     pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Self {
-        let buffer = Buffer::new(&config.queue, config.delay, ue, dir);
+        let buffer = Buffer::new(&config.queue, config.delay, run_seed, ue, dir);
         let by_flow = config.buffer == Sharing::PerFlow;
-        let transmitter = if by_flow || config.channel.loses_packets() {
-            let waiting = FlowBuffers::new(&config.queue, config.buffer);
-            Transmitter::Timed { waiting, by_flow, in_service: None }
+        let rate = config.channel.mean_rate().unwrap_or_default();
+        let is_timed = by_flow || config.channel.loses_packets() || config.queue.drops_waiting();
+        let transmitter = if is_timed {
+            let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer);
+            Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }
         } else {
             Transmitter::Ahead(Departures::default())
         };
         Self {
-            rate: config.channel.mean_rate().unwrap_or_default(),
+            rate,
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             transmitter,
             line: DelayLine::new(config.channel.order(), buffer.index(), arrivals, dir),

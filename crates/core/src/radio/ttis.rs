@@ -15,9 +15,7 @@
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
 //! it is handed up there, which is before.
 
-use super::buffer::{
-    Admitted, Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share,
-};
+use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
@@ -28,9 +26,6 @@ use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
-
-/// Sequence numbers in traces are those on the wire, of 12 bits.
-const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
@@ -143,6 +138,13 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
+    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
+        let sdu = self.get(number)?;
+        sdu.released = true;
+        sdu.packet.take()
+    }
+
     /// Forgets those in front that are done with at both ends.
     fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
@@ -155,7 +157,7 @@ impl Sdus {
 impl Line {
     fn new(config: &BearerConfig, ttis: Ttis, run_seed: u64, ue: u16, dir: Dir) -> Self {
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, ue, dir),
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             ttis,
             pdus_per_tti: config.rate.bytes_in(ttis.tti) / ttis.payload,
@@ -197,10 +199,7 @@ impl Line {
         let sent = watched.then(|| tti.clone());
         let channel = &mut self.channel;
         let lost = match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => {
-                tti.clear();
-                pdus
-            }
+            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
             Errors::PerTti => 0,
             Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
         };
@@ -210,7 +209,8 @@ impl Line {
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
-        if lost < pdus {
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
             self.on_air.push_back((end + self.buffer.delay(), tti));
         } else {
             tti.clear();
@@ -226,12 +226,12 @@ impl Line {
             let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
             let missing_pdus = status.missing.count() as u32;
-            let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
+            let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }
         for run in &sent.data.runs {
             for (sns, lost) in run.fates(&arrives.data.runs) {
-                let (first_sn, pdus) = ((sns.first % SEQUENCE_NUMBERS) as u32, sns.len() as u32);
+                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
@@ -282,9 +282,8 @@ impl Line {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
         let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
-        let books = cx.bearer(self.buffer.index() as usize);
-        books.leave(flow, len);
-        let queued_sdus = books.sdus();
+        self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
         self.occupancy.set(cx.now, queued_sdus);
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
@@ -302,7 +301,7 @@ impl Line {
         if let Some(sdu) = self.sdus.get(number) {
             sdu.given_up = true;
         }
-        self.release(cx, number, RadioEventKind::Dropped);
+        self.release(cx, number, RadioEventKind::Discarded);
     }
 
     /// The entity gives an SDU up of which it has sent nothing.
@@ -310,7 +309,7 @@ impl Line {
         if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
             cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
             self.give_up(cx, number);
-            self.lose(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
         }
     }
 
@@ -318,7 +317,11 @@ impl Line {
     fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
-        if let Some(packet) = sdu.packet.take() {
+        self.drop_sdu(cx, number, reason);
+    }
+
+    fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
+        if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
             self.counts.sdus_lost += 1;
             cx.drop(packet, reason);
         }
@@ -366,11 +369,17 @@ impl Line {
 impl Pair {
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let line = &mut self.lines[dir.index()];
-        let Some(Admitted { packet, queued_sdus, .. }) = line.buffer.admit(cx, packet) else { return };
-        cx.bearer(line.buffer.index() as usize).enter(&packet);
+        let (end, sdus) = (&mut self.ends[dir.index()], &mut line.sdus);
+        let take_waiting = || sdus.evict(end.take_waiting()?);
+        let admitted = line.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
+        let books = cx.bearer(line.buffer.index() as usize);
+        admitted.iter().for_each(|sdu| books.enter(sdu));
+        let queued_sdus = books.sdus();
         line.occupancy.set(cx.now, queued_sdus);
-        self.ends[dir.index()].handle_sdu(cx.now, packet.len);
-        line.sdus.push(cx.now, packet);
+        if let Some(sdu) = admitted {
+            end.handle_sdu(cx.now, sdu.len);
+            line.sdus.push(cx.now, sdu);
+        }
         self.plan(cx.now, dir);
         self.arm(cx);
     }

@@ -120,6 +120,11 @@ pub struct Ttis {
     pub payload: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,
+    /// How many sequence numbers there are on the air.
+    pub sequence_numbers: u64,
+    /// Whether lost PDUs are sent again. Where they are not, the ends of SDUs in them reach the other end all the
+    /// same, which reports what is lost.
+    pub resends: bool,
 }
 
 impl Ttis {
@@ -149,7 +154,8 @@ mod tests {
     #[test]
     fn ttis_lie_on_their_grid() {
         let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
-        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti };
+        let ttis =
+            Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096, resends: true };
         let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));

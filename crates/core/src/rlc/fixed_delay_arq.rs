@@ -12,6 +12,8 @@
 //!
 //! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
 
+mod waiting;
+
 use super::{Errors, Rlc, Slot, SlotReport};
 use crate::channel::Channel;
 use crate::error::ScenarioError;
@@ -220,23 +222,11 @@ impl Rlc for FixedDelayArq {
         let number = self.first_sdu + self.sdus.len() as u64;
         self.stream_end = end;
         self.sdus.push_back(Sdu { start, end, missing: end - start, entered: now, packet: Some(sdu) });
-        let mut offset = start;
-        if self.config.concatenation
-            && let Some(last) = self.queue.back_mut().filter(|block| block.transmissions == 0)
-        {
-            last.end = end.min(last.start + self.pdu_bytes);
-            offset = last.end;
-        }
-        while offset < end {
-            let block_end = end.min(offset + self.pdu_bytes);
-            self.queue.push_back(Block {
-                start: offset,
-                end: block_end,
-                first_sdu: number,
-                transmissions: 0,
-            });
-            offset = block_end;
-        }
+        self.cut(number, start, end);
+    }
+
+    fn take_waiting(&mut self) -> Option<Box<Packet>> {
+        self.take_first_unsent()
     }
 
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot {

@@ -51,13 +51,14 @@ impl User {
         let shares = probabilities(&config.fading, config.mean_sinr, &config.thresholds);
         let rates = PHYSICAL_PACKETS.iter().zip(&shares[1..]);
         let rate = rates.map(|(packet, share)| f64::from(packet.rate_bps) * share).sum::<f64>();
-        let buffer = Buffer::new(&config.queue, Duration::ZERO, ue, Dir::Downlink);
+        let rate = Bitrate::from_bps(rate as u64);
+        let buffer = Buffer::new(&config.queue, Duration::ZERO, run_seed, ue, Dir::Downlink);
         Self {
             by_flow: config.buffer == Sharing::PerFlow,
-            waiting: FlowBuffers::new(&config.queue, config.buffer),
+            waiting: FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer),
             in_service: None,
             terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds),
-            rate: Bitrate::from_bps(rate as u64),
+            rate,
             lost: Threshold::from(config.per),
             errors: stream("errors"),
             ended: Vec::new(),

@@ -16,6 +16,7 @@ const LARGEST_WITH_SHORT_LI: u64 = 126;
 const PDU_OCTETS: std::ops::RangeInclusive<u64> = 10..=4096;
 /// Sequence numbers have 12 bits; a window of more than half of them would be ambiguous.
 const LARGEST_WINDOW: u32 = 2048;
+const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,7 +151,14 @@ impl Config {
     /// When there are TTIs, and what fits into one.
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
-        Ttis { tti, offset, payload: self.payload(), errors }
+        Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: SEQUENCE_NUMBERS,
+            resends: true,
+        }
     }
 
     /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.

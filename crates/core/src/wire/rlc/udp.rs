@@ -7,7 +7,7 @@
 
 use crate::packet::Dir;
 
-use super::amd::has_short_li;
+use super::{amd, umd};
 
 /// Whose PDUs these are; Wireshark follows each channel by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,43 @@ pub struct Channel {
     pub radio_bearer: u8,
 }
 
+/// The mode of a PDU, which it does not tell itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Transparent.
+    Tm,
+    /// Unacknowledged.
+    Um,
+    /// Acknowledged.
+    Am,
+}
+
+impl Mode {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Tm => 0,
+            Self::Um => 1,
+            Self::Am => 2,
+        }
+    }
+
+    /// Whether length indicators have 7 bits in PDUs of this size.
+    const fn has_short_li(self, pdu_octets: usize) -> bool {
+        match self {
+            Self::Tm | Self::Um => umd::has_short_li(pdu_octets),
+            Self::Am => amd::has_short_li(pdu_octets),
+        }
+    }
+}
+
 /// An IPv4 packet with a UDP datagram that holds `pdu`, of acknowledged mode. A PDU longer than a datagram is
 /// cut.
 pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
+    datagram_of(Mode::Am, channel, pdu)
+}
+
+/// The same with a PDU of any mode.
+pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
     let udp_len = (UDP_OCTETS + FRAMING_OCTETS + pdu.len()) as u16;
     let mut bytes = ip_header(channel.dir, udp_len + IP_OCTETS as u16).to_vec();
@@ -30,13 +64,14 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(&field.to_be_bytes());
     }
     bytes.extend_from_slice(NAME);
-    bytes.extend_from_slice(&[TAG_MODE, MODE_AM]);
+    bytes.extend_from_slice(&[TAG_MODE, mode.number()]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    bytes.extend_from_slice(&[TAG_LI_SIZE, if has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS }]);
+    bytes
+        .extend_from_slice(&[TAG_LI_SIZE, if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS }]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
     bytes
@@ -70,7 +105,6 @@ const TAG_URNTI: u8 = 5;
 const TAG_RADIO_BEARER: u8 = 6;
 const TAG_LI_SIZE: u8 = 7;
 
-const MODE_AM: u8 = 2;
 const UPLINK: u8 = 0;
 const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
@@ -120,5 +154,8 @@ mod tests {
             [TAG_LI_SIZE, LI_15_BITS, TAG_PDU]
         );
         assert_eq!(datagram(channel, &[0; 70_000]).len(), 65_535);
+        let um = datagram_of(Mode::Um, channel, &[0; 126]);
+        let framing = &um[IP_OCTETS + UDP_OCTETS..][..FRAMING_OCTETS];
+        assert_eq!((framing[9], framing[FRAMING_OCTETS - 2]), (1, LI_15_BITS));
     }
 }

@@ -1,0 +1,248 @@
+//! PDPC, the Packet Discard Prevention Counter: one drop when the buffer has grown to a threshold, and then none until
+//! as much has left the buffer as was in it.
+//!
+//! The drop tells the source of a TCP flow to halve its window, and the counter prevents a second one in the same
+//! window. Nothing is random, and nothing is averaged. Source: J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control
+//! and AQM to Enhance TCP Performance over 3G Links", PM2HW2N 2006, section 3.2 and Figure 3; the paper credits PDPC to
+//! the authors of its reference \[5\].
+//!
+//! ```text
+//! an SDU comes:         if BO >= max_threshold and Counter = 0: drop an SDU, Counter = BO
+//! an SDU is delivered:  Counter = max(Counter - its size, 0)
+//! ```
+//!
+//! The SDU to go is the first of which no octet was sent, so that the source learns of it as early as possible and
+//! the link layer need not give anything up. If something of every SDU was sent, the one that comes is dropped. Beyond
+//! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone.
+//!
+//! BO counts SDUs until they leave the buffer, with RLC in acknowledged mode until they are acknowledged. The paper
+//! leaves open, and an option decides:
+//!
+//! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
+//!   and "generally maxth" for the counter then both hold;
+//! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED: bytes.
+
+use super::droptail::{self, Droptail};
+use super::{Aqm, Departed, Discipline, Verdict};
+use crate::element::Bearer;
+use crate::error::ScenarioError;
+use crate::packet::Packet;
+use crate::time::Instant;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One drop at a threshold, then none until what the buffer held has been delivered: PDPC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// At most this many packets; unlimited if absent.
+    pub packets: Option<u32>,
+    /// At most this many bytes; unlimited if absent.
+    pub bytes: Option<Bytes>,
+    /// From this many packets in the buffer on, one is dropped (`maxth`).
+    pub max_threshold: u32,
+    /// Whether the packet that comes counts at the threshold.
+    pub arriving: Arriving,
+    /// What the counter counts.
+    pub counter: CounterUnit,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            packets: None,
+            bytes: None,
+            max_threshold: 30,
+            arriving: Arriving::default(),
+            counter: CounterUnit::default(),
+        }
+    }
+}
+
+/// Whether the packet that comes counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arriving {
+    /// As if it were in the buffer already.
+    #[default]
+    Counted,
+    /// The buffer is as it was before.
+    Excluded,
+}
+
+/// What the counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CounterUnit {
+    /// Bytes of packets.
+    #[default]
+    Bytes,
+    /// Packets.
+    Packets,
+}
+
+impl Config {
+    fn limit(&self) -> droptail::Config {
+        droptail::Config { packets: self.packets, bytes: self.bytes, ..droptail::Config::default() }
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if self.max_threshold == 0 {
+            let message = "an empty buffer would be too full";
+            return Err(ScenarioError::new("max_threshold", message, "write at least 1, such as 30"));
+        }
+        self.limit().validate()
+    }
+
+    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+        Discipline::Other(Box::new(self.in_use()))
+    }
+
+    fn in_use(&self) -> Pdpc {
+        Pdpc { config: self.clone(), limit: self.limit().in_use(), counter: 0 }
+    }
+}
+
+struct Pdpc {
+    config: Config,
+    limit: Droptail,
+    /// `Counter`.
+    counter: u64,
+}
+
+impl Aqm for Pdpc {
+    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
+        let (sdus, bytes) = match self.config.arriving {
+            Arriving::Counted => (buffer.sdus() + 1, buffer.bytes() + u64::from(packet.len)),
+            Arriving::Excluded => (buffer.sdus(), buffer.bytes()),
+        };
+        if self.counter == 0 && sdus >= self.config.max_threshold {
+            self.counter = match self.config.counter {
+                CounterUnit::Bytes => bytes,
+                CounterUnit::Packets => u64::from(sdus),
+            };
+            return Verdict::DropWaiting;
+        }
+        self.limit.admit(now, packet, buffer)
+    }
+
+    fn handle_departure(&mut self, _now: Instant, gone: Departed, _buffer: &Bearer) {
+        if gone.delivered {
+            let counted = match self.config.counter {
+                CounterUnit::Bytes => u64::from(gone.len),
+                CounterUnit::Packets => 1,
+            };
+            self.counter = self.counter.saturating_sub(counted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Reason;
+    use crate::units::Bitrate;
+
+    /// A buffer as its owner keeps it: lengths of the packets in it.
+    struct Buffer {
+        pdpc: Pdpc,
+        books: Bearer,
+        lens: Vec<u32>,
+    }
+
+    impl Buffer {
+        fn new(config: &Config) -> Self {
+            let books = Bearer::new(Bitrate::from_bps(1), false);
+            Self { pdpc: config.in_use(), books, lens: Vec::new() }
+        }
+
+        /// A packet comes. What was said of it first.
+        fn come(&mut self, len: u32) -> Verdict {
+            let mut packet = Packet { len, ..Packet::default() };
+            let mut verdict = self.pdpc.admit(Instant::ZERO, &mut packet, &self.books);
+            let first = verdict;
+            if verdict == Verdict::DropWaiting && !self.lens.is_empty() {
+                let victim = Packet { len: self.lens.remove(0), ..Packet::default() };
+                self.books.evict(&victim);
+                verdict = self.pdpc.admit(Instant::ZERO, &mut packet, &self.books);
+            }
+            if verdict == Verdict::Enter {
+                self.books.enter(&packet);
+                self.lens.push(len);
+            }
+            if first == Verdict::DropWaiting { first } else { verdict }
+        }
+
+        fn go(&mut self, delivered: bool) {
+            let len = self.lens.remove(0);
+            self.books.start(0, len);
+            self.books.leave(0, len);
+            self.pdpc.handle_departure(Instant::ZERO, Departed { len, delivered }, &self.books);
+        }
+    }
+
+    #[test]
+    fn one_drop_at_the_threshold_and_none_until_the_counter_is_used_up() {
+        let mut buffer = Buffer::new(&Config { max_threshold: 4, packets: Some(6), ..Config::default() });
+        for _ in 0..3 {
+            assert_eq!(buffer.come(100), Verdict::Enter);
+        }
+        // BO is 4 with the one that comes, and Counter 400.
+        assert_eq!(buffer.come(100), Verdict::DropWaiting);
+        assert_eq!(buffer.lens.len(), 3);
+        for _ in 0..3 {
+            assert_eq!(buffer.come(100), Verdict::Enter);
+        }
+        // Beyond the limit, which leaves the counter alone.
+        assert_eq!(buffer.come(100), Verdict::Drop(Reason::QueueFull));
+        for _ in 0..3 {
+            buffer.go(true);
+            assert_eq!(buffer.come(100), Verdict::Enter);
+        }
+        // What was given up was not delivered.
+        buffer.go(false);
+        assert_eq!(buffer.come(100), Verdict::Enter);
+        buffer.go(true);
+        assert_eq!(buffer.come(100), Verdict::DropWaiting);
+    }
+
+    #[test]
+    fn the_arriving_packet_counts_or_not() {
+        let excluded = Config { max_threshold: 4, arriving: Arriving::Excluded, ..Config::default() };
+        let mut buffer = Buffer::new(&excluded);
+        for _ in 0..4 {
+            assert_eq!(buffer.come(100), Verdict::Enter);
+        }
+        assert_eq!(buffer.come(100), Verdict::DropWaiting);
+        // The counter is 400 here too: four more departures.
+        for _ in 0..3 {
+            buffer.go(true);
+            assert_eq!(buffer.come(100), Verdict::Enter);
+        }
+        buffer.come(100);
+        assert_eq!(buffer.come(100), Verdict::Enter);
+        buffer.go(true);
+        assert_eq!(buffer.come(100), Verdict::DropWaiting);
+    }
+
+    #[test]
+    fn the_counter_is_in_bytes_or_in_packets_and_never_below_zero() {
+        for (unit, expected) in
+            [(CounterUnit::Bytes, [1200, 600, 100, 0]), (CounterUnit::Packets, [3, 2, 1, 0])]
+        {
+            let mut buffer = Buffer::new(&Config { max_threshold: 3, counter: unit, ..Config::default() });
+            buffer.come(100);
+            buffer.come(600);
+            assert_eq!(buffer.come(500), Verdict::DropWaiting);
+            assert_eq!(buffer.lens, [600, 500]);
+            buffer.come(700);
+            let mut counters = vec![buffer.pdpc.counter];
+            for _ in 0..3 {
+                buffer.go(true);
+                counters.push(buffer.pdpc.counter);
+            }
+            assert_eq!(counters, expected, "{unit:?}");
+        }
+    }
+}
