@@ -122,13 +122,17 @@ def traces_picture(traces: Sequence[tuple[Trace, Series | Layers]]) -> bytes:
 _LAYERS = ((MEASURED, ".", 2.0), (OTHERS[1], ".", 2.0), (PUBLISHED, "x", 5.0), (OTHERS[2], "s", 3.0))
 """Colour, mark and its size, of one kind of point after the other."""
 
+_FEW = 200
+"""Fewer points than these have larger marks."""
+
 
 def _draw_layers(axes: Axes, layers: Layers) -> None:
+    few = max(series.x.size for _, series in layers.series) < _FEW
     for (label, series), (colour, mark, size) in zip(layers.series, _LAYERS, strict=False):
-        axes.plot(series.x, series.y, mark, color=colour, markersize=size, label=label)
+        axes.plot(series.x, series.y, mark, color=colour, markersize=3 * size if few else size, label=label)
     known = [series.x for _, series in layers.series if series.x.size]
     axes.set_xlim(min(float(x.min()) for x in known), max(float(x.max()) for x in known))
-    axes.legend(fontsize=8, frameon=False, markerscale=2, loc="best")
+    axes.legend(fontsize=8, frameon=False, markerscale=1 if few else 2, loc="best")
 
 
 def _finish(axes: Axes, title: str, x_label: str, y_label: str) -> None:

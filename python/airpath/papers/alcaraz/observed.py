@@ -22,7 +22,7 @@ WINDOW_SEGMENTS = 44
 _RECOVERY = 3
 """Fast recovery, in `tcpi_ca_state`."""
 
-_OVERFLOW, _DISCIPLINE = "queue_full", "aqm"
+_OVERFLOW, _DISCIPLINE = "queue_full", ("early_drop", "evicted")
 
 Numbers = NDArray[np.float64]
 
@@ -149,10 +149,10 @@ def _run(events: Events) -> Run:
         occupancy_sd_sdus=_sd_over_time(held, float(held.x[-1])),
         overflow_drops=int(full.sum()),
         early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
-        deliberate_drops=int((reason == _DISCIPLINE).sum()),
+        deliberate_drops=int(np.isin(reason, _DISCIPLINE).sum()),
         lowest_after_overflow_sdus=_lowest_after(held, dropped_s[full]),
         late_peak_sdus=float(held.y[held.x > held.x[-1] / 2].max()),
-        t_id_ms=_f1(events),
+        t_id_ms=_by_occupancy(events, _column(events, "ack_rate_control", "after_drop") == 0),
     )
 
 
@@ -163,11 +163,10 @@ def _lowest_after(held: Series, overflows_s: Numbers) -> float:
     return float(held.y[behind].min(initial=held.y.max()))
 
 
-def _f1(events: Events) -> Series:
-    """Every occupancy at which f1 was evaluated, rising, and its value."""
-    by_f1 = _column(events, "ack_rate_control", "after_drop") == 0
-    held, first = np.unique(_column(events, "ack_rate_control", "occupancy_sdus")[by_f1], return_index=True)
-    return Series(held, _column(events, "ack_rate_control", "t_id_us")[by_f1][first] / 1000)
+def _by_occupancy(events: Events, where: NDArray[np.bool_]) -> Series:
+    """Every occupancy at which t_id was computed, rising, and its value in milliseconds."""
+    held, first = np.unique(_column(events, "ack_rate_control", "occupancy_sdus")[where], return_index=True)
+    return Series(held, _column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
 
 
 def _window(events: Events) -> Series:
@@ -207,12 +206,13 @@ def _dropped_packets(events: Events) -> Series:
 
 
 def _t_id(events: Events) -> Layers:
-    """Time between two ACKs over the occupancy, before and after drops, milliseconds."""
-    held = _column(events, "ack_rate_control", "occupancy_sdus")
-    t_id_ms = _column(events, "ack_rate_control", "t_id_us") / 1000
-    after = _column(events, "ack_rate_control", "after_drop") > 0
-    names = ("f1", ~after), ("f2, after a drop", after)
-    return Layers(tuple((name, Series(held[mine], t_id_ms[mine])) for name, mine in names if mine.any()))
+    """Time between two ACKs over the occupancy, before and after drops, milliseconds; each point once."""
+    after = _column(events, "ack_rate_control", "after_drop")
+    names = (
+        ("f1", _by_occupancy(events, after == 0)),
+        ("f2, after a drop", _by_occupancy(events, after > 0)),
+    )
+    return Layers(tuple((name, known) for name, known in names if known.x.size))
 
 
 RUN = Observation(
