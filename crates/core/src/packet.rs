@@ -291,6 +291,14 @@ impl Packet {
         self.options.get_or_insert_default()
     }
 
+    /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).
+    pub fn mark(&mut self) {
+        self.ecn = Self::CE;
+        if let Some(body) = &mut self.body {
+            body.touched = true;
+        }
+    }
+
     /// Whether every TCP field is valid.
     pub fn is_tcp(&self) -> bool {
         self.kind == Kind::Tcp

@@ -204,6 +204,11 @@ impl Bearer {
         self.untransmitted.bytes + self.departing_bytes - u64::from(in_service)
     }
 
+    /// Rate of the transmitter, its mean where it varies.
+    pub fn rate(&self) -> Bitrate {
+        self.rate
+    }
+
     /// What `flow` holds in the buffer at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);

@@ -5,6 +5,7 @@
 
 pub mod droptail;
 pub mod pdpc;
+pub mod red;
 
 use crate::element::Bearer;
 use crate::error::ScenarioError;
@@ -89,6 +90,7 @@ registry! {
     pub enum Config: build(run_seed: u64, name: &str) -> Discipline {
         Droptail = droptail,
         Pdpc = pdpc,
+        Red = red,
     }
 }
 
@@ -101,6 +103,7 @@ impl Config {
         match self {
             Self::Droptail(config) => config.validate(),
             Self::Pdpc(config) => config.validate(),
+            Self::Red(config) => config.validate(),
         }
         .map_err(|error| error.under(self.name()))
     }
@@ -108,7 +111,7 @@ impl Config {
     /// Whether it may drop a packet that waits already: whoever keeps the packets must then be able to take it out.
     pub const fn drops_waiting(&self) -> bool {
         match self {
-            Self::Droptail(_) => false,
+            Self::Droptail(_) | Self::Red(_) => false,
             Self::Pdpc(_) => true,
         }
     }
@@ -130,7 +133,7 @@ impl Config {
     pub fn limit_sdus(&self) -> Option<u32> {
         match self {
             Self::Droptail(config) => config.in_use().limit_sdus(),
-            Self::Pdpc(_) => None,
+            Self::Pdpc(_) | Self::Red(_) => None,
         }
     }
 }

@@ -17,6 +17,7 @@
 
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
+use super::pdu_capture::PduCapture;
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
 use crate::packet::{Dir, Packet};
@@ -75,6 +76,7 @@ struct Line {
     spare: Vec<Tti>,
     occupancy: Occupancy,
     counts: Counts,
+    capture: PduCapture,
 }
 
 #[derive(Default)]
@@ -134,6 +136,10 @@ impl Sdus {
         self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
     }
 
+    fn entry(&self, number: u64) -> Option<&Sdu> {
+        self.entries.get(number.checked_sub(self.first)? as usize)
+    }
+
     fn get(&mut self, number: u64) -> Option<&mut Sdu> {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
@@ -169,6 +175,7 @@ impl Line {
             spare: Vec::new(),
             occupancy: Occupancy::default(),
             counts: Counts::default(),
+            capture: PduCapture::new(&config.rlc, ue, dir),
         }
     }
 
@@ -191,11 +198,11 @@ impl Line {
     }
 
     /// Puts a TTI on the air that starts now.
-    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti) {
+    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti, report: &Report) {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
         let pdus = tti.pdus();
-        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus);
+        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus) || cx.captures_pdus();
         let sent = watched.then(|| tti.clone());
         let channel = &mut self.channel;
         let lost = match self.ttis.errors {
@@ -205,6 +212,7 @@ impl Line {
         };
         if let Some(sent) = sent {
             self.note_sent(cx, &sent, &tti);
+            self.capture_pdus(cx, &sent, &tti, report);
         }
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
@@ -215,6 +223,16 @@ impl Line {
         } else {
             tti.clear();
             self.spare.push(tti);
+        }
+    }
+
+    #[cold]
+    fn capture_pdus(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti, report: &Report) {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+            let begun = report.started.clone().filter(|number| !report.unsent.contains(number));
+            let packet_of = |number| Some((number, self.sdus.entry(number)?.packet.as_deref()?));
+            self.capture.write(cx, sent, arrives, begun.filter_map(packet_of));
         }
     }
 
@@ -251,6 +269,10 @@ impl Line {
 
     /// Does what the end has reported that sends in this direction.
     fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+        }
+        report.began_anew = false;
         if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
             return;
         }
@@ -418,7 +440,7 @@ impl Pair {
         if tti.is_empty() {
             line.spare.push(tti);
         } else {
-            line.transmit(cx, tti);
+            line.transmit(cx, tti, report);
         }
         line.settle_started(cx, report);
         line.settle_sent(cx, report);

@@ -44,6 +44,8 @@ pub struct Report {
     pub discarded: Vec<u64>,
     /// Sent by this end: they left its buffer, given up before any octet was sent.
     pub unsent: Vec<u64>,
+    /// This end's sequence numbers begin anew: its next PDU is new, and number 0.
+    pub began_anew: bool,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
     /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer

@@ -11,12 +11,14 @@ mod ranges;
 mod reassembly;
 
 pub mod am;
+pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
 pub mod none;
 pub mod tm;
 pub mod um;
 
+pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
 pub use pdus::{Run, SduEnd, Transmission, Tti};
 pub use ranges::{Ranges, SnRange};
@@ -100,6 +102,14 @@ impl Config {
             Self::None(_) | Self::FixedDelayArq(_) | Self::Am(_) => None,
             Self::Um(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
             Self::Tm(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
+        }
+    }
+
+    /// What makes the octets of PDUs sent with these parameters, where captures have any.
+    pub fn encoder(&self) -> Option<Box<dyn Encode>> {
+        match self {
+            Self::None(_) | Self::FixedDelayArq(_) | Self::Um(_) | Self::Tm(_) => None,
+            Self::Am(config) => Some(Box::new(am::Encoder::new(config))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Data, polls and status reports.
 
-use super::link::{Link, NETWORK, PDUS, ms, range, timeline, written};
+use super::link::{PDUS, ms, range, timeline, written};
 use airpath_core::rlc::am::{Config, Control, Delivery, Erroneous, Form, Receiver, Sender, Status};
 use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission};
 use airpath_core::time::Duration;

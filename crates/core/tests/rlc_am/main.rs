@@ -7,4 +7,5 @@
 mod data;
 mod discard;
 mod link;
+mod properties;
 mod reset;

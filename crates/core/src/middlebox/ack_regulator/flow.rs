@@ -152,10 +152,7 @@ impl Flow {
         if self.mode != Mode::MarkDue || !self.is_ect {
             return;
         }
-        packet.ecn = Packet::CE;
-        if let Some(body) = &mut packet.body {
-            body.touched = true;
-        }
+        packet.mark();
         self.enter(now, Mode::Marked);
     }
 

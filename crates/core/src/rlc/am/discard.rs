@@ -1,8 +1,8 @@
 //! The transmitting side of the discard of SDUs with explicit signalling (TS 25.322 §11.6).
 //!
-//! SDUs are cut when a PDU is built. So the end of an SDU of which a part was sent is in no PDU yet: after
-//! its discard the next one begins PDU VT(S), and SN_MRW is VT(S) at most. The standard's VT(S) moves up to
-//! SN_MRW instead (§11.6.2), past PDUs that were never on the air.
+//! SDUs are cut when a PDU is built, so that the end of an SDU of which only a part was sent is in no PDU yet.
+//! ASSUMED: its other octets count as one PDU. That one is never on the air: SN_MRW, and with it VT(S), are those
+//! of the PDU after it (§11.6.2).
 
 use super::config::Config;
 use super::control::{Mrw, MrwAck};
@@ -16,7 +16,7 @@ const MOST: u64 = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discarded {
     pub sdu: u64,
-    /// The PDU with its end, or VT(S) if there is none.
+    /// The PDU with its end.
     pub end: u64,
     /// SN_MRW if it is the last one: the first PDU that the receiver needs.
     pub sn: u64,

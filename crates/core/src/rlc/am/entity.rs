@@ -88,6 +88,11 @@ impl Entity {
         self.reset.is_dead()
     }
 
+    /// Whether neither data nor STATUS PDUs are sent or taken: a RESET is unanswered, or MaxRST was reached.
+    pub fn is_suspended_by_reset(&self) -> bool {
+        !self.reset.is_ready()
+    }
+
     /// Has the next STATUS PDU tell the other end the size of its window, in PDUs.
     pub fn set_window(&mut self, pdus: u32) {
         self.receiver.set_window(pdus);

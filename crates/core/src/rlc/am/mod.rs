@@ -15,6 +15,7 @@
 mod config;
 mod control;
 mod discard;
+mod encoder;
 mod entity;
 mod polling;
 mod receiver;
@@ -26,6 +27,7 @@ mod vt_dat;
 
 pub use config::{Config, Delivery, SduDiscard};
 pub use control::{Control, Form, Mrw, MrwAck, Reset, Status};
+pub use encoder::Encoder;
 pub use entity::{Counts, Entity};
 pub use receiver::Receiver;
 pub use sender::{Erroneous, Sender};

@@ -103,13 +103,9 @@ impl Receiver {
         self.hand_up(report);
     }
 
-    /// §11.6.3: moves the window behind discarded SDUs, and has the answer sent. An MRW behind what the window
-    /// can reach is none of this sender's and is passed over.
+    /// §11.6.3: moves the window behind discarded SDUs, and has the answer sent.
     pub fn handle_mrw(&mut self, mrw: &Mrw, report: &mut Report) {
         let sn = mrw.last();
-        if sn > self.vr_mr() {
-            return;
-        }
         self.give_up(mrw.next_sdu, report);
         self.missing.remove(SnRange::new(0, sn));
         self.vr_h = self.vr_h.max(sn);

@@ -112,7 +112,8 @@ impl Segmentation {
                 room -= self.li_octets;
                 ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
             }
-            while room > 0 {
+            // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
+            while room >= self.li_octets {
                 let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
                 if cut.octets + self.li_octets <= room {
                     room -= cut.octets + self.li_octets;
@@ -192,6 +193,14 @@ mod tests {
         assert_eq!(spans(198, 2, &[198]), (2, vec![span(0, 0, 0, 1)]));
     }
 
+    /// §9.2.2.8: it is padding, and the next SDU begins in the next PDU.
+    #[test]
+    fn with_long_indicators_no_sdu_begins_in_the_last_octet() {
+        assert_eq!(spans(198, 2, &[195, 9]), (2, vec![span(0, 0, 0, 0), span(1, 1, 1, 1)]));
+        assert_eq!(spans(198, 2, &[194, 9]), (2, vec![span(0, 0, 0, 0), span(1, 0, 1, 1)]));
+        assert_eq!(spans(40, 1, &[38, 9]), (2, vec![span(0, 0, 0, 0), span(1, 0, 1, 1)]));
+    }
+
     /// The same octet by octet: PDUs with what is left of them.
     fn naively(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
         let (mut sn, mut room, mut spans) = (0, payload, Vec::new());
@@ -208,6 +217,9 @@ mod tests {
                 (sn, room) = (sn + 1, payload);
             }
             room -= li;
+            if room < li {
+                room = 0;
+            }
             spans.push(span(sdu, first, last, sn));
         }
         (sn + u64::from(room < payload), spans)

@@ -217,10 +217,6 @@ impl Sender {
         self.check(status)?;
         // Timers that end at this very instant may still be stopped.
         self.handle_poll_timers(Instant::from_nanos(now.as_nanos().saturating_sub(1)));
-        if let Some(wsn) = status.window.filter(|&wsn| wsn > 0) {
-            // §9.2.2.11.3: never more than the configured size.
-            self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
-        }
         let again = self.newly_missing(&status.missing);
         self.retransmissions.remove(SnRange::new(self.vt_a, status.lsn));
         for &range in status.missing.as_slice() {
@@ -229,6 +225,9 @@ impl Sender {
         self.retransmissions.remove(SnRange::new(0, self.discarded_below));
         let acknowledged = status.missing.first().map_or(status.lsn, |sn| sn.min(status.lsn));
         self.acknowledge(acknowledged);
+        if let Some(wsn) = status.window.filter(|&wsn| wsn > 0) {
+            self.set_window(wsn);
+        }
         self.polling.handle_status(self.vt_a, &status.missing);
         self.confirm(report);
         let reached = again.as_slice().iter().filter_map(|&sns| self.count(sns)).max();
@@ -268,6 +267,7 @@ impl Sender {
         self.polling.reset();
         self.discard.reset();
         self.reset_due = false;
+        report.began_anew = true;
     }
 
     /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
@@ -283,6 +283,15 @@ impl Sender {
     fn handle_poll_timers(&mut self, now: Instant) {
         let anything = self.is_unacknowledged() || !self.segmentation.is_empty();
         self.polling.handle_deadline(now, anything);
+    }
+
+    /// §9.2.2.11.3: the window never has more than its configured size. ASSUMED: if it shrinks below what is on
+    /// the way, a poll is due, as the PDUs that would have polled are not sent.
+    fn set_window(&mut self, wsn: u32) {
+        self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
+        if self.config.poll_window.is_some() && self.vt_s >= self.vt_ms() && self.is_unacknowledged() {
+            self.polling.trigger();
+        }
     }
 
     fn check(&self, status: &Status) -> Result<(), Erroneous> {
@@ -359,7 +368,9 @@ impl Sender {
         let all = from + told.len() == self.spans.len();
         if let Some((sdu, _)) = self.segmentation.begun().filter(|&(sdu, first)| all && gone(sdu, first)) {
             self.segmentation.discard_begun();
-            told.push(Discarded { sdu, end: self.vt_s, sn: self.vt_s, n: 0 });
+            // The PDU with its end is passed over, so that nothing joins its octets to those of the next SDU.
+            told.push(Discarded { sdu, end: self.vt_s, sn: self.vt_s + 1, n: 0 });
+            self.vt_s += 1;
         }
         let Some(last) = told.last() else { return };
         self.settled = last.sdu + 1;
