@@ -11,11 +11,11 @@ from airpath.cli import app
 from airpath.papers.alcaraz import PAPER
 from airpath.papers.alcaraz.measured import first_near_the_most, reduction, value_of_highest
 from airpath.papers.alcaraz.model import BASE, SCENARIOS, SCHEMES, combined, make_cell
-from airpath.papers.alcaraz.observed import PACKETS, RUN, T_ID, in_order_s, transfers_s
-from airpath.papers.alcaraz.studies import SINGLE
+from airpath.papers.alcaraz.observed import PACKETS, in_order_s, transfers_s
+from airpath.papers.alcaraz.studies import RED
 from airpath.papers.alcaraz.tables import CELLS, TABLE_2
 from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
-from airpath.papers.conditions import AtLeast, AtMost, Less, Measured, Quantity
+from airpath.papers.conditions import AtMost, Less, Measured, Quantity
 from airpath.papers.harness import Reproduction
 from airpath.papers.panel import Path, Plane, Reference
 from airpath.papers.report import Effort
@@ -166,7 +166,13 @@ def test_the_highest_of_several_quantities_is_compared_like_one():
 
 @pytest.mark.parametrize(
     ("a", "b", "one", "both"),
-    [(1, 1, True, True), (1, 3, True, False), (3, 3, False, False), (1, 2.15, True, None), (3, 2.15, None, False)],
+    [
+        (1, 1, True, True),
+        (1, 3, True, False),
+        (3, 3, False, False),
+        (1, 2.15, True, None),
+        (3, 2.15, None, False),
+    ],
 )
 def test_one_condition_of_several_is_enough_or_all_are_needed(a, b, one, both):
     conditions = (AtMost(A, 2), AtMost(B, 2))
@@ -213,7 +219,8 @@ def test_the_papers_own_intervals_stand_beside_ours(tmp_path):
     assert (value["published"], value["published_half_width"]) == (281.9, 8.9)
     first = value["first_runs"]
     # At the same number of runs the interval at 90 % is that at 95 %, by 1.7291 to 2.0930.
-    assert first["half_width"] == pytest.approx((value["ci_high"] - value["measured"]) * 1.7291 / 2.0930, rel=1e-3)
+    ours = value["ci_high"] - value["measured"]
+    assert first["half_width"] == pytest.approx(ours * 1.7291 / 2.0930, rel=1e-3)
     assert first["confidence"] == 0.9
     assert "281.9 ± 8.9" in page and "281.9 ± 8.9" in result.stdout
     assert "<th>first 20 runs ± 90 %</th>" in page
@@ -231,5 +238,4 @@ def test_studies_have_their_tables_and_charts(tmp_path):
     result, entries, page = reproduce(tmp_path, "--study", "2", "--study", "4", "--runs", "2")
     red = [entry for entry in entries if entry["row"] == {"scheme": "RED, weight 0.002"}]
     assert {entry["shows"] for entry in red} == {"goodput", "delay", "overflow drops", "timeouts"}
-    assert "Study 4 overflow drops" in result.stdout and "less" not in page.split("Study 4")[0][-5:]
-    assert len(SINGLE.charts) == 4
+    assert "Study 4 overflow drops" in result.stdout and RED.question in page

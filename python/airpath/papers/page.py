@@ -147,6 +147,8 @@ def _section(report: Report, section: Section) -> str:
         parts.extend(_remark(comparison) for comparison in section.comparisons)
     if experiment.kind == "table" and _is_comparable(section):
         parts.append(_comparison_picture(report, section))
+    if experiment.question and all(grid.title for grid in experiment.grids):
+        parts.append(f"<p>{escape(experiment.question)}</p>")
     parts.extend(_grid(section, grid) for grid in experiment.grids)
     parts.append(_run_picture(report, section))
     parts.append(_charts_picture(section))

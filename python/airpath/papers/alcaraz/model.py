@@ -58,7 +58,8 @@ PARAMETERS = (
     (
         "PDPC",
         "looks at BO at the arrival of an SDU, without that one: only then does a maxth of the buffer's size "
-        "mean no discards, as section 6 says; the first SDU of which nothing has been sent is dropped; Counter in bytes",
+        "mean no discards, as section 6 says; the first SDU of which nothing has been sent is dropped; "
+        "Counter in bytes",
     ),
     ("Goodput", "packets received in order, with their headers, over 60 s, all flows together"),
     (

@@ -121,45 +121,52 @@ RED = _study(
 )
 
 
-def _with(variant: str, *options: tuple[str, str]) -> tuple[str, tuple[Cell, ...]]:
+def _with(variant: str, *options: tuple[str, str], discard: Scheme = PDPC) -> tuple[str, tuple[Cell, ...]]:
     """Make the rows of Table 2 without ACK control under another reading of what the paper leaves open."""
     known: Overrides = tuple(options)
-    schemes = (CONVENTIONAL, PDPC)
     said = variant if options else ""
-    cells = (make_cell(s, flows, options=known, variant=said) for s in schemes for flows in (1, 4))
-    return variant, tuple(cells)
+    schemes = (CONVENTIONAL, discard)
+    return variant, tuple(
+        make_cell(scheme, flows, options=known, variant=said) for scheme in schemes for flows in (1, 4)
+    )
 
 
-_AM = tuple(f"radio.dch.{direction}.rlc.am" for direction in ("downlink", "uplink"))
+def _both(key: str, value: str) -> Overrides:
+    """Change both directions of the bearer."""
+    return tuple((f"radio.dch.{direction}.{key}", value) for direction in ("downlink", "uplink"))
+
+
+_BERNOULLI = '{ bernoulli = { bler = "10 %" } }'
 _RFC_RENO = (
     ("tcp.window_arithmetic", "rfc5681"),
     ("tcp.multiple_fast_retransmits", "false"),
     ("tcp.rtt_sampling", "every_segment"),
 )
+_COUNTED = replace(
+    PDPC,
+    name="PDPC, the arriving SDU counted",
+    queue="{ pdpc = { packets = 50, max_threshold = 30, arriving = 'counted' } }",
+)
 
 OPEN = _study(
     3,
     "What else the paper leaves open",
-    "The rows of Table 2 without ACK control under other readings of links and TCP.",
+    "The rows of Table 2 without ACK control under other readings of RLC, channel and TCP.",
     "reading",
     _columns((CONVENTIONAL, PDPC)),
     (
         _with("as stated"),
+        _with("PDPC counts the SDU that comes", discard=_COUNTED),
+        _with("MaxDAT resets the link", *_both("rlc.am.sdu_discard", "no_discard")),
+        _with("MaxDAT never reached", *_both("rlc.am.max_dat", "1000")),
+        _with("each PDU lost by itself", *_both("rlc.am.errors", "per_pdu"), *_both("channel", _BERNOULLI)),
+        _with("each TTI lost by itself", *_both("channel", _BERNOULLI)),
+        _with("30 ms one way", *_both("delay", "20 ms")),
+        _with("TTIs of the uplink 5 ms later", ("radio.dch.uplink.rlc.am.offset", "5 ms")),
         _with("Reno of RFC 5681 and 6582", *_RFC_RENO),
         _with("New-Reno", ("tcp.recovery", "{ newreno = {} }"), *_RFC_RENO),
         _with("no connection set-up", ("tcp.handshake", "none")),
         _with("an ACK for every segment", ("tcp.ack_every", "1")),
-        _with("TTIs of the uplink 5 ms later", (f"{_AM[1]}.offset", "5 ms")),
-        _with(
-            "30 ms one way",
-            ("radio.dch.downlink.delay", "20 ms"),
-            ("radio.dch.uplink.delay", "20 ms"),
-        ),
-        _with(
-            "errors independent of each other, per TTI",
-            ("radio.dch.downlink.channel", '{ bernoulli = { bler = "10 %" } }'),
-            ("radio.dch.uplink.channel", '{ bernoulli = { bler = "10 %" } }'),
-        ),
     ),
     (GOODPUT, DELAY, IN_ORDER),
 )
@@ -211,4 +218,4 @@ SINGLE = Experiment(
     ),
 )
 
-STUDIES = (RELEASE, OPEN, WINDOWS, SINGLE)
+STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE)
