@@ -23,13 +23,16 @@ from airpath.replicate import estimate
 from airpath.scenario import Scenario, load
 
 UNCONTROLLED = [(name, flows) for flows in (1, 4) for name in ("conventional", "pdpc")]
+RELEASES_ALL = ("combined1", 4)
+"""The row in which many ACKs are held when f2 = 0 begins."""
+
 CONTROLLED = [(name, flows) for flows in (1, 4) for name in ("ackrate", "combined1", "combined2")]
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Comparisons of Table 2 at 20 runs by scheme, flows and what is measured."""
-    reproduction = Reproduction(PAPER, (TABLE_2,), Effort.of(quick=True, runs=20))
+    """Comparisons of Table 2 at 100 runs by scheme, flows and what is measured."""
+    reproduction = Reproduction(PAPER, (TABLE_2,), Effort.of(quick=False, runs=None))
     report = reproduction.report(reproduction.simulate(), background=False)
     known = {}
     for comparison in report.comparisons:
@@ -68,8 +71,16 @@ def test_rows_without_ack_control_are_those_of_the_paper(name, flows, table):
 @pytest.mark.parametrize(("name", "flows"), CONTROLLED)
 def test_ack_control_saves_delay_and_costs_no_goodput(name, flows, table):
     conventional = {what: table["conventional", flows, what].measured.mean for what in ("goodput", "delay")}
-    assert table[name, flows, "goodput"].measured.mean >= 0.97 * conventional["goodput"]
     assert table[name, flows, "delay"].measured.mean < conventional["delay"]
+    if (name, flows) != RELEASES_ALL:
+        assert table[name, flows, "goodput"].measured.mean >= 0.97 * conventional["goodput"]
+
+
+def test_f2_of_zero_lets_four_flows_overflow_the_buffer():
+    """Why Combined Scheme 1 has less goodput than the conventional buffer with four flows."""
+    cells = make_cell(combined(1, 40, 12.5, f2_alpha=1), 4), CELLS[RELEASES_ALL]
+    few, many = (np.mean([run(cell, seed).overflow_drops for seed in range(1, 21)]) for cell in cells)
+    assert few < 5 < 20 < many
 
 
 @pytest.mark.parametrize("flows", [1, 4])

@@ -14,6 +14,7 @@ from airpath.papers.alcaraz.model import (
     PDPC,
     Scheme,
     ack_rate,
+    combined,
     make_cell,
     pdpc,
 )
@@ -218,4 +219,20 @@ SINGLE = Experiment(
     ),
 )
 
-STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE)
+_NO_CHANGE = combined(1, 40, 12.5, f2_alpha=1)
+
+AFTER_DROP = _study(
+    6,
+    "What f2 does to four flows",
+    "Four flows have up to 95 ACKs held when a packet is dropped. With f2 = 0 all of them leave at once, one "
+    "a TTI; with f2 = f1 nothing changes.",
+    "f2 of Combined Scheme 1",
+    tuple(map(_flows, (1, 4))),
+    tuple(
+        (name, tuple(make_cell(scheme, flows) for flows in (1, 4)))
+        for name, scheme in (("0", COMBINED_1), ("alpha 1, as f1", _NO_CHANGE))
+    ),
+    (GOODPUT, DELAY, OVERFLOWS),
+)
+
+STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP)

@@ -23,8 +23,8 @@ CELLS = {
 """The rows of Table 2, by scheme and number of flows."""
 
 _ACK_CONTROL = (
-    "how the paper's ACK rate control releases ACKs and counts the buffer is open: the printed pseudocode "
-    "strands ACKs. Study 1 has the other ways, and none of them brings the published row"
+    "how the paper's ACK rate control releases ACKs, and which SDUs it sees, is open: the printed pseudocode "
+    "strands ACKs. None of the other ways (Study 1) brings this delay at the published goodput"
 )
 _UNEXPLAINED = {name: _ACK_CONTROL for name in ("ackrate", "combined1", "combined2")}
 
