@@ -16,14 +16,13 @@ pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
-use crate::packet::{Dir, IpVersion, Packet};
+use crate::packet::{Dir, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason};
-use crate::wire::{Endpoints, encode_header};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
@@ -49,10 +48,6 @@ pub struct FlowSpec {
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
 }
-
-/// Port of the server; a client's port is its flow number beyond [`CLIENT_PORT`].
-const SERVER_PORT: u16 = 80;
-const CLIENT_PORT: u16 = 49_152;
 
 /// One endpoint of a flow at this host.
 struct Endpoint {
@@ -431,27 +426,5 @@ impl Element for Host {
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.port, key);
-    }
-}
-
-/// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
-/// the same numbers in fd00::/64), as in captures.
-pub fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
-    let ue = u32::from(packet.ue) + 1;
-    let (server, client): (IpAddr, IpAddr) = match packet.ip {
-        IpVersion::Ipv4 => (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into()),
-        IpVersion::Ipv6 => {
-            let prefix = 0xFD00_u128 << 112;
-            (
-                Ipv6Addr::from_bits(prefix + 1).into(),
-                Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into(),
-            )
-        }
-    };
-    let server = SocketAddr::new(server, SERVER_PORT);
-    let client = SocketAddr::new(client, CLIENT_PORT.wrapping_add(packet.flow));
-    match dir {
-        Dir::Downlink => Endpoints { src: server, dst: client },
-        Dir::Uplink => Endpoints { src: client, dst: server },
     }
 }

@@ -7,7 +7,7 @@
 //! Each deadline is handled at its own instant, however late the driver wakes.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Cx, Element, Engine};
+use crate::element::{BearerView, Capture, Cx, Element, Engine};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -41,9 +41,10 @@ impl Path {
         path
     }
 
-    /// Also writes what the hosts send and receive into a capture.
-    pub fn set_capture(&mut self, capture: PcapngWriter) {
-        self.engine.capture = Some(capture);
+    /// Says what to write into a capture; before the path is run.
+    pub fn set_capture(&mut self, capture: Capture) {
+        self.engine.capture = capture.writer();
+        self.engine.captures_pdus = capture == Capture::PacketsAndPdus;
     }
 
     /// Ends the run when finite transfers are complete at so many hosts: each at its sender and at its receiver,

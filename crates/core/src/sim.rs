@@ -1,6 +1,6 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
-use crate::element::Element;
+use crate::element::{Capture, Element};
 use crate::host::{FlowReport, Host, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;
@@ -8,7 +8,6 @@ use crate::rng;
 use crate::scenario::Scenario;
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask};
-use crate::wire::pcapng::PcapngWriter;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,8 +19,8 @@ pub const RESULTS_FORMAT: u32 = 1;
 pub struct Observe {
     /// Events to record.
     pub probes: ProbeMask,
-    /// Whether to write a capture with the interfaces `server` and `ue`.
-    pub capture: bool,
+    /// What to capture.
+    pub capture: Capture,
 }
 
 /// A run.
@@ -43,9 +42,7 @@ impl Simulation {
         elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
         let count = elements.len();
         let mut path = Path::new(elements, observe.probes);
-        if observe.capture {
-            path.set_capture(PcapngWriter::new(&["server", "ue"]));
-        }
+        path.set_capture(observe.capture);
         if flows.iter().all(|flow| flow.app.is_finite()) {
             path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
         }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use airpath_core::app::datagrams::Report;
+use airpath_core::element::Capture;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::time::Instant;
@@ -23,7 +24,7 @@ const IDEAL: &str = r#"
 fn run(text: &str, overrides: &[(&str, &str)]) -> (Results, Vec<(Instant, Event)>) {
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let observe = Observe { probes: ProbeMask::NONE.with(Kind::Dropped), capture: false };
+    let observe = Observe { probes: ProbeMask::NONE.with(Kind::Dropped), capture: Capture::Nothing };
     let mut simulation = Simulation::new(&Scenario::parse(text, &overrides).unwrap(), 1, observe);
     simulation.run();
     let trace = simulation.take_trace();

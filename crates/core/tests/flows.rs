@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use airpath_core::element::Capture;
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -90,7 +91,7 @@ fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
 fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
     let fates = |overrides: &[(&str, &str)]| -> Vec<u32> {
         let probes = ProbeMask::NONE.with(Kind::SlotEnded);
-        let mut simulation = build(BUSY, overrides, 5, Observe { probes, capture: false });
+        let mut simulation = build(BUSY, overrides, 5, Observe { probes, capture: Capture::Nothing });
         simulation.run();
         let events = simulation.take_trace().into_iter();
         let of_first_downlink = |(_, event)| match event {

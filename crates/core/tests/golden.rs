@@ -5,6 +5,7 @@
 //! with `cargo insta review` (or from the message of the failing test).
 #![allow(clippy::unwrap_used)]
 
+use airpath_core::element::Capture;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use airpath_core::trace::{Event, ProbeMask, Value};
 use std::fs;
 use std::path::Path;
 
-const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: true };
+const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
 
 /// The bundled scenarios by name, sorted.
 fn bundled() -> Vec<(String, Scenario)> {

@@ -28,7 +28,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "ttis",
             ],
         ),
-        ("rlc", rlc::Config::NAMES, &["entities", "pdus", "ranges"]),
+        ("rlc", rlc::Config::NAMES, &["entities", "pdus", "ranges", "reassembly"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),

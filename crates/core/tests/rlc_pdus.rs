@@ -53,6 +53,7 @@ fn amd() -> impl Strategy<Value = (Pdu, usize)> {
         Just(Tail::Full),
         Just(Tail::FullWithSduEnd),
         Just(Tail::Padding),
+        Just(Tail::PaddingOctet),
         status().prop_map(Tail::Status),
     ];
     (sn(), any::<bool>(), previous, ends, vec(any::<u8>(), 60..200), tail, 0..90_usize).prop_map(
@@ -65,13 +66,19 @@ fn amd() -> impl Strategy<Value = (Pdu, usize)> {
                     0
                 }
                 Tail::Padding => spare,
+                Tail::PaddingOctet => {
+                    ends.push(150);
+                    data.resize(150, 1);
+                    1
+                }
                 Tail::Status(status) => status.bits().div_ceil(8) + spare,
             };
             let full = matches!(tail, Tail::Full | Tail::FullWithSduEnd);
             if !full {
                 data.truncate(ends.last().copied().unwrap_or(0).into());
             }
-            let lis = ends.len() + usize::from(!full) + usize::from(matches!(previous, PreviousEnd::Exact));
+            let told = !full && tail != Tail::PaddingOctet;
+            let lis = ends.len() + usize::from(told) + usize::from(matches!(previous, PreviousEnd::Exact));
             let contents = data.len() + status_octets;
             let size = if contents + 2 + lis <= 126 { contents + 2 + lis } else { contents + 2 + 2 * lis };
             (Pdu::Amd(AmdPdu { sn, poll, previous, ends, data, tail }), size)
@@ -169,6 +176,7 @@ fn padding_bits(pdu: &Pdu, octets: usize) -> usize {
             let rest = AmdPdu::data_room(octets, lis) - pdu.data.len().min(AmdPdu::data_room(octets, lis));
             match &pdu.tail {
                 Tail::Full | Tail::FullWithSduEnd => 0,
+                Tail::PaddingOctet => 8,
                 Tail::Padding => rest * 8,
                 Tail::Status(status) => rest * 8 - status.bits(),
             }

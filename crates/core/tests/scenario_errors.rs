@@ -969,13 +969,16 @@ fn every_bundled_scenario_reads_back_from_its_resolved_form() {
 #[test]
 fn every_component_stands_in_a_scenario_by_its_name() {
     fn check<T: Serialize>(path: &str, names: &[&str], defaults: &[T]) {
-        let arq = "radio.dch.downlink.rlc.fixed_delay_arq";
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
+            // Link layers that go by TTIs do so in both directions.
+            let by_ttis = path.ends_with("rlc") && ["am", "um", "tm"].contains(name);
+            let downlink = if by_ttis { name } else { "fixed_delay_arq" };
+            let link_layer = format!("radio.dch.downlink.rlc.{downlink}");
             // Other channels than those of blocks have a cell of their own; those may need a link layer.
             let is_of_blocks =
                 !path.ends_with("channel") || ["bernoulli", "markov_fading", "rayleigh"].contains(name);
-            let cell = if is_of_blocks { arq } else { "radio.variable" };
+            let cell = if is_of_blocks { link_layer.as_str() } else { "radio.variable" };
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");

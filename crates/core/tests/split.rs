@@ -1,6 +1,7 @@
 //! Split TCP: two connections with a finite buffer between them, instead of one.
 #![allow(clippy::unwrap_used)]
 
+use airpath_core::element::Capture;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
@@ -182,7 +183,7 @@ const SLOW_RADIO: &str = r#"
 
 #[test]
 fn a_full_buffer_closes_the_window_and_nothing_is_lost() {
-    let observe = Observe { probes: ProbeMask::NONE.with(Kind::TcpState), capture: false };
+    let observe = Observe { probes: ProbeMask::NONE.with(Kind::TcpState), capture: Capture::Nothing };
     for direction in ["downlink", "uplink"] {
         let mut simulation = build(SLOW_RADIO, &[("flow.0.direction", direction)], 1, observe);
         simulation.run();

@@ -5,13 +5,13 @@
 //! Packets are arbitrary bytes and real packets spoiled in every way that comes to mind.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::element::{Capture, Cx, Element, Layout};
 use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{ProbeMask, Reason};
-use airpath_core::wire::{Endpoints, PcapngWriter, encode_header, parse};
+use airpath_core::wire::{Endpoints, encode_header, parse};
 use airpath_live::driver::{Driver, LIVE_UE, MOST_INSIDE, World};
 use airpath_live::flows::MOST_FLOWS;
 use airpath_live::port::{OpaqueCounts, Port};
@@ -66,7 +66,7 @@ fn path(scenario: &Scenario, boxes: Vec<Box<dyn Element>>) -> (Path, usize) {
     elements.push(Box::new(Port::new(Dir::Uplink, 96)));
     let last = elements.len() - 1;
     let mut path = Path::new(elements, ProbeMask::ALL);
-    path.set_capture(PcapngWriter::new(&["server", "ue"]));
+    path.set_capture(Capture::Packets);
     (path, last)
 }
 

@@ -5,8 +5,8 @@
 //! in bytes, again woken late at random. The logs are compared as text, byte for byte.
 #![allow(clippy::unwrap_used)]
 
-use airpath_core::element::Element;
-use airpath_core::host::{Host, endpoints_of};
+use airpath_core::element::{Capture, Element};
+use airpath_core::host::Host;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng::{Stream, stream};
@@ -14,7 +14,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask};
-use airpath_core::wire::{PcapngWriter, encode_header, parse};
+use airpath_core::wire::{encode_header, endpoints_of, parse};
 use airpath_live::driver::{Driver, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
@@ -64,7 +64,8 @@ fn is_hosts(kind: Kind) -> bool {
 }
 
 fn simulated(scenario: &Scenario) -> (Events, Vec<u8>, String) {
-    let mut simulation = Simulation::new(scenario, 1, Observe { probes: ProbeMask::ALL, capture: true });
+    let mut simulation =
+        Simulation::new(scenario, 1, Observe { probes: ProbeMask::ALL, capture: Capture::Packets });
     simulation.run();
     let flows = serde_json::to_string(&simulation.flows()).unwrap();
     (simulation.take_trace(), simulation.take_capture(), flows)
@@ -119,7 +120,7 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
         elements.push(ue);
         let last = elements.len() - 1;
         let mut path = Path::new(elements, ProbeMask::ALL);
-        path.set_capture(PcapngWriter::new(&["server", "ue"]));
+        path.set_capture(Capture::Packets);
         path.stop_after_transfers(2 * scenario.flows().len() as u32);
         let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
         let end = Instant::ZERO + scenario.duration;

@@ -6,6 +6,7 @@ mod catalogue;
 mod files;
 
 use airpath_core::channel::trace_file;
+use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError as CoreError;
 use airpath_core::rng;
 use airpath_core::scenario::Scenario;
@@ -127,8 +128,8 @@ struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false))]
-    fn new(text: &str, seed: u64, probes: Vec<String>, capture: bool) -> PyResult<Self> {
+    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false))]
+    fn new(text: &str, seed: u64, probes: Vec<String>, capture: bool, capture_rlc: bool) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let mut mask = ProbeMask::NONE;
         for name in &probes {
@@ -142,7 +143,12 @@ impl Simulation {
             })?;
             mask = mask.with(*kind);
         }
-        let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture });
+        let what = match (capture, capture_rlc) {
+            (_, true) => Capture::PacketsAndPdus,
+            (true, false) => Capture::Packets,
+            (false, false) => Capture::Nothing,
+        };
+        let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner })
     }
 

@@ -9,9 +9,12 @@
 //! dropped with a reason; the work at one instant is bounded; same seed, same trace.
 
 mod bearer;
+mod capture;
 
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
+pub use capture::Capture;
+pub(crate) use capture::PDU_INTERFACE;
 
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
@@ -98,6 +101,8 @@ pub(crate) struct Engine {
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,
     pub capture: Option<PcapngWriter>,
+    /// PDUs of the link layer are captured too.
+    pub captures_pdus: bool,
     /// Packets dropped, by element and reason.
     pub drops: Vec<[u64; Reason::ALL.len()]>,
     /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
@@ -130,6 +135,7 @@ impl Engine {
             pool: Vec::new(),
             recorder,
             capture: None,
+            captures_pdus: false,
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
             transfers_left: None,
             stopped: false,
@@ -266,6 +272,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn capture(&mut self) -> Option<&mut PcapngWriter> {
         self.engine.capture.as_mut()
+    }
+
+    /// Whether PDUs of the link layer go into the capture.
+    #[inline]
+    pub(crate) fn captures_pdus(&self) -> bool {
+        self.engine.captures_pdus
     }
 
     /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.

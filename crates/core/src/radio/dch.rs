@@ -95,7 +95,12 @@ impl Config {
         if by_ttis && rlc::ends(downlink, uplink).is_none() {
             let message =
                 format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
-            let hint = "write rlc.am in both directions: its STATUS PDUs go the other way";
+            let hint = match (downlink, uplink) {
+                (rlc::Config::Am(_), _) | (_, rlc::Config::Am(_)) => {
+                    "write rlc.am in both directions: its STATUS PDUs go the other way"
+                }
+                _ => "write rlc.um or rlc.tm in both directions",
+            };
             return Err(ScenarioError::new("uplink.rlc", message, hint));
         }
         Ok(())
@@ -147,13 +152,20 @@ impl BearerConfig {
                 Ok(())
             }
             rlc::Config::Am(am) => {
-                am.check().map_err(|error| error.under("rlc.am"))?;
-                self.validate_ttis(am.ttis()).map_err(|error| error.under("rlc.am"))?;
+                am.check()
+                    .and_then(|()| self.validate_ttis(am.ttis()))
+                    .map_err(|error| error.under("rlc.am"))?;
                 if self.channel.loses_everything() {
                     let hint = "lower the block error rate";
                     return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));
                 }
                 Ok(())
+            }
+            rlc::Config::Um(um) => {
+                um.check().and_then(|()| self.validate_ttis(um.ttis())).map_err(|error| error.under("rlc.um"))
+            }
+            rlc::Config::Tm(tm) => {
+                tm.check().and_then(|()| self.validate_ttis(tm.ttis())).map_err(|error| error.under("rlc.tm"))
             }
         }
     }
@@ -161,6 +173,9 @@ impl BearerConfig {
     /// Refuses a TTI that is no whole number of PDUs.
     fn validate_ttis(&self, ttis: rlc::Ttis) -> Result<(), ScenarioError> {
         let Ttis { tti, payload, .. } = ttis;
+        if tti.is_zero() {
+            return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"10 ms\""));
+        }
         let octets = self.rate.bytes_in(tti);
         if octets != 0 && octets.is_multiple_of(payload) {
             return Ok(());

@@ -7,6 +7,7 @@ mod departures;
 mod flow_buffers;
 mod opportunities;
 mod packets;
+mod pdu_capture;
 mod ttis;
 pub mod dch;
 pub mod evdo;

@@ -17,6 +17,7 @@
 
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
+use super::pdu_capture::PduCapture;
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
 use crate::packet::{Dir, Packet};
@@ -26,9 +27,6 @@ use crate::time::Instant;
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
-
-/// Sequence numbers in traces are those on the wire, of 12 bits.
-const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
@@ -78,6 +76,7 @@ struct Line {
     spare: Vec<Tti>,
     occupancy: Occupancy,
     counts: Counts,
+    capture: PduCapture,
 }
 
 #[derive(Default)]
@@ -137,6 +136,10 @@ impl Sdus {
         self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
     }
 
+    fn entry(&self, number: u64) -> Option<&Sdu> {
+        self.entries.get(number.checked_sub(self.first)? as usize)
+    }
+
     fn get(&mut self, number: u64) -> Option<&mut Sdu> {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
@@ -172,6 +175,7 @@ impl Line {
             spare: Vec::new(),
             occupancy: Occupancy::default(),
             counts: Counts::default(),
+            capture: PduCapture::new(&config.rlc, ue, dir),
         }
     }
 
@@ -194,32 +198,41 @@ impl Line {
     }
 
     /// Puts a TTI on the air that starts now.
-    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti) {
+    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti, report: &Report) {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
         let pdus = tti.pdus();
-        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus);
+        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus) || cx.captures_pdus();
         let sent = watched.then(|| tti.clone());
         let channel = &mut self.channel;
         let lost = match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => {
-                tti.clear();
-                pdus
-            }
+            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
             Errors::PerTti => 0,
             Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
         };
         if let Some(sent) = sent {
             self.note_sent(cx, &sent, &tti);
+            self.capture_pdus(cx, &sent, &tti, report);
         }
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
-        if lost < pdus {
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
             self.on_air.push_back((end + self.buffer.delay(), tti));
         } else {
             tti.clear();
             self.spare.push(tti);
+        }
+    }
+
+    #[cold]
+    fn capture_pdus(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti, report: &Report) {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+            let begun = report.started.clone().filter(|number| !report.unsent.contains(number));
+            let packet_of = |number| Some((number, self.sdus.entry(number)?.packet.as_deref()?));
+            self.capture.write(cx, sent, arrives, begun.filter_map(packet_of));
         }
     }
 
@@ -228,15 +241,15 @@ impl Line {
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for control in &sent.control {
+            let Control::Status(status) = control else { continue };
             let lost = !arrives.control.contains(control);
-            let Control::Status(status) = control;
             let missing_pdus = status.missing.count() as u32;
-            let lsn = (status.lsn % SEQUENCE_NUMBERS) as u32;
+            let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }
         for run in &sent.data.runs {
             for (sns, lost) in run.fates(&arrives.data.runs) {
-                let (first_sn, pdus) = ((sns.first % SEQUENCE_NUMBERS) as u32, sns.len() as u32);
+                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
@@ -256,7 +269,11 @@ impl Line {
 
     /// Does what the end has reported that sends in this direction.
     fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
-        if report.confirmed.is_empty() && report.discarded.is_empty() {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+        }
+        report.began_anew = false;
+        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
             return;
         }
         for number in report.confirmed.drain(..) {
@@ -264,6 +281,9 @@ impl Line {
         }
         for number in report.discarded.drain(..) {
             self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
         }
         self.sdus.forget();
     }
@@ -306,11 +326,24 @@ impl Line {
         self.release(cx, number, RadioEventKind::Discarded);
     }
 
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
+        }
+    }
+
     /// An SDU will not be handed up at the other side.
     fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
-        if let Some(packet) = sdu.packet.take() {
+        self.drop_sdu(cx, number, reason);
+    }
+
+    fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
+        if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
             self.counts.sdus_lost += 1;
             cx.drop(packet, reason);
         }
@@ -407,7 +440,7 @@ impl Pair {
         if tti.is_empty() {
             line.spare.push(tti);
         } else {
-            line.transmit(cx, tti);
+            line.transmit(cx, tti, report);
         }
         line.settle_started(cx, report);
         line.settle_sent(cx, report);

@@ -40,11 +40,16 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up.
+    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end tells.
     pub discarded: Vec<u64>,
+    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    pub unsent: Vec<u64>,
+    /// This end's sequence numbers begin anew: its next PDU is new, and number 0.
+    pub began_anew: bool,
     /// Received by this end: handed up, in this order.
     pub up: Vec<u64>,
-    /// Received by this end: will never be handed up.
+    /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
+    /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
@@ -117,6 +122,11 @@ pub struct Ttis {
     pub payload: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,
+    /// How many sequence numbers there are on the air.
+    pub sequence_numbers: u64,
+    /// Whether lost PDUs are sent again. Where they are not, the ends of SDUs in them reach the other end all the
+    /// same, which reports what is lost.
+    pub resends: bool,
 }
 
 impl Ttis {
@@ -146,7 +156,8 @@ mod tests {
     #[test]
     fn ttis_lie_on_their_grid() {
         let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
-        let ttis = Ttis { tti, offset, payload: 40, errors: Errors::PerTti };
+        let ttis =
+            Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096, resends: true };
         let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));

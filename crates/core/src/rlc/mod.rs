@@ -3,20 +3,26 @@
 //! There are three sorts. `none` has no link layer at all: the cell sends packets whole and computes when they
 //! end. In the second, one [`Rlc`] stands for both ends of one direction, and the outcome of a slot is known
 //! to it at its end; the cell keeps the clock, asks for the next slot and says when it has ended. In the
-//! third, `am`, each end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see
+//! third, `am`, `um` and `tm`, each end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see
 //! [`entities`].
 
 mod pdus;
 mod ranges;
+mod reassembly;
 
 pub mod am;
+pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
 pub mod none;
+pub mod tm;
+pub mod um;
 
+pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
 pub use pdus::{Run, SduEnd, Transmission, Tti};
 pub use ranges::{Ranges, SnRange};
+pub use reassembly::Reassembly;
 
 use crate::channel::Channel;
 use crate::packet::Packet;
@@ -24,6 +30,7 @@ use crate::registry::registry;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use entities::{Halves, Receive, Transmit};
 
 /// A link layer, one direction of a bearer.
 pub trait Rlc: Send + Sync {
@@ -73,6 +80,8 @@ registry! {
         None = none,
         FixedDelayArq = fixed_delay_arq,
         Am = am,
+        Um = um,
+        Tm = tm,
     }
 }
 
@@ -82,6 +91,25 @@ impl Config {
         match self {
             Self::None(_) | Self::FixedDelayArq(_) => None,
             Self::Am(config) => Some(config.ttis()),
+            Self::Um(config) => Some(config.ttis()),
+            Self::Tm(config) => Some(config.ttis()),
+        }
+    }
+
+    /// The entities of a direction to which the other one means nothing.
+    fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
+        match self {
+            Self::None(_) | Self::FixedDelayArq(_) | Self::Am(_) => None,
+            Self::Um(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
+            Self::Tm(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
+        }
+    }
+
+    /// What makes the octets of PDUs sent with these parameters, where captures have any.
+    pub fn encoder(&self) -> Option<Box<dyn Encode>> {
+        match self {
+            Self::None(_) | Self::FixedDelayArq(_) | Self::Um(_) | Self::Tm(_) => None,
+            Self::Am(config) => Some(Box::new(am::Encoder::new(config))),
         }
     }
 }
@@ -89,12 +117,12 @@ impl Config {
 /// The ends of a UE's bearers at the network and at the UE, which send in the first and in the second
 /// direction; `None` if these do not go by TTIs, or not together.
 pub fn ends(downlink: &Config, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
-    match (downlink, uplink) {
-        (Config::Am(downlink), Config::Am(uplink)) => {
-            Some([Box::new(am::Entity::new(downlink, uplink)), Box::new(am::Entity::new(uplink, downlink))])
-        }
-        _ => None,
+    if let (Config::Am(down), Config::Am(up)) = (downlink, uplink) {
+        let [network, ue] = [am::Entity::at_network(down, up), am::Entity::at_ue(up, down)];
+        return Some([Box::new(network), Box::new(ue)]);
     }
+    let ((down_tx, down_rx), (up_tx, up_rx)) = (downlink.halves()?, uplink.halves()?);
+    Some([Box::new(Halves { tx: down_tx, rx: up_rx }), Box::new(Halves { tx: up_tx, rx: down_rx })])
 }
 
 impl Default for Config {

@@ -1,15 +1,17 @@
 //! Bytes on the wire and in capture files.
 //!
 //! [`ip`] reads IPv4, IPv6 and TCP headers into a [`Packet`](crate::packet::Packet) and writes them
-//! again; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`rlc`] is the
-//! codec of the link layer's PDUs; [`pcapng`] writes capture files. Readers take whatever bytes the network
+//! again; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
+//! all octets of a simulated packet; [`rlc`] is the codec of the link layer's PDUs; [`pcapng`] writes capture files. Readers take whatever bytes the network
 //! hands them: they never panic; a packet that they cannot read becomes an opaque one with the reason.
 
 pub mod ip;
 pub mod pcapng;
 pub mod rewrite;
 pub mod rlc;
+mod whole;
 
 pub use ip::{Endpoints, encode_header, endpoints, parse, tcp_header_bytes};
 pub use pcapng::PcapngWriter;
 pub use rewrite::rewrite;
+pub use whole::{endpoints_of, octets_of};

@@ -45,6 +45,27 @@ impl PcapngWriter {
     /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header
     /// only, and the length of the whole IP packet.
     pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32) {
+        self.enhanced_packet(interface, at, header, original_len, |_| {});
+    }
+
+    /// Adds a packet that was sent on an interface and never arrived: with a checksum that is wrong (its flags),
+    /// and a comment that says so.
+    pub fn lost_packet(&mut self, interface: u32, at: Instant, packet: &[u8]) {
+        self.enhanced_packet(interface, at, packet, packet.len() as u32, |body| {
+            option(body, OPT_COMMENT, b"lost");
+            option(body, EPB_FLAGS, &CRC_ERROR.to_le_bytes());
+            option(body, OPT_ENDOFOPT, b"");
+        });
+    }
+
+    fn enhanced_packet(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        header: &[u8],
+        original_len: u32,
+        write_options: impl FnOnce(&mut Vec<u8>),
+    ) {
         debug_assert!(interface < self.interfaces, "interface {interface} of {}", self.interfaces);
         self.block(ENHANCED_PACKET, |body| {
             let nanos = at.as_nanos();
@@ -53,6 +74,7 @@ impl PcapngWriter {
             }
             body.extend_from_slice(header);
             pad(body, header.len());
+            write_options(body);
         });
     }
 
@@ -109,15 +131,20 @@ const LINKTYPE_RAW: u16 = 101;
 const SNAPLEN_UNLIMITED: u32 = 0;
 
 const OPT_ENDOFOPT: u16 = 0;
+const OPT_COMMENT: u16 = 1;
 const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
+const EPB_FLAGS: u16 = 2;
 /// Value of `if_tsresol`: the negative power of ten of a timestamp's unit.
 const NANOSECONDS: u8 = 9;
+/// Bit of `epb_flags`.
+const CRC_ERROR: u32 = 1 << 24;
 
 #[cfg(test)]
 mod tests {
     use pcap_file::DataLink;
+    use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
     use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
     use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -154,6 +181,16 @@ mod tests {
         let empty = blocks[3].clone().into_enhanced_packet().unwrap();
         assert_eq!(empty.timestamp.as_nanos(), u128::from(u64::MAX - 1));
         assert!(empty.data.is_empty());
+    }
+
+    #[test]
+    fn a_lost_packet_says_so() {
+        let mut writer = PcapngWriter::new(&["rlc"]);
+        writer.lost_packet(0, Instant::from_nanos(7), b"\x45pdu");
+        let packet = blocks(&writer.take())[1].clone().into_enhanced_packet().unwrap();
+        assert_eq!((&packet.data[..], packet.original_len), (&b"\x45pdu"[..], 4));
+        let flags = EnhancedPacketOption::Flags(0x0100_0000);
+        assert_eq!(packet.options, [EnhancedPacketOption::Comment("lost".into()), flags]);
     }
 
     #[test]

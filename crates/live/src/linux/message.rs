@@ -22,6 +22,8 @@ pub struct Configuration {
     pub probes: Vec<String>,
     /// Whether to capture packets.
     pub capture: bool,
+    /// Whether to capture the PDUs of RLC too.
+    pub capture_rlc: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
     /// The program to run on the UE's side, with its arguments.

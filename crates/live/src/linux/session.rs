@@ -12,7 +12,7 @@ use super::{kernel, sys};
 use crate::driver::{Driver, LIVE_UE};
 use crate::flows::MOST_FLOWS;
 use crate::port::Port;
-use airpath_core::element::Element;
+use airpath_core::element::{Capture, Element};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng;
@@ -20,7 +20,6 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::RESULTS_FORMAT;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask};
-use airpath_core::wire::PcapngWriter;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -452,8 +451,10 @@ fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
     elements.push(port(Dir::Uplink));
     let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
     let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));
-    if configuration.capture {
-        path.set_capture(PcapngWriter::new(&["server", "ue"]));
-    }
+    path.set_capture(match (configuration.capture, configuration.capture_rlc) {
+        (false, _) => Capture::Nothing,
+        (true, false) => Capture::Packets,
+        (true, true) => Capture::PacketsAndPdus,
+    });
     path
 }

@@ -16,6 +16,7 @@ const LARGEST_WITH_SHORT_LI: u64 = 126;
 const PDU_OCTETS: std::ops::RangeInclusive<u64> = 10..=4096;
 /// Sequence numbers have 12 bits; a window of more than half of them would be ambiguous.
 const LARGEST_WINDOW: u32 = 2048;
+const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +58,40 @@ pub struct Config {
     pub missing_pdu_indicator: bool,
     /// Order in which SDUs are handed up.
     pub delivery: Delivery,
+    /// What happens to SDUs that take too long.
+    pub sdu_discard: SduDiscard,
+    /// MaxDAT: a PDU scheduled so often is not sent, but has the action of `sdu_discard` begin; so it is sent once
+    /// less at most. Absent: PDUs are sent as often as it takes.
+    pub max_dat: Option<u32>,
+    /// Timer_Discard: time from an SDU's arrival to its discard, for `sdu_discard = "timer"`.
+    pub timer_discard: Option<Duration>,
+    /// MaxRST: a RESET is sent once less at most; then the error is unrecoverable and the bearer silent.
+    pub max_rst: u32,
+    /// Timer_RST: a RESET without answer is sent again after this time.
+    pub timer_rst: Duration,
+    /// MaxMRW: an MRW is sent once less at most; then the link is reset.
+    pub max_mrw: u32,
+    /// Timer_MRW: an MRW without answer is sent again after this time.
+    pub timer_mrw: Duration,
+    /// An MRW names the end of each discarded SDU, not only of the last one.
+    pub send_mrw: bool,
+    /// A STATUS PDU goes into the padding of a data PDU if it fits there.
+    pub piggybacked_status: bool,
+    /// The header of a PDU that an SDU fills to the last octet tells its end.
+    pub special_he: bool,
+}
+
+/// What happens to SDUs that take too long (§9.7.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SduDiscard {
+    /// The link is reset when a PDU reaches `max_dat`.
+    #[default]
+    NoDiscard,
+    /// SDUs are discarded when a PDU of theirs reaches `max_dat`, and the receiver is told.
+    MaxDat,
+    /// SDUs are discarded after `timer_discard`, and the receiver is told if an octet was sent.
+    Timer,
 }
 
 /// Order in which SDUs are handed up.
@@ -91,6 +126,18 @@ impl Default for Config {
             timer_status_periodic: None,
             missing_pdu_indicator: true,
             delivery: Delivery::InSequence,
+            sdu_discard: SduDiscard::NoDiscard,
+            max_dat: None,
+            timer_discard: None,
+            // Values of TS 34.123-1's default bearers.
+            max_rst: 4,
+            timer_rst: Duration::from_millis(500),
+            // ASSUMED: values within the ranges of TS 25.331 §10.3.4.25.
+            max_mrw: 4,
+            timer_mrw: Duration::from_millis(200),
+            send_mrw: false,
+            piggybacked_status: false,
+            special_he: false,
         }
     }
 }
@@ -104,7 +151,27 @@ impl Config {
     /// When there are TTIs, and what fits into one.
     pub fn ttis(&self) -> Ttis {
         let Self { tti, offset, errors, .. } = *self;
-        Ttis { tti, offset, payload: self.payload(), errors }
+        Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: SEQUENCE_NUMBERS,
+            resends: true,
+        }
+    }
+
+    /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.
+    pub(super) fn with_timers_after(&self, delay: Duration) -> Self {
+        let later = |timer: Option<Duration>| timer.map(|timer| timer + delay);
+        Self {
+            timer_poll: later(self.timer_poll),
+            timer_poll_prohibit: later(self.timer_poll_prohibit),
+            timer_status_prohibit: later(self.timer_status_prohibit),
+            timer_rst: self.timer_rst + delay,
+            timer_mrw: self.timer_mrw + delay,
+            ..self.clone()
+        }
     }
 
     /// What entities with these parameters could not work with.
@@ -113,6 +180,27 @@ impl Config {
             let hint = format!("write {} to {} bytes", PDU_OCTETS.start(), PDU_OCTETS.end());
             return Err(ScenarioError::new("pdu", "is no size of a PDU", hint));
         }
+        self.check_windows()?;
+        self.check_counts()?;
+        self.check_timers()?;
+        self.check_discard()?;
+        self.check_that_the_window_opens()
+    }
+
+    /// What can stall for ever if a PDU is lost in either direction: nothing repeats a poll or a report.
+    pub fn check_with_losses(&self) -> Result<(), ScenarioError> {
+        let repeats = [self.timer_poll, self.timer_poll_periodic, self.timer_status_periodic];
+        if repeats.iter().any(Option::is_some) {
+            return Ok(());
+        }
+        Err(ScenarioError::new(
+            "timer_poll",
+            "is absent, so that a lost poll or status report stalls the link for ever",
+            "set timer_poll, timer_poll_periodic or timer_status_periodic",
+        ))
+    }
+
+    fn check_windows(&self) -> Result<(), ScenarioError> {
         let windows = [
             ("configured_tx_window_size", self.configured_tx_window_size),
             ("configured_rx_window_size", self.configured_rx_window_size),
@@ -131,6 +219,10 @@ impl Config {
                 hint,
             ));
         }
+        Ok(())
+    }
+
+    fn check_counts(&self) -> Result<(), ScenarioError> {
         if self.poll_window.is_some_and(|percent| !(1..=100).contains(&percent)) {
             return Err(ScenarioError::new("poll_window", "is no share of the window", "write 1 to 100"));
         }
@@ -139,19 +231,86 @@ impl Config {
                 return Err(ScenarioError::new(key, "is zero", "write 1 or more, or leave it out"));
             }
         }
+        for (key, count) in [("max_rst", self.max_rst), ("max_mrw", self.max_mrw)] {
+            if count == 0 {
+                return Err(ScenarioError::new(key, "is zero", "write 1 or more"));
+            }
+        }
+        if self.max_dat.is_some_and(|max| max < 2) {
+            let hint = "write 2 or more, or leave it out";
+            return Err(ScenarioError::new("max_dat", "lets no PDU be sent even once", hint));
+        }
+        Ok(())
+    }
+
+    fn check_timers(&self) -> Result<(), ScenarioError> {
         let timers = [
             ("timer_poll", self.timer_poll),
             ("timer_poll_prohibit", self.timer_poll_prohibit),
             ("timer_poll_periodic", self.timer_poll_periodic),
             ("timer_status_prohibit", self.timer_status_prohibit),
             ("timer_status_periodic", self.timer_status_periodic),
+            ("timer_discard", self.timer_discard),
         ];
         for (key, timer) in timers {
             if timer.is_some_and(Duration::is_zero) {
                 return Err(ScenarioError::new(key, "is zero", "write a time, or leave it out"));
             }
         }
+        for (key, timer) in [("timer_rst", self.timer_rst), ("timer_mrw", self.timer_mrw)] {
+            if timer.is_zero() {
+                return Err(ScenarioError::new(key, "is zero", "write a time"));
+            }
+        }
         Ok(())
+    }
+
+    fn check_discard(&self) -> Result<(), ScenarioError> {
+        let (mode, timer, max) = (self.sdu_discard, self.timer_discard, self.max_dat);
+        let (key, wrong, hint) = match mode {
+            SduDiscard::Timer if timer.is_none() => {
+                ("timer_discard", "is absent", "set it, or another sdu_discard")
+            }
+            SduDiscard::Timer if max.is_some() => {
+                ("max_dat", "is not used with sdu_discard = \"timer\"", "leave it out")
+            }
+            SduDiscard::MaxDat if max.is_none() => ("max_dat", "is absent", "set it, or another sdu_discard"),
+            SduDiscard::NoDiscard | SduDiscard::MaxDat if timer.is_some() => {
+                ("timer_discard", "is used with sdu_discard = \"timer\" only", "leave it out")
+            }
+            _ => return Ok(()),
+        };
+        Err(ScenarioError::new(key, wrong, hint))
+    }
+
+    /// A full window must not wait for ever though nothing is lost: something asks for a report, or sends one,
+    /// before the last PDU of the window has gone.
+    fn check_that_the_window_opens(&self) -> Result<(), ScenarioError> {
+        let asked = self.poll_window.is_some()
+            || self.poll_pdu.is_some_and(|pdus| pdus <= self.configured_tx_window_size)
+            || self.timer_poll_periodic.is_some()
+            || self.timer_status_periodic.is_some();
+        if asked {
+            return Ok(());
+        }
+        Err(ScenarioError::new(
+            "poll_window",
+            "is absent, and nothing else asks for a report before the window is full, so that the link stalls",
+            "set poll_window, poll_pdu up to configured_tx_window_size, timer_poll_periodic or \
+             timer_status_periodic",
+        ))
+    }
+
+    /// Timer_Discard, if it is used.
+    pub(super) fn expiry(&self) -> Option<Duration> {
+        self.timer_discard.filter(|_| self.sdu_discard == SduDiscard::Timer)
+    }
+
+    /// Fields SN_MRW that fit a STATUS PDU beside its ACK (§9.2.2.11.8).
+    pub(super) fn mrw_fields(&self) -> u64 {
+        const TYPE_AND_LENGTHS: u64 = 12;
+        const SN_MRW: u64 = 12;
+        (self.status_bits() - TYPE_AND_LENGTHS) / SN_MRW
     }
 
     /// Octets of a PDU behind its header: data and length indicators.
@@ -203,6 +362,79 @@ mod tests {
         assert_eq!(error(&count), "poll_sdu: is zero; write 1 or more, or leave it out");
         let pdu = Config { pdu: Bytes::from_bytes(9), ..Config::default() };
         assert_eq!(error(&pdu), "pdu: is no size of a PDU; write 10 to 4096 bytes");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_named_with_a_remedy() {
+        let check = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            error(&config)
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            check(|c| c.max_dat = Some(1)),
+            "max_dat: lets no PDU be sent even once; write 2 or more, or leave it out"
+        );
+        assert_eq!(check(|c| c.max_dat = Some(2)), "");
+        assert_eq!(check(|c| c.max_rst = 0), "max_rst: is zero; write 1 or more");
+        assert_eq!(check(|c| (c.max_rst, c.max_mrw) = (1, 1)), "");
+        assert_eq!(check(|c| c.max_mrw = 0), "max_mrw: is zero; write 1 or more");
+        assert_eq!(check(|c| c.timer_rst = Duration::ZERO), "timer_rst: is zero; write a time");
+        assert_eq!(check(|c| c.timer_mrw = Duration::ZERO), "timer_mrw: is zero; write a time");
+        assert_eq!(
+            check(|c| c.sdu_discard = SduDiscard::Timer),
+            "timer_discard: is absent; set it, or another sdu_discard"
+        );
+        assert_eq!(
+            check(|c| c.sdu_discard = SduDiscard::MaxDat),
+            "max_dat: is absent; set it, or another sdu_discard"
+        );
+        let mut timer =
+            Config { sdu_discard: SduDiscard::Timer, timer_discard: Some(second), ..Config::default() };
+        assert_eq!(error(&timer), "");
+        timer.max_dat = Some(10);
+        assert_eq!(error(&timer), "max_dat: is not used with sdu_discard = \"timer\"; leave it out");
+        for sdu_discard in [SduDiscard::NoDiscard, SduDiscard::MaxDat] {
+            timer.sdu_discard = sdu_discard;
+            let words = "timer_discard: is used with sdu_discard = \"timer\" only; leave it out";
+            assert_eq!(error(&timer), words);
+        }
+    }
+
+    /// Each of these alone opens a full window. Without any, the last PDU of the window asks for nothing.
+    #[test]
+    fn a_window_that_would_stay_shut_is_refused() {
+        let second = Some(Duration::from_secs(1));
+        let silent = Config { poll_window: None, poll_sdu: Some(1), ..Config::default() };
+        assert!(error(&silent).starts_with("poll_window: is absent, and nothing else asks"));
+        let opens = [
+            Config { poll_window: Some(100), ..silent.clone() },
+            Config { poll_pdu: Some(1024), ..silent.clone() },
+            Config { timer_poll_periodic: second, ..silent.clone() },
+            Config { timer_status_periodic: second, ..silent.clone() },
+        ];
+        assert!(opens.iter().all(|config| error(config).is_empty()));
+        let late = Config { poll_pdu: Some(1025), ..silent };
+        assert!(error(&late).starts_with("poll_window: is absent"));
+    }
+
+    #[test]
+    fn where_pdus_are_lost_something_repeats_the_question() {
+        let second = Some(Duration::from_secs(1));
+        let once = Config { timer_poll: None, ..Config::default() };
+        let refused = once.check_with_losses().unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "timer_poll: is absent, so that a lost poll or status report stalls the link for ever; \
+             set timer_poll, timer_poll_periodic or timer_status_periodic"
+        );
+        let repeats = [
+            Config::default(),
+            Config { timer_poll_periodic: second, ..once.clone() },
+            Config { timer_status_periodic: second, ..once },
+        ];
+        assert!(repeats.iter().all(|config| config.check_with_losses().is_ok()));
     }
 
     /// §9.2.2.8: 126 octets are the last with 7 bits.

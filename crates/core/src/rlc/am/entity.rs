@@ -1,46 +1,200 @@
 //! An AM entity: the transmitting and the receiving side at one end of a UE's bearers, which share its TTIs.
 
 use super::config::Config;
+use super::control::{Control, Reset, Status};
 use super::receiver::Receiver;
+use super::reset::Procedure;
 use super::sender::Sender;
-use super::{Control, Status};
 use crate::rlc::{End, Report, Tti};
 use crate::time::Instant;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// An AM entity.
 #[derive(Debug)]
 pub struct Entity {
     sender: Sender,
     receiver: Receiver,
+    reset: Procedure,
     counts: Counts,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    data_pdus: u64,
-    retransmitted_pdus: u64,
-    polls: u64,
-    status_pdus: u64,
-    /// STATUS PDUs that named PDUs which were not outstanding.
-    erroneous_status_pdus: u64,
+/// What an entity counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// AMD PDUs sent, with those sent again.
+    pub data_pdus: u64,
+    /// AMD PDUs sent again.
+    pub retransmitted_pdus: u64,
+    /// AMD PDUs sent with the P bit.
+    pub polls: u64,
+    /// STATUS PDUs sent.
+    pub status_pdus: u64,
+    /// STATUS PDUs received that named PDUs which were not outstanding.
+    pub erroneous_status_pdus: u64,
+    /// SDUs given up.
+    pub discarded_sdus: u64,
+    /// MRW super-fields sent.
+    pub mrws: u64,
+    /// RESET PDUs sent.
+    pub reset_pdus: u64,
+    /// RESET ACK PDUs sent.
+    pub reset_ack_pdus: u64,
+    /// Resets that this end began and the other one answered.
+    pub resets: u64,
+    /// Resets that nobody answered: the entity is silent ever after.
+    pub unrecoverable_errors: u64,
 }
 
 impl Entity {
-    /// An entity in its initial state at the start of the run, which sends by the parameters of one direction
-    /// and receives by those of the other.
-    pub fn new(sends: &Config, receives: &Config) -> Self {
+    /// The entity of the network, or the UTRAN, in its initial state at the start of the run, which sends by the
+    /// parameters of one direction and receives by those of the other.
+    pub fn at_network(sends: &Config, receives: &Config) -> Self {
+        Self::new(sends, receives)
+    }
+
+    /// The entity of the UE. Its timers start when the transmission of a PDU is indicated, at the end of the TTI;
+    /// those of the UTRAN when it is submitted (§9.5).
+    pub fn at_ue(sends: &Config, receives: &Config) -> Self {
+        Self::new(&sends.with_timers_after(sends.tti), &receives.with_timers_after(sends.tti))
+    }
+
+    fn new(sends: &Config, receives: &Config) -> Self {
         Self {
             sender: Sender::new(sends),
             receiver: Receiver::reporting_by(receives, sends),
+            reset: Procedure::new(sends),
             counts: Counts::default(),
         }
     }
 
+    /// The transmitting side.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The receiving side.
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// What it counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Whether MaxRST was reached: nothing is sent or taken any more (§11.4.5.2).
+    pub fn is_dead(&self) -> bool {
+        self.reset.is_dead()
+    }
+
+    /// Whether neither data nor STATUS PDUs are sent or taken: a RESET is unanswered, or MaxRST was reached.
+    pub fn is_suspended_by_reset(&self) -> bool {
+        !self.reset.is_ready()
+    }
+
+    /// Has the next STATUS PDU tell the other end the size of its window, in PDUs.
+    pub fn set_window(&mut self, pdus: u32) {
+        self.receiver.set_window(pdus);
+    }
+
+    fn handle_control(&mut self, now: Instant, control: &Control, report: &mut Report) {
+        match control {
+            Control::Status(status) if self.reset.is_ready() => self.handle_status(now, status, report),
+            // §9.3.3.3.
+            Control::Status(_) => {}
+            Control::Reset(reset) => self.handle_reset(*reset, report),
+            Control::ResetAck(ack) => {
+                if self.reset.handle_reset_ack(*ack) {
+                    self.counts.resets += 1;
+                    self.begin_anew(ack.next_sdu, report);
+                }
+            }
+        }
+    }
+
     fn handle_status(&mut self, now: Instant, status: &Status, report: &mut Report) {
-        match self.sender.handle_status(now, status) {
-            Ok(confirmed) => report.confirmed.extend(confirmed),
-            Err(_) => self.counts.erroneous_status_pdus += 1,
+        if self.sender.handle_status(now, status, report).is_err() {
+            self.counts.erroneous_status_pdus += 1;
+            self.start_reset();
+            return;
+        }
+        if let Some(mrw) = &status.mrw {
+            self.receiver.handle_mrw(mrw, report);
+        }
+        if self.sender.is_reset_due() {
+            self.start_reset();
+        }
+    }
+
+    fn handle_reset(&mut self, reset: Reset, report: &mut Report) {
+        if self.reset.handle_reset(reset) {
+            self.begin_anew(reset.next_sdu, report);
+            self.reset.answer(self.sender.hfni(), self.sender.first_waiting());
+        }
+    }
+
+    fn start_reset(&mut self) {
+        self.reset.start(self.sender.hfni(), self.sender.first_waiting());
+    }
+
+    fn begin_anew(&mut self, next_sdu: u64, report: &mut Report) {
+        self.sender.reset(report);
+        self.receiver.reset(next_sdu, report);
+    }
+
+    /// Adds the control PDUs that go before data; whether data may follow.
+    fn build_control(
+        &mut self,
+        now: Instant,
+        pdus: u64,
+        out: &mut Vec<Control>,
+        report: &mut Report,
+    ) -> bool {
+        let room = |out: &Vec<Control>| pdus.saturating_sub(out.len() as u64);
+        self.reset.build(now, pdus, out);
+        if self.reset.is_ready() {
+            self.sender.handle_deadline(now, report);
+            if room(out) > 0 {
+                out.extend(self.sender.build_mrw(now, self.receiver.vr_r()));
+            }
+            if self.sender.is_reset_due() {
+                self.start_reset();
+                self.reset.build(now, room(out), out);
+            } else {
+                self.receiver.build_status(now, room(out), out);
+            }
+        }
+        if self.reset.is_dead() {
+            self.give_up(report);
+        }
+        self.reset.is_ready()
+    }
+
+    /// §11.4.5.2: the error is unrecoverable. What was sent is given up; what waits stays where it is.
+    fn give_up(&mut self, report: &mut Report) {
+        if self.counts.unrecoverable_errors == 0 {
+            self.counts.unrecoverable_errors = 1;
+            self.sender.reset(report);
+        }
+    }
+
+    fn count(&mut self, tti: &Tti, first_new: u64) {
+        let counts = &mut self.counts;
+        for control in &tti.control {
+            match control {
+                Control::Status(status) => {
+                    counts.status_pdus += 1;
+                    counts.mrws += u64::from(status.mrw.is_some());
+                }
+                Control::Reset(_) => counts.reset_pdus += 1,
+                Control::ResetAck(_) => counts.reset_ack_pdus += 1,
+            }
+        }
+        for run in &tti.data.runs {
+            counts.data_pdus += run.sns.len();
+            counts.polls += u64::from(run.poll) * run.sns.len();
+            counts.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
         }
     }
 }
@@ -55,40 +209,51 @@ impl End for Entity {
     }
 
     fn deadline(&self) -> Instant {
-        self.sender.deadline().min(self.receiver.deadline())
+        let reset = self.reset.deadline();
+        if !self.reset.is_ready() {
+            return reset;
+        }
+        reset.min(self.sender.deadline()).min(self.receiver.deadline())
     }
 
     /// §11.3.2: control PDUs go before data.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
-        self.receiver.build_status(now, pdus, &mut tti.control);
-        let room = pdus - tti.control.len() as u64;
-        let (first_waiting, first_new) = (self.sender.first_waiting(), self.sender.vt_s());
-        self.sender.build_tti(now, room, &mut tti.data);
-        report.started = first_waiting..self.sender.first_waiting();
-        let counts = &mut self.counts;
-        counts.status_pdus += tti.control.len() as u64;
-        for run in &tti.data.runs {
-            counts.data_pdus += run.sns.len();
-            counts.polls += u64::from(run.poll) * run.sns.len();
-            counts.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+        let discarded = given_up(report);
+        let mut first_new = self.sender.vt_s();
+        if self.build_control(now, pdus, &mut tti.control, report) {
+            let room = pdus - tti.control.len() as u64;
+            let first_waiting = self.sender.first_waiting();
+            first_new = self.sender.vt_s();
+            self.sender.build_tti(now, room, &mut tti.data, report);
+            report.started = first_waiting..self.sender.first_waiting();
+            if tti.data.runs.is_empty() {
+                // A PDU that would only have polled may have reached MaxDAT.
+                self.build_control(now, room, &mut tti.control, report);
+            }
         }
+        self.count(tti, first_new);
+        self.counts.discarded_sdus += given_up(report) - discarded;
     }
 
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
-        for Control::Status(status) in &tti.control {
-            self.handle_status(now, status, report);
+        if self.reset.is_dead() {
+            return;
         }
-        self.receiver.handle_pdus(&tti.data, &mut report.up);
+        let discarded = given_up(report);
+        for control in &tti.control {
+            self.handle_control(now, control, report);
+        }
+        if self.reset.is_ready() {
+            self.receiver.handle_pdus(&tti.data, report);
+        }
+        self.counts.discarded_sdus += given_up(report) - discarded;
     }
 
     fn report(&self) -> Value {
-        let counts = &self.counts;
-        json!({
-            "data_pdus": counts.data_pdus,
-            "retransmitted_pdus": counts.retransmitted_pdus,
-            "polls": counts.polls,
-            "status_pdus": counts.status_pdus,
-            "erroneous_status_pdus": counts.erroneous_status_pdus,
-        })
+        serde_json::to_value(&self.counts).unwrap_or_default()
     }
+}
+
+fn given_up(report: &Report) -> u64 {
+    (report.discarded.len() + report.unsent.len()) as u64
 }

@@ -1,16 +1,12 @@
-//! The receiving side of an AM entity (TS 25.322 §9.4, §9.7.2, §11.3.3, §11.5).
+//! The receiving side of an AM entity (TS 25.322 §9.4, §9.7.2, §11.3.3, §11.5.2, §11.6.3).
 
 use super::config::{Config, Delivery};
-use super::{Control, Form, Status};
+use super::control::{Control, Mrw, MrwAck, Status};
+use super::status_report;
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::{Run, SduEnd, Transmission};
+use crate::rlc::{Report, Run, SduEnd, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
-
-/// PDUs that a pair of the LIST super-field names at most.
-const PDUS_PER_PAIR: u64 = 16;
-/// PDUs that a BITMAP super-field names at most.
-const PDUS_PER_BITMAP: u64 = 128;
 
 /// The receiving side.
 #[derive(Debug)]
@@ -24,14 +20,26 @@ pub struct Receiver {
     vr_h: u64,
     /// PDUs missing between the two.
     missing: Ranges,
-    /// Ends that arrived of SDUs not handed up.
-    ends: VecDeque<SduEnd>,
+    /// Ends that arrived of SDUs from `settled` on.
+    ends: VecDeque<Arrived>,
+    /// SDUs below are handed up, or never will be.
+    settled: u64,
     /// A status report is due, perhaps not before Timer_Status_Prohibit ends.
     report_due: bool,
     /// When Timer_Status_Prohibit ends.
     prohibited_until: Instant,
     /// When Timer_Status_Periodic ends.
     next_periodic: Instant,
+    /// The answer to an MRW, to be sent.
+    mrw_ack: Option<MrwAck>,
+    /// The size of window to tell the sender.
+    window: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    end: SduEnd,
+    up: bool,
 }
 
 impl Receiver {
@@ -50,9 +58,12 @@ impl Receiver {
             vr_h: 0,
             missing: Ranges::default(),
             ends: VecDeque::new(),
+            settled: 0,
             report_due: false,
             prohibited_until: Instant::ZERO,
             next_periodic,
+            mrw_ack: None,
+            window: None,
         }
     }
 
@@ -71,9 +82,15 @@ impl Receiver {
         self.vr_r + u64::from(self.config.configured_rx_window_size)
     }
 
-    /// Takes the PDUs of a TTI that arrived, and adds the numbers of SDUs to hand up to `up`. Ends in PDUs of
-    /// no run are passed over: who loses PDUs takes them out of the runs only.
-    pub fn handle_pdus(&mut self, pdus: &Transmission, up: &mut Vec<u64>) {
+    /// Has the next STATUS PDU set the sender's VT(WS), which grows to its configured size at most (§9.2.2.11.3).
+    /// A window of zero, which the standard does not allow, counts as one PDU.
+    pub fn set_window(&mut self, pdus: u32) {
+        self.window = Some(pdus.max(1));
+    }
+
+    /// Takes the PDUs of a TTI that arrived, and tells of SDUs to hand up. Ends in PDUs of no run are passed
+    /// over: who loses PDUs takes them out of the runs only.
+    pub fn handle_pdus(&mut self, pdus: &Transmission, report: &mut Report) {
         for &Run { sns, poll } in &pdus.runs {
             // The P bit counts even if the data is dropped.
             self.report_due |= poll;
@@ -83,14 +100,37 @@ impl Receiver {
                 self.receive(kept);
             }
         }
-        match self.config.delivery {
-            Delivery::InSequence => self.hand_up_in_sequence(up),
-            Delivery::OutOfSequence => self.hand_up_complete(up),
-        }
+        self.hand_up(report);
     }
 
-    /// When the receiver wants to send a status report next: at once, when a timer ends, or never.
+    /// §11.6.3: moves the window behind discarded SDUs, and has the answer sent.
+    pub fn handle_mrw(&mut self, mrw: &Mrw, report: &mut Report) {
+        let sn = mrw.last();
+        self.give_up(mrw.next_sdu, report);
+        self.missing.remove(SnRange::new(0, sn));
+        self.vr_h = self.vr_h.max(sn);
+        self.vr_r = self.missing.first().unwrap_or(self.vr_h);
+        self.hand_up(report);
+        let n = if self.vr_r == sn { mrw.n_length } else { 0 };
+        self.mrw_ack = Some(MrwAck { n, sn_ack: self.vr_r });
+    }
+
+    /// §11.4.3: begins anew with SDU `next_sdu`.
+    pub fn reset(&mut self, next_sdu: u64, report: &mut Report) {
+        self.give_up(next_sdu, report);
+        self.ends.clear();
+        (self.vr_r, self.vr_h) = (0, 0);
+        self.missing = Ranges::default();
+        self.report_due = false;
+        self.prohibited_until = Instant::ZERO;
+        (self.mrw_ack, self.window) = (None, None);
+    }
+
+    /// When the receiver wants to send a STATUS PDU next: at once, when a timer ends, or never.
     pub fn deadline(&self) -> Instant {
+        if self.mrw_ack.is_some() || self.window.is_some() {
+            return Instant::ZERO;
+        }
         if self.report_due { self.prohibited_until } else { self.next_periodic.max(self.prohibited_until) }
     }
 
@@ -105,27 +145,35 @@ impl Receiver {
         }
     }
 
-    /// Adds the STATUS PDUs to send in a TTI with room for `pdus` PDUs: none, or a report of the state at
-    /// `now` in as many as it takes and as there is room for.
+    /// Adds the STATUS PDUs to send in a TTI with room for `pdus` PDUs: one with WINDOW and MRW_ACK if there is
+    /// either, which nothing prohibits, and a report of the state at `now` in as many as it takes and as
+    /// there is room for.
     pub fn build_status(&mut self, now: Instant, pdus: u64, out: &mut Vec<Control>) {
         self.handle_deadline(now);
-        if !self.report_due || pdus == 0 || now < self.prohibited_until {
+        let mut room = pdus;
+        if room > 0 && (self.mrw_ack.is_some() || self.window.is_some()) {
+            let (window, mrw_ack) = (self.window.take(), self.mrw_ack.take());
+            out.push(Control::Status(Status { window, mrw_ack, ..Status::acknowledging(self.vr_r) }));
+            room -= 1;
+        }
+        if !self.report_due || room == 0 || now < self.prohibited_until {
             return;
         }
         self.report_due = false;
         if let Some(prohibit) = self.config.timer_status_prohibit {
             self.prohibited_until = now + prohibit;
         }
-        self.report(pdus, out);
+        let reports = status_report::reports(&self.missing, self.vr_r, self.vr_h, self.status_bits, room);
+        out.extend(reports.into_iter().map(Control::Status));
     }
 
     /// The ends in PDUs that were not received before.
     fn keep_ends(&mut self, ends: &[SduEnd], kept: SnRange) {
         for &end in ends.iter().filter(|end| (kept.first..kept.end).contains(&end.sn)) {
             let new = end.sn >= self.vr_h || self.missing.meets(SnRange::new(end.sn, end.sn + 1));
-            if new {
-                let at = self.ends.partition_point(|held| held.sdu < end.sdu);
-                self.ends.insert(at, end);
+            if new && end.sdu >= self.settled {
+                let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
+                self.ends.insert(at, Arrived { end, up: false });
             }
         }
     }
@@ -142,104 +190,35 @@ impl Receiver {
         self.vr_r = self.missing.first().unwrap_or(self.vr_h);
     }
 
-    fn hand_up_in_sequence(&mut self, up: &mut Vec<u64>) {
-        while let Some(end) = self.ends.front()
-            && end.sn < self.vr_r
+    fn hand_up(&mut self, report: &mut Report) {
+        if self.config.delivery == Delivery::OutOfSequence {
+            let missing = &self.missing;
+            for held in self.ends.iter_mut().filter(|held| !held.up) {
+                held.up = !missing.meets(SnRange::new(held.end.first, held.end.sn + 1));
+                report.up.extend(held.up.then_some(held.end.sdu));
+            }
+        }
+        while let Some(held) = self.ends.front().copied()
+            && held.end.sn < self.vr_r
         {
-            up.push(end.sdu);
+            report.up.extend((!held.up).then_some(held.end.sdu));
+            self.settled = held.end.sdu + 1;
             self.ends.pop_front();
         }
     }
 
-    fn hand_up_complete(&mut self, up: &mut Vec<u64>) {
-        let missing = &self.missing;
-        self.ends.retain(|end| {
-            let complete = !missing.meets(SnRange::new(end.first, end.sn + 1));
-            if complete {
-                up.push(end.sdu);
-            }
-            !complete
-        });
-    }
-
-    /// A LIST if one PDU holds all that is missing, else a BITMAP if that does, else several LISTs.
-    fn report(&self, pdus: u64, out: &mut Vec<Control>) {
-        let bits = self.status_bits;
-        let pairs = pairs_that_fit(bits);
-        if let (Some(first), Some(end)) = (self.missing.first(), self.missing.end())
-            && pairs_needed(&self.missing) > pairs
-            && bitmap_bits(end - first) <= bits
+    /// Nothing comes of SDUs below `next_sdu` any more. Those that left the sender's buffer before any octet was
+    /// sent are told too.
+    fn give_up(&mut self, next_sdu: u64, report: &mut Report) {
+        while let Some(held) = self.ends.front().copied()
+            && held.end.sdu < next_sdu
         {
-            let missing = self.missing.clone();
-            out.push(Control::Status(Status { missing, form: Form::Bitmap, lsn: self.vr_h }));
-            return;
+            let through = held.end.sdu + u64::from(!held.up);
+            report.lost.extend(self.settled..through);
+            self.settled = held.end.sdu + 1;
+            self.ends.pop_front();
         }
-        let mut rest = self.missing.clone();
-        for report in 0..pdus {
-            let missing = take_pairs(&mut rest, pairs);
-            // §11.5.2.2: LSN is VR(H) only if nothing below it is left out, VR(R) is always right.
-            let lsn = match (report == 0, rest.first()) {
-                (true, None) => self.vr_h,
-                (true, Some(left_out)) => left_out,
-                (false, _) => self.vr_r,
-            };
-            out.push(Control::Status(Status { missing, form: Form::List, lsn }));
-            if rest.is_empty() {
-                break;
-            }
-        }
-    }
-}
-
-/// Pairs in LIST super-fields of at most 15 pairs (§9.2.2.11.4).
-fn pairs_that_fit(bits: u64) -> u64 {
-    const TYPE_AND_LENGTH: u64 = 8;
-    const PAIR: u64 = 16;
-    const PAIRS: u64 = 15;
-    let full = bits / (TYPE_AND_LENGTH + PAIRS * PAIR);
-    let left = bits % (TYPE_AND_LENGTH + PAIRS * PAIR);
-    full * PAIRS + left.saturating_sub(TYPE_AND_LENGTH) / PAIR
-}
-
-fn pairs_needed(missing: &Ranges) -> u64 {
-    missing.as_slice().iter().map(|range| range.len().div_ceil(PDUS_PER_PAIR)).sum()
-}
-
-/// Bits of BITMAP super-fields for so many PDUs (§9.2.2.11.5).
-fn bitmap_bits(pdus: u64) -> u64 {
-    const TYPE_LENGTH_AND_FSN: u64 = 20;
-    pdus.div_ceil(PDUS_PER_BITMAP) * TYPE_LENGTH_AND_FSN + pdus.div_ceil(8) * 8
-}
-
-/// Takes what `pairs` pairs name from the lowest on.
-fn take_pairs(rest: &mut Ranges, pairs: u64) -> Ranges {
-    let mut taken = Ranges::default();
-    let mut left = pairs;
-    while left > 0
-        && let Some(range) = rest.pop_first(left * PDUS_PER_PAIR)
-    {
-        left -= range.len().div_ceil(PDUS_PER_PAIR);
-        taken.insert(range);
-    }
-    taken
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 336 bits less four and the ACK: a LIST of 15 pairs and one of 3, or two BITMAPs of 256 PDUs.
-    #[test]
-    fn a_status_pdu_of_42_octets_holds_18_pairs() {
-        let bits = Config::default().status_bits();
-        assert_eq!(bits, 316);
-        assert_eq!(pairs_that_fit(bits), 18);
-        assert!(bitmap_bits(256) <= bits && bitmap_bits(257) > bits);
-    }
-
-    #[test]
-    fn the_smallest_pdu_holds_a_pair() {
-        let pdu = crate::units::Bytes::from_bytes(10);
-        assert_eq!(pairs_that_fit(Config { pdu, ..Config::default() }.status_bits()), 3);
+        report.lost.extend(self.settled..next_sdu);
+        self.settled = self.settled.max(next_sdu);
     }
 }

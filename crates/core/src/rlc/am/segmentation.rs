@@ -2,7 +2,8 @@
 //!
 //! SDUs follow each other without padding as long as there is data when a PDU is built. The end of an
 //! SDU costs a length indicator in the PDU with its last octet. If that finds no room, the next PDU
-//! begins with an indicator that says so, even when there is no other data for it.
+//! begins with an indicator that says so, even when there is no other data for it. With the special value of
+//! HE, an SDU whose octets fill a PDU to its end needs no indicator, if the PDU has no other (§9.2.2.7).
 
 use crate::rlc::SduEnd;
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ struct Cut {
 pub struct Segmentation {
     payload: u64,
     li_octets: u64,
+    special_he: bool,
     /// Lengths of the SDUs not begun.
     waiting: VecDeque<u32>,
     /// Number of the first of these.
@@ -36,11 +38,22 @@ pub struct Segmentation {
     cut: Option<Cut>,
     /// The SDU before ends without an indicator: (number, PDU with its first octet).
     unmarked: Option<(u64, u64)>,
+    /// Octets left free in the PDU filled last.
+    free: u64,
 }
 
 impl Segmentation {
-    pub fn new(payload: u64, li_octets: u64) -> Self {
-        Self { payload, li_octets, waiting: VecDeque::new(), next_sdu: 0, cut: None, unmarked: None }
+    pub fn new(payload: u64, li_octets: u64, special_he: bool) -> Self {
+        Self {
+            payload,
+            li_octets,
+            special_he,
+            waiting: VecDeque::new(),
+            next_sdu: 0,
+            cut: None,
+            unmarked: None,
+            free: 0,
+        }
     }
 
     /// Adds an SDU of `octets`; its number.
@@ -71,6 +84,23 @@ impl Segmentation {
         Some(self.next_sdu - 1)
     }
 
+    /// The SDU of which octets or the end are not in a PDU though its first octet is: its number, and the PDU
+    /// with that.
+    pub fn begun(&self) -> Option<(u64, u64)> {
+        self.cut.map(|cut| (cut.sdu, cut.first)).or(self.unmarked)
+    }
+
+    /// Gives that SDU up: the next one begins a PDU.
+    pub fn discard_begun(&mut self) {
+        self.cut = None;
+        self.unmarked = None;
+    }
+
+    /// Octets left free in the PDU filled last.
+    pub fn free(&self) -> u64 {
+        self.free
+    }
+
     /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie
     /// that end in them.
     pub fn fill(&mut self, sn: u64, pdus: u64, mut ended: impl FnMut(Span)) -> u64 {
@@ -82,7 +112,8 @@ impl Segmentation {
                 room -= self.li_octets;
                 ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
             }
-            while room > 0 {
+            // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
+            while room >= self.li_octets {
                 let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
                 if cut.octets + self.li_octets <= room {
                     room -= cut.octets + self.li_octets;
@@ -90,7 +121,12 @@ impl Segmentation {
                     continue;
                 }
                 if cut.octets <= room {
-                    self.unmarked = Some((cut.sdu, cut.first));
+                    if self.special_he && cut.octets == self.payload {
+                        ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
+                    } else {
+                        self.unmarked = Some((cut.sdu, cut.first));
+                    }
+                    room = 0;
                     break;
                 }
                 // PDUs that it fills alone come in one step.
@@ -98,8 +134,10 @@ impl Segmentation {
                 let whole = ((octets - 1) / self.payload).min(limit - at - 1);
                 self.cut = Some(Cut { octets: octets - whole * self.payload, ..cut });
                 at += whole;
+                room = 0;
                 break;
             }
+            self.free = room;
             at += 1;
         }
         at
@@ -118,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn spans(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
-        let mut cutter = Segmentation::new(payload, li);
+        let mut cutter = Segmentation::new(payload, li, false);
         for &octets in sdus {
             cutter.push(octets);
         }
@@ -155,6 +193,14 @@ mod tests {
         assert_eq!(spans(198, 2, &[198]), (2, vec![span(0, 0, 0, 1)]));
     }
 
+    /// §9.2.2.8: it is padding, and the next SDU begins in the next PDU.
+    #[test]
+    fn with_long_indicators_no_sdu_begins_in_the_last_octet() {
+        assert_eq!(spans(198, 2, &[195, 9]), (2, vec![span(0, 0, 0, 0), span(1, 1, 1, 1)]));
+        assert_eq!(spans(198, 2, &[194, 9]), (2, vec![span(0, 0, 0, 0), span(1, 0, 1, 1)]));
+        assert_eq!(spans(40, 1, &[38, 9]), (2, vec![span(0, 0, 0, 0), span(1, 0, 1, 1)]));
+    }
+
     /// The same octet by octet: PDUs with what is left of them.
     fn naively(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
         let (mut sn, mut room, mut spans) = (0, payload, Vec::new());
@@ -171,6 +217,9 @@ mod tests {
                 (sn, room) = (sn + 1, payload);
             }
             room -= li;
+            if room < li {
+                room = 0;
+            }
             spans.push(span(sdu, first, last, sn));
         }
         (sn + u64::from(room < payload), spans)
@@ -184,7 +233,7 @@ mod tests {
             sdus in prop::collection::vec(1u32..200, 1..30),
             grants in prop::collection::vec(1u64..7, 1..9),
         ) {
-            let mut cutter = Segmentation::new(payload, li);
+            let mut cutter = Segmentation::new(payload, li, false);
             for &octets in &sdus {
                 cutter.push(octets);
             }

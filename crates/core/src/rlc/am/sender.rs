@@ -1,20 +1,24 @@
-//! The transmitting side of an AM entity (TS 25.322 §9.4, §9.5, §9.7.1, §11.3).
-//!
-//! Timers are looked at when something happens. One that ends when a TTI is filled has ended; one that ends
-//! when a STATUS PDU arrives has not, so that this STATUS may still stop it (ASSUMED: the standard orders
-//! no events of one instant).
+//! The transmitting side of an AM entity (TS 25.322 §9.4, §9.7.3, §11.3, §11.5.3).
 
-use super::Status;
-use super::config::Config;
+use super::config::{Config, SduDiscard};
+use super::control::{Control, Status};
+use super::discard::{Discard, Discarded, Exhausted};
+use super::polling::{Polling, Submission};
 use super::segmentation::{Segmentation, Span};
+use super::vt_dat::VtDat;
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::{Run, Transmission};
-use crate::time::{Duration, Instant};
+use crate::rlc::{Report, Transmission};
+use crate::time::Instant;
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::Range;
 
-/// A STATUS PDU that names PDUs which cannot be meant: §10 has the sender reset the link.
+/// HFNI has 20 bits.
+const HFNI_MODULUS: u64 = 1 << 20;
+const SN_MODULUS: u64 = 1 << 12;
+/// N_LENGTH has four bits.
+const LARGEST_N_LENGTH: u64 = 15;
+
+/// A STATUS PDU that names PDUs which cannot be meant: §10.1 has the sender reset the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Erroneous {
     /// The sequence number that is out of place.
@@ -42,47 +46,47 @@ pub struct Sender {
     vt_s: u64,
     /// VT(A): the one after the last acknowledged in sequence.
     vt_a: u64,
-    /// VT(PDU): PDUs since the last poll of Poll_PDU.
-    vt_pdu: u32,
-    /// VT(SDU): SDUs since the last poll of Poll_SDU.
-    vt_sdu: u32,
+    /// VT(WS): size of the window.
+    vt_ws: u64,
+    vt_dat: VtDat,
+    polling: Polling,
     segmentation: Segmentation,
     /// SDUs wholly in PDUs of which one may be sent again.
     spans: VecDeque<Span>,
-    /// The first SDU not yet confirmed.
-    confirmed: u64,
+    /// The first SDU neither confirmed nor discarded.
+    settled: u64,
     /// PDUs reported missing and not sent again since.
     retransmissions: Ranges,
-    /// A poll waits for a PDU, or for the end of Timer_Poll_Prohibit.
-    poll_waits: bool,
-    /// Timer_Poll, and VT(S) when its poll was sent.
-    timer_poll: Option<(Instant, u64)>,
-    /// When Timer_Poll_Prohibit ends.
-    prohibited_until: Instant,
-    /// When Timer_Poll_Periodic ends.
-    next_periodic: Instant,
-    /// PDUs of the run being sent that poll, lowest first.
-    polls: Vec<u64>,
+    /// PDUs below are not sent again: all their octets are of discarded SDUs.
+    discarded_below: u64,
+    discard: Discard,
+    /// With Timer_Discard, SDUs and when it ends for them.
+    expiries: VecDeque<(u64, Instant)>,
+    /// The link is to be reset.
+    reset_due: bool,
+    /// Hyper frame number of PDU 0.
+    hfn: u64,
 }
 
 impl Sender {
     /// An entity in its initial state at the start of the run.
     pub fn new(config: &Config) -> Self {
         Self {
-            segmentation: Segmentation::new(config.payload(), config.li_octets()),
-            next_periodic: config.timer_poll_periodic.map_or(Instant::NEVER, |period| Instant::ZERO + period),
+            segmentation: Segmentation::new(config.payload(), config.li_octets(), config.special_he),
+            polling: Polling::new(config),
+            discard: Discard::new(config),
+            vt_ws: u64::from(config.configured_tx_window_size),
             config: config.clone(),
             vt_s: 0,
             vt_a: 0,
-            vt_pdu: 0,
-            vt_sdu: 0,
+            vt_dat: VtDat::default(),
             spans: VecDeque::new(),
-            confirmed: 0,
+            settled: 0,
             retransmissions: Ranges::default(),
-            poll_waits: false,
-            timer_poll: None,
-            prohibited_until: Instant::ZERO,
-            polls: Vec::new(),
+            discarded_below: 0,
+            expiries: VecDeque::new(),
+            reset_due: false,
+            hfn: 0,
         }
     }
 
@@ -98,7 +102,7 @@ impl Sender {
 
     /// VT(MS), the first sequence number that must not be sent.
     pub fn vt_ms(&self) -> u64 {
-        self.vt_a + u64::from(self.config.configured_tx_window_size)
+        self.vt_a + self.vt_ws
     }
 
     /// SDUs of which no octet was sent.
@@ -111,19 +115,39 @@ impl Sender {
         self.segmentation.first_waiting()
     }
 
-    /// Takes the first SDU out of which no octet was sent; its number. If it was the last one, the PDU sent
-    /// before turns out to have emptied the buffer, and its poll is due.
-    pub fn take_waiting(&mut self) -> Option<u64> {
-        let taken = self.segmentation.take_waiting();
-        let emptied = taken.is_some() && self.segmentation.is_empty() && self.vt_s > self.vt_a;
-        self.poll_waits |= emptied && self.config.last_pdu_poll;
-        taken
+    /// The hyper frame number of the PDU that goes next, modulo 2^20.
+    pub fn hfni(&self) -> u32 {
+        ((self.hfn + self.vt_s / SN_MODULUS) % HFNI_MODULUS) as u32
+    }
+
+    /// Whether the link is to be reset: `MaxDAT` or `MaxMRW` was reached.
+    pub fn is_reset_due(&self) -> bool {
+        self.reset_due
+    }
+
+    /// Octets left free in the last new PDU.
+    pub(super) fn padding(&self) -> u64 {
+        self.segmentation.free()
     }
 
     /// Takes an SDU of `octets`; its number, one after that of the SDU before.
     pub fn handle_sdu(&mut self, now: Instant, octets: u32) -> u64 {
-        self.handle_deadline(now);
-        self.segmentation.push(octets)
+        self.handle_poll_timers(now);
+        let sdu = self.segmentation.push(octets);
+        if let Some(timer) = self.config.expiry() {
+            self.expiries.push_back((sdu, now + timer));
+        }
+        sdu
+    }
+
+    /// Takes the first SDU out of which no octet was sent; its number. If it was the last one, the PDU sent
+    /// before turns out to have emptied the buffer, and its poll is due.
+    pub fn take_waiting(&mut self) -> Option<u64> {
+        let taken = self.segmentation.take_waiting();
+        if taken.is_some() && self.config.last_pdu_poll && self.is_drained() {
+            self.polling.trigger();
+        }
+        taken
     }
 
     /// When the sender wants a TTI next if nothing else happens: at once, when a timer ends, or never.
@@ -132,36 +156,36 @@ impl Sender {
         if may_send_new || !self.retransmissions.is_empty() {
             return Instant::ZERO;
         }
-        if self.vt_s == self.vt_a {
-            return Instant::NEVER;
-        }
-        if self.poll_waits {
-            return self.prohibited_until;
-        }
-        let timer_poll = self.timer_poll.map_or(Instant::NEVER, |(end, _)| end);
-        timer_poll.min(self.next_periodic)
+        let expiry = self.expiries.front().map_or(Instant::NEVER, |(_, end)| *end);
+        let polls = if self.is_unacknowledged() { self.polling.deadline() } else { Instant::NEVER };
+        self.discard.deadline().min(expiry).min(polls)
     }
 
     /// Lets the timers take effect that end at `now` or before.
-    pub fn handle_deadline(&mut self, now: Instant) {
-        if self.timer_poll.is_some_and(|(end, _)| end <= now) {
-            self.timer_poll = None;
-            self.poll_waits = true;
-        }
-        if let Some(period) = self.config.timer_poll_periodic
-            && self.next_periodic <= now
-        {
-            let missed = now.since(self.next_periodic).as_nanos() / period.as_nanos();
-            self.next_periodic += period.saturating_mul(missed + 1);
-            self.poll_waits |= self.vt_s > self.vt_a || !self.segmentation.is_empty();
+    pub fn handle_deadline(&mut self, now: Instant, report: &mut Report) {
+        self.handle_poll_timers(now);
+        self.discard_expired(now, report);
+    }
+
+    /// The STATUS PDU with the MRW that is to be sent at `now`; `vr_r` is that of this end. If MaxMRW is
+    /// reached, the link is to be reset instead.
+    pub fn build_mrw(&mut self, now: Instant, vr_r: u64) -> Option<Control> {
+        match self.discard.build(now) {
+            Ok(mrw) => {
+                mrw.map(|mrw| Control::Status(Status { mrw: Some(mrw), ..Status::acknowledging(vr_r) }))
+            }
+            Err(Exhausted) => {
+                self.reset_due = true;
+                None
+            }
         }
     }
 
     /// Fills a TTI with room for `pdus` PDUs (§11.3.2): PDUs reported missing, new ones, and if there are
     /// none of either and a poll waits, the last one again.
-    pub fn build_tti(&mut self, now: Instant, pdus: u64, out: &mut Transmission) {
+    pub fn build_tti(&mut self, now: Instant, pdus: u64, out: &mut Transmission, report: &mut Report) {
         out.clear();
-        self.handle_deadline(now);
+        self.handle_deadline(now, report);
         let mut room = pdus;
         while room > 0
             && let Some(sns) = self.retransmissions.pop_first(room)
@@ -170,47 +194,104 @@ impl Sender {
             let last = self.config.last_retransmission_poll && self.retransmissions.is_empty();
             self.repeat(now, sns, last, out);
         }
-        let new = room.min(self.vt_ms() - self.vt_s);
+        let new = room.min(self.vt_ms().saturating_sub(self.vt_s));
         if new > 0 && !self.segmentation.is_empty() {
             self.send_new(now, new, out);
         }
-        let idle = out.runs.is_empty() && self.vt_s > self.vt_a;
-        if idle && room > 0 && self.poll_waits && self.may_poll(now) {
-            self.repeat(now, SnRange::new(self.vt_s - 1, self.vt_s), false, out);
+        let idle = out.runs.is_empty() && self.is_unacknowledged();
+        if idle && room > 0 && self.polling.is_due(now) {
+            let sns = SnRange::new(self.vt_s - 1, self.vt_s);
+            if !self.schedule_again(sns, report) {
+                self.repeat(now, sns, false, out);
+            }
         }
     }
 
-    /// Takes a STATUS PDU; the SDUs that it confirms as delivered. An erroneous one changes nothing.
-    pub fn handle_status(&mut self, now: Instant, status: &Status) -> Result<Range<u64>, Erroneous> {
+    /// Takes a STATUS PDU; an erroneous one changes nothing.
+    pub fn handle_status(
+        &mut self,
+        now: Instant,
+        status: &Status,
+        report: &mut Report,
+    ) -> Result<(), Erroneous> {
         self.check(status)?;
         // Timers that end at this very instant may still be stopped.
-        self.handle_deadline(Instant::from_nanos(now.as_nanos().saturating_sub(1)));
+        self.handle_poll_timers(Instant::from_nanos(now.as_nanos().saturating_sub(1)));
+        let again = self.newly_missing(&status.missing);
         self.retransmissions.remove(SnRange::new(self.vt_a, status.lsn));
         for &range in status.missing.as_slice() {
             self.retransmissions.insert(range);
         }
+        self.retransmissions.remove(SnRange::new(0, self.discarded_below));
         let acknowledged = status.missing.first().map_or(status.lsn, |sn| sn.min(status.lsn));
-        self.vt_a = self.vt_a.max(acknowledged);
-        self.stop_timer_poll(status);
-        if self.vt_a == self.vt_s {
-            // ASSUMED: a poll that waits has nothing left to ask for.
-            self.poll_waits = false;
+        self.acknowledge(acknowledged);
+        if let Some(wsn) = status.window.filter(|&wsn| wsn > 0) {
+            self.set_window(wsn);
         }
-        Ok(self.confirm())
+        self.polling.handle_status(self.vt_a, &status.missing);
+        self.confirm(report);
+        let reached = again.as_slice().iter().filter_map(|&sns| self.count(sns)).max();
+        if let Some(sn) = reached {
+            self.max_dat_reached(sn, report);
+        }
+        if let Some(ack) = status.mrw_ack {
+            // §11.6.6: one that is out of place is left alone.
+            if (self.vt_a..=self.vt_s).contains(&ack.sn_ack) {
+                self.acknowledge(ack.sn_ack);
+                self.retransmissions.remove(SnRange::new(0, self.vt_a));
+                self.confirm(report);
+                self.discard.handle_mrw_ack(ack, self.vt_a);
+            }
+        }
+        self.discard.handle_acknowledged(self.vt_a);
+        if !self.is_unacknowledged() {
+            // ASSUMED: a poll that waits has nothing left to ask for.
+            self.polling.forget();
+        }
+        Ok(())
     }
 
-    /// SDUs whose last octet is acknowledged. Their ends are kept as long as the PDU that tells them may be
-    /// sent again.
-    fn confirm(&mut self) -> Range<u64> {
-        let first = self.confirmed;
-        let from = self.spans.partition_point(|span| span.end.sdu < first);
-        for span in self.spans.range(from..).take_while(|span| span.last < self.vt_a) {
-            self.confirmed = span.end.sdu + 1;
+    /// §11.4: gives up all SDUs of which an octet was sent; the others wait for PDU 0.
+    pub fn reset(&mut self, report: &mut Report) {
+        let from = self.spans.partition_point(|span| span.end.sdu < self.settled);
+        report.discarded.extend(self.spans.range(from..).map(|span| span.end.sdu));
+        report.discarded.extend(self.segmentation.begun().map(|(sdu, _)| sdu));
+        self.segmentation.discard_begun();
+        self.settled = self.first_waiting();
+        self.spans.clear();
+        self.hfn = u64::from(self.hfni()) + 1;
+        (self.vt_s, self.vt_a, self.discarded_below) = (0, 0, 0);
+        self.vt_ws = u64::from(self.config.configured_tx_window_size);
+        self.vt_dat.clear();
+        self.retransmissions = Ranges::default();
+        self.polling.reset();
+        self.discard.reset();
+        self.reset_due = false;
+        report.began_anew = true;
+    }
+
+    /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
+    fn is_unacknowledged(&self) -> bool {
+        self.vt_s > self.vt_a.max(self.discarded_below)
+    }
+
+    /// Nothing waits, and something is unacknowledged.
+    fn is_drained(&self) -> bool {
+        self.segmentation.is_empty() && self.is_unacknowledged()
+    }
+
+    fn handle_poll_timers(&mut self, now: Instant) {
+        let anything = self.is_unacknowledged() || !self.segmentation.is_empty();
+        self.polling.handle_deadline(now, anything);
+    }
+
+    /// §9.2.2.11.3: the window never has more than its configured size. ASSUMED: if it shrinks below what is on
+    /// the way, a poll is due, as the PDUs that would have polled are not sent.
+    fn set_window(&mut self, wsn: u32) {
+        self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
+        if self.config.poll_window.is_some() && self.vt_s >= self.vt_ms() && self.is_unacknowledged() {
+            self.polling.trigger();
         }
-        while self.spans.front().is_some_and(|span| span.end.sn < self.vt_a) {
-            self.spans.pop_front();
-        }
-        first..self.confirmed
     }
 
     fn check(&self, status: &Status) -> Result<(), Erroneous> {
@@ -221,131 +302,143 @@ impl Sender {
         wrong.map_or(Ok(()), |sn| Err(Erroneous { sn, vt_a, vt_s }))
     }
 
-    /// §9.5: only a STATUS stops Timer_Poll that acknowledges all PDUs below VT(S) at the poll, or
-    /// reports the last of these missing.
-    fn stop_timer_poll(&mut self, status: &Status) {
-        let Some((_, x)) = self.timer_poll else { return };
-        if self.vt_a >= x || status.missing.meets(SnRange::new(x - 1, x)) {
-            self.timer_poll = None;
+    /// What of `missing` does not wait for its retransmission yet.
+    fn newly_missing(&self, missing: &Ranges) -> Ranges {
+        if self.config.max_dat.is_none() {
+            return Ranges::default();
+        }
+        let mut new = missing.clone();
+        for &held in self.retransmissions.as_slice() {
+            new.remove(held);
+        }
+        new.remove(SnRange::new(0, self.discarded_below));
+        new
+    }
+
+    /// Counts PDUs scheduled again. The last one whose VT(DAT) has reached MaxDAT.
+    fn count(&mut self, sns: SnRange) -> Option<u64> {
+        self.config.max_dat.and_then(|max| self.vt_dat.count(sns, max))
+    }
+
+    /// The same for the PDU that only carries a poll; whether it must not be sent.
+    fn schedule_again(&mut self, sns: SnRange, report: &mut Report) -> bool {
+        let reached = self.count(sns);
+        if let Some(sn) = reached {
+            self.max_dat_reached(sn, report);
+        }
+        reached.is_some()
+    }
+
+    /// §11.3.4.4: MaxDAT is reached by PDU `sn`.
+    fn max_dat_reached(&mut self, sn: u64, report: &mut Report) {
+        match self.config.sdu_discard {
+            SduDiscard::NoDiscard => self.reset_due = true,
+            SduDiscard::MaxDat | SduDiscard::Timer => self.discard_sdus(|_, first| first <= sn, report),
         }
     }
 
-    fn may_poll(&self, now: Instant) -> bool {
-        self.prohibited_until <= now
+    /// §9.7.3.1, §9.7.3.2: SDUs whose Timer_Discard has ended; only those of which an octet was sent are
+    /// signalled.
+    fn discard_expired(&mut self, now: Instant, report: &mut Report) {
+        let mut through = None;
+        while let Some(&(sdu, _)) = self.expiries.front().filter(|(_, end)| *end <= now) {
+            self.expiries.pop_front();
+            if sdu >= self.first_waiting() {
+                report.unsent.extend(self.take_waiting());
+            } else if sdu >= self.settled {
+                through = Some(sdu);
+            }
+        }
+        if let Some(through) = through {
+            self.discard_sdus(|sdu, _| sdu <= through, report);
+        }
+    }
+
+    /// §11.6.2: gives up SDUs of which octets were sent, as long as `gone` says so of the number and of the PDU
+    /// with the first octet.
+    fn discard_sdus(&mut self, gone: impl Fn(u64, u64) -> bool, report: &mut Report) {
+        let from = self.spans.partition_point(|span| span.end.sdu < self.settled);
+        let ends = self.spans.range(from..).map(|span| span.end);
+        let mut told: Vec<Discarded> = ends
+            .take_while(|end| gone(end.sdu, end.first))
+            .map(|end| self.discarded(end.sdu, end.sn))
+            // ASSUMED: an SDU whose end N_LENGTH cannot tell stays.
+            .take_while(|told| told.n <= LARGEST_N_LENGTH)
+            .collect();
+        let all = from + told.len() == self.spans.len();
+        if let Some((sdu, _)) = self.segmentation.begun().filter(|&(sdu, first)| all && gone(sdu, first)) {
+            self.segmentation.discard_begun();
+            // The PDU with its end is passed over, so that nothing joins its octets to those of the next SDU.
+            told.push(Discarded { sdu, end: self.vt_s, sn: self.vt_s + 1, n: 0 });
+            self.vt_s += 1;
+        }
+        let Some(last) = told.last() else { return };
+        self.settled = last.sdu + 1;
+        self.discarded_below = last.sn;
+        self.retransmissions.remove(SnRange::new(0, last.sn));
+        self.vt_dat.forget_below(last.sn);
+        report.discarded.extend(told.iter().map(|told| told.sdu));
+        self.discard.start(told, self.vt_a);
+        if self.config.last_pdu_poll && self.is_drained() {
+            self.polling.trigger();
+        }
+    }
+
+    /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.1).
+    fn discarded(&self, sdu: u64, sn: u64) -> Discarded {
+        let from = self.spans.partition_point(|span| span.end.sn < sn);
+        let after = self.spans.partition_point(|span| span.end.sdu <= sdu);
+        let begins = |first: u64| first == sn;
+        let followed = self.spans.get(after).is_some_and(|span| begins(span.end.first))
+            || self.segmentation.begun().is_some_and(|(_, first)| begins(first));
+        match followed {
+            true => Discarded { sdu, end: sn, sn, n: (after - from) as u64 },
+            false => Discarded { sdu, end: sn, sn: sn + 1, n: 0 },
+        }
+    }
+
+    fn acknowledge(&mut self, sn: u64) {
+        self.vt_a = self.vt_a.max(sn);
+        self.vt_dat.forget_below(self.vt_a);
+    }
+
+    /// SDUs whose end is acknowledged. The ends are kept as long as the PDU that tells them may be sent again.
+    fn confirm(&mut self, report: &mut Report) {
+        while let Some(span) = self.spans.front().filter(|span| span.end.sn < self.vt_a) {
+            if span.end.sdu >= self.settled {
+                report.confirmed.push(span.end.sdu);
+                self.settled = span.end.sdu + 1;
+            }
+            self.spans.pop_front();
+        }
+        while self.expiries.front().is_some_and(|(sdu, _)| *sdu < self.settled) {
+            self.expiries.pop_front();
+        }
     }
 
     fn send_new(&mut self, now: Instant, pdus: u64, out: &mut Transmission) {
         let first = self.vt_s;
-        let (poll_sdu, vt_sdu, polls) = (self.config.poll_sdu, &mut self.vt_sdu, &mut self.polls);
-        let spans = &mut self.spans;
+        let (polling, spans) = (&mut self.polling, &mut self.spans);
         let end = self.segmentation.fill(first, pdus, |span| {
-            if counted(vt_sdu, poll_sdu) {
-                // ASSUMED: if the last segment went before its indicator in another TTI, this one polls.
-                polls.push(span.last.max(first));
-            }
+            // ASSUMED: if the last segment went before its indicator in another TTI, this one polls.
+            polling.count_sdu(span.last.max(first));
             out.ends.push(span.end);
             spans.push_back(span);
         });
         let last = self.config.last_pdu_poll && self.segmentation.is_empty();
-        self.send(now, SnRange::new(first, end), last, true, out);
+        self.submit(now, SnRange::new(first, end), true, last, out);
+        self.vt_s = end;
     }
 
     fn repeat(&mut self, now: Instant, sns: SnRange, last: bool, out: &mut Transmission) {
         let from = self.spans.partition_point(|span| span.end.sn < sns.first);
         let ends = self.spans.range(from..).map(|span| span.end);
         out.ends.extend(ends.take_while(|end| end.sn < sns.end));
-        self.send(now, sns, last, false, out);
+        self.submit(now, sns, false, last, out);
     }
 
-    /// Puts PDUs on the air, with the polls that are due. `self.polls` holds those of Poll_SDU.
-    fn send(&mut self, now: Instant, sns: SnRange, last: bool, new: bool, out: &mut Transmission) {
-        let all_from = self.window_polls(sns, new);
-        self.count_pdus(sns);
-        if last {
-            self.polls.push(sns.end - 1);
-        }
-        if self.poll_waits && self.may_poll(now) {
-            self.polls.push(sns.first);
-        }
-        if new {
-            self.vt_s = sns.end;
-        }
-        if self.polls.is_empty() && all_from == sns.end {
-            out.runs.push(Run { sns, poll: false });
-            return;
-        }
-        self.send_polls(now, sns, all_from, new, out);
+    fn submit(&mut self, now: Instant, sns: SnRange, new: bool, last: bool, out: &mut Transmission) {
+        let Self { vt_s, vt_a, vt_ws, .. } = *self;
+        self.polling.submit(now, Submission { sns, new, last, vt_s, vt_a, vt_ws }, out);
     }
-
-    /// The first of the PDUs from which on each polls as so much of the window is in use.
-    fn window_polls(&self, sns: SnRange, new: bool) -> u64 {
-        let Some(percent) = self.config.poll_window else { return sns.end };
-        let window = u64::from(self.config.configured_tx_window_size);
-        // J = (VT(S) + 1 - VT(A)) / VT(WS), VT(S) before the PDU is submitted.
-        let from = self.vt_a + (window * u64::from(percent)).div_ceil(100) - 1;
-        match new {
-            true => from.clamp(sns.first, sns.end),
-            false if self.vt_s >= from => sns.first,
-            false => sns.end,
-        }
-    }
-
-    /// Counts PDUs for Poll_PDU.
-    fn count_pdus(&mut self, sns: SnRange) {
-        if self.config.poll_pdu.is_none() {
-            return;
-        }
-        for sn in sns.first..sns.end {
-            if counted(&mut self.vt_pdu, self.config.poll_pdu) {
-                self.polls.push(sn);
-            }
-        }
-    }
-
-    /// Splits a run where the P bit changes. While polls are prohibited, those due become one that waits.
-    fn send_polls(&mut self, now: Instant, sns: SnRange, all_from: u64, new: bool, out: &mut Transmission) {
-        self.polls.extend(all_from..sns.end);
-        self.polls.sort_unstable();
-        self.polls.dedup();
-        self.poll_waits = false;
-        if let Some(prohibit) = self.config.timer_poll_prohibit {
-            let allowed = usize::from(self.may_poll(now));
-            self.poll_waits = self.polls.len() > allowed;
-            self.polls.truncate(allowed);
-            if allowed == 1 {
-                self.prohibited_until = now + prohibit;
-            }
-        }
-        let mut at = sns.first;
-        let mut push = |first: u64, end: u64, poll: bool| {
-            let joins = |run: &&mut Run| poll && run.poll && run.sns.end == first;
-            if let Some(run) = out.runs.last_mut().filter(joins) {
-                run.sns.end = end;
-            } else if first < end {
-                out.runs.push(Run { sns: SnRange::new(first, end), poll });
-            }
-        };
-        for &sn in &self.polls {
-            push(at, sn, false);
-            push(sn, sn + 1, true);
-            at = sn + 1;
-        }
-        push(at, sns.end, false);
-        if let Some(&sn) = self.polls.last() {
-            let x = if new { sn + 1 } else { self.vt_s };
-            self.timer_poll = self.config.timer_poll.map(|timer: Duration| (now + timer, x));
-        }
-        self.polls.clear();
-    }
-}
-
-/// Counts one more; whether the count has reached `threshold` and begins anew.
-fn counted(count: &mut u32, threshold: Option<u32>) -> bool {
-    let Some(threshold) = threshold else { return false };
-    *count += 1;
-    let reached = *count >= threshold;
-    if reached {
-        *count = 0;
-    }
-    reached
 }

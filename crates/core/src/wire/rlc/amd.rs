@@ -1,7 +1,8 @@
 //! AMD PDUs: data of SDUs, one behind another, and where they end (TS 25.322 §9.2.1, §9.2.2.3 to §9.2.2.8).
 //!
 //! A length indicator is the number of octets from the end of all of them to the last octet of an SDU that
-//! ends in the PDU, so that they increase. Values at either end of the range have meanings of their own.
+//! ends in the PDU, so that they increase. Values at either end of the range have meanings of their own. With
+//! indicators of 15 bits, a single octet behind the end of an SDU is padding, and no indicator says so.
 
 use super::{BitReader, BitWriter, DATA, DC_BITS, DecodeError, EncodeError, SN_BITS, Sn, Status};
 
@@ -43,6 +44,8 @@ pub enum Tail {
     FullWithSduEnd,
     /// Padding, of any length, behind the end of an SDU.
     Padding,
+    /// One octet of padding behind the end of an SDU, where length indicators of 15 bits leave no room to say so.
+    PaddingOctet,
     /// A piggybacked STATUS, and padding.
     Status(Status),
 }
@@ -122,10 +125,10 @@ impl AmdPdu {
             writer.put(li, format.bits)?;
             writer.put((i + 1 < lis.len()).into(), E_BITS)?;
         }
-        self.encode_data(writer)
+        self.encode_data(format, writer)
     }
 
-    fn encode_data(&self, writer: &mut BitWriter<'_>) -> Result<(), EncodeError> {
+    fn encode_data(&self, format: LiFormat, writer: &mut BitWriter<'_>) -> Result<(), EncodeError> {
         let wrong = |allowed| EncodeError::Field { field: "octets of data", value: self.data.len(), allowed };
         match &self.tail {
             Tail::Full | Tail::FullWithSduEnd => {
@@ -133,6 +136,15 @@ impl AmdPdu {
                     return Err(wrong("as many as fill the PDU, or padding behind them"));
                 }
                 writer.put_octets(&self.data)
+            }
+            Tail::PaddingOctet => {
+                if self.ends.is_empty() || self.data.len() != self.last_end() || format.bits != 15 {
+                    return Err(wrong(
+                        "an SDU's end behind length indicators of 15 bits, where one octet is left",
+                    ));
+                }
+                writer.put_octets(&self.data)?;
+                if writer.octets_left() == 1 { Ok(()) } else { Err(wrong("all that is free but one octet")) }
             }
             Tail::Padding | Tail::Status(_) => {
                 if self.data.len() != self.last_end() {
@@ -165,7 +177,7 @@ impl AmdPdu {
             lis.push(end.into());
         }
         match self.tail {
-            Tail::Full => {}
+            Tail::Full | Tail::PaddingOctet => {}
             Tail::Padding => lis.push(format.ones()),
             Tail::Status(_) => lis.push(format.ones() - 1),
             Tail::FullWithSduEnd if lis.is_empty() => {}
@@ -194,10 +206,11 @@ impl AmdPdu {
             tail: Tail::Full,
         };
         let mut rest = Li::Reserved;
+        let format = LiFormat::of(octets);
         match reader.take(HE_BITS)? {
             HE_DATA => {}
             HE_SDU_END => pdu.tail = Tail::FullWithSduEnd,
-            HE_LENGTH_INDICATOR => rest = pdu.decode_length_indicators(LiFormat::of(octets), reader)?,
+            HE_LENGTH_INDICATOR => rest = pdu.decode_length_indicators(format, reader)?,
             _ => return Err(DecodeError::ReservedHeaderExtension),
         }
         let bytes = reader.rest();
@@ -211,6 +224,10 @@ impl AmdPdu {
             }
             Li::Status => {
                 pdu.tail = Tail::Status(Status::decode_piggybacked(behind)?);
+                data.to_vec()
+            }
+            Li::End(_) if behind.len() == 1 && format.bits == 15 => {
+                pdu.tail = Tail::PaddingOctet;
                 data.to_vec()
             }
             _ => bytes.to_vec(),
@@ -312,6 +329,18 @@ mod tests {
         assert_eq!(AmdPdu::data_room(3, 2), 0);
     }
 
+    /// §9.2.2.8: it is no octet of the next SDU.
+    #[test]
+    fn with_15_bits_one_octet_behind_an_sdu_is_padding_without_an_indicator() {
+        let data = [5; 122];
+        let mut bytes = vec![0x80, 0b0001_0001, 0, 122 << 1];
+        bytes.extend(data);
+        bytes.push(0);
+        same(pdu(2, &data, &[122], Tail::PaddingOctet), &bytes);
+        // With 7 bits it is the first one of an SDU.
+        same(pdu(1, &[7, 8, 9], &[2], Tail::Full), &[0x80, 0b0000_1001, 0b0000_0100, 7, 8, 9]);
+    }
+
     #[test]
     fn a_status_rides_in_the_padding() {
         // LI 1, E 1 | LI 126, E 0 | data | R2 0, 000, 0010, LSN 0x123 | padding.
@@ -363,6 +392,10 @@ mod tests {
             (
                 pdu(0, &[0; 39], &[39], Tail::FullWithSduEnd),
                 "number of length indicators beside the special value of HE is 1, expected 0",
+            ),
+            (
+                pdu(0, &[0; 38], &[38], Tail::PaddingOctet),
+                "octets of data is 38, expected an SDU's end behind length indicators of 15 bits, where one octet is left",
             ),
             (short, "bits of an LI is 7, expected 15 to tell that the PDU before was one octet short"),
         ] {

@@ -45,7 +45,7 @@ pub enum DecodeError {
     ReservedHeaderExtension,
     /// Reserved bits that are not zero (R1, R2; §9.2.2).
     ReservedBits,
-    /// A length indicator that is reserved in acknowledged mode (§9.2.2.8).
+    /// A length indicator that is reserved in its mode (§9.2.2.8).
     ReservedLengthIndicator(u16),
     /// A length indicator that points behind the PDU or not behind the one before it, or one that follows
     /// where the rest of the PDU has already been described.

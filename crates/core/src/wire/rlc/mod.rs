@@ -1,11 +1,11 @@
-//! PDUs of RLC in acknowledged mode, bit by bit as they are on the air.
+//! PDUs of RLC, bit by bit as they are on the air.
 //!
-//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any of them: [`AmdPdu`] carries data, [`Status`] tells what
-//! arrived, [`Reset`] begins anew. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator
-//! hands PDUs on without encoding them; these bytes are for captures and tests.
+//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, [`Status`] tells
+//! what arrived, [`Reset`] begins anew. [`UmdPdu`] carries data in unacknowledged mode; in transparent mode PDUs are
+//! their data. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator hands PDUs on without
+//! encoding them; these bytes are for captures and tests.
 //!
-//! Left out: ciphering, flexible PDU sizes (and with them the super-field POLL), unacknowledged and transparent
-//! mode.
+//! Left out: ciphering, flexible PDU sizes (and with them the super-field POLL).
 
 mod amd;
 mod bits;
@@ -13,6 +13,7 @@ mod error;
 mod status;
 mod sufi;
 pub mod udp;
+mod umd;
 
 use bits::{BitReader, BitWriter};
 
@@ -20,6 +21,7 @@ pub use amd::{AmdPdu, PreviousEnd, Tail};
 pub use error::{DecodeError, EncodeError};
 pub use status::{Status, StatusEnd};
 pub use sufi::{ListPair, RlistStep, Sufi};
+pub use umd::{Begin, UmdPdu, UmdSn};
 
 /// Sequence number of an AMD PDU: 12 bits, modulo 4096 (§9.2.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,26 +3,62 @@
 //!
 //! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
 //! value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The dissector is
-//! off unless it is asked for: `tshark --enable-heuristic rlc_udp`.
+//! off unless it is asked for: `tshark --enable-heuristic rlc_udp`. The channel is named as one that carries
+//! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
+//! sequence numbers begin anew, after 4096 PDUs.
 
 use crate::packet::Dir;
 
-use super::amd::has_short_li;
+use super::{amd, umd};
 
 /// Whose PDUs these are; Wireshark follows each channel by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// Which way they go.
     pub dir: Dir,
-    /// Number of the UE (U-RNTI).
+    /// Number of the UE (U-RNTI), not 0: then Wireshark follows nobody.
     pub urnti: u32,
     /// Number of the radio bearer.
     pub radio_bearer: u8,
 }
 
+/// The mode of a PDU, which it does not tell itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Transparent.
+    Tm,
+    /// Unacknowledged.
+    Um,
+    /// Acknowledged.
+    Am,
+}
+
+impl Mode {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Tm => 0,
+            Self::Um => 1,
+            Self::Am => 2,
+        }
+    }
+
+    /// Whether length indicators have 7 bits in PDUs of this size.
+    const fn has_short_li(self, pdu_octets: usize) -> bool {
+        match self {
+            Self::Tm | Self::Um => umd::has_short_li(pdu_octets),
+            Self::Am => amd::has_short_li(pdu_octets),
+        }
+    }
+}
+
 /// An IPv4 packet with a UDP datagram that holds `pdu`, of acknowledged mode. A PDU longer than a datagram is
 /// cut.
 pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
+    datagram_of(Mode::Am, channel, pdu)
+}
+
+/// The same with a PDU of any mode.
+pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
     let udp_len = (UDP_OCTETS + FRAMING_OCTETS + pdu.len()) as u16;
     let mut bytes = ip_header(channel.dir, udp_len + IP_OCTETS as u16).to_vec();
@@ -30,13 +66,14 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(&field.to_be_bytes());
     }
     bytes.extend_from_slice(NAME);
-    bytes.extend_from_slice(&[TAG_MODE, MODE_AM]);
+    bytes.extend_from_slice(&[TAG_MODE, mode.number()]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    bytes.extend_from_slice(&[TAG_LI_SIZE, if has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS }]);
+    let li_size = if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS };
+    bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
     bytes
@@ -64,20 +101,21 @@ fn ip_header(dir: Dir, total_len: u16) -> [u8; IP_OCTETS] {
 
 const NAME: &[u8] = b"umts-rlc";
 const TAG_PDU: u8 = 1;
+const TAG_CHANNEL_TYPE: u8 = 2;
 const TAG_MODE: u8 = 3;
 const TAG_DIRECTION: u8 = 4;
 const TAG_URNTI: u8 = 5;
 const TAG_RADIO_BEARER: u8 = 6;
 const TAG_LI_SIZE: u8 = 7;
 
-const MODE_AM: u8 = 2;
+const PS_DTCH: u8 = 4;
 const UPLINK: u8 = 0;
 const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
 const LI_15_BITS: u8 = 2;
 
-/// Name, four tags with an octet each, one with four, and the tag of the PDU.
-const FRAMING_OCTETS: usize = NAME.len() + 4 * 2 + 5 + 1;
+/// Name, five tags with an octet each, one with four, and the tag of the PDU.
+const FRAMING_OCTETS: usize = NAME.len() + 5 * 2 + 5 + 1;
 const IP_OCTETS: usize = 20;
 const UDP_OCTETS: usize = 8;
 /// RFC 768: no checksum was made.
@@ -107,7 +145,7 @@ mod tests {
         assert_eq!((header.source, header.destination), (UE, NETWORK));
         let Some(TransportSlice::Udp(udp)) = packet.transport else { panic!("no UDP") };
         let (framing, pdu) = udp.payload().split_at(FRAMING_OCTETS);
-        assert_eq!(framing, b"umts-rlc\x03\x02\x04\x00\x05\x01\x02\x03\x04\x06\x05\x07\x01\x01");
+        assert_eq!(framing, b"umts-rlc\x03\x02\x04\x00\x05\x01\x02\x03\x04\x06\x05\x07\x01\x02\x04\x01");
         assert_eq!(pdu, [0xaa; 42]);
     }
 
@@ -116,9 +154,12 @@ mod tests {
         let channel = Channel { dir: Dir::Downlink, urnti: 0, radio_bearer: 1 };
         let long = datagram(channel, &[0; 127]);
         assert_eq!(
-            long[IP_OCTETS + UDP_OCTETS + FRAMING_OCTETS - 3..][..3],
-            [TAG_LI_SIZE, LI_15_BITS, TAG_PDU]
+            long[IP_OCTETS + UDP_OCTETS + FRAMING_OCTETS - 5..][..5],
+            [TAG_LI_SIZE, LI_15_BITS, TAG_CHANNEL_TYPE, PS_DTCH, TAG_PDU]
         );
         assert_eq!(datagram(channel, &[0; 70_000]).len(), 65_535);
+        let um = datagram_of(Mode::Um, channel, &[0; 126]);
+        let framing = &um[IP_OCTETS + UDP_OCTETS..][..FRAMING_OCTETS];
+        assert_eq!((framing[9], framing[FRAMING_OCTETS - 4]), (1, LI_15_BITS));
     }
 }

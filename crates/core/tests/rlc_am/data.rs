@@ -1,125 +1,9 @@
-//! Timelines and properties of the entities of `rlc::am`.
-//!
-//! A bearer of 12 PDUs in each TTI of 10 ms, 25 ms from the start of a TTI to its arrival, in both
-//! directions. In a timeline, `tx` is what a TTI carries (`p` behind PDUs that poll), `status` what goes
-//! back, `up` an SDU handed up and `done` an SDU confirmed to the sender.
-#![allow(clippy::unwrap_used)]
+//! Data, polls and status reports.
 
-use airpath_core::rlc::am::{Config, Control, Delivery, Form, Receiver, Sender, Status};
-use airpath_core::rlc::{Ranges, Run, SnRange, Transmission};
-use airpath_core::time::{Duration, Instant};
-use proptest::prelude::*;
-use std::collections::{BTreeSet, VecDeque};
-
-const PDUS: u64 = 12;
-
-fn ms(millis: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(millis)
-}
-
-fn range(first: u64, end: u64) -> SnRange {
-    SnRange::new(first, end)
-}
-
-/// A sender, a receiver and what is between them.
-struct Bearer {
-    sender: Sender,
-    receiver: Receiver,
-    /// What arrives when, in ms.
-    down: VecDeque<(u64, Transmission)>,
-    up: VecDeque<(u64, Status)>,
-    log: Vec<String>,
-    handed_up: Vec<u64>,
-    confirmed: u64,
-}
-
-impl Bearer {
-    fn new(config: &Config) -> Self {
-        config.check().unwrap();
-        Self {
-            sender: Sender::new(config),
-            receiver: Receiver::new(config),
-            down: VecDeque::new(),
-            up: VecDeque::new(),
-            log: Vec::new(),
-            handed_up: Vec::new(),
-            confirmed: 0,
-        }
-    }
-
-    /// The TTI that starts at `now`, with what arrives until then. `lost` tells of the uplink and of
-    /// single PDUs on the downlink.
-    fn tti(&mut self, now: u64, uplink_lost: bool, downlink_lost: impl Fn(u64) -> bool) {
-        self.arrive(now);
-        for status in reports(&mut self.receiver, now, PDUS) {
-            let missing: Vec<String> =
-                status.missing.as_slice().iter().map(|r| format!(" {}-{}", r.first, r.end - 1)).collect();
-            self.log.push(format!("{now} status {}{}", status.lsn, missing.concat()));
-            if !uplink_lost {
-                self.up.push_back((now + 25, status));
-            }
-        }
-        let mut sent = Transmission::default();
-        self.sender.build_tti(ms(now), PDUS, &mut sent);
-        assert!(sent.pdus() <= PDUS);
-        if sent.runs.is_empty() {
-            return;
-        }
-        self.log.push(format!("{now} tx{}", written(&sent.runs)));
-        sent.runs = sent
-            .runs
-            .iter()
-            .flat_map(|run| (run.sns.first..run.sns.end).map(|sn| Run { sns: range(sn, sn + 1), ..*run }))
-            .filter(|run| !downlink_lost(run.sns.first))
-            .collect();
-        self.down.push_back((now + 25, sent));
-    }
-
-    fn arrive(&mut self, now: u64) {
-        loop {
-            let down = self.down.front().map_or(u64::MAX, |(at, _)| *at);
-            let up = self.up.front().map_or(u64::MAX, |(at, _)| *at);
-            if down.min(up) > now {
-                return;
-            }
-            if down <= up {
-                let (at, pdus) = self.down.pop_front().unwrap();
-                let before = self.handed_up.len();
-                self.receiver.handle_pdus(&pdus, &mut self.handed_up);
-                self.log.extend(self.handed_up[before..].iter().map(|sdu| format!("{at} up {sdu}")));
-            } else {
-                let (at, status) = self.up.pop_front().unwrap();
-                let done = self.sender.handle_status(ms(at), &status).unwrap();
-                assert_eq!(done.start, self.confirmed);
-                self.confirmed = done.end;
-                self.log.extend(done.map(|sdu| format!("{at} done {sdu}")));
-            }
-        }
-    }
-}
-
-fn written(runs: &[Run]) -> String {
-    let one = |run: &Run| {
-        let last = run.sns.end - 1;
-        let sns =
-            if run.sns.first == last { format!(" {last}") } else { format!(" {}-{last}", run.sns.first) };
-        if run.poll { sns + "p" } else { sns }
-    };
-    runs.iter().map(one).collect()
-}
-
-/// What happens until 300 ms when these SDUs (arrival in ms, octets) are sent and these TTIs are lost.
-fn timeline(config: &Config, sdus: &[(u64, u32)], downlink: &[u64], uplink: &[u64]) -> Vec<String> {
-    let mut bearer = Bearer::new(config);
-    let mut waiting = sdus.iter().peekable();
-    for now in (0..300).step_by(10) {
-        while let Some((at, octets)) = waiting.next_if(|(at, _)| *at <= now) {
-            bearer.sender.handle_sdu(ms(*at), *octets);
-        }
-        bearer.tti(now, uplink.contains(&now), |_| downlink.contains(&now));
-    }
-    bearer.log
-}
+use super::link::{PDUS, ms, range, timeline, written};
+use airpath_core::rlc::am::{Config, Control, Delivery, Erroneous, Form, Receiver, Sender, Status};
+use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission};
+use airpath_core::time::Duration;
 
 /// 1000 octets and an indicator are 25.025 payloads of 40 octets.
 #[test]
@@ -267,15 +151,22 @@ fn sent_eleven(config: &Config) -> Sender {
     sender.handle_sdu(ms(0), 400);
     sender.handle_sdu(ms(0), 80);
     let mut sent = Transmission::default();
-    sender.build_tti(ms(0), PDUS + 2, &mut sent);
+    sender.build_tti(ms(0), PDUS + 2, &mut sent, &mut Report::default());
     assert_eq!(written(&sent.runs), " 0-9 10p 11-12");
     sender
+}
+
+/// SDUs that a STATUS PDU confirms.
+fn take(sender: &mut Sender, now: u64, status: &Status) -> Result<Vec<u64>, Erroneous> {
+    let mut report = Report::default();
+    sender.handle_status(ms(now), status, &mut report)?;
+    Ok(report.confirmed)
 }
 
 fn status(missing: &[SnRange], lsn: u64) -> Status {
     let mut ranges = Ranges::default();
     missing.iter().for_each(|&range| ranges.insert(range));
-    Status { missing: ranges, form: Form::List, lsn }
+    Status { missing: ranges, lsn, ..Status::default() }
 }
 
 /// The poll is that of PDU 10, so that x = 11. Each status, and whether Timer_Poll polls at 60 after it.
@@ -299,11 +190,11 @@ fn timer_poll_stops_by_the_exact_rule() {
     ];
     for (status, polls) in cases {
         let mut sender = sent_eleven(&config);
-        sender.handle_status(ms(50), &status).unwrap();
+        take(&mut sender, 50, &status).unwrap();
         let mut sent = Transmission::default();
-        sender.build_tti(ms(55), PDUS, &mut sent);
+        sender.build_tti(ms(55), PDUS, &mut sent, &mut Report::default());
         assert!(!written(&sent.runs).contains('p'), "{status:?}");
-        sender.build_tti(ms(60), PDUS, &mut sent);
+        sender.build_tti(ms(60), PDUS, &mut sent, &mut Report::default());
         assert_eq!(written(&sent.runs), if polls { " 12p" } else { "" }, "{status:?}");
     }
 }
@@ -311,13 +202,13 @@ fn timer_poll_stops_by_the_exact_rule() {
 #[test]
 fn a_status_outside_of_what_is_unacknowledged_changes_nothing() {
     let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
-    assert_eq!(sender.handle_status(ms(30), &status(&[], 11)).unwrap(), 0..1);
+    assert_eq!(take(&mut sender, 30, &status(&[], 11)), Ok(vec![0]));
     for wrong in [status(&[], 10), status(&[], 14), status(&[range(4, 5)], 13), status(&[range(12, 14)], 12)]
     {
-        assert!(sender.handle_status(ms(40), &wrong).is_err(), "{wrong:?}");
+        assert!(take(&mut sender, 40, &wrong).is_err(), "{wrong:?}");
         assert_eq!((sender.vt_a(), sender.vt_s()), (11, 13));
     }
-    let text = sender.handle_status(ms(40), &status(&[], 14)).unwrap_err().to_string();
+    let text = take(&mut sender, 40, &status(&[], 14)).unwrap_err().to_string();
     assert_eq!(text, "STATUS names PDU 14; unacknowledged are 11 to below 13");
 }
 
@@ -325,14 +216,20 @@ fn a_status_outside_of_what_is_unacknowledged_changes_nothing() {
 fn report_of_holes(count: u64, room: u64) -> Vec<Status> {
     let mut receiver = Receiver::new(&Config::default());
     let runs = (0..count).map(|n| Run { sns: range(2 * n + 1, 2 * n + 2), poll: false }).collect();
-    receiver.handle_pdus(&Transmission { runs, ends: Vec::new() }, &mut Vec::new());
+    receiver.handle_pdus(&Transmission { runs, ends: Vec::new() }, &mut Report::default());
     reports(&mut receiver, 0, room)
 }
 
 fn reports(receiver: &mut Receiver, now: u64, room: u64) -> Vec<Status> {
     let mut control = Vec::new();
     receiver.build_status(ms(now), room, &mut control);
-    control.into_iter().map(|Control::Status(status)| status).collect()
+    control
+        .into_iter()
+        .map(|control| match control {
+            Control::Status(status) => status,
+            other => panic!("{other:?}"),
+        })
+        .collect()
 }
 
 /// A PDU of 42 octets has room for 18 pairs, or for bitmaps of 256 PDUs, or the report takes several PDUs.
@@ -360,54 +257,4 @@ fn a_periodic_report_needs_no_poll() {
     let reports: Vec<u64> =
         (0..20).map(|n| n * 10).filter(|&t| !reports(&mut receiver, t, 1).is_empty()).collect();
     assert_eq!(reports, [40, 80, 120, 160]);
-}
-
-proptest! {
-    /// Whatever is lost, single PDUs and whole TTIs in both directions: every SDU is handed up once and
-    /// confirmed, in order if asked for, in a time that the losses bound.
-    #[test]
-    fn every_sdu_arrives_once(
-        sdus in prop::collection::vec((0u64..400, 1u32..800), 1..40),
-        losses in prop::collection::vec((0u8..4, any::<u16>()), 1..300),
-        window in prop::sample::select(vec![1u32, 5, 64, 1024, 2048]),
-        pdu in prop::sample::select(vec![16u64, 42, 200]),
-        in_sequence: bool,
-        periodic: bool,
-    ) {
-        let config = Config {
-            pdu: airpath_core::units::Bytes::from_bytes(pdu),
-            configured_tx_window_size: window,
-            configured_rx_window_size: 2048,
-            delivery: if in_sequence { Delivery::InSequence } else { Delivery::OutOfSequence },
-            // Either kind of timer alone saves what a lost poll would leave.
-            timer_poll: (!periodic).then_some(Duration::from_millis(60)),
-            timer_poll_periodic: periodic.then_some(Duration::from_millis(90)),
-            ..Config::default()
-        };
-        let mut bearer = Bearer::new(&config);
-        let mut waiting: VecDeque<_> = { let mut s = sdus.clone(); s.sort_unstable(); s.into() };
-        let total = sdus.len() as u64;
-        for n in 0..40_000u64 {
-            let now = n * 10;
-            while waiting.front().is_some_and(|(at, _)| *at <= now) {
-                let (at, octets) = waiting.pop_front().unwrap();
-                bearer.sender.handle_sdu(ms(at), octets);
-            }
-            // 0: both, 1: uplink, 2: single PDUs of the downlink, 3: none is lost; none after a while.
-            let (kind, mask) = losses.get(n as usize).copied().unwrap_or((3, 0));
-            let lost = |sn: u64| kind == 0 || (kind == 2 && mask >> (sn % 16) & 1 == 1);
-            bearer.tti(now, kind <= 1, lost);
-            prop_assert!(bearer.sender.vt_s() <= bearer.sender.vt_ms());
-            prop_assert!(bearer.sender.vt_a() <= bearer.receiver.vr_r());
-            prop_assert!(bearer.receiver.vr_h() <= bearer.sender.vt_s());
-            if bearer.confirmed == total {
-                break;
-            }
-        }
-        prop_assert_eq!(bearer.confirmed, total);
-        let once: BTreeSet<u64> = bearer.handed_up.iter().copied().collect();
-        prop_assert_eq!(once.len(), bearer.handed_up.len());
-        prop_assert_eq!(once, (0..total).collect::<BTreeSet<_>>());
-        prop_assert!(!in_sequence || bearer.handed_up.is_sorted());
-    }
 }

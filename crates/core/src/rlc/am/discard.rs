@@ -1,0 +1,136 @@
+//! The transmitting side of the discard of SDUs with explicit signalling (TS 25.322 §11.6).
+//!
+//! SDUs are cut when a PDU is built, so that the end of an SDU of which only a part was sent is in no PDU yet.
+//! ASSUMED: its other octets count as one PDU. That one is never on the air: SN_MRW, and with it VT(S), are those
+//! of the PDU after it (§11.6.2).
+
+use super::config::Config;
+use super::control::{Mrw, MrwAck};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// SN_MRW fields of one MRW at most (§9.2.2.11.8).
+const MOST: u64 = 15;
+
+/// A discarded SDU of which octets were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discarded {
+    pub sdu: u64,
+    /// The PDU with its end.
+    pub end: u64,
+    /// SN_MRW if it is the last one: the first PDU that the receiver needs.
+    pub sn: u64,
+    /// N_LENGTH if it is the last one.
+    pub n: u64,
+}
+
+/// VT(MRW) has reached MaxMRW: the sender resets the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted;
+
+/// Tells the receiver which SDUs were discarded.
+#[derive(Debug)]
+pub struct Discard {
+    send_mrw: bool,
+    timer_mrw: Duration,
+    max_mrw: u32,
+    window: u64,
+    /// SN_MRW fields that fit a STATUS PDU.
+    fields: usize,
+    /// To be told when the MRW on its way is answered.
+    waiting: VecDeque<Discarded>,
+    current: Option<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    mrw: Mrw,
+    /// VT(MRW).
+    vt_mrw: u32,
+    /// When Timer_MRW ends; before the first transmission it has.
+    timer: Instant,
+}
+
+impl Discard {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            send_mrw: config.send_mrw,
+            timer_mrw: config.timer_mrw,
+            max_mrw: config.max_mrw,
+            window: u64::from(config.configured_tx_window_size),
+            fields: config.mrw_fields().min(MOST) as usize,
+            waiting: VecDeque::new(),
+            current: None,
+        }
+    }
+
+    /// §11.4: nothing is left to be told.
+    pub fn reset(&mut self) {
+        self.waiting.clear();
+        self.current = None;
+    }
+
+    /// SDUs were discarded, in order.
+    pub fn start(&mut self, discarded: impl IntoIterator<Item = Discarded>, vt_a: u64) {
+        self.waiting.extend(discarded);
+        self.next(vt_a);
+    }
+
+    /// When an MRW is to be sent next.
+    pub fn deadline(&self) -> Instant {
+        self.current.as_ref().map_or(Instant::NEVER, |current| current.timer)
+    }
+
+    /// The MRW to send now, if there is one (§11.6.2, §11.6.5).
+    pub fn build(&mut self, now: Instant) -> Result<Option<Mrw>, Exhausted> {
+        let Some(current) = self.current.as_mut().filter(|current| current.timer <= now) else {
+            return Ok(None);
+        };
+        current.vt_mrw += 1;
+        if current.vt_mrw >= self.max_mrw {
+            return Err(Exhausted);
+        }
+        current.timer = now + self.timer_mrw;
+        Ok(Some(current.mrw.clone()))
+    }
+
+    /// §11.6.4: an MRW_ACK ends the procedure if it is no answer to an older MRW.
+    pub fn handle_mrw_ack(&mut self, ack: MrwAck, vt_a: u64) {
+        let Some(Current { mrw, .. }) = &self.current else { return };
+        let moved = ack.sn_ack > mrw.last() && ack.n == 0;
+        if moved || (ack.sn_ack == mrw.last() && ack.n == mrw.n_length) {
+            self.current = None;
+            self.next(vt_a);
+        }
+    }
+
+    /// §11.6.4: so does an acknowledgement of the PDU in which the receiver has to go on.
+    pub fn handle_acknowledged(&mut self, vt_a: u64) {
+        if self.current.as_ref().is_some_and(|current| vt_a > current.mrw.last()) {
+            self.current = None;
+            self.next(vt_a);
+        }
+    }
+
+    fn next(&mut self, vt_a: u64) {
+        if self.current.is_some() || self.waiting.is_empty() {
+            return;
+        }
+        let beyond = |told: &Discarded| told.sn >= vt_a + self.window;
+        let mut count = self.waiting.len();
+        if self.send_mrw {
+            // Only an MRW of one SDU can tell of what is beyond the window.
+            let within = self.waiting.partition_point(|told| !beyond(told));
+            count = self.fields.min(within).max(1);
+        }
+        let told: Vec<Discarded> = self.waiting.drain(..count).collect();
+        let Some(last) = told.last() else { return };
+        let mut sn_mrw: Vec<u64> = Vec::new();
+        if self.send_mrw {
+            sn_mrw.extend(told[..told.len() - 1].iter().map(|told| told.end));
+        }
+        sn_mrw.push(last.sn);
+        let mrw = Mrw { sn_mrw, n_length: last.n, beyond_window: beyond(last), next_sdu: last.sdu + 1 };
+        self.current = Some(Current { mrw, vt_mrw: 0, timer: Instant::ZERO });
+    }
+}

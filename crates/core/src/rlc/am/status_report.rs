@@ -1,0 +1,102 @@
+//! What is missing as super-fields: which STATUS PDUs a report takes (TS 25.322 §11.5.2.2).
+
+use super::control::{Form, Status};
+use crate::rlc::ranges::Ranges;
+
+/// PDUs that a pair of the LIST super-field names at most.
+const PDUS_PER_PAIR: u64 = 16;
+/// PDUs that a BITMAP super-field names at most.
+const PDUS_PER_BITMAP: u64 = 128;
+const LIST_TYPE_AND_LENGTH: u64 = 8;
+const PAIR: u64 = 16;
+const PAIRS: u64 = 15;
+
+/// A LIST if `bits` hold all that is missing, else a BITMAP if they hold that, else several LISTs, at most `pdus`.
+pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> Vec<Status> {
+    let pairs = pairs_that_fit(bits);
+    if let (Some(first), Some(end)) = (missing.first(), missing.end())
+        && pairs_needed(missing) > pairs
+        && bitmap_bits(end - first) <= bits
+    {
+        return vec![Status { missing: missing.clone(), form: Form::Bitmap, lsn: vr_h, ..Status::default() }];
+    }
+    let mut rest = missing.clone();
+    let mut reports = Vec::new();
+    while (reports.len() as u64) < pdus {
+        let missing = take_pairs(&mut rest, pairs);
+        // LSN is VR(H) only if nothing below it is left out, VR(R) is always right.
+        let lsn = match (reports.is_empty(), rest.first()) {
+            (true, None) => vr_h,
+            (true, Some(left_out)) => left_out,
+            (false, _) => vr_r,
+        };
+        reports.push(Status { missing, lsn, ..Status::default() });
+        if rest.is_empty() {
+            break;
+        }
+    }
+    reports
+}
+
+/// Bits of the super-fields that name what is missing.
+pub fn missing_bits(status: &Status) -> u64 {
+    let (Some(first), Some(end)) = (status.missing.first(), status.missing.end()) else { return 0 };
+    match status.form {
+        Form::Bitmap => bitmap_bits(end - first),
+        Form::List => {
+            let pairs = pairs_needed(&status.missing);
+            pairs.div_ceil(PAIRS) * LIST_TYPE_AND_LENGTH + pairs * PAIR
+        }
+    }
+}
+
+/// Pairs in LIST super-fields of at most 15 pairs (§9.2.2.11.4).
+fn pairs_that_fit(bits: u64) -> u64 {
+    let full = bits / (LIST_TYPE_AND_LENGTH + PAIRS * PAIR);
+    let left = bits % (LIST_TYPE_AND_LENGTH + PAIRS * PAIR);
+    full * PAIRS + left.saturating_sub(LIST_TYPE_AND_LENGTH) / PAIR
+}
+
+fn pairs_needed(missing: &Ranges) -> u64 {
+    missing.as_slice().iter().map(|range| range.len().div_ceil(PDUS_PER_PAIR)).sum()
+}
+
+/// Bits of BITMAP super-fields for so many PDUs (§9.2.2.11.5).
+fn bitmap_bits(pdus: u64) -> u64 {
+    const TYPE_LENGTH_AND_FSN: u64 = 20;
+    pdus.div_ceil(PDUS_PER_BITMAP) * TYPE_LENGTH_AND_FSN + pdus.div_ceil(8) * 8
+}
+
+/// Takes what `pairs` pairs name from the lowest on.
+fn take_pairs(rest: &mut Ranges, pairs: u64) -> Ranges {
+    let mut taken = Ranges::default();
+    let mut left = pairs;
+    while left > 0
+        && let Some(range) = rest.pop_first(left * PDUS_PER_PAIR)
+    {
+        left -= range.len().div_ceil(PDUS_PER_PAIR);
+        taken.insert(range);
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    /// 336 bits less four and the ACK: a LIST of 15 pairs and one of 3, or two BITMAPs of 128 PDUs.
+    #[test]
+    fn a_status_pdu_of_42_octets_holds_18_pairs() {
+        let bits = Config::default().status_bits();
+        assert_eq!(bits, 316);
+        assert_eq!(pairs_that_fit(bits), 18);
+        assert!(bitmap_bits(256) <= bits && bitmap_bits(257) > bits);
+    }
+
+    #[test]
+    fn the_smallest_pdu_holds_a_pair() {
+        let pdu = crate::units::Bytes::from_bytes(10);
+        assert_eq!(pairs_that_fit(Config { pdu, ..Config::default() }.status_bits()), 3);
+    }
+}

@@ -1,0 +1,32 @@
+//! Octets of PDUs, for captures. A simulated PDU has none: an encoder is a shadow of the sending side that is
+//! told what each TTI carries, and lays SDUs out by itself.
+
+use super::pdus::Tti;
+
+/// A PDU of a TTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pdu {
+    /// The control PDU at this place of the TTI.
+    Control(usize),
+    /// The data PDU with this sequence number.
+    Data(u64),
+}
+
+/// Makes the octets of the PDUs that one end sends.
+pub trait Encode: Send + Sync {
+    /// Hands each PDU of a TTI with its octets to `out`, in the order in which they are sent. `tti` is as the
+    /// end has filled it. `started` are the SDUs of which the first octet is in it: their numbers and all their
+    /// octets.
+    fn encode(
+        &mut self,
+        tti: &Tti,
+        started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
+        out: &mut dyn FnMut(Pdu, &[u8]),
+    );
+
+    /// SDUs were given up: what is left of them is not sent. Of others than these may be told, too.
+    fn discard(&mut self, sdus: &[u64]);
+
+    /// The next PDU is new, and number 0; no SDU goes on in it.
+    fn begin_anew(&mut self);
+}

@@ -1,0 +1,132 @@
+//! The transmitting TM entity (TS 25.322 §9.2.2.9, §9.7.3.5, §11.1.2).
+
+use super::config::Config;
+use crate::rlc::entities::{Report, Transmit};
+use crate::rlc::{Run, SduEnd, SnRange, Tti, Ttis};
+use crate::time::{Duration, Instant};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// The transmitting entity.
+#[derive(Debug)]
+pub struct Sender {
+    ttis: Ttis,
+    segmentation: bool,
+    timer_discard: Option<Duration>,
+    /// Number of the next PDU. It is not on the air, where PDUs are told apart by their TTI.
+    next_sn: u64,
+    waiting: VecDeque<Waiting>,
+    /// Number of the first of these, or of the next to come.
+    next_sdu: u64,
+    /// Discarded since the last TTI was filled.
+    discarded: Vec<u64>,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    octets: u64,
+    entered: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    data_pdus: u64,
+    discarded_sdus: u64,
+}
+
+impl Sender {
+    /// An entity in its initial state.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            ttis: config.ttis(),
+            segmentation: config.segmentation,
+            timer_discard: config.timer_discard,
+            next_sn: 0,
+            waiting: VecDeque::new(),
+            next_sdu: 0,
+            discarded: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Number of the TTI in which this instant lies.
+    fn tti_of(&self, at: Instant) -> u64 {
+        at.as_nanos().saturating_sub(self.ttis.offset.as_nanos()) / self.ttis.tti.as_nanos()
+    }
+
+    fn discard_first(&mut self) {
+        self.counts.discarded_sdus += 1;
+        let sdu = self.take_waiting();
+        self.discarded.extend(sdu);
+    }
+
+    /// Discards SDUs whose timer has ended, and those that no TTI holds.
+    fn discard_unsent(&mut self, now: Instant, room: u64) {
+        let late = |entered| self.timer_discard.is_some_and(|timer| entered + timer <= now);
+        let unfit = |sdu: &Waiting| sdu.octets > room || late(sdu.entered);
+        let count = self.waiting.iter().take_while(|sdu| unfit(sdu)).count();
+        (0..count).for_each(|_| self.discard_first());
+    }
+
+    /// Sends the first SDU in so many PDUs.
+    fn send(&mut self, pdus: u64, tti: &mut Tti, report: &mut Report) {
+        let Some(sdu) = self.take_waiting() else { return };
+        report.confirmed.push(sdu);
+        let first = self.next_sn;
+        self.next_sn += pdus;
+        tti.data.ends.push(SduEnd { sdu, first, sn: self.next_sn - 1 });
+    }
+
+    /// How many of the SDUs that wait go in one TTI, each as a PDU: all of them are of one length.
+    fn of_one_length(&self, room: u64) -> u64 {
+        let Some(first) = self.waiting.front() else { return 0 };
+        let fit = (room / first.octets.max(1)) as usize;
+        self.waiting.iter().take(fit).take_while(|sdu| sdu.octets == first.octets).count() as u64
+    }
+}
+
+impl Transmit for Sender {
+    /// Without a timer, SDUs that came in a TTI before this one are discarded (§9.7.3.5).
+    fn handle_sdu(&mut self, now: Instant, octets: u32) {
+        if self.timer_discard.is_none() {
+            let this = self.tti_of(now);
+            let count = self.waiting.iter().take_while(|sdu| self.tti_of(sdu.entered) < this).count();
+            (0..count).for_each(|_| self.discard_first());
+        }
+        self.waiting.push_back(Waiting { octets: octets.into(), entered: now });
+    }
+
+    fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting.pop_front()?;
+        self.next_sdu += 1;
+        Some(self.next_sdu - 1)
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.waiting.is_empty() && self.discarded.is_empty() { Instant::NEVER } else { Instant::ZERO }
+    }
+
+    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
+        let room = pdus * self.ttis.payload;
+        self.discard_unsent(now, room);
+        report.unsent.append(&mut self.discarded);
+        let (first, first_waiting) = (self.next_sn, self.next_sdu);
+        if self.segmentation {
+            let octets = self.waiting.front().map_or(0, |sdu| sdu.octets);
+            self.send(octets.div_ceil(self.ttis.payload), tti, report);
+        } else {
+            (0..self.of_one_length(room)).for_each(|_| self.send(1, tti, report));
+        }
+        report.started = first_waiting..self.next_sdu;
+        if self.next_sn > first {
+            tti.data.runs.push(Run { sns: SnRange::new(first, self.next_sn), poll: false });
+            self.counts.data_pdus += self.next_sn - first;
+        }
+    }
+
+    fn report(&self) -> Value {
+        let Counts { data_pdus, discarded_sdus } = self.counts;
+        json!({ "data_pdus": data_pdus, "discarded_sdus": discarded_sdus })
+    }
+}

@@ -1,0 +1,18 @@
+//! RLC Unacknowledged Mode (TS 25.322 §4.2.1.2, §9.2.1.3, §11.2): the entities of one direction of a bearer.
+//!
+//! The [`Sender`] cuts SDUs into PDUs with a sequence number and sends each once. The receiver
+//! ([`Reassembly`](super::Reassembly)) finds gaps and discards the SDUs with parts in them.
+//!
+//! Here are: segmentation and concatenation with the octets of length indicators (§9.2.2.8), the indicator of an
+//! SDU's first octet, discard by timer without signalling (§9.7.3.2, §11.2.4.3).
+//!
+//! Left out: the alternative interpretation of the E bit, delivery out of sequence (§11.2.3.2), duplicate avoidance
+//! and reordering (§9.7.10), which are for broadcast; flexible PDU sizes, suspending, ciphering. Sequence numbers are
+//! counted without wrapping: a real receiver would not see a gap of just 128 PDUs, and hand up an SDU whose checksums
+//! are wrong.
+
+mod config;
+mod sender;
+
+pub use config::Config;
+pub use sender::Sender;

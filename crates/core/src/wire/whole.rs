@@ -1,0 +1,50 @@
+//! Simulated packets as octets: whose they are, and what they carry.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::ip::{Endpoints, encode_header};
+use super::rewrite;
+use crate::packet::{Dir, IpVersion, Packet};
+
+/// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
+/// the same numbers in fd00::/64), as in captures.
+pub fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
+    let ue = u32::from(packet.ue) + 1;
+    let (server, client): (IpAddr, IpAddr) = match packet.ip {
+        IpVersion::Ipv4 => (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into()),
+        IpVersion::Ipv6 => {
+            let prefix = 0xFD00_u128 << 112;
+            (
+                Ipv6Addr::from_bits(prefix + 1).into(),
+                Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into(),
+            )
+        }
+    };
+    let server = SocketAddr::new(server, SERVER_PORT);
+    let client = SocketAddr::new(client, CLIENT_PORT.wrapping_add(packet.flow));
+    match dir {
+        Dir::Downlink => Endpoints { src: server, dst: client },
+        Dir::Uplink => Endpoints { src: client, dst: server },
+    }
+}
+
+/// All octets of a packet, `packet.len` of them: those that it came with, and what boxes changed in them; of a
+/// simulated one headers with this identification and zeros.
+pub fn octets_of(packet: &Packet, dir: Dir, ip_id: u16) -> Vec<u8> {
+    let mut octets = Vec::new();
+    match &packet.body {
+        Some(body) => {
+            octets.extend_from_slice(&body.bytes);
+            if body.touched {
+                rewrite(&mut octets, packet);
+            }
+        }
+        None => encode_header(packet, endpoints_of(packet, dir), ip_id, &mut octets),
+    }
+    octets.resize(packet.len as usize, 0);
+    octets
+}
+
+/// Port of the server; a client's port is its flow number beyond [`CLIENT_PORT`].
+const SERVER_PORT: u16 = 80;
+const CLIENT_PORT: u16 = 49_152;

@@ -1,0 +1,11 @@
+//! Timelines and properties of the entities of `rlc::am`.
+//!
+//! A pair of bearers of 12 PDUs in each TTI of 10 ms, 25 ms from the start of a TTI to its arrival, in both
+//! directions; see [`link`].
+#![allow(clippy::unwrap_used)]
+
+mod data;
+mod discard;
+mod link;
+mod properties;
+mod reset;
