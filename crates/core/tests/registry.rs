@@ -10,7 +10,7 @@ use std::path::Path;
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
-        ("channel", channel::Config::NAMES, &["piecewise"]),
+        ("channel", channel::Config::NAMES, &["bursts", "piecewise"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
