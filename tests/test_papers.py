@@ -22,6 +22,7 @@ KEYS = [
     "place",
     "published",
     "corrected",
+    "published_half_width",
     "measured",
     "ci_low",
     "ci_high",

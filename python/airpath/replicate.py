@@ -59,6 +59,10 @@ class Estimate:
         """Half the width of the interval; NaN after one run."""
         return (self.ci_high - self.ci_low) / 2
 
+    def half_width_at(self, confidence: float) -> float:
+        """Half the width of the interval at another confidence level, 0 to 1; NaN after one run."""
+        return _t_quantile(self.n, confidence) * self.sd / math.sqrt(self.n)
+
     def prediction_interval(self, m: int = 1) -> tuple[float, float]:
         """Where the mean of `m` further runs falls with 95 % probability.
 
@@ -94,8 +98,8 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, sd, n, mean - half, mean + half, tuple(float(value) for value in values))
 
 
-def _t_quantile(n: int) -> float:
-    return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) if n > 1 else math.nan
+def _t_quantile(n: int, confidence: float = CONFIDENCE) -> float:
+    return float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
 
 
 @dataclass(frozen=True)

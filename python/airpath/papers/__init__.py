@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from airpath.papers import chan, extensions, lundsten, zhang
+from airpath.papers import alcaraz, chan, extensions, lundsten, zhang
 from airpath.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
     "lundsten": lundsten.PAPER,
     "zhang": zhang.PAPER,
     "chan": chan.PAPER,
+    "alcaraz": alcaraz.PAPER,
     "extensions": extensions.PAPER,
 }
 """Every paper by its name on the command line."""

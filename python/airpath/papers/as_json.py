@@ -11,13 +11,14 @@ from airpath.replicate import Estimate
 
 def report_as_json(report: Report) -> list[dict[str, Any]]:
     """Everything in a report, in its order."""
-    values = [value_as_json(comparison) for comparison in report.comparisons]
+    level = report.paper.confidence
+    values = [value_as_json(comparison, level) for comparison in report.comparisons]
     grids = [entry for section in report.sections for entry in grid_as_json(section)]
     return values + grids + [claim_as_json(result) for result in report.claims]
 
 
-def value_as_json(comparison: Comparison) -> dict[str, Any]:
-    """One published value with its measurement."""
+def value_as_json(comparison: Comparison, confidence: float | None = None) -> dict[str, Any]:
+    """One published value with its measurement; `confidence` is the level of the paper's own intervals."""
     value, measured = comparison.published, comparison.measured
     like, prediction = comparison.like_the_paper, comparison.prediction
     return {
@@ -25,6 +26,7 @@ def value_as_json(comparison: Comparison) -> dict[str, Any]:
         "place": value.place,
         "published": value.value,
         "corrected": value.corrected,
+        "published_half_width": value.half_width,
         **_estimate(measured),
         "unit": value.unit,
         "verdict": comparison.verdict,
@@ -32,9 +34,7 @@ def value_as_json(comparison: Comparison) -> dict[str, Any]:
         "averaged_runs": comparison.row.averaged_runs if comparison.row else None,
         "prediction_low": prediction[0] if prediction else None,
         "prediction_high": prediction[1] if prediction else None,
-        "first_runs": {"runs": like.n, "mean": like.mean, "sd": like.sd if like.n > 1 else None}
-        if like
-        else None,
+        "first_runs": _first_runs(like, confidence) if like else None,
         "readings": {
             name: {**_estimate(estimate), "verdict": verdict}
             for name, (estimate, verdict) in comparison.readings.items()
@@ -73,6 +73,15 @@ def claim_as_json(result: ClaimResult) -> dict[str, Any]:
         "reason": result.reason,
         "conditions": [{"holds": finding.holds, "figures": finding.figures} for finding in result.findings],
     }
+
+
+def _first_runs(like: Estimate, confidence: float | None) -> dict[str, Any]:
+    """As many runs as the paper averaged, with an interval like the paper's if it prints any."""
+    known = {"runs": like.n, "mean": like.mean, "sd": like.sd if like.n > 1 else None}
+    if confidence is None:
+        return known
+    half_width = like.half_width_at(confidence) if like.n > 1 else None
+    return {**known, "half_width": half_width, "confidence": confidence}
 
 
 def _estimate(measured: Estimate | None) -> dict[str, Any]:

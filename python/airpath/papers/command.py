@@ -175,10 +175,10 @@ def _print_section(console: Console, report: Report, section: Section) -> None:
             *(_other(comparison.others.get(name)) for name in others),
         )
     console.print(view)
-    averaged = section.averaged_runs
-    heads = averaged_columns(averaged)
+    averaged, level = section.averaged_runs, report.paper.confidence
+    heads = averaged_columns(averaged, level)
     for comparison in section.comparisons if heads else ():
-        texts = averaged_texts(averaged, comparison.like_the_paper, comparison.prediction)
+        texts = averaged_texts(averaged, comparison.like_the_paper, comparison.prediction, level)
         said = ", ".join(f"{head} {text}" for head, text in zip(heads, texts, strict=True) if text)
         if said:
             console.print(f"{comparison.published.id}: {said}", highlight=False, markup=False)

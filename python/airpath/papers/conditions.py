@@ -42,17 +42,21 @@ from airpath.replicate import Estimate
 
 @dataclass(frozen=True)
 class Measured:
-    """A mean with what is known about it: half-width of its interval, and of that of one more run."""
+    """A mean with what is known about it: half-widths of its interval, and of that of one more run.
+
+    `sd` is the standard deviation of a run, NaN where it is not known.
+    """
 
     mean: float
     half_width: float
     single_run: float
+    sd: float = math.nan
 
     @classmethod
     def of(cls, estimate: Estimate) -> Measured:
         """Take over an estimate."""
         low, high = estimate.prediction_interval(1)
-        return cls(estimate.mean, estimate.half_width, (high - low) / 2)
+        return cls(estimate.mean, estimate.half_width, (high - low) / 2, estimate.sd)
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from airpath import _core
 from airpath.papers.claims import ClaimResult
 from airpath.papers.grid import Grid
-from airpath.papers.panel_picture import charts_picture, traces_picture
+from airpath.papers.panel_picture import charts_picture, planes_picture, traces_picture
 from airpath.papers.paper import Row
 from airpath.papers.picture import comparison_picture, received_picture, round_trips_picture, window_picture
 from airpath.papers.report import Comparison, Report, Section
@@ -147,9 +147,12 @@ def _section(report: Report, section: Section) -> str:
         parts.extend(_remark(comparison) for comparison in section.comparisons)
     if experiment.kind == "table" and _is_comparable(section):
         parts.append(_comparison_picture(report, section))
+    if experiment.question and all(grid.title for grid in experiment.grids):
+        parts.append(f"<p>{escape(experiment.question)}</p>")
     parts.extend(_grid(section, grid) for grid in experiment.grids)
     parts.append(_run_picture(report, section))
     parts.append(_charts_picture(section))
+    parts.append(_planes_picture(section))
     known = [part for part in parts if part]
     return "\n".join(known if len(known) > 1 else [*known, "<p>Not finished.</p>"])
 
@@ -197,6 +200,15 @@ def _charts_picture(section: Section) -> str:
     return _picture(charts_picture(experiment.charts, known), caption)
 
 
+def _planes_picture(section: Section) -> str:
+    """Show what is drawn of two quantities against each other; nothing before all of it is complete."""
+    experiment = section.experiment
+    if not experiment.planes or None in section.grid.values():
+        return ""
+    known = {quantity: estimate for quantity, estimate in section.grid.items() if estimate is not None}
+    return _picture(planes_picture(experiment.planes, known), f"{experiment.place}: {experiment.title}.")
+
+
 def _remark(comparison: Comparison) -> str:
     said = f"not reproduced. {comparison.reason}" if comparison.reason else ""
     said = said or (comparison.row.remark if comparison.row else "")
@@ -205,8 +217,9 @@ def _remark(comparison: Comparison) -> str:
 
 def _measured_table(report: Report, section: Section) -> str:
     others = report.other_readings
-    averaged = section.averaged_runs
-    heads = ["published", "measured", "95 % interval", *averaged_columns(averaged), "runs", "unit", "verdict"]
+    averaged, level = section.averaged_runs, report.paper.confidence
+    heads = ["published", "measured", "95 % interval", *averaged_columns(averaged, level)]
+    heads += ["runs", "unit", "verdict"]
     rows = []
     for comparison in section.comparisons:
         measured, row = comparison.measured, comparison.row
@@ -217,7 +230,7 @@ def _measured_table(report: Report, section: Section) -> str:
             published_text(comparison.published),
             number(measured.mean),
             interval_text(measured),
-            *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction),
+            *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction, level),
             str(measured.n) if row.cells else "",
             unit_name(comparison.published.unit),
         ]

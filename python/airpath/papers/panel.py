@@ -1,6 +1,7 @@
 """Panels: the parts of a picture, and what has to be measured for them.
 
-A *chart* shows means of replicated cells over a parameter, a *trace* one run over time.
+A *chart* shows means of replicated cells over a parameter, a *plane* two means of each cell against each
+other, a *trace* one run over time.
 """
 
 from __future__ import annotations
@@ -75,6 +76,88 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Path:
+    """Cells whose two means are points on a line of a plane.
+
+    Attributes
+    ----------
+    label : str
+        What stands beside the line.
+    x, y : tuple of Quantity
+        What is measured of each cell, one per value of the parameter.
+    """
+
+    label: str
+    x: tuple[Quantity, ...]
+    y: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A cell that all lines of a plane are compared with.
+
+    Attributes
+    ----------
+    label : str
+        What it is.
+    x, y : Quantity
+        What is measured of it.
+    """
+
+    label: str
+    x: Quantity
+    y: Quantity
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Two means of each cell against each other, with lines along a parameter, and a reference.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    parameter : str
+        Name and unit of the parameter along a line.
+    values : tuple of float
+        Its values, rising.
+    x_name, x_unit, y_name, y_unit : str
+        Names of what is measured, without units, and units.
+    paths : tuple of Path
+        The lines.
+    reference : Reference
+        A point beside.
+    """
+
+    title: str
+    parameter: str
+    values: tuple[float, ...]
+    x_name: str
+    x_unit: str
+    y_name: str
+    y_unit: str
+    paths: tuple[Path, ...]
+    reference: Reference
+
+    @property
+    def grids(self) -> tuple[Grid, Grid]:
+        """The same as two tables: a line for each value of the parameter, a column for each line."""
+        return (
+            self._grid(self.x_name, self.x_unit, [path.x for path in self.paths], self.reference.x),
+            self._grid(self.y_name, self.y_unit, [path.y for path in self.paths], self.reference.y),
+        )
+
+    def _grid(self, name: str, unit: str, columns: list[tuple[Quantity, ...]], reference: Quantity) -> Grid:
+        rows = [
+            GridRow((f"{value:g}",), entries)
+            for value, entries in zip(self.values, zip(*columns, strict=True), strict=True)
+        ]
+        rows.append(GridRow((self.reference.label,), (reference,) * len(columns)))
+        heads, title = (self.parameter,), f"{self.title}: {name}"
+        return Grid(tuple(path.label for path in self.paths), unit, tuple(rows), title, heads)
+
+
+@dataclass(frozen=True)
 class Series:
     """Points in the order in which they are drawn.
 
@@ -89,8 +172,21 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Layers:
+    """Several kinds of point of one run.
+
+    Attributes
+    ----------
+    series : tuple of (str, Series)
+        What each is, and its points.
+    """
+
+    series: tuple[tuple[str, Series], ...]
+
+
+@dataclass(frozen=True)
 class Trace:
-    """A line of one run.
+    """A line of one run, or several kinds of point.
 
     Attributes
     ----------
@@ -99,7 +195,7 @@ class Trace:
     x_label, y_label : str
         Names and units of the axes.
     cell : Cell
-        A cell that observes a :class:`Series`.
+        A cell that observes a :class:`Series` or :class:`Layers`.
     is_step : bool
         Whether a value stands until the next one.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airpath.papers.claims import Claim
     from airpath.papers.conditions import Quantity
     from airpath.papers.grid import Grid
-    from airpath.papers.panel import Chart, Trace
+    from airpath.papers.panel import Chart, Plane, Trace
 
 Overrides = tuple[tuple[str, str], ...]
 """Changes to a scenario: dotted path and TOML value, applied in order."""
@@ -35,7 +35,10 @@ NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
 
 @dataclass(frozen=True)
 class Published:
-    """One published value, a line of `published/<paper>.csv`; `value` and `corrected` are in `unit`."""
+    """One published value, a line of `published/<paper>.csv`.
+
+    `value`, `corrected` and `half_width`, that of the interval printed beside, are in `unit`.
+    """
 
     id: str
     place: str
@@ -43,6 +46,7 @@ class Published:
     unit: str
     value: float
     corrected: float | None
+    half_width: float | None
     kind: str
     bound: str | None
     background: bool
@@ -75,6 +79,7 @@ def load_published(paper: str) -> dict[str, Published]:
             unit=line["unit"],
             value=float(line["value"]),
             corrected=float(line["corrected"]) if line["corrected"] else None,
+            half_width=float(line["ci_half_width"]) if line["ci_half_width"] else None,
             kind=line["kind"],
             bound=context.get("bound"),
             background=context.get("class") in NOT_SIMULATED,
@@ -287,6 +292,10 @@ class Experiment:
         What is drawn over a parameter.
     traces : tuple of Trace
         What is drawn of single runs.
+    planes : tuple of Plane
+        What is drawn of two quantities against each other.
+    tables : tuple of Grid
+        Further tables of what is measured, in other units than `grid`.
     """
 
     kind: Literal["table", "figure", "study", "text"]
@@ -301,11 +310,18 @@ class Experiment:
     question: str = ""
     charts: tuple[Chart, ...] = ()
     traces: tuple[Trace, ...] = ()
+    planes: tuple[Plane, ...] = ()
+    tables: tuple[Grid, ...] = ()
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        """Its grid, and what its charts show, as tables."""
-        return (*((self.grid,) if self.grid else ()), *(chart.grid for chart in self.charts))
+        """Its grid, its further tables, and what its charts and planes show, as tables."""
+        return (
+            *((self.grid,) if self.grid else ()),
+            *self.tables,
+            *(chart.grid for chart in self.charts),
+            *(grid for plane in self.planes for grid in plane.grids),
+        )
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -340,6 +356,8 @@ class Paper:
         What the paper says about its figures.
     not_reproduced : mapping of str to str
         The claims that do not hold under the default reading, by id, and why.
+    confidence : float or None
+        Confidence level of the intervals that the paper prints; None if it prints none.
     """
 
     name: str
@@ -351,6 +369,7 @@ class Paper:
     experiments: tuple[Experiment, ...]
     claims: tuple[Claim, ...] = ()
     not_reproduced: Mapping[str, str] = field(default_factory=dict)
+    confidence: float | None = None
 
     @property
     def is_own(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from airpath.papers.claims import ClaimResult
 from airpath.papers.conditions import Quantity
 from airpath.papers.observe import Received
-from airpath.papers.panel import Series, Trace
+from airpath.papers.panel import Layers, Series, Trace
 from airpath.papers.paper import Experiment, Paper, Published, Row
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict
@@ -123,7 +123,7 @@ class Section:
         Labels, bytes of file per byte of payload, and data received over time.
     grid : dict of Quantity to Estimate or None
         What was measured for the experiment's grids; None where that is not complete.
-    traces : tuple of (Trace, Series)
+    traces : tuple of (Trace, Series or Layers)
         What is drawn of single runs, and its points.
     """
 
@@ -133,7 +133,7 @@ class Section:
     round_trip_s: float | None = None
     curves: tuple[tuple[str, float, Received], ...] = ()
     grid: dict[Quantity, Estimate | None] = field(default_factory=dict)
-    traces: tuple[tuple[Trace, Series], ...] = ()
+    traces: tuple[tuple[Trace, Series | Layers], ...] = ()
 
     @property
     def averaged_runs(self) -> int:

@@ -39,7 +39,7 @@ def unit_name(unit: str) -> str:
 
 def number(value: float) -> str:
     """Write a value with a sensible number of digits."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def mean_text(estimate: Estimate) -> str:
@@ -54,8 +54,10 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def published_text(value: Published) -> str:
-    """Write a published value, with its direction and with what it should have been if it is a misprint."""
+    """Write a published value: its direction, its interval, and what it should have been if a misprint."""
     text = f"{_SIGNS.get(value.kind, '')}{value.value:g}"
+    if value.half_width is not None:
+        text += f" ± {value.half_width:g}"
     return text if value.corrected is None else f"{text} (misprint of {value.corrected:g})"
 
 
@@ -78,13 +80,21 @@ def heading(experiment: Experiment) -> str:
     return experiment.title if experiment.number is None else f"{experiment.place}. {experiment.title}"
 
 
-def averaged_columns(runs: int) -> tuple[str, ...]:
+def averaged_columns(runs: int, confidence: float | None = None) -> tuple[str, ...]:
     """Head the columns about what the paper averaged; none if it did not."""
-    return () if runs == 1 else (f"first {runs} runs ± sd", f"a mean of {runs} falls in")
+    if runs == 1:
+        return ()
+    spread = "sd" if confidence is None else f"{100 * confidence:g} %"
+    return (f"first {runs} runs ± {spread}", f"a mean of {runs} falls in")
 
 
-def averaged_texts(runs: int, like: Estimate | None, falls_in: tuple[float, float] | None) -> tuple[str, ...]:
-    """Write mean and standard deviation of as many runs as the paper averaged, and where such a mean falls.
+def averaged_texts(
+    runs: int,
+    like: Estimate | None,
+    falls_in: tuple[float, float] | None,
+    confidence: float | None = None,
+) -> tuple[str, ...]:
+    """Write mean and spread of as many runs as the paper averaged, and where such a mean falls.
 
     Parameters
     ----------
@@ -94,14 +104,17 @@ def averaged_texts(runs: int, like: Estimate | None, falls_in: tuple[float, floa
         The estimate of as many runs; None where the paper does not average.
     falls_in : tuple of float or None
         Interval of 95 % for such a mean; None if it is not known.
+    confidence : float or None
+        The spread is half the width of the interval at this level; if None the standard deviation of a run.
     """
     if runs == 1:
         return ()
     if like is None or like.n == 1 or falls_in is None:
         return ("", "")
     fewer = f" ({like.n} runs)" if like.n < runs else ""
+    spread = like.sd if confidence is None else like.half_width_at(confidence)
     return (
-        f"{number(like.mean)} ± {number(like.sd)}{fewer}",
+        f"{number(like.mean)} ± {number(spread)}{fewer}",
         f"{number(falls_in[0])} … {number(falls_in[1])}",
     )
 
