@@ -49,13 +49,13 @@ def capture(tmp_path):
     ("name", "changes"),
     [
         ("umts-384", {}),
-        ("umts-384", OUT_OF_SEQUENCE | {"tcp.mss": "536 B"}),
+        ("umts-384-simple", OUT_OF_SEQUENCE | {"tcp.mss": "536 B"}),
         ("umts-384", SHORT_QUEUE),
         ("umts-384", SHORT_QUEUE | {"tcp.timestamps": True}),
         ("umts-384", SHORT_QUEUE | {"tcp.ip": "ipv6", "tcp.initial_sequence": 4_294_900_000}),
         ("umts-384", TWO_UES | SHORT_QUEUE),
-        ("umts-128", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
-        ("umts-64", OUT_OF_SEQUENCE),
+        ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
+        ("umts-64-simple", OUT_OF_SEQUENCE),
     ],
 )
 def test_tshark_counts_what_the_run_counted(name, changes, capture, tmp_path):

@@ -36,7 +36,7 @@ def test_summary_table_says_what_became_of_the_flow(airpath_command):
 
 def test_summary_speaks_of_blocks_only_where_there_are_any(airpath_command):
     outcome = airpath_command(
-        "run", "umts-384", "--set=flow.0.direction=uplink", "--set=flow.0.app.file.size=20 kB"
+        "run", "umts-384-simple", "--set=flow.0.direction=uplink", "--set=flow.0.app.file.size=20 kB"
     )
     line = next(line for line in outcome.out.splitlines() if line.startswith("UE 0 uplink bearer"))
     assert " PDUs sent" not in outcome.out and "delivered" in line
@@ -97,7 +97,7 @@ def test_set_changes_the_run(airpath_command):
 
 def test_many_flows_are_cut_in_the_table_only(airpath_command, tmp_path):
     file = tmp_path / "cell.toml"
-    source = airpath.load("umts-64").source.replace("ues = 1", "ues = 30").replace("ue = 0", 'ue = "each"')
+    source = airpath.load("umts-64-simple").source.replace("ues = 1", "ues = 30").replace("ue = 0", 'ue = "each"')
     file.write_text(source)
     outcome = airpath_command("run", file)
     assert sum(line.split()[1:2] == ["downlink"] for line in outcome.out.splitlines()) == 2 * 20

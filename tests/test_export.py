@@ -132,8 +132,9 @@ RUNS = {
     "timestamps": ("umts-384", SHORT | {"tcp.timestamps": "true", "tcp.ip": "ipv6"}),
     "lossy wire": ("umts-128", LOSSY),
     "out of sequence": ("lundsten-dch", {"duration": "60 s"}),
+    "slots": ("umts-384-simple", SHORT),
     "packets whole": (
-        "umts-384",
+        "umts-384-simple",
         SHORT
         | {"radio.dch.downlink.channel": "{ bernoulli = {} }", "radio.dch.downlink.rlc": "{ none = {} }"},
     ),

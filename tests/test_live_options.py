@@ -45,6 +45,7 @@ def test_configuration_unless_told_otherwise(configured):
         "seed": 1,
         "probes": [],
         "capture": False,
+        "capture_rlc": False,
         "snaplen": 128,
         "command": ["ping", "-c", "1", "10.0.0.1"],
         "server": None,
@@ -62,6 +63,7 @@ def test_options_reach_the_driver(configured, tmp_path):
     options = (
         *("--set", "radio.dch.downlink.rate=128 kbit/s", "--seed", 7, "--server", "iperf3 -s -1"),
         *("--duration", "1.5 min", "--max-lateness", "200us", "--out", tmp_path / "out", "--snaplen", 65535),
+        "--capture-rlc",
         *("--sysctl", "net.ipv4.tcp_sack=0", "--sysctl", "net.ipv4.tcp_rmem=4096 65536 65536"),
         *("--probes", "rtt_sample, dropped"),
     )
@@ -70,6 +72,7 @@ def test_options_reach_the_driver(configured, tmp_path):
     assert (sent["seed"], sent["server"], sent["duration_s"]) == (7, "iperf3 -s -1", 90)
     assert sent["lateness_bound_us"] == pytest.approx(200)
     assert (sent["capture"], sent["snaplen"], sent["probes"]) == (True, 65535, ["rtt_sample", "dropped"])
+    assert sent["capture_rlc"] is True
     assert sent["sysctl"] == {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_rmem": "4096 65536 65536"}
 
 
@@ -192,6 +195,13 @@ BAD = {
     "sysctl": (["umts-384", "--sysctl", "net.ipv4.tcp_sack"], "--sysctl", "'net.ipv4.tcp_sack'", "=0"),
     "sysctl of the host": (["umts-384", "--sysctl", "vm.swappiness=1"], "--sysctl", "vm.swappiness", "net."),
     "files nowhere": (["umts-384", "--probes", "dropped"], "--probes", "without a folder", "--out DIR"),
+    "PDUs nowhere": (["umts-384", "--capture-rlc"], "--capture-rlc", "without a folder", "--out DIR"),
+    "PDUs in no capture": (
+        ["umts-384", "--out", "OUT", "--no-capture", "--capture-rlc"],
+        "--capture-rlc",
+        "no capture",
+        "--no-capture",
+    ),
     "snaplen": (["umts-384", "--out", "OUT", "--snaplen", "20"], "--snaplen", "20", "64"),
     "probe": (["umts-384", "--out", "OUT", "--probes", "x"], "probes", "'x'", "rtt_sample"),
     "no dashes": (["umts-384", "ping", "host"], "command line", "'ping host'", "-- ping host"),

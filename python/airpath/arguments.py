@@ -18,6 +18,12 @@ SetOption = Annotated[
 SeedOption = Annotated[int, typer.Option(help="Same scenario and seed, same random draws.")]
 OutOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Write results, trace and picture here.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run in DIR.")]
+CaptureRlcOption = Annotated[
+    bool,
+    typer.Option(
+        "--capture-rlc", help="Have the PDUs of RLC in the capture too; they make it some 30 times larger."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

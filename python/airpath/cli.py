@@ -16,7 +16,15 @@ import typer
 from airpath import _core
 from airpath._core import ScenarioError
 from airpath.analytic.command import predict
-from airpath.arguments import ForceOption, JsonOption, OutOption, SeedOption, SetOption, load_changed
+from airpath.arguments import (
+    CaptureRlcOption,
+    ForceOption,
+    JsonOption,
+    OutOption,
+    SeedOption,
+    SetOption,
+    load_changed,
+)
 from airpath.export.command import export
 from airpath.export.source import ExportError
 from airpath.folder import run_to_folder
@@ -63,6 +71,7 @@ def run(
     seed: SeedOption = 1,
     out: OutOption = None,
     force: ForceOption = False,
+    capture_rlc: CaptureRlcOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
@@ -71,11 +80,15 @@ def run(
     chosen = load_changed(scenario, set_)
     interrupted = False
     if out is None:
+        if capture_rlc:
+            raise ScenarioError("--capture-rlc", "nothing is written without a folder", "add --out DIR")
         with progress_bar(chosen.name) as progress:
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
         with progress_bar(chosen.name) as progress:
-            folder = run_to_folder(chosen, seed, out, force=force, progress=progress)
+            folder = run_to_folder(
+                chosen, seed, out, force=force, capture_rlc=capture_rlc, progress=progress
+            )
         summary, interrupted = folder.summary, folder.interrupted
     if json_:
         typer.echo(json.dumps(summary, indent=2))

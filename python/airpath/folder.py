@@ -49,6 +49,7 @@ def run_to_folder(
     out: Path,
     *,
     probes: Sequence[str] | None = None,
+    capture_rlc: bool = False,
     force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> RunFolder:
@@ -67,6 +68,8 @@ def run_to_folder(
         The folder; made if it does not exist.
     probes : sequence of str, optional
         Kinds of events to record; all if absent.
+    capture_rlc : bool
+        Whether the capture holds the PDUs of RLC too, on an interface of their own, `rlc`.
     force : bool
         Whether to replace the files of an earlier run.
     progress : callable, optional
@@ -80,7 +83,8 @@ def run_to_folder(
         If the folder holds a run already, cannot be made or written, or the disk is full.
     """
     kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
-    simulation = simulate(scenario, seed, list(kinds) if probes is None else probes, capture=True)
+    names = list(kinds) if probes is None else probes
+    simulation = simulate(scenario, seed, names, capture=True, capture_rlc=capture_rlc)
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)

@@ -83,6 +83,7 @@ def run(
     *,
     probes: Sequence[str] = DEFAULT_PROBES,
     capture: bool = False,
+    capture_rlc: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Run a scenario and keep what it gave in memory.
@@ -97,6 +98,8 @@ def run(
         Kinds of events to record; `()` records nothing and is fastest.
     capture : bool
         Whether to capture the packets.
+    capture_rlc : bool
+        Whether to capture the packets, and the PDUs of RLC on an interface of their own, `rlc`.
     progress : callable, optional
         Called with the share that is done, 0 to 1.
 
@@ -107,7 +110,7 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    simulation = simulate(scenario, seed, probes, capture)
+    simulation = simulate(scenario, seed, probes, capture, capture_rlc)
     chunks: list[Events] = []
     packets: list[bytes] = []
     for step in steps(simulation):
@@ -119,11 +122,13 @@ def run(
     return Result(json.loads(simulation.results()), concatenate(chunks, kinds), b"".join(packets))
 
 
-def simulate(scenario: Scenario, seed: int, probes: Sequence[str], capture: bool) -> _core.Simulation:
+def simulate(
+    scenario: Scenario, seed: int, probes: Sequence[str], capture: bool, capture_rlc: bool
+) -> _core.Simulation:
     """Set a simulation up; see `run` for the parameters."""
     check_seed(seed)
     check_probes(probes)
-    return _core.Simulation(scenario.text, seed, list(probes), capture)
+    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc)
 
 
 def check_seed(seed: int) -> None:

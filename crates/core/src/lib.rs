@@ -8,7 +8,7 @@
 //!
 //! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
-//! * [`queue`], [`channel`], [`rlc`], [`fading`], [`scheduler`], [`radio`]: a cell and what is in it;
+//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`], [`radio`]: a cell and what is in it;
 //! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
 //! * [`middlebox`], [`link`], [`path`]: what is between;
 //! * [`scenario`], [`sim`]: a run from a text.
@@ -27,9 +27,9 @@ pub mod element;
 mod registry;
 
 pub mod queue;
+pub mod fading;
 pub mod channel;
 pub mod rlc;
-pub mod fading;
 pub mod scheduler;
 pub mod radio;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
         ("app", app::Config::NAMES, &["datagrams", "distribution"]),
-        ("channel", channel::Config::NAMES, &["piecewise"]),
+        ("channel", channel::Config::NAMES, &["bursts", "piecewise"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
@@ -25,10 +25,11 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "flow_buffers",
                 "opportunities",
                 "packets",
+                "pdu_capture",
                 "ttis",
             ],
         ),
-        ("rlc", rlc::Config::NAMES, &["entities", "pdus", "ranges", "reassembly"]),
+        ("rlc", rlc::Config::NAMES, &["encode", "entities", "pdus", "ranges", "reassembly"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),

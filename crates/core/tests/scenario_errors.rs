@@ -578,7 +578,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.doppler = "200 kHz"
         radio.dch.downlink.channel.markov_fading.doppler: 2e3 cycles of 200 kHz in a step of 10 ms; write a shift with 1e-6 to 1000 cycles per step
     [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.step = "0 s"
-        radio.dch.downlink.channel.markov_fading.step: a chain needs a step; write the TTI of the bearer, such as "10 ms"
+        radio.dch.downlink.channel.markov_fading.step: a channel that fades needs a step; write the TTI of the bearer, such as "10 ms"
     [radio.dch.downlink] | rlc.fixed_delay_arq = {} | channel.markov_fading.step = "100 ns"
         radio.dch.downlink.channel.markov_fading.doppler: 1e-7 cycles of 1 Hz in a step of 100 ns; write a shift with 1e-6 to 1000 cycles per step
     [radio.dch.downlink] | channel.markov_fading = {}
@@ -976,7 +976,8 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let downlink = if by_ttis { name } else { "fixed_delay_arq" };
             let link_layer = format!("radio.dch.downlink.rlc.{downlink}");
             // Other channels than those of blocks have a cell of their own; those may need a link layer.
-            let is_of_blocks = !path.ends_with("channel") || ["bernoulli", "markov_fading"].contains(name);
+            let is_of_blocks =
+                !path.ends_with("channel") || ["bernoulli", "markov_fading", "rayleigh"].contains(name);
             let cell = if is_of_blocks { link_layer.as_str() } else { "radio.variable" };
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");

@@ -25,7 +25,9 @@ BATCH_ROWS = 65_536
 
 
 # Channels behind which the delay is the bearer's.
-CONSTANT_DELAY = ("bernoulli", "markov_fading", "trace_file")
+CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
+# Link layers whose PDUs are behind that delay before packets leave them.
+BEHIND_THE_DELAY = ("am", "um", "tm")
 
 
 class ExportError(Exception):
@@ -71,7 +73,7 @@ class Run:
         return 2 + sum(1 for box in boxes if box.get("at") != "ue")
 
     def delay_ns(self, direction: str) -> int:
-        """Delay behind the transmission of a bearer, in nanoseconds.
+        """Delay of a packet behind its leaving the link layer of a bearer, in nanoseconds.
 
         Raises an `ExportError` if packets have different ones: the trace does not tell which had which.
         """
@@ -81,6 +83,8 @@ class Run:
             whose = f"radio.{cell}" if channel is None else f"channel.{channel}"
             what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
             raise ExportError(str(self.folder), what, "choose the format csv")
+        if next(iter(self.cell[direction].get("rlc", ())), None) in BEHIND_THE_DELAY:
+            return 0
         return round(_core.seconds(self.cell[direction]["delay"]) * 1e9)
 
     def require(self, kinds: Sequence[str]) -> None:

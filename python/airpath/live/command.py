@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from airpath._core import ScenarioError
-from airpath.arguments import ForceOption, OutOption, SeedOption, SetOption
+from airpath.arguments import CaptureRlcOption, ForceOption, OutOption, SeedOption, SetOption
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.options import (
@@ -69,6 +69,7 @@ def live(
     capture: Annotated[
         bool, typer.Option("--capture/--no-capture", help="Whether there is a capture in DIR.")
     ] = True,
+    capture_rlc: CaptureRlcOption = False,
     probes: Annotated[
         str | None, _option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
     ] = None,
@@ -114,9 +115,16 @@ def live(
     )
     chosen = choose_scenario(scenario, set_, link)
     check_seed(seed)
-    for option, given in (("--force", force), ("--probes", probes), ("--snaplen", snaplen)):
+    for option, given in (
+        ("--force", force),
+        ("--probes", probes),
+        ("--snaplen", snaplen),
+        ("--capture-rlc", capture_rlc),
+    ):
         if out is None and given:
             raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
+    if capture_rlc and not capture:
+        raise ScenarioError("--capture-rlc", "there is no capture", "leave --no-capture out")
     if snaplen is not None and snaplen < LEAST_SNAPLEN:
         hint = f"write {LEAST_SNAPLEN} or more"
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
@@ -133,6 +141,7 @@ def live(
         "seed": seed,
         "probes": list(kinds),
         "capture": capture and out is not None,
+        "capture_rlc": capture_rlc,
         "snaplen": snaplen or SNAPLEN,
         "command": command,
         "server": server,

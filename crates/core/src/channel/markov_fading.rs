@@ -12,7 +12,7 @@
 
 mod transition;
 
-use super::Channel;
+use super::{Channel, bursts};
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
@@ -39,39 +39,9 @@ impl Default for Config {
     }
 }
 
-/// Doppler shift times step: below, the channel does not change in any run; above, the argument of the
-/// Bessel function loses its digits.
-const DOPPLER_PER_STEP: std::ops::RangeInclusive<f64> = 1e-6..=1e3;
-
 impl Config {
-    fn doppler_per_step(&self) -> f64 {
-        self.doppler.as_hz() * self.step.as_secs_f64()
-    }
-
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        let bler = self.bler.as_f64();
-        if bler <= 0.0 || bler >= 1.0 {
-            let hint = "write a rate between 0 and 1, such as \"10 %\", or choose channel.bernoulli";
-            return Err(ScenarioError::new("bler", "a channel that is always good or always bad", hint));
-        }
-        if self.doppler.as_millihertz() == 0 {
-            let hint = "write for example \"1 Hz\"";
-            return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));
-        }
-        if self.step.is_zero() {
-            let hint = "write the TTI of the bearer, such as \"10 ms\"";
-            return Err(ScenarioError::new("step", "a chain needs a step", hint));
-        }
-        let product = self.doppler_per_step();
-        if !DOPPLER_PER_STEP.contains(&product) {
-            let message = format!("{product:e} cycles of {} in a step of {}", self.doppler, self.step);
-            return Err(ScenarioError::new(
-                "doppler",
-                message,
-                "write a shift with 1e-6 to 1000 cycles per step",
-            ));
-        }
-        Ok(())
+        bursts::check(self.bler, self.doppler, self.step)
     }
 
     pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
@@ -92,7 +62,7 @@ struct MarkovFading {
 impl MarkovFading {
     fn new(config: &Config, stream: Stream) -> Self {
         let bler = config.bler.as_f64();
-        let to_good = transition::bad_to_good(bler, config.doppler_per_step());
+        let to_good = transition::bad_to_good(bler, bursts::doppler_per_step(config.doppler, config.step));
         // P(good to bad) is P(bad to good) bler / (1 - bler).
         let memory = 1.0 - to_good / (1.0 - bler);
         Self { step_ns: config.step.as_nanos(), bler, memory, last: None, stream }
@@ -107,8 +77,7 @@ impl MarkovFading {
 
 impl Channel for MarkovFading {
     fn block_lost(&mut self, now: Instant) -> bool {
-        // A transmission that ends on a boundary belongs to the step before it.
-        let step = now.as_nanos().div_ceil(self.step_ns);
+        let step = bursts::step_of(now, self.step_ns);
         let p = match self.last {
             Some((last, is_bad)) if last == step => return is_bad,
             Some((last, was_bad)) => self.bad_after(step - last, was_bad),

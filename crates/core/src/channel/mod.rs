@@ -4,11 +4,13 @@
 //! lost, a channel of opportunities when how much may be sent, a channel of packets what becomes of a packet
 //! that is sent whole.
 
+mod bursts;
 mod piecewise;
 
 pub mod bernoulli;
 pub mod distribution;
 pub mod markov_fading;
+pub mod rayleigh;
 pub mod series;
 pub mod switching;
 pub mod trace_file;
@@ -113,6 +115,7 @@ registry! {
         Bernoulli = bernoulli,
         Distribution = distribution,
         MarkovFading = markov_fading,
+        Rayleigh = rayleigh,
         Series = series,
         Switching = switching,
         TraceFile = trace_file,
@@ -129,7 +132,7 @@ impl Config {
     /// What kind of channel it is.
     pub const fn kind(&self) -> Kind {
         match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) => Kind::Blocks,
+            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) => Kind::Blocks,
             Self::Distribution(_) | Self::Series(_) | Self::Switching(_) => Kind::Packets,
             Self::TraceFile(_) => Kind::Opportunities,
         }
@@ -144,6 +147,7 @@ impl Config {
             Self::Bernoulli(_) => Ok(()),
             Self::Distribution(config) => config.validate(),
             Self::MarkovFading(config) => config.validate(),
+            Self::Rayleigh(config) => config.validate(),
             Self::Series(config) => config.validate(),
             Self::Switching(config) => config.validate(),
             Self::TraceFile(config) => config.validate(),
@@ -172,7 +176,9 @@ impl Config {
     /// Whether packets may overtake each other: of a channel of packets.
     pub const fn order(&self) -> Order {
         match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::TraceFile(_) => Order::Kept,
+            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) | Self::TraceFile(_) => {
+                Order::Kept
+            }
             Self::Distribution(config) => config.order,
             Self::Series(config) => config.order,
             Self::Switching(config) => config.order,
@@ -182,7 +188,7 @@ impl Config {
     /// The mean rate of a channel; `None` for one of blocks, which has no rate.
     pub fn mean_rate(&self) -> Option<Bitrate> {
         match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) => None,
+            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) => None,
             Self::Distribution(config) => Some(config.mean_rate()),
             Self::Series(config) => Some(config.mean_rate()),
             Self::Switching(config) => Some(config.mean_rate()),
@@ -193,7 +199,11 @@ impl Config {
     /// When a channel that ends has done so.
     pub fn ends(&self) -> Option<Instant> {
         match self {
-            Self::Bernoulli(_) | Self::Distribution(_) | Self::MarkovFading(_) | Self::Switching(_) => None,
+            Self::Bernoulli(_)
+            | Self::Distribution(_)
+            | Self::MarkovFading(_)
+            | Self::Rayleigh(_)
+            | Self::Switching(_) => None,
             Self::Series(config) => config.ends(),
             Self::TraceFile(config) => config.ends(),
         }

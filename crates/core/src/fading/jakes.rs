@@ -50,7 +50,7 @@ impl Default for Config {
 
 impl Config {
     /// Refuses what does not fade.
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn validate(&self) -> Result<(), ScenarioError> {
         if self.doppler.as_millihertz() == 0 {
             let hint = "write for example \"35 Hz\", or fading.none = {} for a channel that stands still";
             return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));

@@ -103,6 +103,19 @@ impl Config {
             };
             return Err(ScenarioError::new("uplink.rlc", message, hint));
         }
+        self.validate_repeats()
+    }
+
+    /// Polls go in one direction and are answered in the other: where either loses PDUs, something has to ask again.
+    fn validate_repeats(&self) -> Result<(), ScenarioError> {
+        if Dir::BOTH.iter().all(|&dir| self.bearer(dir).channel.is_error_free()) {
+            return Ok(());
+        }
+        for dir in Dir::BOTH {
+            if let rlc::Config::Am(am) = &self.bearer(dir).rlc {
+                am.check_with_losses().map_err(|error| error.under("rlc.am").under(dir.name()))?;
+            }
+        }
         Ok(())
     }
 

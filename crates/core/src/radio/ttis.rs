@@ -240,9 +240,12 @@ impl Line {
     #[cold]
     fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
-        for control in &sent.control {
-            let Control::Status(status) = control else { continue };
-            let lost = !arrives.control.contains(control);
+        let alone = sent.control.iter().filter_map(|control| match control {
+            Control::Status(status) => Some((status, !arrives.control.contains(control))),
+            Control::Reset(_) | Control::ResetAck(_) => None,
+        });
+        let piggybacked = sent.piggybacked.iter().map(|(_, status)| (status, arrives.piggybacked.is_none()));
+        for (status, lost) in alone.chain(piggybacked) {
             let missing_pdus = status.missing.count() as u32;
             let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });

@@ -4,7 +4,7 @@
 //! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
 //! 4096 (AM) or 128 (UM).
 
-use super::am::Control;
+use super::am::{Control, Status};
 use super::ranges::SnRange;
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
@@ -73,6 +73,8 @@ pub struct Tti {
     pub control: Vec<Control>,
     /// Data PDUs.
     pub data: Transmission,
+    /// A STATUS PDU in the padding of one of the data PDUs, with the sequence number of that.
+    pub piggybacked: Option<(u64, Status)>,
 }
 
 impl Tti {
@@ -90,6 +92,7 @@ impl Tti {
     pub fn clear(&mut self) {
         self.control.clear();
         self.data.clear();
+        self.piggybacked = None;
     }
 
     /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.
@@ -108,6 +111,8 @@ impl Tti {
                 }
             }
         }
+        let runs = &self.data.runs;
+        self.piggybacked.take_if(|(sn, _)| !runs.iter().any(|run| (run.sns.first..run.sns.end).contains(sn)));
         all - self.pdus()
     }
 }
@@ -120,14 +125,16 @@ mod tests {
     fn lost_pdus_are_taken_out_of_their_runs() {
         let run = |first, end, poll| Run { sns: SnRange::new(first, end), poll };
         let data = Transmission { runs: vec![run(0, 5, false), run(5, 6, true)], ends: Vec::new() };
-        let mut tti = Tti { control: Vec::new(), data };
+        let piggybacked = Some((3, Status::default()));
+        let mut tti = Tti { data, piggybacked, ..Tti::default() };
         let mut fates = [false, true, false, false, true, false].into_iter();
         assert_eq!(tti.lose(|| fates.next().is_some_and(|lost| lost)), 2);
         assert_eq!(tti.data.runs, [run(0, 1, false), run(2, 4, false), run(5, 6, true)]);
+        assert!(tti.piggybacked.is_some());
         let fates = run(0, 5, false).fates(&tti.data.runs);
         let part = SnRange::new;
         assert_eq!(fates, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
         assert_eq!(tti.lose(|| true), 4);
-        assert!(tti.is_empty());
+        assert!(tti.is_empty() && tti.piggybacked.is_none());
     }
 }

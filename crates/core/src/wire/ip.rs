@@ -74,6 +74,12 @@ pub(super) fn tcp_offset(bytes: &[u8]) -> Option<usize> {
 
 /// Reads the IP header and returns the protocol above it with its bytes.
 fn read_network<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
+    // Even where the rest cannot be read: it is written back.
+    packet.ecn = match bytes {
+        [first, second, ..] if first >> 4 == 6 => second >> 4 & 3,
+        [_, second, ..] => second & 3,
+        _ => 0,
+    };
     match bytes.first().map(|first| first >> 4) {
         Some(4) => read_ipv4(bytes, packet),
         Some(6) => read_ipv6(bytes, packet),

@@ -47,6 +47,10 @@ fn change(bytes: &mut [u8], range: Range<usize>, checksum: usize, write: impl Fn
     let before = sum(header);
     write(header);
     let after = sum(header);
+    if after == before {
+        // Of the two zeros of one's complement the one that is there stays.
+        return;
+    }
     let old = u32::from(u16::from_be_bytes([header[checksum], header[checksum + 1]]));
     // HC' = ~(~HC + ~m + m'), over the whole header instead of single words.
     let new = !fold((!old & 0xffff) + (!before & 0xffff) + after) as u16;
@@ -90,6 +94,22 @@ mod tests {
     use etherparse::{Ipv4Header, PacketHeaders, TransportHeader};
     use proptest::prelude::*;
     use std::net::SocketAddr;
+
+    /// Headers that end too early, of another version, or whose checksum is the other zero.
+    #[test]
+    fn what_was_not_changed_is_written_back_as_it_was() {
+        let mut whole = bytes(IpVersion::Ipv4, true);
+        whole[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].fill(0xff);
+        whole[20 + TCP_CHECKSUM..20 + TCP_CHECKSUM + 2].fill(0xff);
+        let too_long = [&[0x45, 3, 0xff, 0xff], &whole[4..]].concat();
+        let other = [&[0x75], &whole[1..]].concat();
+        for octets in [whole, too_long, other, vec![0x6a, 0x7f, 1], vec![0x60; 39], vec![0x45], vec![]] {
+            let (mut packet, mut same) = (Packet::default(), octets.clone());
+            parse(&octets, &mut packet);
+            rewrite(&mut same, &packet);
+            assert_eq!(same, octets);
+        }
+    }
 
     /// A packet with payload, and with options in front of the timestamps that `Packet` has no field for.
     fn bytes(ip: IpVersion, odd: bool) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Two entities and what is between them, with a log of what happens.
 //!
 //! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: control PDUs, then data (`p`
-//! behind PDUs that poll). `status`, `reset` and `reset_ack` are control PDUs of the uplink, `back` its data.
+//! behind PDUs that poll, `+` before a piggybacked STATUS). `status`, `reset` and `reset_ack` are control PDUs of the uplink, `back` its data.
 //! `up` is an SDU of the downlink handed up, `lost` one that never will be, `done` one confirmed to the
 //! sender, `discarded` one given up there, `unsent` one of which nothing had been sent; with an apostrophe they
 //! are SDUs of the uplink.
@@ -143,16 +143,21 @@ impl Link {
 
     fn note_sent(&mut self, end: usize, now: u64, tti: &Tti) {
         let control: Vec<String> = tti.control.iter().map(written_control).collect();
+        let rider = tti.piggybacked.as_ref().map_or(String::new(), |(sn, status)| {
+            let carries = |run: &Run| (run.sns.first..run.sns.end).contains(sn);
+            assert!(tti.data.runs.iter().any(carries), "{now}: PDU {sn} is not sent");
+            format!(" + {}", written_status(status))
+        });
         if end == NETWORK {
             let parts: String = control.iter().map(|part| format!(" [{part}]")).collect();
             if !tti.is_empty() {
-                self.log.push(format!("{now} tx{parts}{}", written(&tti.data.runs)));
+                self.log.push(format!("{now} tx{parts}{}{rider}", written(&tti.data.runs)));
             }
             return;
         }
         self.log.extend(control.iter().map(|part| format!("{now} {part}")));
         if !tti.data.runs.is_empty() {
-            self.log.push(format!("{now} back{}", written(&tti.data.runs)));
+            self.log.push(format!("{now} back{}{rider}", written(&tti.data.runs)));
         }
     }
 

@@ -4,8 +4,11 @@
 //! directions; see [`link`].
 #![allow(clippy::unwrap_used)]
 
+//mod clauses;
 mod data;
 mod discard;
 mod link;
+mod on_wire;
+mod options;
 mod properties;
 mod reset;

@@ -75,7 +75,7 @@ pub struct Config {
     pub timer_mrw: Duration,
     /// An MRW names the end of each discarded SDU, not only of the last one.
     pub send_mrw: bool,
-    /// A STATUS PDU goes into the padding of a data PDU if it fits there.
+    /// A STATUS PDU of the other direction goes into the padding of a data PDU of this one, if it fits there.
     pub piggybacked_status: bool,
     /// The header of a PDU that an SDU fills to the last octet tells its end.
     pub special_he: bool,

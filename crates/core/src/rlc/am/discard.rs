@@ -94,22 +94,23 @@ impl Discard {
         Ok(Some(current.mrw.clone()))
     }
 
-    /// §11.6.4: an MRW_ACK ends the procedure if it is no answer to an older MRW.
-    pub fn handle_mrw_ack(&mut self, ack: MrwAck, vt_a: u64) {
-        let Some(Current { mrw, .. }) = &self.current else { return };
-        let moved = ack.sn_ack > mrw.last() && ack.n == 0;
-        if moved || (ack.sn_ack == mrw.last() && ack.n == mrw.n_length) {
-            self.current = None;
-            self.next(vt_a);
-        }
+    /// §11.6.4: whether an MRW_ACK ends the procedure; it does if it is no answer to another MRW.
+    pub fn is_ended_by(&self, ack: MrwAck) -> bool {
+        self.current.as_ref().is_some_and(|Current { mrw, .. }| {
+            let moved = ack.sn_ack > mrw.last() && ack.n == 0;
+            moved || (ack.sn_ack == mrw.last() && ack.n == mrw.n_length)
+        })
     }
 
-    /// §11.6.4: so does an acknowledgement of the PDU in which the receiver has to go on.
-    pub fn handle_acknowledged(&mut self, vt_a: u64) {
-        if self.current.as_ref().is_some_and(|current| vt_a > current.mrw.last()) {
-            self.current = None;
-            self.next(vt_a);
-        }
+    /// §11.6.4: whether PDUs below `vt_a` acknowledge the one in which the receiver has to go on.
+    pub fn is_acknowledged_by(&self, vt_a: u64) -> bool {
+        self.current.as_ref().is_some_and(|current| vt_a > current.mrw.last())
+    }
+
+    /// The procedure has ended; the next one begins if there is more to tell.
+    pub fn end(&mut self, vt_a: u64) {
+        self.current = None;
+        self.next(vt_a);
     }
 
     fn next(&mut self, vt_a: u64) {

@@ -28,8 +28,10 @@ pub struct Counts {
     pub retransmitted_pdus: u64,
     /// AMD PDUs sent with the P bit.
     pub polls: u64,
-    /// STATUS PDUs sent.
+    /// STATUS PDUs sent, without piggybacked ones.
     pub status_pdus: u64,
+    /// STATUS PDUs sent in the padding of AMD PDUs.
+    pub piggybacked_status_pdus: u64,
     /// STATUS PDUs received that named PDUs which were not outstanding.
     pub erroneous_status_pdus: u64,
     /// SDUs given up.
@@ -152,7 +154,7 @@ impl Entity {
         report: &mut Report,
     ) -> bool {
         let room = |out: &Vec<Control>| pdus.saturating_sub(out.len() as u64);
-        self.reset.build(now, pdus, out);
+        self.reset.build(now, room(out), out);
         if self.reset.is_ready() {
             self.sender.handle_deadline(now, report);
             if room(out) > 0 {
@@ -179,6 +181,18 @@ impl Entity {
         }
     }
 
+    /// §9.2.1.6: the last STATUS PDU goes into the padding of the last AMD PDU, if it is new and has the room.
+    fn piggyback(&self, tti: &mut Tti, first_new: u64) {
+        let Some((sn, octets)) = self.sender.padding().filter(|&(sn, _)| sn >= first_new) else { return };
+        let fits = |control: &mut Control| match control {
+            Control::Status(status) => status.to_wire().bits() as u64 <= octets * 8,
+            Control::Reset(_) | Control::ResetAck(_) => false,
+        };
+        if let Some(Control::Status(status)) = tti.control.pop_if(fits) {
+            tti.piggybacked = Some((sn, status));
+        }
+    }
+
     fn count(&mut self, tti: &Tti, first_new: u64) {
         let counts = &mut self.counts;
         for control in &tti.control {
@@ -190,6 +204,10 @@ impl Entity {
                 Control::Reset(_) => counts.reset_pdus += 1,
                 Control::ResetAck(_) => counts.reset_ack_pdus += 1,
             }
+        }
+        if let Some((_, status)) = &tti.piggybacked {
+            counts.piggybacked_status_pdus += 1;
+            counts.mrws += u64::from(status.mrw.is_some());
         }
         for run in &tti.data.runs {
             counts.data_pdus += run.sns.len();
@@ -228,7 +246,9 @@ impl End for Entity {
             report.started = first_waiting..self.sender.first_waiting();
             if tti.data.runs.is_empty() {
                 // A PDU that would only have polled may have reached MaxDAT.
-                self.build_control(now, room, &mut tti.control, report);
+                self.build_control(now, pdus, &mut tti.control, report);
+            } else {
+                self.piggyback(tti, first_new);
             }
         }
         self.count(tti, first_new);
@@ -242,6 +262,9 @@ impl End for Entity {
         let discarded = given_up(report);
         for control in &tti.control {
             self.handle_control(now, control, report);
+        }
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|_| self.reset.is_ready()) {
+            self.handle_status(now, status, report);
         }
         if self.reset.is_ready() {
             self.receiver.handle_pdus(&tti.data, report);

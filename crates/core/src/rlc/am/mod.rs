@@ -17,6 +17,7 @@ mod control;
 mod discard;
 mod encoder;
 mod entity;
+mod on_wire;
 mod polling;
 mod receiver;
 mod reset;

@@ -1,7 +1,7 @@
 //! The transmitting side of an AM entity (TS 25.322 §9.4, §9.7.3, §11.3, §11.5.3).
 
 use super::config::{Config, SduDiscard};
-use super::control::{Control, Status};
+use super::control::{Control, MrwAck, Status};
 use super::discard::{Discard, Discarded, Exhausted};
 use super::polling::{Polling, Submission};
 use super::segmentation::{Segmentation, Span};
@@ -125,9 +125,11 @@ impl Sender {
         self.reset_due
     }
 
-    /// Octets left free in the last new PDU.
-    pub(super) fn padding(&self) -> u64 {
-        self.segmentation.free()
+    /// The PDU sent last for the first time, and the octets of it that a piggybacked STATUS PDU may take behind
+    /// its length indicator; none if that is not configured.
+    pub(super) fn padding(&self) -> Option<(u64, u64)> {
+        let octets = self.segmentation.free().checked_sub(self.config.li_octets())?;
+        self.config.piggybacked_status.then(|| (self.vt_s - 1, octets))
     }
 
     /// Takes an SDU of `octets`; its number, one after that of the SDU before.
@@ -235,15 +237,11 @@ impl Sender {
             self.max_dat_reached(sn, report);
         }
         if let Some(ack) = status.mrw_ack {
-            // §11.6.6: one that is out of place is left alone.
-            if (self.vt_a..=self.vt_s).contains(&ack.sn_ack) {
-                self.acknowledge(ack.sn_ack);
-                self.retransmissions.remove(SnRange::new(0, self.vt_a));
-                self.confirm(report);
-                self.discard.handle_mrw_ack(ack, self.vt_a);
-            }
+            self.handle_mrw_ack(ack, report);
         }
-        self.discard.handle_acknowledged(self.vt_a);
+        if self.discard.is_acknowledged_by(self.vt_a) {
+            self.discard.end(self.vt_a);
+        }
         if !self.is_unacknowledged() {
             // ASSUMED: a poll that waits has nothing left to ask for.
             self.polling.forget();
@@ -283,6 +281,16 @@ impl Sender {
     fn handle_poll_timers(&mut self, now: Instant) {
         let anything = self.is_unacknowledged() || !self.segmentation.is_empty();
         self.polling.handle_deadline(now, anything);
+    }
+
+    /// §11.6.6.3: an answer that is out of place is passed over.
+    fn handle_mrw_ack(&mut self, ack: MrwAck, report: &mut Report) {
+        if (self.vt_a..=self.vt_s).contains(&ack.sn_ack) && self.discard.is_ended_by(ack) {
+            self.acknowledge(ack.sn_ack);
+            self.retransmissions.remove(SnRange::new(0, self.vt_a));
+            self.confirm(report);
+            self.discard.end(self.vt_a);
+        }
     }
 
     /// §9.2.2.11.3: the window never has more than its configured size. ASSUMED: if it shrinks below what is on
@@ -379,9 +387,6 @@ impl Sender {
         self.vt_dat.forget_below(last.sn);
         report.discarded.extend(told.iter().map(|told| told.sdu));
         self.discard.start(told, self.vt_a);
-        if self.config.last_pdu_poll && self.is_drained() {
-            self.polling.trigger();
-        }
     }
 
     /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.1).

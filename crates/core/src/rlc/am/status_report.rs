@@ -4,12 +4,13 @@ use super::control::{Form, Status};
 use crate::rlc::ranges::Ranges;
 
 /// PDUs that a pair of the LIST super-field names at most.
-const PDUS_PER_PAIR: u64 = 16;
+pub const PDUS_PER_PAIR: u64 = 16;
 /// PDUs that a BITMAP super-field names at most.
-const PDUS_PER_BITMAP: u64 = 128;
+pub const PDUS_PER_BITMAP: u64 = 128;
 const LIST_TYPE_AND_LENGTH: u64 = 8;
 const PAIR: u64 = 16;
-const PAIRS: u64 = 15;
+/// Pairs of a LIST super-field at most.
+pub const PAIRS: u64 = 15;
 
 /// A LIST if `bits` hold all that is missing, else a BITMAP if they hold that, else several LISTs, at most `pdus`.
 pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> Vec<Status> {
@@ -36,18 +37,6 @@ pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> 
         }
     }
     reports
-}
-
-/// Bits of the super-fields that name what is missing.
-pub fn missing_bits(status: &Status) -> u64 {
-    let (Some(first), Some(end)) = (status.missing.first(), status.missing.end()) else { return 0 };
-    match status.form {
-        Form::Bitmap => bitmap_bits(end - first),
-        Form::List => {
-            let pairs = pairs_needed(&status.missing);
-            pairs.div_ceil(PAIRS) * LIST_TYPE_AND_LENGTH + pairs * PAIR
-        }
-    }
 }
 
 /// Pairs in LIST super-fields of at most 15 pairs (§9.2.2.11.4).

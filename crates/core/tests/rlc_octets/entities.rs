@@ -1,119 +1,16 @@
-//! Simulated PDUs and their octets agree: what [`Encoder`] writes of a pair of entities with losses is read by the
-//! codec, and a receiver that knows octets only gets the SDUs that the entities hand up, octet for octet.
-#![allow(clippy::unwrap_used)]
+//! A pair of entities with losses, beside encoders and receivers of octets.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use airpath_core::rlc::am::{Config, Control, Encoder, Entity, Form, SduDiscard, Status};
 use airpath_core::rlc::encode::{Encode, Pdu as Which};
 use airpath_core::rlc::{End, Report, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
-use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
+use airpath_core::wire::rlc::{Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
 use proptest::prelude::*;
 
-/// Puts SDUs together from octets alone: PDUs in sequence, and what MRW and RESET say (TS 25.322 §11.4.3,
-/// §11.6.3).
-#[derive(Default)]
-struct Reassembly {
-    waiting: BTreeMap<u64, AmdPdu>,
-    /// VR(R), not wrapped.
-    next: u64,
-    /// Of the SDU that goes on in the next PDU.
-    open: Vec<u8>,
-    /// Ends of discarded SDUs in a PDU to come.
-    discarded: Option<(u64, u8)>,
-    sdus: Vec<Vec<u8>>,
-}
-
-impl Reassembly {
-    /// No window is larger than 2048: what seems further away has been here.
-    fn unwrap(&self, sn: Sn) -> Option<u64> {
-        let ahead = sn.after(Sn::wrap(self.next));
-        (ahead < 2048).then_some(self.next + u64::from(ahead))
-    }
-
-    fn receive(&mut self, pdu: Pdu) {
-        match pdu {
-            Pdu::Amd(pdu) => self.receive_data(pdu),
-            Pdu::Status(status) => {
-                for sufi in &status.sufis {
-                    if let Sufi::Mrw { sn_mrw, n_length, .. } = sufi {
-                        self.receive_mrw(*sn_mrw.last().unwrap(), *n_length);
-                    }
-                }
-            }
-            // The entities agree on which of these begins anew; the test knows.
-            Pdu::Reset(_) | Pdu::ResetAck(_) => {}
-        }
-    }
-
-    fn begin_anew(&mut self) {
-        *self = Self { sdus: std::mem::take(&mut self.sdus), ..Self::default() };
-    }
-
-    fn receive_data(&mut self, pdu: AmdPdu) {
-        let Some(sn) = self.unwrap(pdu.sn) else { return };
-        let pdu = AmdPdu { poll: false, ..pdu };
-        if let Some(before) = self.waiting.insert(sn, pdu.clone()) {
-            assert_eq!(before, pdu, "sent again with another content");
-        }
-        self.take_in_sequence();
-    }
-
-    fn receive_mrw(&mut self, sn: Sn, n_length: u8) {
-        let Some(sn) = self.unwrap(sn) else { return };
-        self.waiting = self.waiting.split_off(&sn);
-        self.next = sn;
-        self.open.clear();
-        self.discarded = Some((sn, n_length));
-        self.take_in_sequence();
-    }
-
-    fn take_in_sequence(&mut self) {
-        while let Some(pdu) = self.waiting.remove(&self.next) {
-            self.take(pdu);
-            self.next += 1;
-        }
-    }
-
-    fn take(&mut self, pdu: AmdPdu) {
-        let mut skip = self.discarded.take_if(|(sn, _)| *sn <= self.next).map_or(0, |(_, n)| n);
-        match pdu.previous {
-            PreviousEnd::Told => {}
-            PreviousEnd::Exact => self.finish(&mut skip),
-            PreviousEnd::OneOctetShort => {
-                self.open.pop();
-                self.finish(&mut skip);
-            }
-        }
-        let mut from = 0;
-        for end in pdu.ends {
-            self.open.extend(&pdu.data[from..end.into()]);
-            self.finish(&mut skip);
-            from = end.into();
-        }
-        self.open.extend(&pdu.data[from..]);
-        match pdu.tail {
-            Tail::Full => {}
-            Tail::FullWithSduEnd => self.finish(&mut skip),
-            Tail::Padding | Tail::PaddingOctet | Tail::Status(_) => {
-                assert!(self.open.is_empty(), "padding within an SDU");
-            }
-        }
-        assert_eq!(skip, 0);
-    }
-
-    fn finish(&mut self, skip: &mut u8) {
-        let sdu = std::mem::take(&mut self.open);
-        if *skip > 0 {
-            *skip -= 1;
-        } else {
-            assert!(!sdu.is_empty());
-            self.sdus.push(sdu);
-        }
-    }
-}
+use crate::reassembly::Reassembly;
 
 /// An SDU's octets: no two stretches of one are alike.
 fn octets(sdu: u64, len: u32) -> Vec<u8> {
@@ -381,7 +278,6 @@ fn sequence_numbers_wrap() {
         configured_tx_window_size: window,
         configured_rx_window_size: window,
         timer_poll_prohibit: Some(Duration::from_millis(150)),
-        poll_window: None,
         ..Config::default()
     };
     let pair = run(&[config.clone(), config], &[1500; 400], 60, 1, 25);

@@ -1,0 +1,64 @@
+//! The clause table of `docs/models/rlc-am.md`: what it calls implemented has tests, and these exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names of functions behind `#[test]`, or in `proptest!`, below a folder.
+fn tests_in(dir: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        if path.is_dir() {
+            tests_in(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let mut parts = text.split("#[test]");
+            parts.next();
+            for part in parts {
+                let name = part.split_once("fn ").unwrap().1;
+                found.insert(name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+            }
+        }
+    }
+}
+
+struct Row {
+    clause: String,
+    state: String,
+    tests: Vec<String>,
+}
+
+fn rows() -> Vec<Row> {
+    let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/rlc-am.md");
+    let text = fs::read_to_string(doc).unwrap();
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| clause"));
+    rows.map(|line| {
+        let cells: Vec<String> = cells(line);
+        assert_eq!(cells.len(), 4, "{line}");
+        let quoted = cells[3].split('`').skip(1).step_by(2).map(str::to_owned);
+        Row { clause: cells[0].clone(), state: cells[2].clone(), tests: quoted.collect() }
+    })
+    .collect()
+}
+
+#[test]
+fn what_the_clause_table_calls_implemented_is_tested() {
+    let mut tests = BTreeSet::new();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests_in(&here.join("src/rlc"), &mut tests);
+    tests_in(&here.join("src/wire/rlc"), &mut tests);
+    tests_in(&here.join("tests"), &mut tests);
+    let rows = rows();
+    assert!(rows.len() > 40 && tests.len() > 60, "{} rows, {} tests", rows.len(), tests.len());
+    for Row { clause, state, tests: named } in rows {
+        match state.as_str() {
+            "implemented" => assert!(!named.is_empty(), "{clause} has no test"),
+            "left out" => assert!(named.is_empty(), "{clause} is left out and has tests"),
+            other => panic!("{clause}: {other}"),
+        }
+        for name in named {
+            assert!(tests.contains(&name), "{clause}: there is no test {name}");
+        }
+    }
+}

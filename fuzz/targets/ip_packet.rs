@@ -1,0 +1,33 @@
+//! Octets as an IP packet: any can be read, headers that are written read the same, and changes in place keep to
+//! their fields.
+#![no_main]
+
+use airpath_core::packet::Packet;
+use airpath_core::wire;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut packet = Packet::default();
+    wire::parse(bytes, &mut packet);
+    assert!(packet.len as usize <= bytes.len());
+    assert!(packet.payload <= packet.len);
+    // Written back unchanged, no octet changes.
+    let mut same = bytes.to_vec();
+    wire::rewrite(&mut same, &packet);
+    assert_eq!(same, bytes);
+    let Some((_, endpoints)) = wire::endpoints(bytes) else { return };
+    if !packet.is_tcp() {
+        return;
+    }
+    // Headers without payload, as if it were all zeros, have the same fields.
+    let mut header = Vec::new();
+    wire::encode_header(&packet, endpoints, 0, &mut header);
+    let mut whole = header.clone();
+    whole.resize(packet.len.max(header.len() as u32) as usize, 0);
+    let mut again = Packet::default();
+    wire::parse(&whole, &mut again);
+    assert_eq!(
+        (again.seq, again.ack, again.flags, again.window, again.ecn),
+        (packet.seq, packet.ack, packet.flags, packet.window, packet.ecn)
+    );
+});
