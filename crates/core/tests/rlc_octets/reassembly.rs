@@ -47,7 +47,9 @@ impl Reassembly {
 
     fn receive_data(&mut self, pdu: AmdPdu) {
         let Some(sn) = self.unwrap(pdu.sn) else { return };
-        let pdu = AmdPdu { poll: false, ..pdu };
+        // P and a STATUS in the padding are not sent again.
+        let tail = if let Tail::Status(_) = pdu.tail { Tail::Padding } else { pdu.tail };
+        let pdu = AmdPdu { poll: false, tail, ..pdu };
         if let Some(before) = self.waiting.insert(sn, pdu.clone()) {
             assert_eq!(before, pdu, "sent again with another content");
         }

@@ -5,23 +5,17 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control, Form, Mrw, Reset, Status};
+use super::{Config, Control};
 use crate::rlc::cutter::{Cutter, Filling, Rest};
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::{Run, SduEnd, SnRange, Tti};
+use crate::rlc::{Run, SduEnd, Tti};
 use crate::wire::rlc::udp::Mode;
-use crate::wire::rlc::{self as wire, AmdPdu, ListPair, PreviousEnd, Sn, StatusEnd, Sufi, Tail};
+use crate::wire::rlc::{self as wire, AmdPdu, PreviousEnd, Sn, Tail};
 
 /// PDUs that may be sent again: no window is larger.
 const MOST_KEPT: usize = 2048;
-/// Pairs in a LIST super-field (§9.2.2.11.4).
-const MOST_PAIRS: usize = 15;
-/// PDUs that a pair names.
-const MOST_PER_PAIR: u64 = 16;
 /// RESET and RESET ACK without padding (§9.2.1.7).
 const RESET_BITS: usize = 28;
-/// PDUs that a BITMAP super-field names (§9.2.2.11.5).
-const MOST_PER_BITMAP: u64 = 128;
 
 /// Makes the octets of PDUs.
 #[derive(Debug)]
@@ -51,29 +45,26 @@ impl Encoder {
 
     /// The octets of a control PDU. It is as long as a data PDU, or longer if that takes it.
     fn control(&self, control: &Control) -> Vec<u8> {
-        let (pdu, bits) = match control {
-            Control::Status(status) => {
-                let status = status_pdu(status);
-                let bits = status.bits();
-                (wire::Pdu::Status(status), bits)
-            }
-            Control::Reset(reset) => (wire::Pdu::Reset(reset_pdu(*reset)), RESET_BITS),
-            Control::ResetAck(reset) => (wire::Pdu::ResetAck(reset_pdu(*reset)), RESET_BITS),
-        };
+        let pdu = control.to_wire();
+        let bits = if let wire::Pdu::Status(status) = &pdu { status.bits() } else { RESET_BITS };
         let mut octets = vec![0; self.octets.len().max(bits.div_ceil(8))];
         let written = pdu.encode(&mut octets);
         debug_assert_eq!(written, Ok(()));
         octets
     }
 
-    fn data(&mut self, sn: u64, poll: bool, out: &mut dyn FnMut(Pdu, &[u8])) {
+    fn data(&mut self, sn: u64, poll: bool, tti: &Tti, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
         let kept = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize));
         let Some(pdu) = kept.and_then(Option::as_ref) else {
             debug_assert!(false, "PDU {sn} is sent again, and the first one kept is {first}");
             return;
         };
-        let pdu = AmdPdu { poll, ..pdu.clone() };
+        let mut pdu = AmdPdu { poll, ..pdu.clone() };
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|(at, _)| *at == sn) {
+            debug_assert_eq!(pdu.tail, Tail::Padding);
+            pdu.tail = Tail::Status(status.to_wire());
+        }
         let written = wire::Pdu::Amd(pdu).encode(&mut self.octets);
         debug_assert_eq!(written, Ok(()));
         out(Pdu::Data(sn), &self.octets);
@@ -144,7 +135,7 @@ impl Encode for Encoder {
                     self.pass_over(sn);
                     self.build(&tti.data.ends, started);
                 }
-                self.data(sn, poll, out);
+                self.data(sn, poll, tti, out);
             }
         }
     }
@@ -160,50 +151,4 @@ impl Encode for Encoder {
         self.kept.clear();
         (self.cutter, self.untold) = (Cutter::default(), None);
     }
-}
-
-fn reset_pdu(reset: Reset) -> wire::Reset {
-    wire::Reset { rsn: reset.rsn, hfni: reset.hfni }
-}
-
-/// A STATUS PDU in super-fields; ACK is always the last one.
-fn status_pdu(status: &Status) -> wire::Status {
-    let mut sufis: Vec<Sufi> = status.window.map(|pdus| Sufi::Window(pdus as u16)).into_iter().collect();
-    sufis.extend(status.mrw.as_ref().map(mrw));
-    sufis.extend(status.mrw_ack.map(|ack| Sufi::MrwAck { n: ack.n as u8, sn_ack: Sn::wrap(ack.sn_ack) }));
-    sufis.extend(match status.form {
-        Form::List => lists(status),
-        Form::Bitmap => bitmaps(status),
-    });
-    wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(status.lsn)) }
-}
-
-fn mrw(mrw: &Mrw) -> Sufi {
-    let sn_mrw = mrw.sn_mrw.iter().map(|&sn| Sn::wrap(sn)).collect();
-    Sufi::Mrw { sn_mrw, beyond_window: mrw.beyond_window, n_length: mrw.n_length as u8 }
-}
-
-fn lists(status: &Status) -> Vec<Sufi> {
-    let mut pairs = Vec::new();
-    for range in status.missing.as_slice() {
-        let firsts = (range.first..range.end).step_by(MOST_PER_PAIR as usize);
-        pairs.extend(firsts.map(|first| {
-            let more = (range.end - first).min(MOST_PER_PAIR) - 1;
-            ListPair { sn: Sn::wrap(first), more: more as u8 }
-        }));
-    }
-    pairs.chunks(MOST_PAIRS).map(|list| Sufi::List(list.to_vec())).collect()
-}
-
-/// From the first PDU missing to the last one, and whatever that octet tells of those behind it.
-fn bitmaps(status: &Status) -> Vec<Sufi> {
-    let missing = &status.missing;
-    let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
-    let arrived = |sn: u64| sn < status.lsn && !missing.meets(SnRange::new(sn, sn + 1));
-    let octet = |from: u64| (0..8).fold(0, |bits, i| bits << 1 | u8::from(arrived(from + i)));
-    let bitmap = |fsn: u64| {
-        let bits = (fsn..end.min(fsn + MOST_PER_BITMAP)).step_by(8).map(octet).collect();
-        Sufi::Bitmap { fsn: Sn::wrap(fsn), bits }
-    };
-    (first..end).step_by(MOST_PER_BITMAP as usize).map(bitmap).collect()
 }
