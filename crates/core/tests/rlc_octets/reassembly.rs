@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Sufi, Tail};
+use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Status, Sufi, Tail};
 
 /// Puts SDUs together from octets alone: PDUs in sequence, and what MRW and RESET say (TS 25.322 §11.4.3,
 /// §11.6.3).
@@ -28,14 +28,12 @@ impl Reassembly {
 
     pub fn receive(&mut self, pdu: Pdu) {
         match pdu {
-            Pdu::Amd(pdu) => self.receive_data(pdu),
-            Pdu::Status(status) => {
-                for sufi in &status.sufis {
-                    if let Sufi::Mrw { sn_mrw, n_length, .. } = sufi {
-                        self.receive_mrw(*sn_mrw.last().unwrap(), *n_length);
-                    }
-                }
+            Pdu::Amd(pdu) => {
+                let riding = if let Tail::Status(status) = &pdu.tail { Some(status.clone()) } else { None };
+                self.receive_data(pdu);
+                riding.iter().for_each(|status| self.receive_status(status));
             }
+            Pdu::Status(status) => self.receive_status(&status),
             // The entities agree on which of these begins anew; the test knows.
             Pdu::Reset(_) | Pdu::ResetAck(_) => {}
         }
@@ -54,6 +52,14 @@ impl Reassembly {
             assert_eq!(before, pdu, "sent again with another content");
         }
         self.take_in_sequence();
+    }
+
+    fn receive_status(&mut self, status: &Status) {
+        for sufi in &status.sufis {
+            if let Sufi::Mrw { sn_mrw, n_length, .. } = sufi {
+                self.receive_mrw(*sn_mrw.last().unwrap(), *n_length);
+            }
+        }
     }
 
     fn receive_mrw(&mut self, sn: Sn, n_length: u8) {
