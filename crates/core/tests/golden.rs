@@ -92,6 +92,11 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
+    alcaraz-384: ends at 60000000000 ns, 18149 events 7cc8890807f8657a, capture ae9cfbaa9352d4ef
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 21040 events b8aaa798cfd5c25b, capture d6be970d287b2a95
+    alcaraz-384-combined-1: ends at 60000000000 ns, 21156 events 49d218dcc8ccd1fd, capture 9dfe08e72237ceb6
+    alcaraz-384-combined-2: ends at 60000000000 ns, 20881 events 68b65b45c85549f2, capture a3b672ab69359716
+    alcaraz-384-pdpc: ends at 60000000000 ns, 17220 events 3e0f462af13ba882, capture 7dbd5d0931cb49dc
     chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
     chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86
     chan-variable-delay-ar: ends at 3600000000000 ns, 775260 events 51f5dc30260596a0, capture 076f791fcd8b03f7
@@ -102,9 +107,12 @@ fn trajectories_are_the_same_everywhere() {
     hdr-single: ends at 600000000000 ns, 198859 events e07535b09dbb470a, capture 053511c8aa48621f
     hdr-single-ar: ends at 600000000000 ns, 363623 events 42475f8eecc409bb, capture 0ec95b8a55b14677
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
-    umts-384: ends at 49722366080 ns, 10795 events 229de1da6b84a569, capture f299e7faa2d6b650
-    umts-64: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
+    umts-128: ends at 78430006400 ns, 11747 events 1a8d142b2d3a8076, capture 2f79660b045b5bce
+    umts-128-simple: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
+    umts-384: ends at 57610003200 ns, 18030 events 9c51a66b58d69402, capture 8481f2d3e9cf27b9
+    umts-384-simple: ends at 49722366080 ns, 10795 events 229de1da6b84a569, capture f299e7faa2d6b650
+    umts-64: ends at 77210003200 ns, 8404 events c7b82f5b7b1bbf5f, capture c7bb27e7c7b34172
+    umts-64-simple: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");

@@ -142,7 +142,8 @@ fn check(tti: &Tti, written: &[(Which, Vec<u8>)]) {
 }
 
 fn check_status(told: &Status, StatusPdu { mut sufis, end }: StatusPdu) {
-    assert_eq!(end, StatusEnd::Ack(Sn::wrap(told.lsn)));
+    let ack = |lsn| StatusEnd::Ack(Sn::wrap(lsn));
+    assert_eq!(end, told.lsn.map_or(StatusEnd::NoMore, ack));
     let missing: Vec<Sn> =
         told.missing.as_slice().iter().flat_map(|range| range.first..range.end).map(Sn::wrap).collect();
     let mut read: Vec<Sn> = sufis.iter().flat_map(Sufi::missing).collect();
