@@ -202,12 +202,13 @@ fn what_has_gone_up_out_of_sequence_is_not_lost() {
     let mut receiver = Receiver::new(&Config { delivery: Delivery::OutOfSequence, ..timer(100) });
     let mut report = Report::default();
     let end = |sdu, first, sn| SduEnd { sdu, first, sn };
-    receiver.handle_pdus(&arrives(&[(3, 6), (7, 8)], &[end(1, 3, 5), end(2, 6, 7)]), &mut report);
+    let ends = [end(0, 0, 3), end(1, 3, 5), end(2, 6, 7)];
+    receiver.handle_pdus(&arrives(&[(3, 6), (7, 8)], &ends), &mut report);
     assert_eq!(report.up, [1]);
     receiver.handle_mrw(&Mrw { sn_mrw: vec![6], n_length: 0, next_sdu: 2, ..Mrw::default() }, &mut report);
     assert_eq!((report.lost.as_slice(), receiver.vr_r(), receiver.vr_h()), (&[0][..], 6, 8));
     // Late PDUs of theirs change nothing.
-    receiver.handle_pdus(&arrives(&[(0, 3)], &[end(0, 0, 2)]), &mut report);
+    receiver.handle_pdus(&arrives(&[(0, 3)], &[]), &mut report);
     receiver.handle_pdus(&arrives(&[(6, 7)], &[]), &mut report);
     assert_eq!((report.up.as_slice(), receiver.vr_r()), (&[1, 2][..], 8));
 }
@@ -219,14 +220,15 @@ fn an_mrw_hands_up_what_is_complete() {
     let mut receiver = Receiver::new(&timer(100));
     let mut report = Report::default();
     let end = |sdu, first, sn| SduEnd { sdu, first, sn };
-    let ends = [end(1, 3, 5), end(2, 6, 7), end(3, 7, 9), end(4, 10, 10)];
+    let ends = [end(0, 0, 3), end(1, 3, 5), end(2, 6, 7), end(3, 7, 9), end(4, 10, 10)];
     receiver.handle_pdus(&arrives(&[(3, 8), (9, 11)], &ends), &mut report);
     assert!(report.up.is_empty());
     receiver.handle_mrw(&Mrw { sn_mrw: vec![6], next_sdu: 2, ..Mrw::default() }, &mut report);
     assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2][..], &[0][..]));
     receiver.handle_mrw(&Mrw { sn_mrw: vec![10], next_sdu: 4, ..Mrw::default() }, &mut report);
     assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2, 4][..], &[0, 3][..]));
-    // A reset gives up all.
+    // PDU 11 would tell where SDU 6 begins. A reset gives up all.
+    receiver.handle_mrw(&Mrw { sn_mrw: vec![11], next_sdu: 5, ..Mrw::default() }, &mut report);
     receiver.handle_pdus(&arrives(&[(12, 14)], &[end(6, 12, 13)]), &mut report);
     receiver.reset(8, &mut report);
     assert_eq!(report.lost, [0, 3, 5, 6, 7]);
