@@ -86,9 +86,7 @@ def run(
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
         with progress_bar(chosen.name) as progress:
-            folder = run_to_folder(
-                chosen, seed, out, force=force, capture_rlc=capture_rlc, progress=progress
-            )
+            folder = run_to_folder(chosen, seed, out, force=force, capture_rlc=capture_rlc, progress=progress)
         summary, interrupted = folder.summary, folder.interrupted
     if json_:
         typer.echo(json.dumps(summary, indent=2))

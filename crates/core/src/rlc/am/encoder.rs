@@ -5,9 +5,11 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control, Status};
+use super::{Config, Control};
+use crate::rlc::cutter::{Cutter, Filling, Rest};
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{Run, SduEnd, Tti};
+use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc::{self as wire, AmdPdu, PreviousEnd, Sn, Tail};
 
 /// PDUs that may be sent again: no window is larger.
@@ -22,20 +24,11 @@ pub struct Encoder {
     vt_s: u64,
     /// PDUs below it, the last one last; `None` where there was none.
     kept: VecDeque<Option<AmdPdu>>,
-    /// The SDU that is being cut.
-    cut: Option<Cut>,
+    cutter: Cutter,
     /// The SDU whose end the next PDU has to tell, and how.
     untold: Option<(u64, PreviousEnd)>,
     /// The PDU being written.
     octets: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Cut {
-    sdu: u64,
-    octets: Vec<u8>,
-    /// Octets in PDUs.
-    sent: usize,
 }
 
 impl Encoder {
@@ -44,7 +37,7 @@ impl Encoder {
         Self {
             vt_s: 0,
             kept: VecDeque::new(),
-            cut: None,
+            cutter: Cutter::default(),
             untold: None,
             octets: vec![0; config.pdu.as_u64() as usize],
         }
@@ -60,8 +53,7 @@ impl Encoder {
         octets
     }
 
-    /// The octets of a data PDU, with a STATUS PDU in its padding if one rides in it.
-    fn data(&mut self, sn: u64, poll: bool, rider: Option<&Status>, out: &mut dyn FnMut(Pdu, &[u8])) {
+    fn data(&mut self, sn: u64, poll: bool, tti: &Tti, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
         let kept = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize));
         let Some(pdu) = kept.and_then(Option::as_ref) else {
@@ -69,7 +61,8 @@ impl Encoder {
             return;
         };
         let mut pdu = AmdPdu { poll, ..pdu.clone() };
-        if let Some(status) = rider {
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|(at, _)| *at == sn) {
+            debug_assert_eq!(pdu.tail, Tail::Padding);
             pdu.tail = Tail::Status(status.to_wire());
         }
         let written = wire::Pdu::Amd(pdu).encode(&mut self.octets);
@@ -81,32 +74,29 @@ impl Encoder {
     fn build(&mut self, ends: &[SduEnd], started: &mut dyn Iterator<Item = (u64, Vec<u8>)>) {
         let sn = self.vt_s;
         let previous = self.untold.take().map_or(PreviousEnd::Told, |(_, end)| end);
-        let mut pdu = AmdPdu {
-            sn: Sn::wrap(sn),
-            poll: false,
-            previous,
-            ends: Vec::new(),
-            data: Vec::new(),
-            tail: Tail::Full,
-        };
-        while self.room(&pdu, 0) >= self.least_room()
-            && let Some(cut) = self.cut.take().or_else(|| started.next().map(Cut::new))
-        {
-            let left = cut.octets.len() - cut.sent;
-            if left > self.room(&pdu, 0) {
-                self.fill(&mut pdu, cut);
-            } else if left <= self.room(&pdu, 1) {
-                pdu.data.extend(&cut.octets[cut.sent..]);
-                pdu.ends.push(pdu.data.len() as u16);
-            } else {
-                let told = ends.iter().any(|end| end.sdu == cut.sdu && end.sn == sn);
-                self.end_without_indicator(&mut pdu, &cut, told);
+        let pdu_octets = self.octets.len();
+        let room = |indicators| AmdPdu::data_room(pdu_octets, indicators);
+        let indicators = usize::from(previous != PreviousEnd::Told);
+        let Filling { ends: filled, mut data, rest } = self.cutter.fill(room, indicators, started);
+        let tail = match rest {
+            // The special value of HE tells it.
+            Rest::UntoldEnd(sdu) if ends.iter().any(|end| end.sdu == sdu && end.sn == sn) => {
+                Tail::FullWithSduEnd
             }
-        }
-        if self.room(&pdu, 0) > 0 {
-            self.pad(&mut pdu);
-        }
-        self.keep(Some(pdu));
+            Rest::UntoldEnd(sdu) => {
+                self.untold = Some((sdu, PreviousEnd::Exact));
+                Tail::Full
+            }
+            Rest::UntoldEndAndOctet(sdu) => {
+                data.push(0);
+                self.untold = Some((sdu, PreviousEnd::OneOctetShort));
+                Tail::Full
+            }
+            Rest::Nothing => Tail::Full,
+            Rest::Padding => Tail::Padding,
+            Rest::Octet => Tail::PaddingOctet,
+        };
+        self.keep(Some(AmdPdu { sn: Sn::wrap(sn), poll: false, previous, ends: filled, data, tail }));
     }
 
     /// Sequence numbers below `sn` that were never on the air: those of discarded SDUs.
@@ -123,51 +113,13 @@ impl Encoder {
         self.kept.push_back(pdu);
         self.vt_s += 1;
     }
-
-    /// Octets that are free if the PDU gets so many length indicators more.
-    fn room(&self, pdu: &AmdPdu, more: usize) -> usize {
-        self.data_room(pdu, more).saturating_sub(pdu.data.len())
-    }
-
-    /// What an SDU needs to begin in a PDU: with length indicators of 15 bits no single octet.
-    fn least_room(&self) -> usize {
-        AmdPdu::data_room(self.octets.len(), 0) - AmdPdu::data_room(self.octets.len(), 1)
-    }
-
-    fn data_room(&self, pdu: &AmdPdu, more: usize) -> usize {
-        let told = usize::from(pdu.previous != PreviousEnd::Told);
-        AmdPdu::data_room(self.octets.len(), told + pdu.ends.len() + more)
-    }
-
-    /// The SDU goes on in the next PDU.
-    fn fill(&mut self, pdu: &mut AmdPdu, mut cut: Cut) {
-        let end = cut.sent + self.room(pdu, 0);
-        pdu.data.extend(&cut.octets[cut.sent..end]);
-        cut.sent = end;
-        self.cut = Some(cut);
-    }
-
-    /// The SDU ends where no indicator finds room. Unless the special value of HE tells it, the next PDU does.
-    fn end_without_indicator(&mut self, pdu: &mut AmdPdu, cut: &Cut, told: bool) {
-        pdu.data.extend(&cut.octets[cut.sent..]);
-        if told {
-            pdu.tail = Tail::FullWithSduEnd;
-            return;
-        }
-        let is_short = self.room(pdu, 0) > 0;
-        if is_short {
-            pdu.data.push(0);
-        }
-        self.untold = Some((cut.sdu, if is_short { PreviousEnd::OneOctetShort } else { PreviousEnd::Exact }));
-    }
-
-    fn pad(&self, pdu: &mut AmdPdu) {
-        let is_told = self.data_room(pdu, 1) >= pdu.data.len();
-        pdu.tail = if is_told { Tail::Padding } else { Tail::PaddingOctet };
-    }
 }
 
 impl Encode for Encoder {
+    fn mode(&self) -> Mode {
+        Mode::Am
+    }
+
     fn encode(
         &mut self,
         tti: &Tti,
@@ -183,32 +135,20 @@ impl Encode for Encoder {
                     self.pass_over(sn);
                     self.build(&tti.data.ends, started);
                 }
-                let rider = tti.piggybacked.as_ref().filter(|(carrier, _)| *carrier == sn);
-                self.data(sn, poll, rider.map(|(_, status)| status), out);
+                self.data(sn, poll, tti, out);
             }
         }
     }
 
     /// What was sent of it stays; in the next PDU another one begins.
     fn discard(&mut self, sdus: &[u64]) {
-        let given_up = |sdu| sdus.contains(&sdu);
-        if self.cut.as_ref().is_some_and(|cut| given_up(cut.sdu)) {
-            self.cut = None;
-        }
-        if self.untold.is_some_and(|(sdu, _)| given_up(sdu)) {
-            self.untold = None;
-        }
+        self.cutter.discard(sdus);
+        self.untold.take_if(|(sdu, _)| sdus.contains(sdu));
     }
 
     fn begin_anew(&mut self) {
         self.vt_s = 0;
         self.kept.clear();
-        (self.cut, self.untold) = (None, None);
-    }
-}
-
-impl Cut {
-    fn new((sdu, octets): (u64, Vec<u8>)) -> Self {
-        Self { sdu, octets, sent: 0 }
+        (self.cutter, self.untold) = (Cutter::default(), None);
     }
 }
