@@ -91,15 +91,15 @@ fn more_than_fifteen_sdus_take_several_mrws() {
     assert_eq!(lines(&seen, "mrw"), right);
     // A PDU of 16 octets has room for 8 fields: (128 - 20 - 12) / 12.
     let small = Config { pdu: airpath_core::units::Bytes::from_bytes(16), send_mrw: true, ..timer(45) };
-    let seen = timeline(&small, &[(0, 13); 20], &[0, 10], &[]);
-    assert_eq!(lines(&seen, "50 tx"), ["50 tx [status mrw 0,1,2,3,4,5,6,8/0]"]);
+    let of_eight = timeline(&small, &[(0, 13); 20], &[0, 10], &[]);
+    assert_eq!(lines(&of_eight, "50 tx"), ["50 tx [status mrw 0,1,2,3,4,5,6,8/0]"]);
 }
 
 #[test]
 fn timer_mrw_repeats_it_and_max_mrw_resets_the_link() {
     let lost: Vec<u64> = [0].into_iter().chain((6..26).map(|n| n * 10)).collect();
-    let of = |max_mrw, lost: &[u64]| {
-        let link = timeline_until(900, &Config { max_mrw, ..max_dat(2) }, &[(0, 400)], lost, &[]);
+    let of = |max_mrw, downlink: &[u64]| {
+        let link = timeline_until(900, &Config { max_mrw, ..max_dat(2) }, &[(0, 400)], downlink, &[]);
         lines(&link.log, "tx [").iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let mrw = |at: u64| format!("{at} tx [status mrw 11/0]");
@@ -120,14 +120,14 @@ fn an_acknowledgement_ends_the_procedure_as_well() {
     assert_eq!(lines(&seen, "done"), ["125 done 1"]);
     // Without that report it is sent again, the same though SDU 1 is discarded meanwhile. The answer tells that the
     // window is further, so that nothing is left to say of SDU 1.
-    let seen = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
-    let right = [
+    let repeated = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
+    let mrws = [
         "50 tx [status mrw 11/0]",
         "80 status mrw_ack 11/0",
         "250 tx [status mrw 11/0]",
         "280 status mrw_ack 22/0",
     ];
-    assert_eq!(lines(&seen, "mrw"), right, "{seen:#?}");
+    assert_eq!(lines(&repeated, "mrw"), mrws, "{repeated:#?}");
 }
 
 /// All has arrived before the MRW comes: the answer is its own VR(R), and nothing is lost.
@@ -269,13 +269,13 @@ fn an_mrw_ack_that_fits_nothing_changes_nothing() {
 #[test]
 fn the_receiver_sets_the_window() {
     let mut link = Link::new(&Config { configured_tx_window_size: 100, ..Config::default() });
-    let ws = |link: &Link| link.ends[NETWORK].sender().vt_ms() - link.ends[NETWORK].sender().vt_a();
     for (pdus, window) in [(8, 8), (1, 1), (0, 1), (100, 100), (101, 100), (4095, 100)] {
         link.ends[UE].set_window(pdus);
         let start = 1000 * u64::from(pdus);
         link.tti(UE, start, |_| {});
         link.arrive(start + 25);
-        assert_eq!(ws(&link), window, "{pdus}");
+        let sender = link.ends[NETWORK].sender();
+        assert_eq!(sender.vt_ms() - sender.vt_a(), window, "{pdus}");
         assert_eq!(link.ends[UE].deadline(), airpath_core::time::Instant::NEVER);
     }
 }
