@@ -71,9 +71,10 @@ struct Line {
     /// The next TTI that the sending entity wants.
     next_tti: Instant,
     /// TTIs on their way with their time of arrival, earliest first.
-    on_air: VecDeque<(Instant, Tti)>,
+    on_air: VecDeque<(Instant, Box<Tti>)>,
     /// Kept for their memory.
-    spare: Vec<Tti>,
+    #[allow(clippy::vec_box)]
+    spare: Vec<Box<Tti>>,
     occupancy: Occupancy,
     counts: Counts,
     capture: PduCapture,
@@ -198,7 +199,7 @@ impl Line {
     }
 
     /// Puts a TTI on the air that starts now.
-    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Tti, report: &Report) {
+    fn transmit(&mut self, cx: &mut Cx<'_>, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
         let pdus = tti.pdus();
@@ -407,8 +408,11 @@ impl Pair {
             end.handle_sdu(cx.now, sdu.len);
             line.sdus.push(cx.now, sdu);
         }
-        self.plan(cx.now, dir);
-        self.arm(cx);
+        // Under load the next TTI is the earliest that there can be.
+        if self.lines[dir.index()].next_tti > self.lines[dir.index()].free_at {
+            self.plan(cx.now, dir);
+            self.arm(cx);
+        }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
@@ -435,7 +439,10 @@ impl Pair {
         received.spare.push(tti);
         received.settle_received(cx, report);
         sent.settle_sent(cx, report);
-        self.plan(cx.now, other);
+        // A TTI that starts now is filled in any case.
+        if self.lines[other.index()].next_tti > cx.now {
+            self.plan(cx.now, other);
+        }
     }
 
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
