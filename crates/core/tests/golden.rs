@@ -92,11 +92,11 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
-    alcaraz-384: ends at 60000000000 ns, 18149 events 7cc8890807f8657a, capture ae9cfbaa9352d4ef
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 21040 events b8aaa798cfd5c25b, capture d6be970d287b2a95
+    alcaraz-384: ends at 60000000000 ns, 18148 events 9e8e7ef3561ae722, capture ae9cfbaa9352d4ef
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 21034 events 65f429a5a482e40c, capture d6be970d287b2a95
     alcaraz-384-combined-1: ends at 60000000000 ns, 21156 events 49d218dcc8ccd1fd, capture 9dfe08e72237ceb6
     alcaraz-384-combined-2: ends at 60000000000 ns, 20881 events 68b65b45c85549f2, capture a3b672ab69359716
-    alcaraz-384-pdpc: ends at 60000000000 ns, 17220 events 3e0f462af13ba882, capture 7dbd5d0931cb49dc
+    alcaraz-384-pdpc: ends at 60000000000 ns, 17217 events 6d2589a97bbb704f, capture 7dbd5d0931cb49dc
     chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
     chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86
     chan-variable-delay-ar: ends at 3600000000000 ns, 775260 events 51f5dc30260596a0, capture 076f791fcd8b03f7
