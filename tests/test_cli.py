@@ -97,7 +97,9 @@ def test_set_changes_the_run(airpath_command):
 
 def test_many_flows_are_cut_in_the_table_only(airpath_command, tmp_path):
     file = tmp_path / "cell.toml"
-    source = airpath.load("umts-64-simple").source.replace("ues = 1", "ues = 30").replace("ue = 0", 'ue = "each"')
+    source = (
+        airpath.load("umts-64-simple").source.replace("ues = 1", "ues = 30").replace("ue = 0", 'ue = "each"')
+    )
     file.write_text(source)
     outcome = airpath_command("run", file)
     assert sum(line.split()[1:2] == ["downlink"] for line in outcome.out.splitlines()) == 2 * 20

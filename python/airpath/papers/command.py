@@ -196,7 +196,8 @@ def _print_grid(console: Console, section: Section, grid: Grid) -> None:
     """Print what was measured side by side."""
     experiment = section.experiment
     shows = f"{experiment.place} {grid.title}" if grid.title else heading(experiment)
-    view = Table(title=escape(f"{shows} [{unit_name(grid.unit)}]"), title_justify="left")
+    unit = unit_name(grid.unit)
+    view = Table(title=escape(f"{shows} [{unit}]" if unit else shows), title_justify="left")
     for column in grid.heads or experiment.columns:
         view.add_column(column)
     for column in grid.columns:

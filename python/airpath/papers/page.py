@@ -165,7 +165,8 @@ def _grid(section: Section, grid: Grid) -> str:
         cells = [*row.labels, *grid_texts(section, row)]
         rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
     unit = unit_name(grid.unit)
-    heads = [*(grid.heads or experiment.columns), *(f"{column}, {unit}" for column in grid.columns)]
+    behind = f", {unit}" if unit else ""
+    heads = [*(grid.heads or experiment.columns), *(f"{column}{behind}" for column in grid.columns)]
     notes = [f"{', '.join(row.labels)}: {row.note}." for row in grid.rows if row.note]
     shows = f"{grid.title}." if grid.title else experiment.question
     says = f"{shows} Means with half the width of their 95 % intervals.".strip()

@@ -13,6 +13,8 @@ pub struct Reassembly {
     next: u64,
     /// Of the SDU that goes on in the next PDU.
     open: Vec<u8>,
+    /// Of that SDU something is missing, and will be.
+    broken: bool,
     /// Ends of discarded SDUs in a PDU to come.
     discarded: Option<(u64, u8)>,
     /// Handed up.
@@ -62,12 +64,22 @@ impl Reassembly {
         }
     }
 
+    /// §11.6.3: of the discarded SDUs those go up that are complete, as far as octets tell.
     fn receive_mrw(&mut self, sn: Sn, n_length: u8) {
-        let Some(sn) = self.unwrap(sn) else { return };
-        self.waiting = self.waiting.split_off(&sn);
-        self.next = sn;
-        self.open.clear();
-        self.discarded = Some((sn, n_length));
+        let Some(sn_mrw) = self.unwrap(sn) else { return };
+        while self.next < sn_mrw {
+            match self.waiting.remove(&self.next) {
+                Some(pdu) => self.take(pdu),
+                None => (self.broken, self.open) = (true, Vec::new()),
+            }
+            self.next += 1;
+        }
+        if n_length == 0 {
+            (self.broken, self.open) = (false, Vec::new());
+        } else if !self.waiting.contains_key(&sn_mrw) {
+            (self.broken, self.open) = (false, Vec::new());
+            self.discarded = Some((sn_mrw, n_length));
+        }
         self.take_in_sequence();
     }
 
@@ -79,7 +91,8 @@ impl Reassembly {
     }
 
     fn take(&mut self, pdu: AmdPdu) {
-        let mut skip = self.discarded.take_if(|(sn, _)| *sn <= self.next).map_or(0, |(_, n)| n);
+        let told = self.discarded.take_if(|(sn, _)| *sn <= self.next);
+        let mut skip = told.filter(|(sn, _)| *sn == self.next).map_or(0, |(_, n)| n);
         match pdu.previous {
             PreviousEnd::Told => {}
             PreviousEnd::Exact => self.finish(&mut skip),
@@ -100,6 +113,7 @@ impl Reassembly {
             Tail::FullWithSduEnd => self.finish(&mut skip),
             Tail::Padding | Tail::PaddingOctet | Tail::Status(_) => {
                 assert!(self.open.is_empty(), "padding within an SDU");
+                self.broken = false;
             }
         }
         assert_eq!(skip, 0);
@@ -109,7 +123,7 @@ impl Reassembly {
         let sdu = std::mem::take(&mut self.open);
         if *skip > 0 {
             *skip -= 1;
-        } else {
+        } else if !std::mem::take(&mut self.broken) {
             assert!(!sdu.is_empty());
             self.sdus.push(sdu);
         }

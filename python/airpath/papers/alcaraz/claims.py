@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 from airpath.papers.alcaraz import measured
-from airpath.papers.alcaraz.model import CONFIDENCE, RUNS, Function, Scheme, make_cell, pdpc
+from airpath.papers.alcaraz.model import CONFIDENCE, RUNS, TABLE_2_FLOWS, Function, Scheme, make_cell, pdpc
 from airpath.papers.alcaraz.planes import FLOW_COUNTS, MAXTHS, RATIOS, cell, cell_of_buffer
-from airpath.papers.alcaraz.tables import CELLS, FLOWS, delay, goodput, quantity
+from airpath.papers.alcaraz.tables import CELLS, delay, goodput, quantity
 from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
 from airpath.papers.claims import Claim
 from airpath.papers.conditions import (
@@ -242,7 +242,7 @@ CLAIMS = (
         12,
         "Section 5.1",
         "What is good for one flow is for four: both combined schemes save delay at no loss of goodput.",
-        *(condition for name in _COMBINED for flows in FLOWS for condition in _is_good(name, flows)),
+        *(condition for name in _COMBINED for flows in TABLE_2_FLOWS for condition in _is_good(name, flows)),
     ),
     _claim(
         13,
@@ -286,7 +286,7 @@ CLAIMS = (
         *(
             Less(_delay(name, flows), _delay("conventional", flows))
             for name in ("ackrate", "pdpc", *_COMBINED)
-            for flows in FLOWS
+            for flows in TABLE_2_FLOWS
         ),
     ),
     _claim(

@@ -79,8 +79,7 @@ FIGURE_1 = Experiment(
 
 
 def _t_id(title: str, scheme: Scheme) -> Trace:
-    labels = "occupancy [SDUs]", "t_id [ms]"
-    return Trace(f"{title} {scheme.name}", *labels, watched(make_cell(scheme), T_ID))
+    return Trace(title, "occupancy [SDUs]", "t_id [ms]", watched(make_cell(scheme), T_ID))
 
 
 FIGURE_5 = Experiment(
@@ -90,10 +89,10 @@ FIGURE_5 = Experiment(
     ("quantity",),
     (),
     traces=(
-        _t_id("(a) alpha 1, f2 = 0:", COMBINED_1),
-        _t_id("(b) alpha 0.5, alpha 1 in f2:", COMBINED_2),
-        _t_id("(c) alpha 0.2, f2 = 0:", combined(0.2, 40, 10)),
-        _t_id("(d) alpha 1, no drops:", ACK_RATE),
+        _t_id("(a) Combined Scheme 1: alpha 1, f2 = 0", COMBINED_1),
+        _t_id("(b) Combined Scheme 2: alpha 0.5, alpha 1 in f2", COMBINED_2),
+        _t_id("(c) combined: alpha 0.2, f2 = 0, maxd/maxth 10", combined(0.2, 40, 10)),
+        _t_id("(d) ACK rate control alone: alpha 1", ACK_RATE),
     ),
 )
 

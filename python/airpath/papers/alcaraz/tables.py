@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 from airpath.papers.alcaraz import measured
-from airpath.papers.alcaraz.model import RUNS, SCHEMES, make_cell
+from airpath.papers.alcaraz.model import RUNS, SCHEMES, TABLE_2_FLOWS, make_cell
 from airpath.papers.conditions import Quantity
 from airpath.papers.paper import Cell, Experiment, Metric, Row
 
-FLOWS = (1, 4)
-
-OWN_RUNS = 100
-"""Runs of a row of Table 2: the first 20 are set beside the paper's, all of them decide on claims."""
-
 CELLS = {
-    (name, flows): replace(make_cell(scheme, flows), runs=OWN_RUNS, most_runs=OWN_RUNS)
-    for flows in FLOWS
-    for name, scheme in SCHEMES.items()
+    (name, flows): make_cell(scheme, flows) for flows in TABLE_2_FLOWS for name, scheme in SCHEMES.items()
 }
 """The rows of Table 2, by scheme and number of flows."""
 
@@ -63,7 +55,7 @@ TABLE_2 = Experiment(
     ("TCP flows", "algorithm", "of"),
     tuple(
         _row(name, flows, what, metric)
-        for flows in FLOWS
+        for flows in TABLE_2_FLOWS
         for name in SCHEMES
         for what, metric in (("goodput", measured.goodput_kbps), ("delay", measured.delay_s))
     ),
