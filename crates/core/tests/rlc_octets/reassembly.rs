@@ -13,8 +13,6 @@ pub struct Reassembly {
     next: u64,
     /// Of the SDU that goes on in the next PDU.
     open: Vec<u8>,
-    /// Of that SDU something is missing, and will be.
-    broken: bool,
     /// Ends of discarded SDUs in a PDU to come.
     discarded: Option<(u64, u8)>,
     /// Handed up.
@@ -64,23 +62,53 @@ impl Reassembly {
         }
     }
 
-    /// §11.6.3: of the discarded SDUs those go up that are complete, as far as octets tell.
     fn receive_mrw(&mut self, sn: Sn, n_length: u8) {
-        let Some(sn_mrw) = self.unwrap(sn) else { return };
-        while self.next < sn_mrw {
-            match self.waiting.remove(&self.next) {
-                Some(pdu) => self.take(pdu),
-                None => (self.broken, self.open) = (true, Vec::new()),
-            }
-            self.next += 1;
-        }
-        if n_length == 0 {
-            (self.broken, self.open) = (false, Vec::new());
-        } else if !self.waiting.contains_key(&sn_mrw) {
-            (self.broken, self.open) = (false, Vec::new());
-            self.discarded = Some((sn_mrw, n_length));
-        }
+        let Some(sn) = self.unwrap(sn) else { return };
+        let rest = self.waiting.split_off(&sn);
+        let discarded = std::mem::replace(&mut self.waiting, rest);
+        self.take_complete(discarded, sn, n_length);
+        self.next = sn;
+        self.open.clear();
+        self.discarded = Some((sn, n_length));
         self.take_in_sequence();
+    }
+
+    /// SDUs below an MRW are handed up if all of them is there, and where they begin. In the PDU that it names, the
+    /// first `n_length` ends are below it.
+    fn take_complete(&mut self, mut pdus: BTreeMap<u64, AmdPdu>, sn: u64, n_length: u8) {
+        let mut open = Some(std::mem::take(&mut self.open));
+        if let Some(last) = self.waiting.get(&sn) {
+            pdus.insert(sn, last.clone());
+        }
+        for at in self.next..=sn {
+            let Some(pdu) = pdus.remove(&at) else {
+                open = None;
+                continue;
+            };
+            let exact = usize::from(pdu.previous != PreviousEnd::Told);
+            let full = usize::from(pdu.tail == Tail::FullWithSduEnd);
+            let ends = std::iter::repeat_n(0, exact).chain(pdu.ends.iter().map(|&end| usize::from(end)));
+            let ends = ends.chain(std::iter::repeat_n(pdu.data.len(), full));
+            let most = if at == sn { n_length.into() } else { usize::MAX };
+            let mut from = 0;
+            for end in ends.take(most) {
+                if let Some(mut sdu) = open.replace(Vec::new()) {
+                    if pdu.previous == PreviousEnd::OneOctetShort && end == 0 {
+                        sdu.pop();
+                    }
+                    sdu.extend(&pdu.data[from..end]);
+                    self.sdus.push(sdu);
+                }
+                from = end;
+            }
+            if let Some(open) = &mut open {
+                open.extend(&pdu.data[from..]);
+            }
+            let padded = matches!(pdu.tail, Tail::Padding | Tail::PaddingOctet | Tail::Status(_));
+            if padded {
+                open = Some(Vec::new());
+            }
+        }
     }
 
     fn take_in_sequence(&mut self) {
@@ -91,8 +119,7 @@ impl Reassembly {
     }
 
     fn take(&mut self, pdu: AmdPdu) {
-        let told = self.discarded.take_if(|(sn, _)| *sn <= self.next);
-        let mut skip = told.filter(|(sn, _)| *sn == self.next).map_or(0, |(_, n)| n);
+        let mut skip = self.discarded.take_if(|(sn, _)| *sn <= self.next).map_or(0, |(_, n)| n);
         match pdu.previous {
             PreviousEnd::Told => {}
             PreviousEnd::Exact => self.finish(&mut skip),
@@ -113,7 +140,6 @@ impl Reassembly {
             Tail::FullWithSduEnd => self.finish(&mut skip),
             Tail::Padding | Tail::PaddingOctet | Tail::Status(_) => {
                 assert!(self.open.is_empty(), "padding within an SDU");
-                self.broken = false;
             }
         }
         assert_eq!(skip, 0);
@@ -123,7 +149,7 @@ impl Reassembly {
         let sdu = std::mem::take(&mut self.open);
         if *skip > 0 {
             *skip -= 1;
-        } else if !std::mem::take(&mut self.broken) {
+        } else {
             assert!(!sdu.is_empty());
             self.sdus.push(sdu);
         }

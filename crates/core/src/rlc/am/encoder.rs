@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control, Status};
+use super::{Config, Control};
 use crate::rlc::cutter::{Cutter, Filling, Rest};
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{Run, SduEnd, Tti};
@@ -53,8 +53,7 @@ impl Encoder {
         octets
     }
 
-    /// The octets of a data PDU, with a STATUS PDU in its padding if one rides in it.
-    fn data(&mut self, sn: u64, poll: bool, rider: Option<&Status>, out: &mut dyn FnMut(Pdu, &[u8])) {
+    fn data(&mut self, sn: u64, poll: bool, tti: &Tti, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
         let kept = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize));
         let Some(pdu) = kept.and_then(Option::as_ref) else {
@@ -62,7 +61,8 @@ impl Encoder {
             return;
         };
         let mut pdu = AmdPdu { poll, ..pdu.clone() };
-        if let Some(status) = rider {
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|(at, _)| *at == sn) {
+            debug_assert_eq!(pdu.tail, Tail::Padding);
             pdu.tail = Tail::Status(status.to_wire());
         }
         let written = wire::Pdu::Amd(pdu).encode(&mut self.octets);
@@ -135,8 +135,7 @@ impl Encode for Encoder {
                     self.pass_over(sn);
                     self.build(&tti.data.ends, started);
                 }
-                let rider = tti.piggybacked.as_ref().filter(|(carrier, _)| *carrier == sn);
-                self.data(sn, poll, rider.map(|(_, status)| status), out);
+                self.data(sn, poll, tti, out);
             }
         }
     }
