@@ -265,11 +265,11 @@ fn agree(numbers: Option<u32>, changes: &[(&str, &str)]) -> (usize, usize) {
     for (bearer, log) in &seen {
         assert!(*log == told[bearer], "PDUs of {bearer:?}");
     }
-    for (bearer, arrived) in &arrived {
+    for (bearer, packets) in &arrived {
         let sdus = readers[bearer].sdus();
         // At the end some are on the wire.
-        assert!(arrived.len() > 100 && arrived.len() <= sdus.len() && sdus.len() < arrived.len() + 50);
-        for (sdu, (header, len)) in sdus.iter().zip(arrived) {
+        assert!(packets.len() > 100 && packets.len() <= sdus.len() && sdus.len() < packets.len() + 50);
+        for (sdu, (header, len)) in sdus.iter().zip(packets) {
             assert_eq!(sdu.len(), *len as usize);
             let (front, payload) = sdu.split_at(header.len());
             assert_eq!(&bare(front), header, "{bearer:?}");
