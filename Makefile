@@ -18,6 +18,8 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DIS
 RUST_TESTED := -p airpath-core -p airpath-live -p airpath-bench
 PYTEST_FLAGS ?=
 SOAK_FLAGS ?=
+# For each fuzz target.
+FUZZ_SECONDS ?= 600
 
 RUST_SOURCES := $(shell find crates/core/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/live/Cargo.toml \
 	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock)
@@ -58,6 +60,7 @@ test: build ## run all tests, Rust's first
 .PHONY: lint
 lint: build ## check formatting, lints and types; changes nothing
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -72,6 +75,10 @@ bench: build ## measure speed and memory beside ns-2, and the live link (four to
 .PHONY: soak
 soak: build ## load airpath live for twice ten minutes and watch its memory
 	$(BIN)/python tests/live/soak.py $(SOAK_FLAGS)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
+	$(PYTHON) fuzz/fuzz.py --seconds $(FUZZ_SECONDS)
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper

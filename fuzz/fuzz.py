@@ -1,4 +1,4 @@
-"""Build the fuzz targets and run each for some time; say what was run and covered. Ends with 1 if one found something.
+"""Build the fuzz targets, run each for some time and say what was run and covered; 1 if one found something.
 
 Corpora grow in build/fuzz/corpus from run to run; inputs that fail lie in build/fuzz/found, and
 ``target/fuzz/<platform>/release/<target> <input>`` runs one again.
@@ -66,12 +66,13 @@ def figures(text: str) -> str:
     if done:
         runs, seconds = done[1], max(1, int(done[2]))
         speed = f"{int(runs) / seconds:,.0f} runs/s"
-    return f"{int(runs):>12,} runs, {speed}, {covered} of {edges[1]} edges, {features} features, {inputs} inputs"
+    covers = f"{covered} of {edges[1]} edges, {features} features"
+    return f"{int(runs):>12,} runs, {speed}, {covers}, {inputs} inputs"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=600, help="time for each target (default: %(default)s)")
+    parser.add_argument("--seconds", type=int, default=600, help="for each (default: %(default)s)")
     parser.add_argument("target", nargs="*", help=f"default: {' '.join(targets())}")
     arguments = parser.parse_args()
     binaries = build()

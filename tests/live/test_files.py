@@ -162,3 +162,22 @@ def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
     options = ("-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields")
     columns = tshark(file, "tcp", *options, "-e", "tcp.checksum.status", "-e", "ip.checksum.status")
     assert set(columns.split()) == {"1"}
+
+
+@needs("tshark")
+def test_packets_put_together_from_their_pdus_are_those_of_both_ends(live):
+    pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
+    outcome = live("umts-384", "--capture-rlc", command=list(pings), out=True)
+    assert outcome.code == 0, outcome.err
+    file = outcome.folder / "capture.pcapng"
+    fields = ("icmp.type", "icmp.seq", "icmp.checksum")
+
+    def echoes(interface, *more):
+        arguments = (arg for field in (*fields, *more) for arg in ("-e", field))
+        here = f'icmp and frame.interface_name == "{interface}"'
+        return tshark(file, here, "--enable-heuristic", "rlc_udp", "-T", "fields", *arguments).splitlines()
+
+    # tshark has all octets of them here: the checksum is over the payload.
+    on_air = [line.removesuffix("\t1") for line in echoes("rlc", "icmp.checksum.status")]
+    assert len(on_air) == 40
+    assert sorted(on_air) == sorted(echoes("ue")) == sorted(echoes("server"))

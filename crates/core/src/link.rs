@@ -71,7 +71,7 @@ impl HalfConfig {
     /// Names the key below `queue`, what is wrong, and what would be right.
     pub fn validate_queue(&self) -> Result<(), ScenarioError> {
         self.queue.validate()?;
-        self.queue.check_sent_whole("choose queue.red or queue.droptail, or put it into the cell")
+        self.queue.check_sent_whole("choose queue.red or queue.droptail; pdpc is for the buffer of a bearer")
     }
 }
 

@@ -358,10 +358,14 @@ fn radio_events_tell_the_whole_life_of_every_packet() {
         let report = path.reports()[0].clone();
         let count = |key: &str| report[key].as_u64().unwrap();
         assert_eq!(count("enqueued") + count("dropped"), 300, "{name}: {report}");
-        assert_eq!(count("started") + count("evicted"), count("enqueued"), "{name}: {report}");
-        assert_eq!(count("ended") + count("discarded"), count("started"), "{name}: {report}");
+        let gone = count("ended") + count("discarded") + count("evicted");
+        assert_eq!(gone, count("enqueued"), "{name}: {report}");
+        // In transparent mode an SDU that no TTI can carry is given up unsent.
+        let unsent = gone - count("started") - count("evicted");
+        assert!(unsent == 0 || name.contains("rlc.tm") && unsent == count("discarded"), "{name}: {report}");
         assert_eq!(count("evicted") > 0, name.contains("pdpc"), "{name}: {report}");
-        assert_eq!(count("discarded") > 0, name.ends_with("pdpc 2"), "{name}: {report}");
+        let gives_up = name.contains("rlc.tm") || name.ends_with("pdpc 2");
+        assert_eq!(count("discarded") > 0, gives_up, "{name}: {report}");
         assert_eq!(report["views_agree"], true, "{name}: the books disagree with the events");
     }
 }

@@ -29,7 +29,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "ttis",
             ],
         ),
-        ("rlc", rlc::Config::NAMES, &["encode", "entities", "pdus", "ranges", "reassembly"]),
+        ("rlc", rlc::Config::NAMES, &["cutter", "encode", "entities", "pdus", "ranges", "reassembly"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),

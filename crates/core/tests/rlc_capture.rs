@@ -6,9 +6,10 @@ use std::process::Command;
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
 use airpath_core::wire::PcapngWriter;
-use airpath_core::wire::rlc::udp::{Channel, datagram};
+use airpath_core::wire::rlc::udp::{Channel, Mode, datagram, datagram_of};
 use airpath_core::wire::rlc::{
-    AmdPdu, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail,
+    AmdPdu, Begin, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail, UmdPdu,
+    UmdSn,
 };
 
 const PDU_OCTETS: usize = 42;
@@ -40,16 +41,13 @@ const FIELDS: &[&str] = &[
     "_ws.expert",
 ];
 
-/// What tshark shows of each PDU, `name=value` for fields that it has; `None` where tshark is not installed.
-fn dissected(pdus: &[(Channel, Pdu, usize)]) -> Option<Vec<Vec<String>>> {
+/// What tshark shows of each datagram, `name=value` for fields that it has; `None` where tshark is not installed.
+fn dissected(mode: &str, datagrams: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
     let mut writer = PcapngWriter::new(&["rlc"]);
-    for (i, (channel, pdu, octets)) in pdus.iter().enumerate() {
-        let mut bytes = vec![0; *octets];
-        pdu.encode(&mut bytes).unwrap();
-        let packet = datagram(*channel, &bytes);
-        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), &packet, packet.len() as u32);
+    for (i, packet) in datagrams.iter().enumerate() {
+        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), packet, packet.len() as u32);
     }
-    let file = std::env::temp_dir().join(format!("airpath-rlc-{}.pcapng", std::process::id()));
+    let file = std::env::temp_dir().join(format!("airpath-rlc-{mode}-{}.pcapng", std::process::id()));
     std::fs::write(&file, writer.take()).unwrap();
     let mut tshark = Command::new("tshark");
     tshark.args(["--enable-heuristic", "rlc_udp", "-T", "fields", "-E", "separator=;", "-r"]).arg(&file);
@@ -66,6 +64,12 @@ fn dissected(pdus: &[(Channel, Pdu, usize)]) -> Option<Vec<Vec<String>>> {
         fields.map(|(name, value)| format!("{}={value}", name.trim_start_matches("rlc."))).collect()
     };
     Some(String::from_utf8(output.stdout).unwrap().lines().map(shown).collect())
+}
+
+/// Cargo knows no skipped tests: where all must run, this one fails.
+fn without_tshark() {
+    assert!(std::env::var_os("AIRPATH_ALL_TOOLS").is_none(), "tshark is not installed");
+    eprintln!("skipped: tshark is not installed");
 }
 
 fn amd(sn: u64, poll: bool, data: &[u8], ends: &[u16], tail: Tail) -> Pdu {
@@ -97,12 +101,12 @@ fn tshark_reads_what_the_codec_writes() {
         (up, Pdu::Reset(Reset { rsn: true, hfni: 0xabcde }), PDU_OCTETS),
         (down, Pdu::ResetAck(Reset { rsn: true, hfni: 5 }), PDU_OCTETS),
     ];
-    let Some(shown) = dissected(&pdus) else {
-        // Cargo knows no skipped tests: where all must run, this one fails.
-        assert!(std::env::var_os("AIRPATH_ALL_TOOLS").is_none(), "tshark is not installed");
-        eprintln!("skipped: tshark is not installed");
-        return;
-    };
+    let encoded = pdus.iter().map(|(channel, pdu, octets)| {
+        let mut bytes = vec![0; *octets];
+        pdu.encode(&mut bytes).unwrap();
+        datagram(*channel, &bytes)
+    });
+    let Some(shown) = dissected("am", &encoded.collect::<Vec<_>>()) else { return without_tshark() };
     let data = |octet: &str, octets| octet.repeat(octets);
     let mrw_shown = "sufi.sn_mrw=17,19 sufi.n=2";
     let expected = [
@@ -132,4 +136,49 @@ fn tshark_reads_what_the_codec_writes() {
         assert_eq!(fields.join(" "), format!("{sender} {rest}"));
     }
     assert_eq!(shown.len(), expected.len());
+}
+
+/// In transparent mode PDUs are their data.
+#[test]
+fn tshark_reads_unacknowledged_and_transparent_mode() {
+    let down = Channel { dir: Dir::Downlink, urnti: 7, radio_bearer: 5 };
+    let umd = |sn, begin, data: &[u8], ends: &[u16], padding| {
+        let (ends, data) = (ends.to_vec(), data.to_vec());
+        UmdPdu { sn: UmdSn::wrap(sn), begin, ends, data, padding }
+    };
+    let pdus = [
+        (umd(126, Begin::FirstOctet, &[0xab; 39], &[], false), 41),
+        (umd(127, Begin::Untold, &[1, 2, 3, 4, 5], &[2, 5], true), 41),
+        (umd(128, Begin::FirstOctet, &[9; 39], &[], false), 41),
+        (umd(129, Begin::PreviousExact, &[8; 3], &[3], true), 41),
+        (umd(130, Begin::FirstOctet, &[7; 195], &[150], false), 200),
+    ];
+    let encoded = pdus.iter().map(|(pdu, octets)| {
+        let mut bytes = vec![0; *octets];
+        pdu.encode(&mut bytes).unwrap();
+        datagram_of(Mode::Um, down, &bytes)
+    });
+    let transparent = datagram_of(Mode::Tm, down, &[0x45; 30]);
+    let datagrams: Vec<_> = encoded.chain([transparent]).collect();
+    let Some(shown) = dissected("um", &datagrams) else { return without_tshark() };
+    let data = |octet: &str, octets| octet.repeat(octets);
+    let expected = [
+        format!("seq=126 li.value=124 data={}", data("ab", 39)),
+        "seq=127 li.value=2,5,127 data=0102,030405".to_owned(),
+        format!("seq=0 li.value=124 data={}", data("09", 39)),
+        "seq=1 li.value=0,3,127 data=080808".to_owned(),
+        format!("seq=2 li.value=32764,150 data={},{}", data("07", 150), data("07", 45)),
+        format!("data={}", data("45", 30)),
+    ];
+    // The SDUs are no IP packets, which tshark takes those of this bearer for.
+    let of_rlc =
+        |field: &&String| !field.contains("Bogus IP version") && !field.contains("IPv4 total length");
+    let shown: Vec<_> = shown
+        .iter()
+        .map(|fields| fields.iter().filter(of_rlc).cloned().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        shown,
+        expected.map(|rest| format!("channel.dir=1 channel.ueid=0x00000007 channel.rbid=5 {rest}"))
+    );
 }

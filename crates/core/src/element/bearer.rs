@@ -88,7 +88,7 @@ pub enum RadioEventKind {
     Dropped,
     /// The queue discipline dropped it while it waited: no octet of it had been sent.
     Evicted,
-    /// The link layer gave it up after it had begun to send it.
+    /// The link layer gave it up: octets of it did not arrive, or it cannot be sent.
     Discarded,
 }
 

@@ -140,8 +140,11 @@ impl Element for AckFilter {
                     queue.on_the_way.1 = queue.on_the_way.1.saturating_sub(1);
                 }
             }
-            RadioEventKind::Started => self.release(cx, event.ue),
-            RadioEventKind::Evicted | RadioEventKind::Delivered | RadioEventKind::Discarded => {}
+            // Of what was evicted or discarded perhaps nothing was sent: then it was among the untransmitted.
+            RadioEventKind::Started | RadioEventKind::Evicted | RadioEventKind::Discarded => {
+                self.release(cx, event.ue);
+            }
+            RadioEventKind::Delivered => {}
         }
     }
 

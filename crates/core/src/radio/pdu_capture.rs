@@ -5,7 +5,7 @@ use crate::packet::{Dir, Packet};
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
-use crate::wire::rlc::udp::{Channel, datagram};
+use crate::wire::rlc::udp::{Channel, datagram_of};
 
 /// Radio bearer of the only one that a UE has; lower numbers are those of signalling (TS 34.108 §6.10).
 const RADIO_BEARER: u8 = 5;
@@ -45,8 +45,9 @@ impl PduCapture {
         let (Some(encoder), Some(capture)) = (&mut self.encoder, cx.capture()) else { return };
         let mut started =
             started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
+        let mode = encoder.mode();
         encoder.encode(sent, &mut started, &mut |pdu, octets| {
-            let packet = datagram(channel, octets);
+            let packet = datagram_of(mode, channel, octets);
             if is_lost(pdu, sent, arrives) {
                 capture.lost_packet(PDU_INTERFACE, now, &packet);
             } else {

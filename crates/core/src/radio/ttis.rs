@@ -246,8 +246,10 @@ impl Line {
         });
         let piggybacked = sent.piggybacked.iter().map(|(_, status)| (status, arrives.piggybacked.is_none()));
         for (status, lost) in alone.chain(piggybacked) {
+            // Those that only command report nothing.
+            let Some(lsn) = status.lsn else { continue };
             let missing_pdus = status.missing.count() as u32;
-            let lsn = (status.lsn % self.ttis.sequence_numbers) as u32;
+            let lsn = (lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }
         for run in &sent.data.runs {

@@ -2,6 +2,7 @@
 //! told what each TTI carries, and lays SDUs out by itself.
 
 use super::pdus::Tti;
+use crate::wire::rlc::udp::Mode;
 
 /// A PDU of a TTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,9 @@ pub enum Pdu {
 
 /// Makes the octets of the PDUs that one end sends.
 pub trait Encode: Send + Sync {
+    /// The mode that its PDUs are of.
+    fn mode(&self) -> Mode;
+
     /// Hands each PDU of a TTI with its octets to `out`, in the order in which they are sent. `tti` is as the
     /// end has filled it. `started` are the SDUs of which the first octet is in it: their numbers and all their
     /// octets.

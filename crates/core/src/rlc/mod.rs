@@ -6,6 +6,7 @@
 //! third, `am`, `um` and `tm`, each end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see
 //! [`entities`].
 
+mod cutter;
 mod pdus;
 mod ranges;
 mod reassembly;
@@ -108,8 +109,10 @@ impl Config {
     /// What makes the octets of PDUs sent with these parameters, where captures have any.
     pub fn encoder(&self) -> Option<Box<dyn Encode>> {
         match self {
-            Self::None(_) | Self::FixedDelayArq(_) | Self::Um(_) | Self::Tm(_) => None,
+            Self::None(_) | Self::FixedDelayArq(_) => None,
             Self::Am(config) => Some(Box::new(am::Encoder::new(config))),
+            Self::Um(config) => Some(Box::new(um::Encoder::new(config))),
+            Self::Tm(config) => Some(Box::new(tm::Encoder::new(config))),
         }
     }
 }

@@ -90,6 +90,43 @@ fn the_window_polls_and_stops_the_sender() {
     assert_eq!(seen, right);
 }
 
+/// PDU 19 is the last that the window allows, though more waits: it polls as the last one of the buffer does.
+#[test]
+fn the_last_pdu_of_the_window_polls() {
+    let config = Config { configured_tx_window_size: 20, poll_window: None, ..Config::default() };
+    let seen = timeline(&config, &[(0, 1500)], &[], &[]);
+    let right = [
+        "0 tx 0-11",
+        "10 tx 12-18 19p",
+        "40 status 20",
+        "70 tx 20-31",
+        "80 tx 32-36 37p",
+        "105 up 0",
+        "110 status 38",
+    ];
+    assert_eq!(seen[..7], right);
+}
+
+/// Eight PDUs are reported missing, and the window shrinks to three: these are sent again, and the last of them
+/// polls. The others wait for it to move.
+#[test]
+fn pdus_beyond_a_smaller_window_are_not_sent_again_before_it_moves() {
+    let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
+    let shrinks = Status { window: Some(3), ..status(&[range(0, 8)], 13) };
+    take(&mut sender, 30, &shrinks).unwrap();
+    let mut tx = |sender: &mut Sender, now| {
+        let mut sent = Transmission::default();
+        sender.build_tti(ms(now), PDUS, &mut sent, &mut Report::default());
+        written(&sent.runs)
+    };
+    assert_eq!(tx(&mut sender, 30), " 0-2p");
+    assert_eq!((tx(&mut sender, 40), sender.deadline()), (String::new(), ms(90)));
+    take(&mut sender, 50, &status(&[range(3, 8)], 13)).unwrap();
+    assert_eq!(tx(&mut sender, 50), " 3-5p");
+    take(&mut sender, 60, &status(&[range(5, 8)], 13)).unwrap();
+    assert_eq!(tx(&mut sender, 60), " 5-7p");
+}
+
 /// 22 PDUs: each eighth polls, 7, 15; and the PDUs of the second SDU's end, 21, by Poll_SDU 2.
 #[test]
 fn every_so_many_pdus_and_sdus_poll() {
@@ -166,7 +203,7 @@ fn take(sender: &mut Sender, now: u64, status: &Status) -> Result<Vec<u64>, Erro
 fn status(missing: &[SnRange], lsn: u64) -> Status {
     let mut ranges = Ranges::default();
     missing.iter().for_each(|&range| ranges.insert(range));
-    Status { missing: ranges, lsn, ..Status::default() }
+    Status { missing: ranges, lsn: Some(lsn), ..Status::default() }
 }
 
 /// The poll is that of PDU 10, so that x = 11. Each status, and whether Timer_Poll polls at 60 after it.
@@ -236,7 +273,7 @@ fn reports(receiver: &mut Receiver, now: u64, room: u64) -> Vec<Status> {
 #[test]
 fn a_report_that_does_not_fit_changes_its_form() {
     let shape = |reports: Vec<Status>| {
-        let one = |s: &Status| (s.form, s.missing.as_slice().len(), s.lsn);
+        let one = |s: &Status| (s.form, s.missing.as_slice().len(), s.lsn.unwrap());
         reports.iter().map(one).collect::<Vec<_>>()
     };
     assert_eq!(shape(report_of_holes(18, 12)), [(Form::List, 18, 36)]);

@@ -23,13 +23,8 @@ fn lines<'a>(log: &'a [String], word: &str) -> Vec<&'a str> {
 #[test]
 fn a_pdu_that_reaches_max_dat_is_not_sent_and_its_sdu_is_discarded() {
     let seen = timeline(&max_dat(2), &[(0, 400)], &[0], &[]);
-    let right = [
-        "0 tx 0-9 10p",
-        "60 tx [status 0 mrw 11/0]",
-        "60 discarded 0",
-        "85 lost 0",
-        "90 status 11 mrw_ack 11/0",
-    ];
+    let right =
+        ["0 tx 0-9 10p", "60 tx [status mrw 11/0]", "60 discarded 0", "85 lost 0", "90 status mrw_ack 11/0"];
     assert_eq!(seen, right);
 }
 
@@ -58,11 +53,11 @@ fn sdus_with_octets_in_pdus_up_to_max_dat_go_and_n_length_tells_where_the_next_b
         "40 status 24 0-11",
         "65 discarded 0",
         "65 discarded 1",
-        "70 tx [status 0 mrw 17/1]",
+        "70 tx [status mrw 17/1]",
         "95 up 2",
         "95 lost 0",
         "95 lost 1",
-        "100 status 26 mrw_ack 26/0",
+        "100 status mrw_ack 26/0",
         "100 status 26",
         "125 done 2",
     ];
@@ -77,8 +72,8 @@ fn send_mrw_names_the_end_of_each_sdu() {
         let seen = timeline(&Config { send_mrw, ..max_dat(2) }, &sdus, &[0], &[]);
         lines(&seen, "mrw ").iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(mrw(true), ["70 tx [status 0 mrw 2,10,18/0]"]);
-    assert_eq!(mrw(false), ["70 tx [status 0 mrw 18/0]"]);
+    assert_eq!(mrw(true), ["70 tx [status mrw 2,10,18/0]"]);
+    assert_eq!(mrw(false), ["70 tx [status mrw 18/0]"]);
 }
 
 /// 20 SDUs of 35 octets, each with its indicator in 36 of 40 octets: an MRW has room for 15 of them, and the others
@@ -88,16 +83,16 @@ fn more_than_fifteen_sdus_take_several_mrws() {
     let sdus = [(0, 35); 20];
     let seen = timeline(&Config { send_mrw: true, ..timer(45) }, &sdus, &[0, 10], &[]);
     let right = [
-        "50 tx [status 0 mrw 0,1,2,3,4,5,6,7,8,8,9,10,11,12,13/1]",
-        "80 status 13 mrw_ack 13/1",
-        "110 tx [status 0 mrw 14,15,16,17,18/0]",
-        "140 status 18 mrw_ack 18/0",
+        "50 tx [status mrw 0,1,2,3,4,5,6,7,8,8,9,10,11,12,13/1]",
+        "80 status mrw_ack 13/1",
+        "110 tx [status mrw 14,15,16,17,18/0]",
+        "140 status mrw_ack 18/0",
     ];
     assert_eq!(lines(&seen, "mrw"), right);
     // A PDU of 16 octets has room for 8 fields: (128 - 20 - 12) / 12.
     let small = Config { pdu: airpath_core::units::Bytes::from_bytes(16), send_mrw: true, ..timer(45) };
     let seen = timeline(&small, &[(0, 13); 20], &[0, 10], &[]);
-    assert_eq!(lines(&seen, "50 tx"), ["50 tx [status 0 mrw 0,1,2,3,4,5,6,8/0]"]);
+    assert_eq!(lines(&seen, "50 tx"), ["50 tx [status mrw 0,1,2,3,4,5,6,8/0]"]);
 }
 
 #[test]
@@ -107,32 +102,30 @@ fn timer_mrw_repeats_it_and_max_mrw_resets_the_link() {
         let link = timeline_until(900, &Config { max_mrw, ..max_dat(2) }, &[(0, 400)], lost, &[]);
         lines(&link.log, "tx [").iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let mrw = |at: u64| format!("{at} tx [status 0 mrw 11/0]");
+    let mrw = |at: u64| format!("{at} tx [status mrw 11/0]");
     // Timer_MRW is 200 ms.
-    assert_eq!(of(3, &lost), [mrw(60), mrw(260)]);
-    assert_eq!(of(2, &lost), [mrw(60), "260 tx [reset 0]".to_owned()]);
+    assert_eq!(of(2, &lost), [mrw(60), mrw(260)]);
+    assert_eq!(of(1, &lost), [mrw(60), "260 tx [reset 0]".to_owned()]);
     let longer: Vec<u64> = (0..40).map(|n| n * 10).collect();
-    assert_eq!(of(3, &longer), [mrw(60), mrw(260), "460 tx [reset 0]".to_owned()]);
-    assert_eq!(of(1, &lost[..1]), ["60 tx [reset 0]"]);
+    assert_eq!(of(2, &longer), [mrw(60), mrw(260), "460 tx [reset 0]".to_owned()]);
+    assert_eq!(of(1, &lost[..1]), [mrw(60)]);
 }
 
 /// The MRW_ACK at 90 is lost. The report at 100 acknowledges PDU 11 in sequence, so that no MRW is sent at 260.
 #[test]
 fn an_acknowledgement_ends_the_procedure_as_well() {
     let seen = timeline(&timer(60), &[(0, 400), (65, 400)], &[0], &[90]);
-    let right = ["60 tx [status 0 mrw 11/0]", "90 status 11 mrw_ack 11/0"];
+    let right = ["60 tx [status mrw 11/0]", "90 status mrw_ack 11/0"];
     assert_eq!(lines(&seen, "mrw"), right);
     assert_eq!(lines(&seen, "done"), ["125 done 1"]);
-    // Without that report it is sent again, the same though SDU 1 is discarded meanwhile; the answer tells that the
-    // window is further, and the next MRW follows.
+    // Without that report it is sent again, the same though SDU 1 is discarded meanwhile. The answer tells that the
+    // window is further, so that nothing is left to say of SDU 1.
     let seen = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
     let right = [
-        "50 tx [status 0 mrw 11/0]",
-        "80 status 11 mrw_ack 11/0",
-        "250 tx [status 0 mrw 11/0]",
-        "280 status 22 mrw_ack 22/0",
-        "310 tx [status 0 mrw 22/0]",
-        "340 status 22 mrw_ack 22/0",
+        "50 tx [status mrw 11/0]",
+        "80 status mrw_ack 11/0",
+        "250 tx [status mrw 11/0]",
+        "280 status mrw_ack 22/0",
     ];
     assert_eq!(lines(&seen, "mrw"), right, "{seen:#?}");
 }
@@ -141,7 +134,7 @@ fn an_acknowledgement_ends_the_procedure_as_well() {
 #[test]
 fn an_obsolete_mrw_is_answered() {
     let seen = timeline(&timer(30), &[(0, 400), (0, 400)], &[], &[]);
-    assert_eq!(lines(&seen, "mrw"), ["30 tx [status 0 mrw 21/0]", "60 status 21 mrw_ack 21/0"]);
+    assert_eq!(lines(&seen, "mrw"), ["30 tx [status mrw 21/0]", "60 status mrw_ack 21/0"]);
     assert!(lines(&seen, "lost").is_empty());
     assert_eq!(lines(&seen, "up"), ["25 up 0", "35 up 1"]);
 }
@@ -154,11 +147,11 @@ fn of_an_sdu_not_sent_the_receiver_hears_nothing() {
     let link = timeline_until(500, &config, &[(0, 1000), (0, 400), (70, 400)], &[0], &[]);
     let right = [
         "0 tx 0-4 5-11p",
-        "50 tx [status 0 mrw 13/0 beyond]",
+        "50 tx [status mrw 13/0 beyond]",
         "50 discarded 0",
         "50 unsent 1",
         "75 lost 0",
-        "80 status 13 mrw_ack 13/0",
+        "80 status mrw_ack 13/0",
     ];
     assert_eq!(link.log[..6], right);
     // The next one begins behind the gap, and the receiver's report of it comes in time: 13 to 23.
@@ -219,6 +212,26 @@ fn what_has_gone_up_out_of_sequence_is_not_lost() {
     assert_eq!((report.up.as_slice(), receiver.vr_r()), (&[1, 2][..], 8));
 }
 
+/// In sequence, SDU 1 waits for SDU 0: the MRW has it go up, and SDU 2, which is not discarded, after it. SDU 3 has
+/// a PDU missing.
+#[test]
+fn an_mrw_hands_up_what_is_complete() {
+    let mut receiver = Receiver::new(&timer(100));
+    let mut report = Report::default();
+    let end = |sdu, first, sn| SduEnd { sdu, first, sn };
+    let ends = [end(1, 3, 5), end(2, 6, 7), end(3, 7, 9), end(4, 10, 10)];
+    receiver.handle_pdus(&arrives(&[(3, 8), (9, 11)], &ends), &mut report);
+    assert!(report.up.is_empty());
+    receiver.handle_mrw(&Mrw { sn_mrw: vec![6], next_sdu: 2, ..Mrw::default() }, &mut report);
+    assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2][..], &[0][..]));
+    receiver.handle_mrw(&Mrw { sn_mrw: vec![10], next_sdu: 4, ..Mrw::default() }, &mut report);
+    assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2, 4][..], &[0, 3][..]));
+    // A reset gives up all.
+    receiver.handle_pdus(&arrives(&[(12, 14)], &[end(6, 12, 13)]), &mut report);
+    receiver.reset(8, &mut report);
+    assert_eq!(report.lost, [0, 3, 5, 6, 7]);
+}
+
 /// An answer outside of what is on the way is passed over; one to another MRW too.
 #[test]
 fn an_mrw_ack_that_fits_nothing_changes_nothing() {
@@ -235,9 +248,9 @@ fn an_mrw_ack_that_fits_nothing_changes_nothing() {
     ];
     for (sn_ack, n, ends) in answers {
         let mut link = timeline_until(80, &max_dat(2), &[(0, 410), (0, 300), (0, 300)], &[0], &[]);
-        assert_eq!(link.log.last().unwrap(), "70 tx [status 0 mrw 17/1]");
+        assert_eq!(link.log.last().unwrap(), "70 tx [status mrw 17/1]");
         let answer = airpath_core::rlc::am::MrwAck { n, sn_ack };
-        let status = Status { mrw_ack: Some(answer), lsn: 0, ..Status::default() };
+        let status = Status { mrw_ack: Some(answer), ..Status::default() };
         let tti = Tti { control: vec![Control::Status(status)], ..Tti::default() };
         link.ends[NETWORK].handle_tti(ms(85), &tti, &mut Report::default());
         let mut sent = Tti::default();

@@ -211,7 +211,8 @@ fn written_status(status: &Status) -> String {
     let mrw = status.mrw.as_ref().map(written_mrw);
     let mrw_ack = status.mrw_ack.map(|ack| format!(" mrw_ack {}/{}", ack.sn_ack, ack.n));
     let parts = missing.chain(window).chain(mrw).chain(mrw_ack);
-    format!("status {}{}", status.lsn, parts.collect::<String>())
+    let lsn = status.lsn.map(|lsn| format!(" {lsn}")).unwrap_or_default();
+    format!("status{lsn}{}", parts.collect::<String>())
 }
 
 fn written_mrw(mrw: &Mrw) -> String {

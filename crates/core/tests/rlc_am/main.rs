@@ -4,7 +4,7 @@
 //! directions; see [`link`].
 #![allow(clippy::unwrap_used)]
 
-//mod clauses;
+mod clauses;
 mod data;
 mod discard;
 mod link;

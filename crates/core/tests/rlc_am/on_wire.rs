@@ -25,7 +25,7 @@ fn ranges(parts: &[(u64, u64)]) -> Ranges {
 #[test]
 fn sequence_numbers_wrap_on_the_wire_alone() {
     let missing = ranges(&[(8190, 8194), (8200, 8201)]);
-    let status = Status { missing: missing.clone(), lsn: 8300, window: Some(77), ..Status::default() };
+    let status = Status { missing: missing.clone(), lsn: Some(8300), window: Some(77), ..Status::default() };
     let Pdu::Status(read) = through_bits(&Control::Status(status.clone()), 42) else { panic!() };
     let pairs = vec![ListPair { sn: Sn::wrap(4094), more: 3 }, ListPair { sn: Sn::wrap(8), more: 0 }];
     assert_eq!(read.sufis, [Sufi::Window(77), Sufi::List(pairs)]);
@@ -37,7 +37,7 @@ fn sequence_numbers_wrap_on_the_wire_alone() {
 fn commands_and_resets_have_their_fields() {
     let mrw = Mrw { sn_mrw: vec![4000, 4097], n_length: 3, beyond_window: false, next_sdu: 9 };
     let mrw_ack = Some(MrwAck { n: 3, sn_ack: 4097 });
-    let status = Status { mrw: Some(mrw), mrw_ack, lsn: 4100, ..Status::default() };
+    let status = Status { mrw: Some(mrw), mrw_ack, ..Status::default() };
     let Pdu::Status(read) = through_bits(&Control::Status(status), 42) else { panic!() };
     let sn_mrw = vec![Sn::wrap(4000), Sn::wrap(1)];
     assert_eq!(read.sufis[0], Sufi::Mrw { sn_mrw, beyond_window: false, n_length: 3 });
@@ -57,9 +57,9 @@ fn an_rlist_is_read() {
     let status = wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(20)) };
     let read = Status::of_wire(&status, 4090);
     assert_eq!(read.missing, ranges(&[(4095, 4098), (4102, 4103)]));
-    assert_eq!(read.lsn, 4116);
+    assert_eq!(read.lsn, Some(4116));
     let none = wire::Status { sufis: Vec::new(), end: StatusEnd::NoMore };
-    assert_eq!(Status::of_wire(&none, 4090).lsn, 4090);
+    assert_eq!(Status::of_wire(&none, 4090), Status::default());
 }
 
 proptest! {
@@ -105,9 +105,9 @@ proptest! {
             let read = Status::of_wire(&read, base);
             prop_assert_eq!(&read, meant);
             // Only a report that leaves nothing out acknowledges up to VR(H).
-            let lsn = if n > 0 { receiver.vr_r() } else { read.lsn };
+            let lsn = if n > 0 { Some(receiver.vr_r()) } else { read.lsn };
             prop_assert_eq!(read.lsn, lsn);
-            prop_assert_eq!(control.len() == 1, n == 0 && read.lsn == receiver.vr_h());
+            prop_assert_eq!(control.len() == 1, n == 0 && read.lsn == Some(receiver.vr_h()));
             read.missing.as_slice().iter().for_each(|&part| named.insert(part));
         }
         // All that is missing was named, and nothing else.

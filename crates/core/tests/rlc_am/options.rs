@@ -129,7 +129,7 @@ fn a_piggybacked_status_is_ignored_while_a_reset_is_pending() {
     let mut link = Link::new(&piggyback());
     link.handle_sdu(NETWORK, 0, 400);
     link.tti(NETWORK, 0, |_| {});
-    let wrong = Status { lsn: 99, ..Status::default() };
+    let wrong = Status { lsn: Some(99), ..Status::default() };
     let tti = Tti { control: vec![Control::Status(wrong.clone())], ..Tti::default() };
     link.ends[NETWORK].handle_tti(ms(5), &tti, &mut Report::default());
     let tti = Tti { piggybacked: Some((0, wrong)), ..Tti::default() };

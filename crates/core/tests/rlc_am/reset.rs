@@ -147,7 +147,7 @@ fn resets_may_cross() {
 }
 
 fn erroneous(lsn: u64) -> Tti {
-    let status = Status { lsn, ..Status::default() };
+    let status = Status { lsn: Some(lsn), ..Status::default() };
     Tti { control: vec![Control::Status(status)], ..Tti::default() }
 }
 
@@ -191,6 +191,35 @@ fn both_ends_begin_anew() {
     for end in [NETWORK, UE] {
         assert_eq!(state(&link, end), (0, 0, 100, 0, 0));
         assert_eq!(link.ends[end].sender().hfni(), 1);
+    }
+}
+
+/// HFNI is the number that was used last, by either end; PDU 4096 is the first of the next.
+#[test]
+fn the_hyper_frame_number_is_the_highest_in_use() {
+    for (octets, hfni) in [(4096 * 40 - 1, 0), (4096 * 40, 1)] {
+        let config =
+            Config { configured_tx_window_size: 2048, configured_rx_window_size: 2048, ..Config::default() };
+        let mut link = Link::new(&config);
+        link.pdus = 100;
+        link.handle_sdu(NETWORK, 0, octets);
+        for now in all_from(0, 1000) {
+            link.ttis(now, false, false);
+        }
+        let vt_s = link.ends[NETWORK].sender().vt_s();
+        assert_eq!((vt_s, link.ends[NETWORK].sender().hfni()), (4096 + u64::from(hfni), hfni));
+        link.ends[NETWORK].handle_tti(ms(1005), &erroneous(vt_s + 1), &mut Report::default());
+        let mut sent = Tti::default();
+        link.ends[NETWORK].build_tti(ms(1010), 1, &mut sent, &mut Report::default());
+        assert_eq!(sent.control, [Control::Reset(Reset { rsn: false, hfni, next_sdu: 1 })]);
+        // The answer has that of before, and what comes after it the next.
+        let peer = &mut link.ends[UE];
+        let before = peer.sender().hfni();
+        peer.handle_tti(ms(1035), &sent, &mut Report::default());
+        let mut answer = Tti::default();
+        peer.build_tti(ms(1040), 1, &mut answer, &mut Report::default());
+        assert_eq!(answer.control, [Control::ResetAck(Reset { rsn: false, hfni: before, next_sdu: 0 })]);
+        assert_eq!(peer.sender().hfni(), before + 1);
     }
 }
 

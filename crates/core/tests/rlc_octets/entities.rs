@@ -7,7 +7,7 @@ use airpath_core::rlc::encode::{Encode, Pdu as Which};
 use airpath_core::rlc::{End, Report, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
-use airpath_core::wire::rlc::{Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
+use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Status as StatusPdu, StatusEnd, Sufi, Tail};
 use proptest::prelude::*;
 
 use crate::reassembly::Reassembly;
@@ -139,10 +139,29 @@ fn check(tti: &Tti, written: &[(Which, Vec<u8>)]) {
         }
     }
     assert_eq!(ends.next(), None);
+    check_piggybacked(tti, data);
+}
+
+/// A STATUS rides in the PDU that the entity told, and in no other one.
+fn check_piggybacked(tti: &Tti, data: &[(Which, Vec<u8>)]) {
+    let mut riding = data.iter().filter_map(|(which, octets)| match Pdu::decode(octets).unwrap() {
+        Pdu::Amd(AmdPdu { tail: Tail::Status(status), .. }) => Some((*which, status)),
+        _ => None,
+    });
+    let read = riding.next();
+    assert_eq!(
+        read.as_ref().map(|(which, _)| *which),
+        tti.piggybacked.as_ref().map(|(sn, _)| Which::Data(*sn))
+    );
+    if let (Some((_, told)), Some((_, status))) = (&tti.piggybacked, read) {
+        check_status(told, status);
+    }
+    assert_eq!(riding.next(), None);
 }
 
 fn check_status(told: &Status, StatusPdu { mut sufis, end }: StatusPdu) {
-    assert_eq!(end, StatusEnd::Ack(Sn::wrap(told.lsn)));
+    let ack = |lsn| StatusEnd::Ack(Sn::wrap(lsn));
+    assert_eq!(end, told.lsn.map_or(StatusEnd::NoMore, ack));
     let missing: Vec<Sn> =
         told.missing.as_slice().iter().flat_map(|range| range.first..range.end).map(Sn::wrap).collect();
     let mut read: Vec<Sn> = sufis.iter().flat_map(Sufi::missing).collect();
@@ -218,11 +237,18 @@ proptest! {
         pdus in 1u64..14,
         window in 20u32..300,
         special_he in any::<bool>(),
+        piggybacked_status in any::<bool>(),
         seed in any::<u32>(),
         per_256 in 0u64..120,
     ) {
         let pdu = Bytes::from_bytes(pdu);
-        let config = Config { pdu, configured_tx_window_size: window, special_he, ..Config::default() };
+        let config = Config {
+            pdu,
+            configured_tx_window_size: window,
+            special_he,
+            piggybacked_status,
+            ..Config::default()
+        };
         let pair = run(&[config.clone(), config], &sdus, pdus, seed.into(), per_256);
         prop_assert!(pair.ways.iter().all(|way| way.up.len() == sdus.len()));
     }
@@ -255,6 +281,7 @@ proptest! {
             max_dat: (discard == SduDiscard::MaxDat).then_some(3),
             timer_discard: (discard == SduDiscard::Timer).then_some(Duration::from_millis(200)),
             send_mrw,
+            piggybacked_status: send_mrw,
             ..Config::default()
         };
         run(&[config.clone(), config], &sdus, 6, seed.into(), per_256);

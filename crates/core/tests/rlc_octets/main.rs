@@ -5,3 +5,4 @@
 mod entities;
 mod reassembly;
 mod runs;
+mod unacknowledged;

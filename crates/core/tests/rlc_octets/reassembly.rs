@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Sufi, Tail};
+use airpath_core::wire::rlc::{AmdPdu, Pdu, PreviousEnd, Sn, Status, Sufi, Tail};
 
 /// Puts SDUs together from octets alone: PDUs in sequence, and what MRW and RESET say (TS 25.322 §11.4.3,
 /// §11.6.3).
@@ -28,14 +28,12 @@ impl Reassembly {
 
     pub fn receive(&mut self, pdu: Pdu) {
         match pdu {
-            Pdu::Amd(pdu) => self.receive_data(pdu),
-            Pdu::Status(status) => {
-                for sufi in &status.sufis {
-                    if let Sufi::Mrw { sn_mrw, n_length, .. } = sufi {
-                        self.receive_mrw(*sn_mrw.last().unwrap(), *n_length);
-                    }
-                }
+            Pdu::Amd(pdu) => {
+                let riding = if let Tail::Status(status) = &pdu.tail { Some(status.clone()) } else { None };
+                self.receive_data(pdu);
+                riding.iter().for_each(|status| self.receive_status(status));
             }
+            Pdu::Status(status) => self.receive_status(&status),
             // The entities agree on which of these begins anew; the test knows.
             Pdu::Reset(_) | Pdu::ResetAck(_) => {}
         }
@@ -47,11 +45,21 @@ impl Reassembly {
 
     fn receive_data(&mut self, pdu: AmdPdu) {
         let Some(sn) = self.unwrap(pdu.sn) else { return };
-        let pdu = AmdPdu { poll: false, ..pdu };
+        // P and a STATUS in the padding are not sent again.
+        let tail = if let Tail::Status(_) = pdu.tail { Tail::Padding } else { pdu.tail };
+        let pdu = AmdPdu { poll: false, tail, ..pdu };
         if let Some(before) = self.waiting.insert(sn, pdu.clone()) {
             assert_eq!(before, pdu, "sent again with another content");
         }
         self.take_in_sequence();
+    }
+
+    fn receive_status(&mut self, status: &Status) {
+        for sufi in &status.sufis {
+            if let Sufi::Mrw { sn_mrw, n_length, .. } = sufi {
+                self.receive_mrw(*sn_mrw.last().unwrap(), *n_length);
+            }
+        }
     }
 
     fn receive_mrw(&mut self, sn: Sn, n_length: u8) {

@@ -8,11 +8,12 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ProbeMask};
-use airpath_core::wire::rlc::{Pdu, Sn, StatusEnd, Sufi};
+use airpath_core::wire::rlc::{Pdu, Sn, StatusEnd, Sufi, UmdPdu};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::reassembly::Reassembly;
+use crate::unacknowledged::Unacknowledged;
 
 /// Two UEs with a download and an upload each; losses of whole TTIs down, and of single PDUs up.
 const TEXT: &str = r#"
@@ -62,6 +63,10 @@ direction = "uplink"
 app.bulk = {}
 "#;
 
+/// Sequence numbers of the modes.
+const AM: Option<u32> = Some(4096);
+const UM: Option<u32> = Some(128);
+
 /// Interfaces of the capture, in their order.
 const SERVER: u32 = 0;
 const UE: u32 = 1;
@@ -99,15 +104,15 @@ fn frames(capture: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// Reads the framing: tags of one octet, and of four for the UE.
-fn framed(octets: &[u8]) -> (Bearer, Vec<u8>) {
+/// Reads the framing: tags of one octet, and of four for the UE. Mode, bearer and PDU.
+fn framed(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
     let mut rest = octets[HEADERS..].strip_prefix(b"umts-rlc").unwrap();
-    let (mut dir, mut ue) = (None, None);
+    let (mut mode, mut dir, mut ue) = (None, None, None);
     while let [tag, behind @ ..] = rest {
         let (value, next) = behind.split_at(if *tag == 5 { 4 } else { 1 });
         match tag {
-            1 => return ((ue.unwrap(), dir.unwrap()), behind.to_vec()),
-            3 => assert_eq!(value, [2], "acknowledged mode"),
+            1 => return (mode.unwrap(), (ue.unwrap(), dir.unwrap()), behind.to_vec()),
+            3 => mode = Some(value[0]),
             4 => dir = Some(if value == [1] { Dir::Downlink } else { Dir::Uplink }),
             5 => ue = Some(u16::from_be_bytes([value[2], value[3]]) - 1),
             _ => {}
@@ -120,15 +125,16 @@ fn framed(octets: &[u8]) -> (Bearer, Vec<u8>) {
 /// What was sent, one after the other: (time, what, lost).
 type Log = Vec<(Instant, String, bool)>;
 
-/// PDUs by the events of the trace.
-fn traced(events: &[(Instant, Event)]) -> BTreeMap<Bearer, Log> {
+/// PDUs by the events of the trace, with so many sequence numbers, if they have any on the air.
+fn traced(events: &[(Instant, Event)], numbers: Option<u32>) -> BTreeMap<Bearer, Log> {
     let mut logs: BTreeMap<Bearer, Log> = BTreeMap::new();
     for &(at, ref event) in events {
         match *event {
             Event::RlcData { ue, direction, first_sn, pdus, poll, lost } => {
                 let log = logs.entry((ue, direction)).or_default();
                 for sn in first_sn..first_sn + pdus {
-                    log.push((at, format!("data {} poll {poll}", sn % 4096), lost));
+                    let sn = numbers.map_or(String::new(), |numbers| format!("{} ", sn % numbers));
+                    log.push((at, format!("data {sn}poll {poll}"), lost));
                 }
             }
             Event::RlcStatus { ue, direction, lsn, missing_pdus, lost } => {
@@ -139,6 +145,56 @@ fn traced(events: &[(Instant, Event)]) -> BTreeMap<Bearer, Log> {
         }
     }
     logs
+}
+
+/// A receiver of octets, in the modes as the framing numbers them.
+enum Reader {
+    Transparent(Vec<Vec<u8>>),
+    Unacknowledged(Unacknowledged),
+    Acknowledged(Reassembly),
+}
+
+impl Reader {
+    fn new(mode: u8) -> Self {
+        match mode {
+            0 => Self::Transparent(Vec::new()),
+            1 => Self::Unacknowledged(Unacknowledged::default()),
+            _ => Self::Acknowledged(Reassembly::default()),
+        }
+    }
+
+    /// Takes a PDU unless it is lost; what the trace is to say of it.
+    fn receive(&mut self, octets: &[u8], lost: bool) -> String {
+        match self {
+            Self::Transparent(sdus) => {
+                sdus.extend((!lost).then(|| octets.to_vec()));
+                "data poll false".to_owned()
+            }
+            Self::Unacknowledged(reader) => {
+                let pdu = UmdPdu::decode(octets).unwrap();
+                if !lost {
+                    reader.receive(&pdu);
+                }
+                format!("data {} poll false", pdu.sn.value())
+            }
+            Self::Acknowledged(reader) => {
+                let pdu = Pdu::decode(octets).unwrap();
+                let text = told(&pdu);
+                if !lost {
+                    reader.receive(pdu);
+                }
+                text
+            }
+        }
+    }
+
+    fn sdus(&self) -> &[Vec<u8>] {
+        match self {
+            Self::Transparent(sdus) => sdus,
+            Self::Unacknowledged(reader) => &reader.sdus,
+            Self::Acknowledged(reader) => &reader.sdus,
+        }
+    }
 }
 
 fn told(pdu: &Pdu) -> String {
@@ -185,19 +241,17 @@ fn run(changes: &[(&str, &str)]) -> (Vec<(Instant, Event)>, Vec<Frame>) {
 
 /// What the capture says of PDUs is what the trace says; what a reader of octets makes of those that arrive is what
 /// arrives at the hosts. Gives the number of PDUs, and of packets.
-fn agree(changes: &[(&str, &str)]) -> (usize, usize) {
+fn agree(numbers: Option<u32>, changes: &[(&str, &str)]) -> (usize, usize) {
     let (events, frames) = run(changes);
     let mut seen: BTreeMap<Bearer, Log> = BTreeMap::new();
-    let mut readers: BTreeMap<Bearer, Reassembly> = BTreeMap::new();
+    let mut readers: BTreeMap<Bearer, Reader> = BTreeMap::new();
     let mut arrived: BTreeMap<Bearer, Vec<(Vec<u8>, u32)>> = BTreeMap::new();
     for frame in &frames {
         if frame.interface == RLC {
-            let (bearer, octets) = framed(&frame.octets);
-            let pdu = Pdu::decode(&octets).unwrap();
-            seen.entry(bearer).or_default().push((frame.at, told(&pdu), frame.lost));
-            if !frame.lost {
-                readers.entry(bearer).or_default().receive(pdu);
-            }
+            let (mode, bearer, octets) = framed(&frame.octets);
+            let reader = readers.entry(bearer).or_insert_with(|| Reader::new(mode));
+            let text = reader.receive(&octets, frame.lost);
+            seen.entry(bearer).or_default().push((frame.at, text, frame.lost));
             continue;
         }
         let bearer = bearer_of(&frame.octets);
@@ -206,13 +260,13 @@ fn agree(changes: &[(&str, &str)]) -> (usize, usize) {
             arrived.entry(bearer).or_default().push((bare(&frame.octets), frame.len));
         }
     }
-    let told = traced(&events);
+    let told = traced(&events, numbers);
     assert_eq!(seen.keys().collect::<Vec<_>>(), told.keys().collect::<Vec<_>>());
     for (bearer, log) in &seen {
         assert!(*log == told[bearer], "PDUs of {bearer:?}");
     }
     for (bearer, arrived) in &arrived {
-        let sdus = &readers[bearer].sdus;
+        let sdus = readers[bearer].sdus();
         // At the end some are on the wire.
         assert!(arrived.len() > 100 && arrived.len() <= sdus.len() && sdus.len() < arrived.len() + 50);
         for (sdu, (header, len)) in sdus.iter().zip(arrived) {
@@ -228,7 +282,7 @@ fn agree(changes: &[(&str, &str)]) -> (usize, usize) {
 
 #[test]
 fn capture_trace_and_packets_tell_the_same() {
-    let (pdus, packets) = agree(&[]);
+    let (pdus, packets) = agree(AM, &[]);
     // Sequence numbers wrap several times on the way down.
     assert!(pdus > 10 * 4096 && packets > 1000, "{pdus} PDUs, {packets} packets");
 }
@@ -237,11 +291,42 @@ fn capture_trace_and_packets_tell_the_same() {
 #[test]
 fn large_pdus_tell_the_same() {
     let large = ("radio.dch.downlink.rlc.am.pdu", "162 B");
-    agree(&[
-        large,
-        ("radio.dch.downlink.rlc.am.errors", "per_pdu"),
-        ("radio.dch.downlink.rlc.am.special_he", "true"),
-    ]);
+    agree(
+        AM,
+        &[
+            large,
+            ("radio.dch.downlink.rlc.am.errors", "per_pdu"),
+            ("radio.dch.downlink.rlc.am.special_he", "true"),
+        ],
+    );
+}
+
+/// Losses that TCP bears where nothing is sent again.
+const FEW_LOSSES: [(&str, &str); 2] = [
+    ("radio.dch.downlink.channel.markov_fading.bler", "0.01"),
+    ("radio.dch.uplink.channel.bernoulli.bler", "0.01"),
+];
+
+#[test]
+fn unacknowledged_mode_tells_the_same() {
+    let um = [("radio.dch.downlink.rlc.um.pdu", "41 B"), ("radio.dch.uplink.rlc.um.pdu", "41 B")];
+    let (pdus, _) = agree(UM, &[um, FEW_LOSSES].concat());
+    assert!(pdus > 10_000, "{pdus}");
+    let large = [("radio.dch.downlink.rlc.um.pdu", "161 B"), ("radio.dch.uplink.rlc.um.pdu", "41 B")];
+    let untold = [("radio.dch.downlink.rlc.um.first_octet_indicator", "false")];
+    let late = [("radio.dch.uplink.rlc.um.timer_discard", "400 ms")];
+    agree(UM, &[&large[..], &untold, &late, &FEW_LOSSES].concat());
+}
+
+#[test]
+fn transparent_mode_tells_the_same() {
+    let tm = [("radio.dch.downlink.rlc.tm.pdu", "480 B"), ("radio.dch.uplink.rlc.tm.pdu", "480 B")];
+    let fits = [("radio.dch.uplink.rate", "384 kbit/s"), ("tcp.mss", "400 B")];
+    let timers = [
+        ("radio.dch.downlink.rlc.tm.timer_discard", "2 s"),
+        ("radio.dch.uplink.rlc.tm.timer_discard", "2 s"),
+    ];
+    agree(None, &[tm, fits, timers, FEW_LOSSES].concat());
 }
 
 #[test]

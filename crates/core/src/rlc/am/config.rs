@@ -34,9 +34,9 @@ pub struct Config {
     pub configured_tx_window_size: u32,
     /// Configured_Rx_Window_Size, in PDUs.
     pub configured_rx_window_size: u32,
-    /// Poll on the PDU that empties the transmission buffer.
+    /// Poll on the PDU that empties the transmission buffer, or is the last one that the window allows.
     pub last_pdu_poll: bool,
-    /// Poll on the PDU that empties the retransmission buffer.
+    /// Poll on the PDU that empties the retransmission buffer, or is the last one of it that the window allows.
     pub last_retransmission_poll: bool,
     /// Poll when no answer came in this time; absent: never.
     pub timer_poll: Option<Duration>,
@@ -69,7 +69,7 @@ pub struct Config {
     pub max_rst: u32,
     /// Timer_RST: a RESET without answer is sent again after this time.
     pub timer_rst: Duration,
-    /// MaxMRW: an MRW is sent once less at most; then the link is reset.
+    /// MaxMRW: an MRW is sent so often at most; then the link is reset.
     pub max_mrw: u32,
     /// Timer_MRW: an MRW without answer is sent again after this time.
     pub timer_mrw: Duration,
@@ -286,7 +286,8 @@ impl Config {
     /// A full window must not wait for ever though nothing is lost: something asks for a report, or sends one,
     /// before the last PDU of the window has gone.
     fn check_that_the_window_opens(&self) -> Result<(), ScenarioError> {
-        let asked = self.poll_window.is_some()
+        let asked = self.last_pdu_poll
+            || self.poll_window.is_some()
             || self.poll_pdu.is_some_and(|pdus| pdus <= self.configured_tx_window_size)
             || self.timer_poll_periodic.is_some()
             || self.timer_status_periodic.is_some();
@@ -296,7 +297,7 @@ impl Config {
         Err(ScenarioError::new(
             "poll_window",
             "is absent, and nothing else asks for a report before the window is full, so that the link stalls",
-            "set poll_window, poll_pdu up to configured_tx_window_size, timer_poll_periodic or \
+            "set last_pdu_poll, poll_window, poll_pdu up to configured_tx_window_size, timer_poll_periodic or \
              timer_status_periodic",
         ))
     }
@@ -406,9 +407,11 @@ mod tests {
     #[test]
     fn a_window_that_would_stay_shut_is_refused() {
         let second = Some(Duration::from_secs(1));
-        let silent = Config { poll_window: None, poll_sdu: Some(1), ..Config::default() };
+        let silent =
+            Config { last_pdu_poll: false, poll_window: None, poll_sdu: Some(1), ..Config::default() };
         assert!(error(&silent).starts_with("poll_window: is absent, and nothing else asks"));
         let opens = [
+            Config { last_pdu_poll: true, ..silent.clone() },
             Config { poll_window: Some(100), ..silent.clone() },
             Config { poll_pdu: Some(1024), ..silent.clone() },
             Config { timer_poll_periodic: second, ..silent.clone() },

@@ -28,15 +28,9 @@ pub struct Status {
     pub missing: Ranges,
     /// How they are written.
     pub form: Form,
-    /// The ACK super-field: PDUs below this one that are not reported missing have arrived.
-    pub lsn: u64,
-}
-
-impl Status {
-    /// A STATUS PDU that reports nothing: all it acknowledges is what came in sequence.
-    pub(super) fn acknowledging(vr_r: u64) -> Self {
-        Self { lsn: vr_r, ..Self::default() }
-    }
+    /// The ACK super-field: PDUs below this one that are not reported missing have arrived. Without, NO_MORE ends
+    /// the PDU.
+    pub lsn: Option<u64>,
 }
 
 /// MRW: move the receiving window (§9.2.2.11.8).

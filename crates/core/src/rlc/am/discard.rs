@@ -86,7 +86,10 @@ impl Discard {
         let Some(current) = self.current.as_mut().filter(|current| current.timer <= now) else {
             return Ok(None);
         };
-        current.vt_mrw += 1;
+        // VT(MRW) counts the ends of Timer_MRW (§9.4): the first transmission has none.
+        if current.timer > Instant::ZERO {
+            current.vt_mrw += 1;
+        }
         if current.vt_mrw >= self.max_mrw {
             return Err(Exhausted);
         }
@@ -102,9 +105,9 @@ impl Discard {
         })
     }
 
-    /// §11.6.4: whether PDUs below `vt_a` acknowledge the one in which the receiver has to go on.
+    /// §11.6.4: whether all below `vt_a` leaves nothing to be discarded in whole PDUs.
     pub fn is_acknowledged_by(&self, vt_a: u64) -> bool {
-        self.current.as_ref().is_some_and(|current| vt_a > current.mrw.last())
+        self.current.as_ref().is_some_and(|current| vt_a >= current.mrw.last())
     }
 
     /// The procedure has ended; the next one begins if there is more to tell.

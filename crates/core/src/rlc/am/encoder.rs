@@ -5,21 +5,17 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control, Form, Mrw, Reset, Status};
+use super::{Config, Control};
+use crate::rlc::cutter::{Cutter, Filling, Rest};
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::{Run, SduEnd, SnRange, Tti};
-use crate::wire::rlc::{self as wire, AmdPdu, ListPair, PreviousEnd, Sn, StatusEnd, Sufi, Tail};
+use crate::rlc::{Run, SduEnd, Tti};
+use crate::wire::rlc::udp::Mode;
+use crate::wire::rlc::{self as wire, AmdPdu, PreviousEnd, Sn, Tail};
 
 /// PDUs that may be sent again: no window is larger.
 const MOST_KEPT: usize = 2048;
-/// Pairs in a LIST super-field (§9.2.2.11.4).
-const MOST_PAIRS: usize = 15;
-/// PDUs that a pair names.
-const MOST_PER_PAIR: u64 = 16;
 /// RESET and RESET ACK without padding (§9.2.1.7).
 const RESET_BITS: usize = 28;
-/// PDUs that a BITMAP super-field names (§9.2.2.11.5).
-const MOST_PER_BITMAP: u64 = 128;
 
 /// Makes the octets of PDUs.
 #[derive(Debug)]
@@ -28,20 +24,11 @@ pub struct Encoder {
     vt_s: u64,
     /// PDUs below it, the last one last; `None` where there was none.
     kept: VecDeque<Option<AmdPdu>>,
-    /// The SDU that is being cut.
-    cut: Option<Cut>,
+    cutter: Cutter,
     /// The SDU whose end the next PDU has to tell, and how.
     untold: Option<(u64, PreviousEnd)>,
     /// The PDU being written.
     octets: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Cut {
-    sdu: u64,
-    octets: Vec<u8>,
-    /// Octets in PDUs.
-    sent: usize,
 }
 
 impl Encoder {
@@ -50,7 +37,7 @@ impl Encoder {
         Self {
             vt_s: 0,
             kept: VecDeque::new(),
-            cut: None,
+            cutter: Cutter::default(),
             untold: None,
             octets: vec![0; config.pdu.as_u64() as usize],
         }
@@ -58,29 +45,26 @@ impl Encoder {
 
     /// The octets of a control PDU. It is as long as a data PDU, or longer if that takes it.
     fn control(&self, control: &Control) -> Vec<u8> {
-        let (pdu, bits) = match control {
-            Control::Status(status) => {
-                let status = status_pdu(status);
-                let bits = status.bits();
-                (wire::Pdu::Status(status), bits)
-            }
-            Control::Reset(reset) => (wire::Pdu::Reset(reset_pdu(*reset)), RESET_BITS),
-            Control::ResetAck(reset) => (wire::Pdu::ResetAck(reset_pdu(*reset)), RESET_BITS),
-        };
+        let pdu = control.to_wire();
+        let bits = if let wire::Pdu::Status(status) = &pdu { status.bits() } else { RESET_BITS };
         let mut octets = vec![0; self.octets.len().max(bits.div_ceil(8))];
         let written = pdu.encode(&mut octets);
         debug_assert_eq!(written, Ok(()));
         octets
     }
 
-    fn data(&mut self, sn: u64, poll: bool, out: &mut dyn FnMut(Pdu, &[u8])) {
+    fn data(&mut self, sn: u64, poll: bool, tti: &Tti, out: &mut dyn FnMut(Pdu, &[u8])) {
         let first = self.vt_s - self.kept.len() as u64;
         let kept = sn.checked_sub(first).and_then(|at| self.kept.get(at as usize));
         let Some(pdu) = kept.and_then(Option::as_ref) else {
             debug_assert!(false, "PDU {sn} is sent again, and the first one kept is {first}");
             return;
         };
-        let pdu = AmdPdu { poll, ..pdu.clone() };
+        let mut pdu = AmdPdu { poll, ..pdu.clone() };
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|(at, _)| *at == sn) {
+            debug_assert_eq!(pdu.tail, Tail::Padding);
+            pdu.tail = Tail::Status(status.to_wire());
+        }
         let written = wire::Pdu::Amd(pdu).encode(&mut self.octets);
         debug_assert_eq!(written, Ok(()));
         out(Pdu::Data(sn), &self.octets);
@@ -90,32 +74,29 @@ impl Encoder {
     fn build(&mut self, ends: &[SduEnd], started: &mut dyn Iterator<Item = (u64, Vec<u8>)>) {
         let sn = self.vt_s;
         let previous = self.untold.take().map_or(PreviousEnd::Told, |(_, end)| end);
-        let mut pdu = AmdPdu {
-            sn: Sn::wrap(sn),
-            poll: false,
-            previous,
-            ends: Vec::new(),
-            data: Vec::new(),
-            tail: Tail::Full,
-        };
-        while self.room(&pdu, 0) >= self.least_room()
-            && let Some(cut) = self.cut.take().or_else(|| started.next().map(Cut::new))
-        {
-            let left = cut.octets.len() - cut.sent;
-            if left > self.room(&pdu, 0) {
-                self.fill(&mut pdu, cut);
-            } else if left <= self.room(&pdu, 1) {
-                pdu.data.extend(&cut.octets[cut.sent..]);
-                pdu.ends.push(pdu.data.len() as u16);
-            } else {
-                let told = ends.iter().any(|end| end.sdu == cut.sdu && end.sn == sn);
-                self.end_without_indicator(&mut pdu, &cut, told);
+        let pdu_octets = self.octets.len();
+        let room = |indicators| AmdPdu::data_room(pdu_octets, indicators);
+        let indicators = usize::from(previous != PreviousEnd::Told);
+        let Filling { ends: filled, mut data, rest } = self.cutter.fill(room, indicators, started);
+        let tail = match rest {
+            // The special value of HE tells it.
+            Rest::UntoldEnd(sdu) if ends.iter().any(|end| end.sdu == sdu && end.sn == sn) => {
+                Tail::FullWithSduEnd
             }
-        }
-        if self.room(&pdu, 0) > 0 {
-            self.pad(&mut pdu);
-        }
-        self.keep(Some(pdu));
+            Rest::UntoldEnd(sdu) => {
+                self.untold = Some((sdu, PreviousEnd::Exact));
+                Tail::Full
+            }
+            Rest::UntoldEndAndOctet(sdu) => {
+                data.push(0);
+                self.untold = Some((sdu, PreviousEnd::OneOctetShort));
+                Tail::Full
+            }
+            Rest::Nothing => Tail::Full,
+            Rest::Padding => Tail::Padding,
+            Rest::Octet => Tail::PaddingOctet,
+        };
+        self.keep(Some(AmdPdu { sn: Sn::wrap(sn), poll: false, previous, ends: filled, data, tail }));
     }
 
     /// Sequence numbers below `sn` that were never on the air: those of discarded SDUs.
@@ -132,51 +113,13 @@ impl Encoder {
         self.kept.push_back(pdu);
         self.vt_s += 1;
     }
-
-    /// Octets that are free if the PDU gets so many length indicators more.
-    fn room(&self, pdu: &AmdPdu, more: usize) -> usize {
-        self.data_room(pdu, more).saturating_sub(pdu.data.len())
-    }
-
-    /// What an SDU needs to begin in a PDU: with length indicators of 15 bits no single octet.
-    fn least_room(&self) -> usize {
-        AmdPdu::data_room(self.octets.len(), 0) - AmdPdu::data_room(self.octets.len(), 1)
-    }
-
-    fn data_room(&self, pdu: &AmdPdu, more: usize) -> usize {
-        let told = usize::from(pdu.previous != PreviousEnd::Told);
-        AmdPdu::data_room(self.octets.len(), told + pdu.ends.len() + more)
-    }
-
-    /// The SDU goes on in the next PDU.
-    fn fill(&mut self, pdu: &mut AmdPdu, mut cut: Cut) {
-        let end = cut.sent + self.room(pdu, 0);
-        pdu.data.extend(&cut.octets[cut.sent..end]);
-        cut.sent = end;
-        self.cut = Some(cut);
-    }
-
-    /// The SDU ends where no indicator finds room. Unless the special value of HE tells it, the next PDU does.
-    fn end_without_indicator(&mut self, pdu: &mut AmdPdu, cut: &Cut, told: bool) {
-        pdu.data.extend(&cut.octets[cut.sent..]);
-        if told {
-            pdu.tail = Tail::FullWithSduEnd;
-            return;
-        }
-        let is_short = self.room(pdu, 0) > 0;
-        if is_short {
-            pdu.data.push(0);
-        }
-        self.untold = Some((cut.sdu, if is_short { PreviousEnd::OneOctetShort } else { PreviousEnd::Exact }));
-    }
-
-    fn pad(&self, pdu: &mut AmdPdu) {
-        let is_told = self.data_room(pdu, 1) >= pdu.data.len();
-        pdu.tail = if is_told { Tail::Padding } else { Tail::PaddingOctet };
-    }
 }
 
 impl Encode for Encoder {
+    fn mode(&self) -> Mode {
+        Mode::Am
+    }
+
     fn encode(
         &mut self,
         tti: &Tti,
@@ -192,77 +135,20 @@ impl Encode for Encoder {
                     self.pass_over(sn);
                     self.build(&tti.data.ends, started);
                 }
-                self.data(sn, poll, out);
+                self.data(sn, poll, tti, out);
             }
         }
     }
 
     /// What was sent of it stays; in the next PDU another one begins.
     fn discard(&mut self, sdus: &[u64]) {
-        let given_up = |sdu| sdus.contains(&sdu);
-        if self.cut.as_ref().is_some_and(|cut| given_up(cut.sdu)) {
-            self.cut = None;
-        }
-        if self.untold.is_some_and(|(sdu, _)| given_up(sdu)) {
-            self.untold = None;
-        }
+        self.cutter.discard(sdus);
+        self.untold.take_if(|(sdu, _)| sdus.contains(sdu));
     }
 
     fn begin_anew(&mut self) {
         self.vt_s = 0;
         self.kept.clear();
-        (self.cut, self.untold) = (None, None);
+        (self.cutter, self.untold) = (Cutter::default(), None);
     }
-}
-
-impl Cut {
-    fn new((sdu, octets): (u64, Vec<u8>)) -> Self {
-        Self { sdu, octets, sent: 0 }
-    }
-}
-
-fn reset_pdu(reset: Reset) -> wire::Reset {
-    wire::Reset { rsn: reset.rsn, hfni: reset.hfni }
-}
-
-/// A STATUS PDU in super-fields; ACK is always the last one.
-fn status_pdu(status: &Status) -> wire::Status {
-    let mut sufis: Vec<Sufi> = status.window.map(|pdus| Sufi::Window(pdus as u16)).into_iter().collect();
-    sufis.extend(status.mrw.as_ref().map(mrw));
-    sufis.extend(status.mrw_ack.map(|ack| Sufi::MrwAck { n: ack.n as u8, sn_ack: Sn::wrap(ack.sn_ack) }));
-    sufis.extend(match status.form {
-        Form::List => lists(status),
-        Form::Bitmap => bitmaps(status),
-    });
-    wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(status.lsn)) }
-}
-
-fn mrw(mrw: &Mrw) -> Sufi {
-    let sn_mrw = mrw.sn_mrw.iter().map(|&sn| Sn::wrap(sn)).collect();
-    Sufi::Mrw { sn_mrw, beyond_window: mrw.beyond_window, n_length: mrw.n_length as u8 }
-}
-
-fn lists(status: &Status) -> Vec<Sufi> {
-    let mut pairs = Vec::new();
-    for range in status.missing.as_slice() {
-        let firsts = (range.first..range.end).step_by(MOST_PER_PAIR as usize);
-        pairs.extend(firsts.map(|first| {
-            let more = (range.end - first).min(MOST_PER_PAIR) - 1;
-            ListPair { sn: Sn::wrap(first), more: more as u8 }
-        }));
-    }
-    pairs.chunks(MOST_PAIRS).map(|list| Sufi::List(list.to_vec())).collect()
-}
-
-/// From the first PDU missing to the last one, and whatever that octet tells of those behind it.
-fn bitmaps(status: &Status) -> Vec<Sufi> {
-    let missing = &status.missing;
-    let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
-    let arrived = |sn: u64| sn < status.lsn && !missing.meets(SnRange::new(sn, sn + 1));
-    let octet = |from: u64| (0..8).fold(0, |bits, i| bits << 1 | u8::from(arrived(from + i)));
-    let bitmap = |fsn: u64| {
-        let bits = (fsn..end.min(fsn + MOST_PER_BITMAP)).step_by(8).map(octet).collect();
-        Sufi::Bitmap { fsn: Sn::wrap(fsn), bits }
-    };
-    (first..end).step_by(MOST_PER_BITMAP as usize).map(bitmap).collect()
 }

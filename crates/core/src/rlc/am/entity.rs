@@ -85,7 +85,7 @@ impl Entity {
         &self.counts
     }
 
-    /// Whether MaxRST was reached: nothing is sent or taken any more (§11.4.5.2).
+    /// Whether MaxRST was reached: nothing is sent or taken any more (§11.4.4a).
     pub fn is_dead(&self) -> bool {
         self.reset.is_dead()
     }
@@ -131,8 +131,9 @@ impl Entity {
 
     fn handle_reset(&mut self, reset: Reset, report: &mut Report) {
         if self.reset.handle_reset(reset) {
+            let hfni = self.sender.hfni();
             self.begin_anew(reset.next_sdu, report);
-            self.reset.answer(self.sender.hfni(), self.sender.first_waiting());
+            self.reset.answer(hfni, self.sender.first_waiting());
         }
     }
 
@@ -142,6 +143,10 @@ impl Entity {
 
     fn begin_anew(&mut self, next_sdu: u64, report: &mut Report) {
         self.sender.reset(report);
+        // §11.4.5.3: while a reset of this end is pending, its answer does this.
+        if self.reset.is_ready() {
+            self.sender.advance_hfn();
+        }
         self.receiver.reset(next_sdu, report);
     }
 
@@ -158,7 +163,7 @@ impl Entity {
         if self.reset.is_ready() {
             self.sender.handle_deadline(now, report);
             if room(out) > 0 {
-                out.extend(self.sender.build_mrw(now, self.receiver.vr_r()));
+                out.extend(self.sender.build_mrw(now));
             }
             if self.sender.is_reset_due() {
                 self.start_reset();
@@ -173,7 +178,7 @@ impl Entity {
         self.reset.is_ready()
     }
 
-    /// §11.4.5.2: the error is unrecoverable. What was sent is given up; what waits stays where it is.
+    /// §11.4.4a: the error is unrecoverable. What was sent is given up; what waits stays where it is.
     fn give_up(&mut self, report: &mut Report) {
         if self.counts.unrecoverable_errors == 0 {
             self.counts.unrecoverable_errors = 1;

@@ -36,18 +36,19 @@ impl Status {
             Form::Bitmap => bitmaps(&self.missing),
         };
         let sufis = window.into_iter().chain(mrw).chain(mrw_ack).chain(missing).collect();
-        wire::Status { sufis, end: StatusEnd::Ack(Sn::wrap(self.lsn)) }
+        let end = self.lsn.map_or(StatusEnd::NoMore, |lsn| StatusEnd::Ack(Sn::wrap(lsn)));
+        wire::Status { sufis, end }
     }
 
     /// What a sender whose VT(A) is `vt_a` reads in such super-fields, RLIST among them: all but MRW, which
-    /// speaks to the receiver at its side. Without ACK, nothing more is acknowledged.
+    /// speaks to the receiver at its side.
     pub fn of_wire(status: &wire::Status, vt_a: u64) -> Self {
         let unwrap = |sn: Sn| vt_a + u64::from(sn.after(Sn::wrap(vt_a)));
         let lsn = match status.end {
-            StatusEnd::Ack(lsn) => unwrap(lsn),
-            StatusEnd::NoMore => vt_a,
+            StatusEnd::Ack(lsn) => Some(unwrap(lsn)),
+            StatusEnd::NoMore => None,
         };
-        let mut read = Self::acknowledging(lsn);
+        let mut read = Self { lsn, ..Self::default() };
         for sufi in &status.sufis {
             match sufi {
                 Sufi::Window(wsn) => read.window = Some((*wsn).into()),
@@ -85,7 +86,8 @@ fn lists(missing: &Ranges) -> Vec<Sufi> {
     pairs.chunks(PAIRS as usize).map(|pairs| Sufi::List(pairs.to_vec())).collect()
 }
 
-/// From the first missing PDU to the last one. The bits behind it in its octet say that nothing is missing.
+/// From the first missing PDU to the last one. The bits behind it in its octet say that nothing is missing: a PDU
+/// that was never sent must not be reported.
 fn bitmaps(missing: &Ranges) -> Vec<Sufi> {
     let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
     let octet = |first: u64| {

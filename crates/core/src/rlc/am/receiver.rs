@@ -103,10 +103,11 @@ impl Receiver {
         self.hand_up(report);
     }
 
-    /// §11.6.3: moves the window behind discarded SDUs, and has the answer sent.
+    /// §11.6.3: hands up what is complete of the discarded SDUs, moves the window behind them, and has the answer
+    /// sent.
     pub fn handle_mrw(&mut self, mrw: &Mrw, report: &mut Report) {
         let sn = mrw.last();
-        self.give_up(mrw.next_sdu, report);
+        self.give_up(mrw.next_sdu, true, report);
         self.missing.remove(SnRange::new(0, sn));
         self.vr_h = self.vr_h.max(sn);
         self.vr_r = self.missing.first().unwrap_or(self.vr_h);
@@ -117,7 +118,7 @@ impl Receiver {
 
     /// §11.4.3: begins anew with SDU `next_sdu`.
     pub fn reset(&mut self, next_sdu: u64, report: &mut Report) {
-        self.give_up(next_sdu, report);
+        self.give_up(next_sdu, false, report);
         self.ends.clear();
         (self.vr_r, self.vr_h) = (0, 0);
         self.missing = Ranges::default();
@@ -153,7 +154,7 @@ impl Receiver {
         let mut room = pdus;
         if room > 0 && (self.mrw_ack.is_some() || self.window.is_some()) {
             let (window, mrw_ack) = (self.window.take(), self.mrw_ack.take());
-            out.push(Control::Status(Status { window, mrw_ack, ..Status::acknowledging(self.vr_r) }));
+            out.push(Control::Status(Status { window, mrw_ack, ..Status::default() }));
             room -= 1;
         }
         if !self.report_due || room == 0 || now < self.prohibited_until {
@@ -207,15 +208,20 @@ impl Receiver {
         }
     }
 
-    /// Nothing comes of SDUs below `next_sdu` any more. Those that left the sender's buffer before any octet was
-    /// sent are told too.
-    fn give_up(&mut self, next_sdu: u64, report: &mut Report) {
-        while let Some(held) = self.ends.front().copied()
-            && held.end.sdu < next_sdu
+    /// Nothing comes of SDUs below `next_sdu` any more; those that are complete go up if so `delivered`. Those that
+    /// left the sender's buffer before any octet was sent are told too.
+    fn give_up(&mut self, next_sdu: u64, delivered: bool, report: &mut Report) {
+        while let Some(Arrived { end, up }) = self.ends.front().copied()
+            && end.sdu < next_sdu
         {
-            let through = held.end.sdu + u64::from(!held.up);
-            report.lost.extend(self.settled..through);
-            self.settled = held.end.sdu + 1;
+            report.lost.extend(self.settled..end.sdu);
+            let complete = !self.missing.meets(SnRange::new(end.first, end.sn + 1));
+            match up {
+                true => {}
+                false if delivered && complete => report.up.push(end.sdu),
+                false => report.lost.push(end.sdu),
+            }
+            self.settled = end.sdu + 1;
             self.ends.pop_front();
         }
         report.lost.extend(self.settled..next_sdu);

@@ -77,7 +77,7 @@ impl Procedure {
     }
 
     /// Adds the RESET ACK and the RESET to send in a TTI with room for `pdus` PDUs. When VT(RST) reaches MaxRST
-    /// instead, the error is unrecoverable (§11.4.5.2).
+    /// instead, the error is unrecoverable (§11.4.4a).
     pub fn build(&mut self, now: Instant, pdus: u64, out: &mut Vec<Control>) {
         let mut room = pdus;
         if let Some(answer) = self.answer.filter(|_| self.answer_due && room > 0 && !self.is_dead()) {

@@ -115,9 +115,14 @@ impl Sender {
         self.segmentation.first_waiting()
     }
 
-    /// The hyper frame number of the PDU that goes next, modulo 2^20.
+    /// The hyper frame number of the last new PDU, or of PDU 0 if none was sent, modulo 2^20 (§11.4.1).
     pub fn hfni(&self) -> u32 {
-        ((self.hfn + self.vt_s / SN_MODULUS) % HFNI_MODULUS) as u32
+        ((self.hfn + self.vt_s.saturating_sub(1) / SN_MODULUS) % HFNI_MODULUS) as u32
+    }
+
+    /// §11.4.3: the first PDU after a reset has the next hyper frame number.
+    pub(super) fn advance_hfn(&mut self) {
+        self.hfn += 1;
     }
 
     /// Whether the link is to be reset: `MaxDAT` or `MaxMRW` was reached.
@@ -155,7 +160,7 @@ impl Sender {
     /// When the sender wants a TTI next if nothing else happens: at once, when a timer ends, or never.
     pub fn deadline(&self) -> Instant {
         let may_send_new = !self.segmentation.is_empty() && self.vt_s < self.vt_ms();
-        if may_send_new || !self.retransmissions.is_empty() {
+        if may_send_new || self.may_repeat() > 0 {
             return Instant::ZERO;
         }
         let expiry = self.expiries.front().map_or(Instant::NEVER, |(_, end)| *end);
@@ -169,13 +174,11 @@ impl Sender {
         self.discard_expired(now, report);
     }
 
-    /// The STATUS PDU with the MRW that is to be sent at `now`; `vr_r` is that of this end. If MaxMRW is
-    /// reached, the link is to be reset instead.
-    pub fn build_mrw(&mut self, now: Instant, vr_r: u64) -> Option<Control> {
+    /// The STATUS PDU with the MRW that is to be sent at `now`. If MaxMRW is reached, the link is to be reset
+    /// instead.
+    pub fn build_mrw(&mut self, now: Instant) -> Option<Control> {
         match self.discard.build(now) {
-            Ok(mrw) => {
-                mrw.map(|mrw| Control::Status(Status { mrw: Some(mrw), ..Status::acknowledging(vr_r) }))
-            }
+            Ok(mrw) => mrw.map(|mrw| Control::Status(Status { mrw: Some(mrw), ..Status::default() })),
             Err(Exhausted) => {
                 self.reset_due = true;
                 None
@@ -189,11 +192,11 @@ impl Sender {
         out.clear();
         self.handle_deadline(now, report);
         let mut room = pdus;
-        while room > 0
-            && let Some(sns) = self.retransmissions.pop_first(room)
+        while room.min(self.may_repeat()) > 0
+            && let Some(sns) = self.retransmissions.pop_first(room.min(self.may_repeat()))
         {
             room -= sns.len();
-            let last = self.config.last_retransmission_poll && self.retransmissions.is_empty();
+            let last = self.config.last_retransmission_poll && self.may_repeat() == 0;
             self.repeat(now, sns, last, out);
         }
         let new = room.min(self.vt_ms().saturating_sub(self.vt_s));
@@ -219,13 +222,14 @@ impl Sender {
         self.check(status)?;
         // Timers that end at this very instant may still be stopped.
         self.handle_poll_timers(Instant::from_nanos(now.as_nanos().saturating_sub(1)));
+        let lsn = status.lsn.unwrap_or(self.vt_a);
         let again = self.newly_missing(&status.missing);
-        self.retransmissions.remove(SnRange::new(self.vt_a, status.lsn));
+        self.retransmissions.remove(SnRange::new(self.vt_a, lsn));
         for &range in status.missing.as_slice() {
             self.retransmissions.insert(range);
         }
         self.retransmissions.remove(SnRange::new(0, self.discarded_below));
-        let acknowledged = status.missing.first().map_or(status.lsn, |sn| sn.min(status.lsn));
+        let acknowledged = status.missing.first().map_or(lsn, |sn| sn.min(lsn));
         self.acknowledge(acknowledged);
         if let Some(wsn) = status.window.filter(|&wsn| wsn > 0) {
             self.set_window(wsn);
@@ -239,7 +243,7 @@ impl Sender {
         if let Some(ack) = status.mrw_ack {
             self.handle_mrw_ack(ack, report);
         }
-        if self.discard.is_acknowledged_by(self.vt_a) {
+        while self.discard.is_acknowledged_by(self.vt_a) {
             self.discard.end(self.vt_a);
         }
         if !self.is_unacknowledged() {
@@ -257,7 +261,7 @@ impl Sender {
         self.segmentation.discard_begun();
         self.settled = self.first_waiting();
         self.spans.clear();
-        self.hfn = u64::from(self.hfni()) + 1;
+        self.hfn = u64::from(self.hfni());
         (self.vt_s, self.vt_a, self.discarded_below) = (0, 0, 0);
         self.vt_ws = u64::from(self.config.configured_tx_window_size);
         self.vt_dat.clear();
@@ -266,6 +270,11 @@ impl Sender {
         self.discard.reset();
         self.reset_due = false;
         report.began_anew = true;
+    }
+
+    /// How many PDUs from the first one that waits for its retransmission on the window allows (§11.3.2.2).
+    fn may_repeat(&self) -> u64 {
+        self.retransmissions.first().map_or(0, |first| self.vt_ms().saturating_sub(first))
     }
 
     /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
@@ -297,15 +306,17 @@ impl Sender {
     /// the way, a poll is due, as the PDUs that would have polled are not sent.
     fn set_window(&mut self, wsn: u32) {
         self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
-        if self.config.poll_window.is_some() && self.vt_s >= self.vt_ms() && self.is_unacknowledged() {
+        let polls = self.config.last_pdu_poll || self.config.poll_window.is_some();
+        if polls && self.vt_s >= self.vt_ms() && self.is_unacknowledged() {
             self.polling.trigger();
         }
     }
 
     fn check(&self, status: &Status) -> Result<(), Erroneous> {
         let Self { vt_a, vt_s, .. } = *self;
-        let lowest = status.missing.first().unwrap_or(status.lsn).min(status.lsn);
-        let highest = status.missing.end().map_or(status.lsn, |end| status.lsn.max(end));
+        let lsn = status.lsn.unwrap_or(vt_a);
+        let lowest = status.missing.first().unwrap_or(lsn).min(lsn);
+        let highest = status.missing.end().map_or(lsn, |end| lsn.max(end));
         let wrong = [lowest, highest].into_iter().find(|sn| !(vt_a..=vt_s).contains(sn));
         wrong.map_or(Ok(()), |sn| Err(Erroneous { sn, vt_a, vt_s }))
     }
@@ -337,7 +348,7 @@ impl Sender {
         reached.is_some()
     }
 
-    /// §11.3.4.4: MaxDAT is reached by PDU `sn`.
+    /// §11.3.3a: MaxDAT is reached by PDU `sn`.
     fn max_dat_reached(&mut self, sn: u64, report: &mut Report) {
         match self.config.sdu_discard {
             SduDiscard::NoDiscard => self.reset_due = true,
@@ -389,7 +400,7 @@ impl Sender {
         self.discard.start(told, self.vt_a);
     }
 
-    /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.1).
+    /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.2).
     fn discarded(&self, sdu: u64, sn: u64) -> Discarded {
         let from = self.spans.partition_point(|span| span.end.sn < sn);
         let after = self.spans.partition_point(|span| span.end.sdu <= sdu);
@@ -430,8 +441,8 @@ impl Sender {
             out.ends.push(span.end);
             spans.push_back(span);
         });
-        let last = self.config.last_pdu_poll && self.segmentation.is_empty();
-        self.submit(now, SnRange::new(first, end), true, last, out);
+        let last = self.segmentation.is_empty() || end == self.vt_ms();
+        self.submit(now, SnRange::new(first, end), true, last && self.config.last_pdu_poll, out);
         self.vt_s = end;
     }
 

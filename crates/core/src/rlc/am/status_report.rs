@@ -19,7 +19,12 @@ pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> 
         && pairs_needed(missing) > pairs
         && bitmap_bits(end - first) <= bits
     {
-        return vec![Status { missing: missing.clone(), form: Form::Bitmap, lsn: vr_h, ..Status::default() }];
+        return vec![Status {
+            missing: missing.clone(),
+            form: Form::Bitmap,
+            lsn: Some(vr_h),
+            ..Status::default()
+        }];
     }
     let mut rest = missing.clone();
     let mut reports = Vec::new();
@@ -31,7 +36,7 @@ pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> 
             (true, Some(left_out)) => left_out,
             (false, _) => vr_r,
         };
-        reports.push(Status { missing, lsn, ..Status::default() });
+        reports.push(Status { missing, lsn: Some(lsn), ..Status::default() });
         if rest.is_empty() {
             break;
         }

@@ -8,7 +8,9 @@
 //! filled up. Left out: delivery of erroneous SDUs (§11.1.3).
 
 mod config;
+mod encoder;
 mod sender;
 
 pub use config::Config;
+pub use encoder::Encoder;
 pub use sender::Sender;

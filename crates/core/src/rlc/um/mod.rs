@@ -12,7 +12,9 @@
 //! are wrong.
 
 mod config;
+mod encoder;
 mod sender;
 
 pub use config::Config;
+pub use encoder::Encoder;
 pub use sender::Sender;

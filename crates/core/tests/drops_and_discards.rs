@@ -1,0 +1,140 @@
+//! What boxes make of a drop by the queue discipline, and of an SDU that the link layer gives up: two things.
+#![allow(clippy::unwrap_used)]
+
+use airpath_core::packet::Dir;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::Instant;
+use airpath_core::trace::{Event, Kind, ProbeMask, Reason};
+use serde_json::Value;
+
+/// Results of a run, and what was dropped with its time.
+struct Run {
+    trace: Vec<(Instant, Event)>,
+    elements: Vec<Value>,
+}
+
+impl Run {
+    fn of(text: &str, pairs: &[(&str, &str)]) -> Self {
+        let overrides: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let probes = ProbeMask::NONE.with(Kind::Dropped).with(Kind::AckRegulator).with(Kind::BearerDelivered);
+        let scenario = Scenario::parse(text, &overrides).unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+        simulation.run();
+        let elements =
+            serde_json::to_value(simulation.results()).unwrap()["elements"].as_array().unwrap().clone();
+        Self { trace: simulation.take_trace(), elements }
+    }
+
+    fn element(&self, name: &str) -> &Value {
+        self.elements.iter().find(|element| element["element"] == name).unwrap()
+    }
+
+    /// When data was dropped for a reason.
+    fn dropped(&self, why: Reason) -> Vec<Instant> {
+        let of_data = |event: &Event| matches!(event, Event::Dropped { reason, len_bytes, .. } if *reason == why && *len_bytes > 500);
+        self.trace.iter().filter(|(_, event)| of_data(event)).map(|(at, _)| *at).collect()
+    }
+
+    /// Mean time of a packet in the downlink's buffer and on the air, seconds.
+    fn mean_delay_s(&self) -> f64 {
+        let delays: Vec<f64> = self
+            .trace
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::BearerDelivered { direction: Dir::Downlink, delay_ns, .. } => {
+                    Some(*delay_ns as f64 / 1e9)
+                }
+                _ => None,
+            })
+            .collect();
+        delays.iter().sum::<f64>() / delays.len() as f64
+    }
+}
+
+/// A bearer that loses blocks and gives each up at once, with room for everything.
+const GIVES_UP: &str = r#"
+    duration = "300 s"
+    wired.delay = "20 ms"
+    [radio.dch.downlink]
+    rate = "384 kbit/s"
+    queue.droptail = { packets = 200 }
+    rlc.fixed_delay_arq = { max_transmissions = 1 }
+    channel.bernoulli.bler = "0.5 %"
+    [tcp]
+    max_window = 44
+    [[flow]]
+"#;
+
+#[test]
+fn what_the_link_layer_gives_up_does_not_change_the_function_of_ack_rate_control() {
+    let boxes = "[{ ack_rate_control = { \
+                 t_id = { linear = { minth = 0, maxth = 40, maxd = \"40 ms\" } }, t_id_after_drop = { off = {} } } }]";
+    let run = Run::of(GIVES_UP, &[("middlebox", boxes)]);
+    assert!(run.dropped(Reason::MaxTransmissions).len() > 20);
+    assert!(run.dropped(Reason::QueueFull).is_empty());
+    let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+    assert_eq!((&ue["drops_followed"], &ue["t_id_after_drop_s"]), (&0.into(), &0.0.into()), "{ue}");
+    // And what the queue drops does.
+    let short = [("middlebox", boxes), ("radio.dch.downlink.queue.droptail.packets", "10")];
+    let run = Run::of(GIVES_UP, &short);
+    assert!(!run.dropped(Reason::QueueFull).is_empty());
+    let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+    assert!(ue["drops_followed"].as_u64().unwrap() > 0, "{ue}");
+}
+
+/// The regulator lets one packet be lost, and is conservative again when its buffer has dropped it. A packet that the
+/// link layer gives up had come and was counted then.
+#[test]
+fn what_the_link_layer_gives_up_does_not_make_a_regulator_conservative() {
+    let boxes = "[{ ack_regulator = { alpha = 0.5 } }]";
+    let small = ("radio.dch.downlink.queue.droptail.packets", "15");
+    let run = Run::of(GIVES_UP, &[small, ("middlebox", boxes)]);
+    let given_up = run.dropped(Reason::MaxTransmissions);
+    assert!(given_up.len() > 20);
+    let modes: Vec<(Instant, bool)> = run
+        .trace
+        .iter()
+        .filter_map(|(at, event)| match event {
+            Event::AckRegulator { conservative, .. } => Some((*at, *conservative)),
+            _ => None,
+        })
+        .collect();
+    let is_bold =
+        |last: &dyn Fn(Instant) -> bool| modes.iter().rfind(|(at, _)| last(*at)).is_some_and(|(_, is)| !is);
+    let while_bold: Vec<_> = given_up.iter().filter(|lost| is_bold(&|at| at < **lost)).collect();
+    let stays_so = while_bold.iter().filter(|lost| is_bold(&|at| at <= ***lost)).count();
+    // At some of these instants a packet also leaves the buffer, which is another reason to return.
+    assert!(while_bold.len() > 5 && 2 * stays_so > while_bold.len(), "{stays_so} of {}", while_bold.len());
+}
+
+/// The bearer of Alcaraz and Cerdan over RLC in acknowledged mode, in which nothing is given up.
+fn over_am(pairs: &[(&str, &str)]) -> Run {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/alcaraz-384.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    Run::of(&text, pairs)
+}
+
+/// Both count the same: from each drop of PDPC on, ACK rate control uses its second function until PDPC's own counter is
+/// used up.
+#[test]
+fn every_drop_of_pdpc_is_followed_by_ack_rate_control() {
+    let flows = ("flow", "[{}, {}, {}, {}]");
+    let pdpc = ("radio.dch.downlink.queue", "{ pdpc = { packets = 100, max_threshold = 30 } }");
+    let boxes = "[{ ack_rate_control = { t_id = { linear = { minth = 0, maxth = 40, maxd = \"400 ms\" } }, \
+                 t_id_after_drop = { off = {} }, occupancy = \"unacked\" } }]";
+    let plain = over_am(&[flows]);
+    let alone = over_am(&[flows, pdpc]);
+    let combined = over_am(&[flows, pdpc, ("middlebox", boxes)]);
+    for run in [&alone, &combined] {
+        let bearer = &run.element("radio.dch")["ues"][0]["downlink"];
+        let evicted = run.dropped(Reason::Evicted).len() as u64;
+        assert!(evicted > 5, "{bearer}");
+        assert_eq!(bearer["sdus_dropped"], evicted, "{bearer}");
+        assert!(run.mean_delay_s() < plain.mean_delay_s(), "{}", run.mean_delay_s());
+    }
+    let ue = &combined.element("middlebox.ack_rate_control")["ues"][0];
+    assert_eq!(ue["drops_followed"], combined.dropped(Reason::Evicted).len() as u64, "{ue}");
+    assert!(ue["t_id_after_drop_s"].as_f64().unwrap() > 1.0, "{ue}");
+}
