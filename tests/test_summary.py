@@ -57,3 +57,27 @@ def test_the_regulator_has_a_table(airpath_command: Callable[..., Outcome]) -> N
     ]
     assert flow["acks_held"] > 0
     assert row in [line.split() for line in airpath_command(*what).out.splitlines()]
+
+
+def test_ack_rate_control_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
+    box = "[{ ack_rate_control = { t_id_after_drop = { off = {} } } }]"
+    short = "radio.dch.downlink.queue.droptail.packets=5"
+    what = ("run", "umts-384-simple", "--set", f"middlebox={box}", "--set", short)
+    results = json.loads(airpath_command(*what, "--json").out)
+    (ue,) = next(part for part in results["elements"] if part["element"] == "middlebox.ack_rate_control")[
+        "ues"
+    ]
+    assert ue["acks_held"] > 0
+    assert ue["drops_followed"] > 0
+    row = [
+        "0",
+        str(ue["acks"]),
+        str(ue["acks_held"]),
+        str(ue["peak_held_acks"]),
+        f"{ue['mean_hold_ms']:.1f}",
+        str(ue["drops_followed"]),
+        f"{100 * ue['t_id_after_drop_s'] / results['simulated_s']:.1f}",
+        str(ue["forced_releases"]["idle"]),
+        "0",
+    ]
+    assert row in [line.split() for line in airpath_command(*what).out.splitlines()]

@@ -23,7 +23,8 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
         ``"downlink"`` or ``"uplink"``.
     """
     for element in summary["elements"]:
-        if ue < len(element.get("ues", ())):
+        # Boxes may count by UE too.
+        if element["element"].startswith("radio.") and ue < len(element["ues"]):
             counters: dict[str, Any] | None = element["ues"][ue].get(direction)
             return counters
     return None

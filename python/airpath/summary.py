@@ -46,6 +46,8 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
             console.print(_split_table(element["connections"][:MOST_FLOWS]))
         if element["element"] == "middlebox.ack_regulator":
             console.print(_regulator_table(element["flows"][:MOST_FLOWS], summary["simulated_s"]))
+        if element["element"] == "middlebox.ack_rate_control":
+            console.print(_ack_rate_table(element["ues"][:MOST_FLOWS], summary["simulated_s"]))
         if element["element"] == "radio.evdo":
             console.print(_evdo_table(element["ues"][:MOST_FLOWS]))
             console.print(evdo_line(element), highlight=False)
@@ -150,6 +152,27 @@ def _regulator_table(flows: list[dict[str, Any]], simulated_s: float) -> Table:
     return table
 
 
+def _ack_rate_table(ues: list[dict[str, Any]], simulated_s: float) -> Table:
+    """How many ACKs of each UE's bearer the box held, how long, and what drops in the buffer changed."""
+    table = plain_table()
+    headings = ("ACK rate\nUE", "\nACKs", "of which\nheld", "most held\nat once", "mean hold\nms")
+    for heading in (*headings, "drops\nfollowed", "after a\ndrop %", "released\nwhen idle", "\nwhen full"):
+        table.add_column(heading, justify="right")
+    for ue in ues:
+        forced = ue["forced_releases"]
+        counts = (ue["ue"], ue["acks"], ue["acks_held"], ue["peak_held_acks"])
+        share = 100 * ue["t_id_after_drop_s"] / simulated_s if simulated_s else None
+        table.add_row(
+            *(str(count) for count in counts),
+            number_text(ue["mean_hold_ms"], 1),
+            str(ue["drops_followed"]),
+            number_text(share, 1),
+            str(forced["idle"]),
+            str(forced["hold_limit"]),
+        )
+    return table
+
+
 def _evdo_table(ues: list[dict[str, Any]]) -> Table:
     """What the forward link gave each UE, and what the UE asked for."""
     table = plain_table()
@@ -194,7 +217,7 @@ def bearer_line(summary: dict[str, Any], ue: int, direction: str) -> str:
         return f"UE {ue} has no {direction} bearer"
     return (
         f"UE {ue} {direction} bearer: {counters['sdus_delivered']} SDUs delivered, "
-        f"{counters['sdus_dropped']} dropped (buffer full), {counters['sdus_discarded']} given up, "
+        f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
         f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
     )
 

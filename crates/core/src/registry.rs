@@ -17,6 +17,8 @@ macro_rules! registry {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
+        // A scenario holds a few of them, and the largest one sets no pace.
+        #[allow(clippy::large_enum_variant)]
         pub enum Config {
             $(
                 #[doc = concat!("See `", stringify!($module), "`.")]

@@ -78,10 +78,10 @@ fn what_the_link_layer_gives_up_does_not_change_the_function_of_ack_rate_control
     assert_eq!((&ue["drops_followed"], &ue["t_id_after_drop_s"]), (&0.into(), &0.0.into()), "{ue}");
     // And what the queue drops does.
     let short = [("middlebox", boxes), ("radio.dch.downlink.queue.droptail.packets", "10")];
-    let run = Run::of(GIVES_UP, &short);
-    assert!(!run.dropped(Reason::QueueFull).is_empty());
-    let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
-    assert!(ue["drops_followed"].as_u64().unwrap() > 0, "{ue}");
+    let dropping = Run::of(GIVES_UP, &short);
+    assert!(!dropping.dropped(Reason::QueueFull).is_empty());
+    let followed = dropping.element("middlebox.ack_rate_control")["ues"][0]["drops_followed"].as_u64();
+    assert!(followed.unwrap() > 0);
 }
 
 /// The regulator lets one packet be lost, and is conservative again when its buffer has dropped it. A packet that the

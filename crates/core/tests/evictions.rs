@@ -129,7 +129,7 @@ fn run(rlc: &mut dyn Rlc, mut between: impl FnMut(&mut dyn Rlc, u32) -> bool) ->
                 rlc.end_slot(now, &mut channel, &mut report);
             }
             Slot::IdleUntil(at) => now = at,
-            Slot::Idle if more => now = now + Duration::from_millis(20),
+            Slot::Idle if more => now += Duration::from_millis(20),
             Slot::Idle => break,
         }
         started.extend(report.started.drain(..).map(|(_, number, _)| number));

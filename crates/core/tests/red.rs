@@ -42,10 +42,10 @@ fn through_the_link(red: &Value, arrivals: &Arrivals) -> Fates {
 }
 
 fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
-    let number = |key: &str| red[key].as_f64().unwrap();
+    let value = |key: &str| red[key].as_f64().unwrap();
     let [min, max, max_p, weight] =
-        ["min_threshold", "max_threshold", "max_probability", "weight"].map(number);
-    let [mean, limit] = [number("mean"), number("packets")];
+        ["min_threshold", "max_threshold", "max_probability", "weight"].map(value);
+    let [mean, limit] = [value("mean"), value("packets")];
     let [gentle, ecn, bytes] = ["gentle", "ecn", "in_bytes"].map(|key| red[key] == true);
     let mut stream = rng::stream(SEED, "wired.downlink.queue");
     // Ends of transmission and lengths of all packets that were let in.
@@ -54,10 +54,10 @@ fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
     let mut fates = Vec::new();
     for (number, (gap, len)) in arrivals.iter().enumerate() {
         now += gap;
-        let held: Vec<u32> = sent.iter().filter(|(end, _)| *end > now).map(|(_, len)| *len).collect();
+        let held: Vec<u32> = sent.iter().filter(|(end, _)| *end > now).map(|(_, size)| *size).collect();
         let last_end = sent.last().map_or(0, |(end, _)| *end);
         let q = if bytes {
-            held.iter().map(|len| f64::from(*len)).sum::<f64>() / mean
+            held.iter().map(|size| f64::from(*size)).sum::<f64>() / mean
         } else {
             held.len() as f64
         };

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from airpath import _core
-from airpath.export.source import ExportError, Run
+from airpath.export.source import LET_IN, ExportError, Run
 
 KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
 COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")
@@ -98,7 +98,7 @@ def _events(run: Run, ue: int, direction: str, behind_ns: int) -> Iterator[Line]
         if event == "dropped":
             if element == cell and _dropped_towards(data.get((of_ue, flow)), size) == direction:
                 # What the link layer gave up had been let in.
-                arrival = "" if reason == "max_transmissions" else f"{ms} + {size}\n"
+                arrival = "" if reason in LET_IN else f"{ms} + {size}\n"
                 yield time, 0, f"{arrival}{ms} d 1 {size}\n"
         elif towards == direction:
             if event == "bearer_enqueued":

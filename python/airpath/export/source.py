@@ -26,6 +26,8 @@ BATCH_ROWS = 65_536
 
 # Channels behind which the delay is the bearer's.
 CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
+# Why the cell drops what it had let in; for other reasons it drops packets as they come.
+LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
 BEHIND_THE_DELAY = ("am", "um", "tm")
 

@@ -91,6 +91,11 @@ impl Config {
             self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
         }
         let [downlink, uplink] = Dir::BOTH.map(|dir| &self.bearer(dir).rlc);
+        if matches!(uplink, rlc::Config::Um(um) if !um.first_octet_indicator) {
+            let message = "a UE always tells where an SDU begins with a PDU";
+            let key = "uplink.rlc.um.first_octet_indicator";
+            return Err(ScenarioError::new(key, message, "leave it out (the downlink may be without)"));
+        }
         let by_ttis = downlink.ttis().is_some() || uplink.ttis().is_some();
         if by_ttis && rlc::ends(downlink, uplink).is_none() {
             let message =

@@ -111,8 +111,9 @@ impl Tti {
                 }
             }
         }
-        let runs = &self.data.runs;
-        self.piggybacked.take_if(|(sn, _)| !runs.iter().any(|run| (run.sns.first..run.sns.end).contains(sn)));
+        let arrive = &self.data.runs;
+        self.piggybacked
+            .take_if(|(sn, _)| !arrive.iter().any(|run| (run.sns.first..run.sns.end).contains(sn)));
         all - self.pdus()
     }
 }

@@ -168,7 +168,8 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
                 packet.options_mut().window_scale_plus_1 = shift.min(MAX_WINDOW_SHIFT) + 1
             }
             (SACK_PERMITTED, []) if is_syn => packet.options_mut().sack_permitted = true,
-            (TIMESTAMPS, value) if value.len() == 8 => {
+            // The first of several counts: `rewrite` changes that one.
+            (TIMESTAMPS, value) if value.len() == 8 && !packet.has_timestamps => {
                 packet.has_timestamps = true;
                 (packet.ts_val, packet.ts_ecr) = two_words(value);
             }

@@ -103,7 +103,11 @@ mod tests {
         whole[20 + TCP_CHECKSUM..20 + TCP_CHECKSUM + 2].fill(0xff);
         let too_long = [&[0x45, 3, 0xff, 0xff], &whole[4..]].concat();
         let other = [&[0x75], &whole[1..]].concat();
-        for octets in [whole, too_long, other, vec![0x6a, 0x7f, 1], vec![0x60; 39], vec![0x45], vec![]] {
+        let stamps = |value: u8| [NOP, NOP, TIMESTAMPS, 10, value, 0, 0, 0, 0, 0, 0, 0];
+        let mut twice = [&whole[..40], &stamps(1), &stamps(2)].concat();
+        (twice[3], twice[20 + 12]) = (64, 11 << 4);
+        for octets in [whole, too_long, other, twice, vec![0x6a, 0x7f, 1], vec![0x60; 39], vec![0x45], vec![]]
+        {
             let (mut packet, mut same) = (Packet::default(), octets.clone());
             parse(&octets, &mut packet);
             rewrite(&mut same, &packet);

@@ -57,18 +57,20 @@ fn a_lost_status_is_asked_for_again() {
     assert_eq!(seen, right);
 }
 
-/// Out of sequence, the second SDU does not wait for the first; 401 octets are 10.025 payloads, and the
-/// second SDU comes too late to be in their last PDU.
+/// Out of sequence, the second SDU does not wait for the first: PDU 12 has arrived with the end of that one. If the
+/// second SDU comes too late to be there, only PDU 10 tells that it begins in PDU 11.
 #[test]
 fn delivery_out_of_sequence_hands_up_what_is_complete() {
-    let sdus = [(0, 400), (5, 400)];
-    let orders = |delivery| {
-        let seen = timeline(&Config { delivery, ..Config::default() }, &sdus, &[0], &[]);
+    let orders = |delivery, sdus: &[(u64, u32)]| {
+        let seen = timeline(&Config { delivery, ..Config::default() }, sdus, &[0], &[]);
         seen.into_iter().filter(|line| line.contains("up")).collect::<Vec<_>>()
     };
     // The gap shows at 35, is reported at 40 and repeated at 70.
-    assert_eq!(orders(Delivery::InSequence), ["95 up 0", "95 up 1"]);
-    assert_eq!(orders(Delivery::OutOfSequence), ["35 up 1", "95 up 0"]);
+    for sdus in [[(0, 500), (0, 400)], [(0, 400), (5, 400)]] {
+        assert_eq!(orders(Delivery::InSequence, &sdus), ["95 up 0", "95 up 1"]);
+    }
+    assert_eq!(orders(Delivery::OutOfSequence, &[(0, 500), (0, 400)]), ["35 up 1", "95 up 0"]);
+    assert_eq!(orders(Delivery::OutOfSequence, &[(0, 400), (5, 400)]), ["95 up 0", "95 up 1"]);
 }
 
 /// Half of a window of 20: J = (VT(S) + 1 - VT(A)) / 20 reaches 50 % at VT(S) = 9. At 20 the window is shut.
@@ -107,6 +109,12 @@ fn the_last_pdu_of_the_window_polls() {
     assert_eq!(seen[..7], right);
 }
 
+fn tx_at(sender: &mut Sender, now: u64) -> String {
+    let mut sent = Transmission::default();
+    sender.build_tti(ms(now), PDUS, &mut sent, &mut Report::default());
+    written(&sent.runs)
+}
+
 /// Eight PDUs are reported missing, and the window shrinks to three: these are sent again, and the last of them
 /// polls. The others wait for it to move.
 #[test]
@@ -114,17 +122,12 @@ fn pdus_beyond_a_smaller_window_are_not_sent_again_before_it_moves() {
     let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
     let shrinks = Status { window: Some(3), ..status(&[range(0, 8)], 13) };
     take(&mut sender, 30, &shrinks).unwrap();
-    let mut tx = |sender: &mut Sender, now| {
-        let mut sent = Transmission::default();
-        sender.build_tti(ms(now), PDUS, &mut sent, &mut Report::default());
-        written(&sent.runs)
-    };
-    assert_eq!(tx(&mut sender, 30), " 0-2p");
-    assert_eq!((tx(&mut sender, 40), sender.deadline()), (String::new(), ms(90)));
+    assert_eq!(tx_at(&mut sender, 30), " 0-2p");
+    assert_eq!((tx_at(&mut sender, 40), sender.deadline()), (String::new(), ms(90)));
     take(&mut sender, 50, &status(&[range(3, 8)], 13)).unwrap();
-    assert_eq!(tx(&mut sender, 50), " 3-5p");
+    assert_eq!(tx_at(&mut sender, 50), " 3-5p");
     take(&mut sender, 60, &status(&[range(5, 8)], 13)).unwrap();
-    assert_eq!(tx(&mut sender, 60), " 5-7p");
+    assert_eq!(tx_at(&mut sender, 60), " 5-7p");
 }
 
 /// 22 PDUs: each eighth polls, 7, 15; and the PDUs of the second SDU's end, 21, by Poll_SDU 2.

@@ -91,15 +91,15 @@ fn more_than_fifteen_sdus_take_several_mrws() {
     assert_eq!(lines(&seen, "mrw"), right);
     // A PDU of 16 octets has room for 8 fields: (128 - 20 - 12) / 12.
     let small = Config { pdu: airpath_core::units::Bytes::from_bytes(16), send_mrw: true, ..timer(45) };
-    let seen = timeline(&small, &[(0, 13); 20], &[0, 10], &[]);
-    assert_eq!(lines(&seen, "50 tx"), ["50 tx [status mrw 0,1,2,3,4,5,6,8/0]"]);
+    let of_eight = timeline(&small, &[(0, 13); 20], &[0, 10], &[]);
+    assert_eq!(lines(&of_eight, "50 tx"), ["50 tx [status mrw 0,1,2,3,4,5,6,8/0]"]);
 }
 
 #[test]
 fn timer_mrw_repeats_it_and_max_mrw_resets_the_link() {
     let lost: Vec<u64> = [0].into_iter().chain((6..26).map(|n| n * 10)).collect();
-    let of = |max_mrw, lost: &[u64]| {
-        let link = timeline_until(900, &Config { max_mrw, ..max_dat(2) }, &[(0, 400)], lost, &[]);
+    let of = |max_mrw, downlink: &[u64]| {
+        let link = timeline_until(900, &Config { max_mrw, ..max_dat(2) }, &[(0, 400)], downlink, &[]);
         lines(&link.log, "tx [").iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let mrw = |at: u64| format!("{at} tx [status mrw 11/0]");
@@ -120,14 +120,14 @@ fn an_acknowledgement_ends_the_procedure_as_well() {
     assert_eq!(lines(&seen, "done"), ["125 done 1"]);
     // Without that report it is sent again, the same though SDU 1 is discarded meanwhile. The answer tells that the
     // window is further, so that nothing is left to say of SDU 1.
-    let seen = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
-    let right = [
+    let repeated = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
+    let mrws = [
         "50 tx [status mrw 11/0]",
         "80 status mrw_ack 11/0",
         "250 tx [status mrw 11/0]",
         "280 status mrw_ack 22/0",
     ];
-    assert_eq!(lines(&seen, "mrw"), right, "{seen:#?}");
+    assert_eq!(lines(&repeated, "mrw"), mrws, "{repeated:#?}");
 }
 
 /// All has arrived before the MRW comes: the answer is its own VR(R), and nothing is lost.
@@ -202,12 +202,13 @@ fn what_has_gone_up_out_of_sequence_is_not_lost() {
     let mut receiver = Receiver::new(&Config { delivery: Delivery::OutOfSequence, ..timer(100) });
     let mut report = Report::default();
     let end = |sdu, first, sn| SduEnd { sdu, first, sn };
-    receiver.handle_pdus(&arrives(&[(3, 6), (7, 8)], &[end(1, 3, 5), end(2, 6, 7)]), &mut report);
+    let ends = [end(0, 0, 3), end(1, 3, 5), end(2, 6, 7)];
+    receiver.handle_pdus(&arrives(&[(3, 6), (7, 8)], &ends), &mut report);
     assert_eq!(report.up, [1]);
     receiver.handle_mrw(&Mrw { sn_mrw: vec![6], n_length: 0, next_sdu: 2, ..Mrw::default() }, &mut report);
     assert_eq!((report.lost.as_slice(), receiver.vr_r(), receiver.vr_h()), (&[0][..], 6, 8));
     // Late PDUs of theirs change nothing.
-    receiver.handle_pdus(&arrives(&[(0, 3)], &[end(0, 0, 2)]), &mut report);
+    receiver.handle_pdus(&arrives(&[(0, 3)], &[]), &mut report);
     receiver.handle_pdus(&arrives(&[(6, 7)], &[]), &mut report);
     assert_eq!((report.up.as_slice(), receiver.vr_r()), (&[1, 2][..], 8));
 }
@@ -219,14 +220,15 @@ fn an_mrw_hands_up_what_is_complete() {
     let mut receiver = Receiver::new(&timer(100));
     let mut report = Report::default();
     let end = |sdu, first, sn| SduEnd { sdu, first, sn };
-    let ends = [end(1, 3, 5), end(2, 6, 7), end(3, 7, 9), end(4, 10, 10)];
+    let ends = [end(0, 0, 3), end(1, 3, 5), end(2, 6, 7), end(3, 7, 9), end(4, 10, 10)];
     receiver.handle_pdus(&arrives(&[(3, 8), (9, 11)], &ends), &mut report);
     assert!(report.up.is_empty());
     receiver.handle_mrw(&Mrw { sn_mrw: vec![6], next_sdu: 2, ..Mrw::default() }, &mut report);
     assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2][..], &[0][..]));
     receiver.handle_mrw(&Mrw { sn_mrw: vec![10], next_sdu: 4, ..Mrw::default() }, &mut report);
     assert_eq!((report.up.as_slice(), report.lost.as_slice()), (&[1, 2, 4][..], &[0, 3][..]));
-    // A reset gives up all.
+    // PDU 11 would tell where SDU 6 begins. A reset gives up all.
+    receiver.handle_mrw(&Mrw { sn_mrw: vec![11], next_sdu: 5, ..Mrw::default() }, &mut report);
     receiver.handle_pdus(&arrives(&[(12, 14)], &[end(6, 12, 13)]), &mut report);
     receiver.reset(8, &mut report);
     assert_eq!(report.lost, [0, 3, 5, 6, 7]);
@@ -267,13 +269,13 @@ fn an_mrw_ack_that_fits_nothing_changes_nothing() {
 #[test]
 fn the_receiver_sets_the_window() {
     let mut link = Link::new(&Config { configured_tx_window_size: 100, ..Config::default() });
-    let ws = |link: &Link| link.ends[NETWORK].sender().vt_ms() - link.ends[NETWORK].sender().vt_a();
     for (pdus, window) in [(8, 8), (1, 1), (0, 1), (100, 100), (101, 100), (4095, 100)] {
         link.ends[UE].set_window(pdus);
         let start = 1000 * u64::from(pdus);
         link.tti(UE, start, |_| {});
         link.arrive(start + 25);
-        assert_eq!(ws(&link), window, "{pdus}");
+        let sender = link.ends[NETWORK].sender();
+        assert_eq!(sender.vt_ms() - sender.vt_a(), window, "{pdus}");
         assert_eq!(link.ends[UE].deadline(), airpath_core::time::Instant::NEVER);
     }
 }

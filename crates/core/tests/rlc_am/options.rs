@@ -132,8 +132,8 @@ fn a_piggybacked_status_is_ignored_while_a_reset_is_pending() {
     let wrong = Status { lsn: Some(99), ..Status::default() };
     let tti = Tti { control: vec![Control::Status(wrong.clone())], ..Tti::default() };
     link.ends[NETWORK].handle_tti(ms(5), &tti, &mut Report::default());
-    let tti = Tti { piggybacked: Some((0, wrong)), ..Tti::default() };
-    link.ends[NETWORK].handle_tti(ms(6), &tti, &mut Report::default());
+    let riding = Tti { piggybacked: Some((0, wrong)), ..Tti::default() };
+    link.ends[NETWORK].handle_tti(ms(6), &riding, &mut Report::default());
     assert_eq!(link.ends[NETWORK].counts().erroneous_status_pdus, 1);
     assert_eq!(link.ends[NETWORK].deadline(), Instant::ZERO);
 }

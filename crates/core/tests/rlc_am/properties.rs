@@ -132,8 +132,8 @@ proptest! {
             for (_, end) in takes.iter().filter(|(at, _)| *at == n) {
                 link.take_waiting(usize::from(*end));
             }
-            for (_, end, pdus) in windows.iter().filter(|(at, ..)| *at == n) {
-                link.ends[usize::from(*end)].set_window(*pdus);
+            for (_, end, window) in windows.iter().filter(|(at, ..)| *at == n) {
+                link.ends[usize::from(*end)].set_window(*window);
             }
             let fates = fates.get(n as usize).copied().unwrap_or([(4, 0); 2]);
             for end in [UE, NETWORK] {
@@ -154,7 +154,7 @@ proptest! {
         }
         prop_assert!(waiting.is_empty());
         prop_assert!(is_settled(&link), "{:?}\n{}", link.sdus, link.log.iter().rev().take(40).rev().cloned().collect::<Vec<_>>().join("\n"));
-        for sdu in link.sdus.iter().flat_map(|sdus| sdus.values()) {
+        for sdu in link.sdus.iter().flat_map(|sent| sent.values()) {
             prop_assert!(sdu.receiver == Some('u') || sdu.taken || matches!(sdu.sender, Some('x' | 'u')));
         }
     }

@@ -167,6 +167,12 @@ fn an_erroneous_status_resets_the_link() {
     }
 }
 
+/// VT(S), VT(A), VT(MS), VR(R) and VR(H) of an end.
+fn state(link: &Link, end: usize) -> (u64, u64, u64, u64, u64) {
+    let (sender, receiver) = (link.ends[end].sender(), link.ends[end].receiver());
+    (sender.vt_s(), sender.vt_a(), sender.vt_ms(), receiver.vr_r(), receiver.vr_h())
+}
+
 /// State variables, windows and Timer_Status_Prohibit go to their initial values at both ends; the hyper frame number
 /// goes on.
 #[test]
@@ -178,10 +184,6 @@ fn both_ends_begin_anew() {
     for now in all_from(0, 90) {
         link.ttis(now, false, false);
     }
-    let state = |link: &Link, end: usize| {
-        let (sender, receiver) = (link.ends[end].sender(), link.ends[end].receiver());
-        (sender.vt_s(), sender.vt_a(), sender.vt_ms(), receiver.vr_r(), receiver.vr_h())
-    };
     assert_eq!(state(&link, NETWORK), (11, 11, 31, 11, 11));
     assert_eq!(state(&link, UE), (11, 11, 111, 11, 11));
     link.ends[NETWORK].handle_tti(ms(95), &erroneous(12), &mut Report::default());

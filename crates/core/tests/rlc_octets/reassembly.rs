@@ -64,11 +64,51 @@ impl Reassembly {
 
     fn receive_mrw(&mut self, sn: Sn, n_length: u8) {
         let Some(sn) = self.unwrap(sn) else { return };
-        self.waiting = self.waiting.split_off(&sn);
+        let rest = self.waiting.split_off(&sn);
+        let discarded = std::mem::replace(&mut self.waiting, rest);
+        self.take_complete(discarded, sn, n_length);
         self.next = sn;
         self.open.clear();
         self.discarded = Some((sn, n_length));
         self.take_in_sequence();
+    }
+
+    /// SDUs below an MRW are handed up if all of them is there, and where they begin. In the PDU that it names, the
+    /// first `n_length` ends are below it.
+    fn take_complete(&mut self, mut pdus: BTreeMap<u64, AmdPdu>, sn: u64, n_length: u8) {
+        let mut open = Some(std::mem::take(&mut self.open));
+        if let Some(last) = self.waiting.get(&sn) {
+            pdus.insert(sn, last.clone());
+        }
+        for at in self.next..=sn {
+            let Some(pdu) = pdus.remove(&at) else {
+                open = None;
+                continue;
+            };
+            let exact = usize::from(pdu.previous != PreviousEnd::Told);
+            let full = usize::from(pdu.tail == Tail::FullWithSduEnd);
+            let ends = std::iter::repeat_n(0, exact).chain(pdu.ends.iter().map(|&end| usize::from(end)));
+            let ends = ends.chain(std::iter::repeat_n(pdu.data.len(), full));
+            let most = if at == sn { n_length.into() } else { usize::MAX };
+            let mut from = 0;
+            for end in ends.take(most) {
+                if let Some(mut sdu) = open.replace(Vec::new()) {
+                    if pdu.previous == PreviousEnd::OneOctetShort && end == 0 {
+                        sdu.pop();
+                    }
+                    sdu.extend(&pdu.data[from..end]);
+                    self.sdus.push(sdu);
+                }
+                from = end;
+            }
+            if let Some(open) = &mut open {
+                open.extend(&pdu.data[from..]);
+            }
+            let padded = matches!(pdu.tail, Tail::Padding | Tail::PaddingOctet | Tail::Status(_));
+            if padded {
+                open = Some(Vec::new());
+            }
+        }
     }
 
     fn take_in_sequence(&mut self) {

@@ -341,7 +341,11 @@ impl<'a> Session<'a> {
 
     fn status(&mut self, now: Instant) -> Value {
         let reports = self.driver.path.reports();
-        let bearers = reports.iter().find_map(|report| report["ues"].get(usize::from(LIVE_UE)).cloned());
+        // Boxes may count by UE too.
+        let is_cell =
+            |report: &&Value| report["element"].as_str().is_some_and(|name| name.starts_with("radio."));
+        let cell = reports.iter().find(is_cell);
+        let bearers = cell.and_then(|report| report["ues"].get(usize::from(LIVE_UE)).cloned());
         let bearers = bearers.unwrap_or_default();
         let buffers = Dir::BOTH.map(|dir| self.driver.path.radio(LIVE_UE, dir));
         let Some([server, ue]) = self.ports() else { return Value::Null };

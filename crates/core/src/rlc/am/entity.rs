@@ -158,7 +158,7 @@ impl Entity {
         out: &mut Vec<Control>,
         report: &mut Report,
     ) -> bool {
-        let room = |out: &Vec<Control>| pdus.saturating_sub(out.len() as u64);
+        let room = |sent: &Vec<Control>| pdus.saturating_sub(sent.len() as u64);
         self.reset.build(now, room(out), out);
         if self.reset.is_ready() {
             self.sender.handle_deadline(now, report);

@@ -90,8 +90,8 @@ fn lists(missing: &Ranges) -> Vec<Sufi> {
 /// that was never sent must not be reported.
 fn bitmaps(missing: &Ranges) -> Vec<Sufi> {
     let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
-    let octet = |first: u64| {
-        let bits = (0..8).filter(|bit| !missing.meets(SnRange::new(first + bit, first + bit + 1)));
+    let octet = |from: u64| {
+        let bits = (0..8).filter(|bit| !missing.meets(SnRange::new(from + bit, from + bit + 1)));
         bits.fold(0_u8, |octet, bit| octet | 0x80 >> bit)
     };
     (first..end)

@@ -191,12 +191,22 @@ impl Receiver {
         self.vr_r = self.missing.first().unwrap_or(self.vr_h);
     }
 
+    /// Whether all of an SDU has arrived, and what tells where it begins: the end of the one before it in the same
+    /// PDU, or else the PDU before.
+    fn is_complete(&self, at: usize) -> bool {
+        let SduEnd { first, sn, .. } = self.ends[at].end;
+        let follows = at.checked_sub(1).is_some_and(|before| self.ends[before].end.sn == first);
+        let from = if follows { first } else { first.saturating_sub(1) };
+        !self.missing.meets(SnRange::new(from, sn + 1))
+    }
+
     fn hand_up(&mut self, report: &mut Report) {
         if self.config.delivery == Delivery::OutOfSequence {
-            let missing = &self.missing;
-            for held in self.ends.iter_mut().filter(|held| !held.up) {
-                held.up = !missing.meets(SnRange::new(held.end.first, held.end.sn + 1));
-                report.up.extend(held.up.then_some(held.end.sdu));
+            for at in 0..self.ends.len() {
+                if !self.ends[at].up && self.is_complete(at) {
+                    self.ends[at].up = true;
+                    report.up.push(self.ends[at].end.sdu);
+                }
             }
         }
         while let Some(held) = self.ends.front().copied()
@@ -211,19 +221,18 @@ impl Receiver {
     /// Nothing comes of SDUs below `next_sdu` any more; those that are complete go up if so `delivered`. Those that
     /// left the sender's buffer before any octet was sent are told too.
     fn give_up(&mut self, next_sdu: u64, delivered: bool, report: &mut Report) {
-        while let Some(Arrived { end, up }) = self.ends.front().copied()
-            && end.sdu < next_sdu
-        {
+        let told = self.ends.partition_point(|held| held.end.sdu < next_sdu);
+        for at in 0..told {
+            let Arrived { end, up } = self.ends[at];
             report.lost.extend(self.settled..end.sdu);
-            let complete = !self.missing.meets(SnRange::new(end.first, end.sn + 1));
             match up {
                 true => {}
-                false if delivered && complete => report.up.push(end.sdu),
+                false if delivered && self.is_complete(at) => report.up.push(end.sdu),
                 false => report.lost.push(end.sdu),
             }
             self.settled = end.sdu + 1;
-            self.ends.pop_front();
         }
+        self.ends.drain(..told);
         report.lost.extend(self.settled..next_sdu);
         self.settled = self.settled.max(next_sdu);
     }

@@ -29,14 +29,14 @@ pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> 
     let mut rest = missing.clone();
     let mut reports = Vec::new();
     while (reports.len() as u64) < pdus {
-        let missing = take_pairs(&mut rest, pairs);
+        let named = take_pairs(&mut rest, pairs);
         // LSN is VR(H) only if nothing below it is left out, VR(R) is always right.
         let lsn = match (reports.is_empty(), rest.first()) {
             (true, None) => vr_h,
             (true, Some(left_out)) => left_out,
             (false, _) => vr_r,
         };
-        reports.push(Status { missing, lsn: Some(lsn), ..Status::default() });
+        reports.push(Status { missing: named, lsn: Some(lsn), ..Status::default() });
         if rest.is_empty() {
             break;
         }
