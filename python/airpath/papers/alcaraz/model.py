@@ -17,10 +17,10 @@ BASE = "alcaraz-384"
 """Base scenario of the paper."""
 
 RUNS = 20
-"""Runs that the paper averages, and of a cell that is not in Table 2."""
+"""Runs that the paper averages, and of a cell of its figures."""
 
 OWN_RUNS = 100
-"""Runs of a row of Table 2: the first 20 are set beside the paper's, all of them decide on claims."""
+"""Runs of a row of Table 2 and of studies: the first 20 are set beside the paper's, all decide on claims."""
 
 TABLE_2_FLOWS = (1, 4)
 
@@ -72,7 +72,7 @@ PARAMETERS = (
         "from its transmission by TCP to its arrival there, the wired 100 ms included; a packet that TCP "
         "sends again counts with that transmission of it that arrives",
     ),
-    ("Runs", "100 of a row of Table 2, of which the first 20 stand beside, 20 of others; a third if quick"),
+    ("Runs", "100 of a row of Table 2 (the first 20 stand beside) and of a study, else 20; a third if quick"),
 )
 
 
