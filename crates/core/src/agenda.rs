@@ -104,8 +104,8 @@ impl Agenda {
             }
             if let Some(timer) = self.timers.get_mut(source) {
                 if timer.wanted == at {
+                    // Its place is put right when it comes up again: most are armed anew before that.
                     timer.wanted = Instant::NEVER;
-                    self.due.set(source, Instant::NEVER);
                     return Some((at, Due::Timer { element: timer.element, key: timer.key }));
                 }
                 self.due.set(source, timer.wanted);

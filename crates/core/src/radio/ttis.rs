@@ -204,17 +204,10 @@ impl Line {
         self.free_at = end;
         let pdus = tti.pdus();
         let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus) || cx.captures_pdus();
-        let sent = watched.then(|| tti.clone());
-        let channel = &mut self.channel;
-        let lost = match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
-            Errors::PerTti => 0,
-            Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
+        let lost = match watched {
+            true => self.lose_watched(cx, &mut tti, end, report),
+            false => self.lose(&mut tti, end),
         };
-        if let Some(sent) = sent {
-            self.note_sent(cx, &sent, &tti);
-            self.capture_pdus(cx, &sent, &tti, report);
-        }
         self.counts.ttis += 1;
         self.counts.pdus_sent += pdus;
         self.counts.pdus_lost += lost;
@@ -227,7 +220,26 @@ impl Line {
         }
     }
 
+    /// Has the channel decide what of a TTI that ends then arrives; how many PDUs do not.
+    fn lose(&mut self, tti: &mut Tti, end: Instant) -> u64 {
+        let channel = &mut self.channel;
+        match self.ttis.errors {
+            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
+            Errors::PerTti => 0,
+            Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
+        }
+    }
+
     #[cold]
+    #[inline(never)]
+    fn lose_watched(&mut self, cx: &mut Cx<'_>, tti: &mut Tti, end: Instant, report: &Report) -> u64 {
+        let sent = tti.clone();
+        let lost = self.lose(tti, end);
+        self.note_sent(cx, &sent, tti);
+        self.capture_pdus(cx, &sent, tti, report);
+        lost
+    }
+
     fn capture_pdus(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti, report: &Report) {
         if cx.captures_pdus() {
             self.capture.settle(report);
@@ -274,14 +286,19 @@ impl Line {
     }
 
     /// Does what the end has reported that sends in this direction.
+    #[inline(always)]
     fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         if cx.captures_pdus() {
             self.capture.settle(report);
         }
         report.began_anew = false;
-        if report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty() {
-            return;
+        if !(report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty()) {
+            self.release_all(cx, report);
         }
+    }
+
+    #[inline(never)]
+    fn release_all(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.confirmed.drain(..) {
             self.release(cx, number, RadioEventKind::Delivered);
         }
@@ -300,7 +317,7 @@ impl Line {
             self.hand_up(cx, number);
         }
         for number in report.lost.drain(..) {
-            self.lose(cx, number);
+            self.lose_sdu(cx, number);
         }
         self.sdus.forget();
     }
@@ -342,7 +359,7 @@ impl Line {
     }
 
     /// An SDU will not be handed up at the other side.
-    fn lose(&mut self, cx: &mut Cx<'_>, number: u64) {
+    fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
         self.drop_sdu(cx, number, reason);

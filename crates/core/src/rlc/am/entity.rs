@@ -150,7 +150,13 @@ impl Entity {
         self.receiver.reset(next_sdu, report);
     }
 
+    /// Whether at `now` there is nothing to do but to send data.
+    fn is_quiet(&self, now: Instant) -> bool {
+        self.reset.is_quiet() && self.sender.is_quiet(now) && self.receiver.is_quiet(now)
+    }
+
     /// Adds the control PDUs that go before data; whether data may follow.
+    #[inline(never)]
     fn build_control(
         &mut self,
         now: Instant,
@@ -232,18 +238,20 @@ impl End for Entity {
     }
 
     fn deadline(&self) -> Instant {
-        let reset = self.reset.deadline();
         if !self.reset.is_ready() {
-            return reset;
+            return self.reset.deadline();
         }
-        reset.min(self.sender.deadline()).min(self.receiver.deadline())
+        match self.sender.deadline() {
+            Instant::ZERO => Instant::ZERO,
+            sender => sender.min(self.receiver.deadline()).min(self.reset.deadline()),
+        }
     }
 
     /// §11.3.2: control PDUs go before data.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
         let discarded = given_up(report);
         let mut first_new = self.sender.vt_s();
-        if self.build_control(now, pdus, &mut tti.control, report) {
+        if self.is_quiet(now) || self.build_control(now, pdus, &mut tti.control, report) {
             let room = pdus - tti.control.len() as u64;
             let first_waiting = self.sender.first_waiting();
             first_new = self.sender.vt_s();

@@ -135,6 +135,11 @@ impl Receiver {
         if self.report_due { self.prohibited_until } else { self.next_periodic.max(self.prohibited_until) }
     }
 
+    /// Whether there is nothing to send at `now`.
+    pub fn is_quiet(&self, now: Instant) -> bool {
+        self.deadline() > now && self.next_periodic > now
+    }
+
     /// Lets the timers take effect that end at `now` or before.
     pub fn handle_deadline(&mut self, now: Instant) {
         if let Some(period) = self.config.timer_status_periodic

@@ -54,6 +54,11 @@ impl Procedure {
         self.state == State::Ready
     }
 
+    /// Whether there is neither a reset nor one to be answered.
+    pub fn is_quiet(&self) -> bool {
+        self.is_ready() && !self.answer_due
+    }
+
     /// Whether the error is unrecoverable.
     pub fn is_dead(&self) -> bool {
         self.state == State::Dead

@@ -168,6 +168,12 @@ impl Sender {
         self.discard.deadline().min(expiry).min(polls)
     }
 
+    /// Whether at `now` there is neither an MRW to send nor anything to discard or to reset.
+    pub fn is_quiet(&self, now: Instant) -> bool {
+        let expires = self.expiries.front().is_some_and(|(_, end)| *end <= now);
+        !self.reset_due && !expires && self.discard.deadline() > now
+    }
+
     /// Lets the timers take effect that end at `now` or before.
     pub fn handle_deadline(&mut self, now: Instant, report: &mut Report) {
         self.handle_poll_timers(now);
