@@ -15,9 +15,10 @@
 //! the link layer need not give anything up. If something of every SDU was sent, the one that comes is dropped. Beyond
 //! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone.
 //!
-//! BO counts SDUs until they leave the buffer, with RLC in acknowledged mode until they are acknowledged. The paper
-//! leaves open, and an option decides:
+//! The paper leaves open, and an option decides:
 //!
+//! * which SDUs BO counts (`occupancy`): all until they leave the buffer, with RLC in acknowledged mode until they are
+//!   acknowledged, as in its section 2, or those of which nothing has been sent;
 //! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
 //!   and "generally maxth" for the counter then both hold;
 //! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED: bytes.
@@ -42,6 +43,8 @@ pub struct Config {
     pub bytes: Option<Bytes>,
     /// From this many packets in the buffer on, one is dropped (`maxth`).
     pub max_threshold: u32,
+    /// Which packets count at the threshold, and in the counter.
+    pub occupancy: Occupancy,
     /// Whether the packet that comes counts at the threshold.
     pub arriving: Arriving,
     /// What the counter counts.
@@ -54,10 +57,22 @@ impl Default for Config {
             packets: None,
             bytes: None,
             max_threshold: 30,
+            occupancy: Occupancy::default(),
             arriving: Arriving::default(),
             counter: CounterUnit::default(),
         }
     }
+}
+
+/// Which packets of the buffer count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Occupancy {
+    /// All that have not been delivered.
+    #[default]
+    Unacked,
+    /// Those of which no octet has been sent.
+    Untransmitted,
 }
 
 /// Whether the packet that comes counts.
@@ -113,10 +128,14 @@ struct Pdpc {
 
 impl Aqm for Pdpc {
     fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
-        let (sdus, bytes) = match self.config.arriving {
-            Arriving::Counted => (buffer.sdus() + 1, buffer.bytes() + u64::from(packet.len)),
-            Arriving::Excluded => (buffer.sdus(), buffer.bytes()),
+        let (mut sdus, mut bytes) = match self.config.occupancy {
+            Occupancy::Unacked => (buffer.sdus(), buffer.bytes()),
+            Occupancy::Untransmitted => (buffer.untransmitted_sdus(), buffer.untransmitted_bytes()),
         };
+        if self.config.arriving == Arriving::Counted {
+            sdus += 1;
+            bytes += u64::from(packet.len);
+        }
         if self.counter == 0 && sdus >= self.config.max_threshold {
             self.counter = match self.config.counter {
                 CounterUnit::Bytes => bytes,
@@ -180,6 +199,26 @@ mod tests {
             self.books.leave(0, len);
             self.pdpc.handle_departure(Instant::ZERO, Departed { len, delivered }, &self.books);
         }
+    }
+
+    #[test]
+    fn packets_of_which_nothing_was_sent_may_count_alone() {
+        let occupancy = Occupancy::Untransmitted;
+        let config =
+            Config { max_threshold: 2, occupancy, arriving: Arriving::Excluded, ..Config::default() };
+        let mut buffer = Buffer::new(&config);
+        let lens = [100, 200, 300];
+        assert_eq!(lens.map(|len| buffer.come(len)), [Verdict::Enter, Verdict::Enter, Verdict::DropWaiting]);
+        let mut buffer = Buffer::new(&config);
+        for len in lens {
+            assert_eq!(buffer.come(len), Verdict::Enter);
+            buffer.books.start(0, len);
+        }
+        // Three are held, and nothing was sent of the last two.
+        assert_eq!([400, 500].map(|len| buffer.come(len)), [Verdict::Enter, Verdict::Enter]);
+        let mut packet = Packet { len: 600, ..Packet::default() };
+        let verdict = buffer.pdpc.admit(Instant::ZERO, &mut packet, &buffer.books);
+        assert_eq!((verdict, buffer.pdpc.counter), (Verdict::DropWaiting, 900));
     }
 
     #[test]

@@ -241,4 +241,26 @@ AFTER_DROP = _study(
     (GOODPUT, DELAY, OVERFLOWS),
 )
 
-STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP)
+
+
+def _untransmitted(scheme: Scheme) -> Scheme:
+    """Let the drop of a combined scheme see the SDUs that its ACK rate control sees."""
+    queue = scheme.queue.replace("arriving", 'occupancy = "untransmitted", arriving')
+    return replace(scheme, name=f"{scheme.name}, drop by untransmitted SDUs", queue=queue)
+
+
+SEEN_BY_DROP = _study(
+    7,
+    "Which SDUs the drop of the combined schemes sees",
+    "Figure 3 has one BO. ACK rate control fits best if it is the untransmitted SDUs, PDPC alone if it is the "
+    "unacknowledged ones, which both combined schemes take for their drop.",
+    "SDUs that the drop counts",
+    tuple(f"{name}, {_flows(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
+    tuple(
+        (name, tuple(make_cell(of(scheme), flows) for scheme in (COMBINED_1, COMBINED_2) for flows in (1, 4)))
+        for name, of in (("unacknowledged", lambda scheme: scheme), ("untransmitted", _untransmitted))
+    ),
+    (GOODPUT, DELAY, OVERFLOWS),
+)
+
+STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP, SEEN_BY_DROP)
