@@ -209,16 +209,16 @@ mod tests {
         let mut buffer = Buffer::new(&config);
         let lens = [100, 200, 300];
         assert_eq!(lens.map(|len| buffer.come(len)), [Verdict::Enter, Verdict::Enter, Verdict::DropWaiting]);
-        let mut buffer = Buffer::new(&config);
+        let mut sending = Buffer::new(&config);
         for len in lens {
-            assert_eq!(buffer.come(len), Verdict::Enter);
-            buffer.books.start(0, len);
+            assert_eq!(sending.come(len), Verdict::Enter);
+            sending.books.start(0, len);
         }
-        // Three are held, and nothing was sent of the last two.
-        assert_eq!([400, 500].map(|len| buffer.come(len)), [Verdict::Enter, Verdict::Enter]);
+        // Five are held, and nothing was sent of the last two.
+        assert_eq!([400, 500].map(|len| sending.come(len)), [Verdict::Enter, Verdict::Enter]);
         let mut packet = Packet { len: 600, ..Packet::default() };
-        let verdict = buffer.pdpc.admit(Instant::ZERO, &mut packet, &buffer.books);
-        assert_eq!((verdict, buffer.pdpc.counter), (Verdict::DropWaiting, 900));
+        let verdict = sending.pdpc.admit(Instant::ZERO, &mut packet, &sending.books);
+        assert_eq!((verdict, sending.pdpc.counter), (Verdict::DropWaiting, 900));
     }
 
     #[test]

@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(tti.lose(|| fates.next().is_some_and(|lost| lost)), 2);
         assert_eq!(tti.data.runs, [run(0, 1, false), run(2, 4, false), run(5, 6, true)]);
         assert!(tti.piggybacked.is_some());
-        let fates = run(0, 5, false).fates(&tti.data.runs);
+        let parts = run(0, 5, false).fates(&tti.data.runs);
         let part = SnRange::new;
-        assert_eq!(fates, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
+        assert_eq!(parts, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
         assert_eq!(tti.lose(|| true), 4);
         assert!(tti.is_empty() && tti.piggybacked.is_none());
     }

@@ -105,7 +105,7 @@ impl Pair {
             fates.push(lost());
             *fates.last().unwrap()
         });
-        let arrive = written.into_iter().zip(fates).filter(|(_, lost)| !lost).map(|((_, pdu), _)| pdu);
+        let arrive = written.into_iter().zip(fates).filter(|(_, fate)| !fate).map(|((_, pdu), _)| pdu);
         on_air.push_back((now + 20, tti, arrive.collect()));
     }
 }
@@ -177,8 +177,8 @@ fn check_status(told: &Status, StatusPdu { mut sufis, end }: StatusPdu) {
             (sn_mrw, *beyond_window, u64::from(*n_length)) != (&wrapped, mrw.beyond_window, mrw.n_length)
         }
         Sufi::MrwAck { n, sn_ack } => {
-            let ack = told.mrw_ack.unwrap();
-            (u64::from(*n), *sn_ack) != (ack.n, Sn::wrap(ack.sn_ack))
+            let answer = told.mrw_ack.unwrap();
+            (u64::from(*n), *sn_ack) != (answer.n, Sn::wrap(answer.sn_ack))
         }
         Sufi::List(_) => told.form != Form::List,
         Sufi::Bitmap { .. } => told.form != Form::Bitmap,
@@ -204,8 +204,8 @@ fn run(configs: &[Config; 2], sdus: &[u32], pdus: u64, seed: u64, per_256: u64) 
     let mut over = 0;
     for now in (0..).step_by(10) {
         pair.arrive(now);
-        for end in 0..2 {
-            for &len in left[end].by_ref().take((seed as usize + end + now as usize / 10) % 4) {
+        for (end, rest) in left.iter_mut().enumerate() {
+            for &len in rest.by_ref().take((seed as usize + end + now as usize / 10) % 4) {
                 pair.take(end, now, len);
             }
             pair.tti(end, now, pdus, &mut lost);

@@ -252,8 +252,8 @@ def _untransmitted(scheme: Scheme) -> Scheme:
 SEEN_BY_DROP = _study(
     7,
     "Which SDUs the drop of the combined schemes sees",
-    "Figure 3 has one BO. ACK rate control fits best if it is the untransmitted SDUs, PDPC alone if it is the "
-    "unacknowledged ones, which both combined schemes take for their drop.",
+    "Figure 3 has one BO. ACK rate control fits best if it is the untransmitted SDUs, PDPC alone if it is "
+    "the unacknowledged ones, which both combined schemes take for their drop.",
     "SDUs that the drop counts",
     tuple(f"{name}, {_flows(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
     tuple(
