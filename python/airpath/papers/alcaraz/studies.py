@@ -242,7 +242,6 @@ AFTER_DROP = _study(
 )
 
 
-
 def _untransmitted(scheme: Scheme) -> Scheme:
     """Let the drop of a combined scheme see the SDUs that its ACK rate control sees."""
     queue = scheme.queue.replace("arriving", 'occupancy = "untransmitted", arriving')
