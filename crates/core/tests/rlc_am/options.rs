@@ -1,9 +1,9 @@
 //! The special value of HE and piggybacked STATUS PDUs.
 
-use super::link::{Link, NETWORK, UE, ms, timeline};
-use airpath_core::rlc::am::{Config, Control, Status};
+use super::link::{Link, NETWORK, PDUS, UE, ms, timeline};
+use airpath_core::rlc::am::{Config, Control, Entity, Status};
 use airpath_core::rlc::{End, Report, Tti};
-use airpath_core::time::Instant;
+use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
 
 /// 400 octets fill ten PDUs of 40: their end needs an eleventh, or the special value.
@@ -136,4 +136,36 @@ fn a_piggybacked_status_is_ignored_while_a_reset_is_pending() {
     link.ends[NETWORK].handle_tti(ms(6), &riding, &mut Report::default());
     assert_eq!(link.ends[NETWORK].counts().erroneous_status_pdus, 1);
     assert_eq!(link.ends[NETWORK].deadline(), Instant::ZERO);
+}
+
+/// When the entity wants a TTI again that polled and reported in one at 0: for the poll, and for another report that
+/// it is asked for by the other end's PDU at 5 ms.
+fn timers_of(mut entity: Entity, mut peer: Entity) -> [Instant; 2] {
+    let (mut report, mut tti) = (Report::default(), Tti::default());
+    let mut polled_by = |entity: &mut Entity, at: u64| {
+        let mut asked = Tti::default();
+        peer.handle_sdu(ms(at), 30);
+        peer.build_tti(ms(at), PDUS, &mut asked, &mut Report::default());
+        assert!(asked.data.runs[0].poll);
+        entity.handle_tti(ms(at), &asked, &mut Report::default());
+    };
+    polled_by(&mut entity, 0);
+    entity.handle_sdu(ms(0), 30);
+    entity.build_tti(ms(0), PDUS, &mut tti, &mut report);
+    assert_eq!((tti.control.len(), tti.data.runs[0].poll), (1, true));
+    let poll = entity.deadline();
+    polled_by(&mut entity, 5);
+    [poll, entity.deadline()]
+}
+
+/// Timer_Poll has 90 ms, Timer_Status_Prohibit 40 ms, a TTI 10 ms.
+#[test]
+fn timers_of_the_ue_start_at_the_end_of_a_tti() {
+    let duration = |millis| Some(Duration::from_millis(millis));
+    let config =
+        Config { timer_poll: duration(90), timer_status_prohibit: duration(40), ..Config::default() };
+    let network = || Entity::at_network(&config, &config);
+    let ue = || Entity::at_ue(&config, &config);
+    assert_eq!(timers_of(network(), ue()), [ms(90), ms(40)]);
+    assert_eq!(timers_of(ue(), network()), [ms(100), ms(50)]);
 }
