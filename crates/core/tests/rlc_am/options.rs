@@ -142,19 +142,19 @@ fn a_piggybacked_status_is_ignored_while_a_reset_is_pending() {
 /// it is asked for by the other end's PDU at 5 ms.
 fn timers_of(mut entity: Entity, mut peer: Entity) -> [Instant; 2] {
     let (mut report, mut tti) = (Report::default(), Tti::default());
-    let mut polled_by = |entity: &mut Entity, at: u64| {
+    let mut poll_it = |polled: &mut Entity, at: u64| {
         let mut asked = Tti::default();
         peer.handle_sdu(ms(at), 30);
         peer.build_tti(ms(at), PDUS, &mut asked, &mut Report::default());
         assert!(asked.data.runs[0].poll);
-        entity.handle_tti(ms(at), &asked, &mut Report::default());
+        polled.handle_tti(ms(at), &asked, &mut Report::default());
     };
-    polled_by(&mut entity, 0);
+    poll_it(&mut entity, 0);
     entity.handle_sdu(ms(0), 30);
     entity.build_tti(ms(0), PDUS, &mut tti, &mut report);
     assert_eq!((tti.control.len(), tti.data.runs[0].poll), (1, true));
     let poll = entity.deadline();
-    polled_by(&mut entity, 5);
+    poll_it(&mut entity, 5);
     [poll, entity.deadline()]
 }
 
