@@ -53,7 +53,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
     [radio.variable.downlink.queue.pdpc] | bytes = "0 B"
         radio.variable.downlink.queue.pdpc.bytes: a buffer without room drops everything; write a size such as "64 kB", or remove the key for no limit
     [radio.variable.downlink.queue.pdpc] | maxth = 30
-        radio.variable.downlink.queue.pdpc.maxth: unknown key; known here: packets, bytes, max_threshold, arriving, counter
+        radio.variable.downlink.queue.pdpc.maxth: unknown key; known here: packets, bytes, max_threshold, occupancy, arriving, counter
     [radio.variable.downlink.queue.pdpc] | counter = "sdus"
         radio.variable.downlink.queue.pdpc.counter: unknown name "sdus"; known here: bytes, packets
     [wired.queue.red] | min_threshold = 0

@@ -29,11 +29,6 @@ impl Reassembly {
         Self { vr_us: 0, unbroken: 0, begins: true, always_told, next_sdu: 0 }
     }
 
-    /// VR(US), the sequence number after the last received.
-    pub fn vr_us(&self) -> u64 {
-        self.vr_us
-    }
-
     fn receive(&mut self, sns: SnRange) {
         if sns.first != self.vr_us {
             (self.unbroken, self.begins) = (sns.first, self.always_told);
