@@ -155,6 +155,19 @@ fn opaque(packets: &[Vec<u8>]) -> OpaqueCounts {
     counts
 }
 
+/// Packets in the cell's buffers and on its bearers. (The books may hold more: in acknowledged mode what has been handed
+/// up and is not acknowledged.)
+fn held_by_cell(path: &mut Path) -> u64 {
+    let reports = path.reports();
+    let is_cell = |name: &str| name.starts_with("radio.");
+    let cell = reports.iter().find(|report| report["element"].as_str().is_some_and(is_cell)).unwrap();
+    let held = |dir: Dir| {
+        let count = |key: &str| cell["ues"][usize::from(LIVE_UE)][dir.name()][key].as_u64().unwrap();
+        count("sdus_in") - count("sdus_delivered") - count("sdus_discarded")
+    };
+    Dir::BOTH.into_iter().map(held).sum()
+}
+
 /// Runs packets through a path, with the clock jumping as `gaps` say, and then until it is empty.
 fn run(scenario: &Scenario, in_order: bool, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) -> Driver {
     let (path, last) = path(scenario, Vec::new());
@@ -171,7 +184,7 @@ fn run(scenario: &Scenario, in_order: bool, packets: Vec<(u32, Dir, Vec<u8>)>, s
         let (read, written) = (count(&devices.read), count(&devices.written));
         let gone = written + dropped(&driver.path, last);
         let gone = gone + held_by_boxes(&mut driver.path);
-        let held: u64 = Dir::BOTH.iter().map(|dir| u64::from(driver.path.radio(LIVE_UE, *dir).sdus)).sum();
+        let held = held_by_cell(&mut driver.path);
         let in_flight = driver.path.in_flight() as u64;
         // What is sent whole is on a lane and in the books at once.
         assert!(read >= gone + held.max(in_flight), "{read} read, {gone} gone, {held} or {in_flight} inside");
