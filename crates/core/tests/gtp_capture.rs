@@ -100,33 +100,33 @@ fn tshark_reads_what_the_codec_writes() {
     let seen = |seq| format!("tcp.seq_raw={seq} tcp.len=1000 ip.checksum.status=1,1");
     let (good, none) = ("udp.checksum.status=1", "udp.checksum.status=3");
     let from = |node: &str| format!("ip.src={node} udp.dstport=2152 gtp.flags=");
-    let (rnc, sgsn, inner) = (from("192.0.2.1"), from("192.0.2.2"), "10.0.0.1");
-    let rnc_packet = from(&format!("192.0.2.1,{inner}"));
-    let sgsn_packet = from(&format!("192.0.2.2,{inner}"));
+    let (by_rnc, by_sgsn, inner) = (from("192.0.2.1"), from("192.0.2.2"), "10.0.0.1");
+    let packet_by_rnc = from(&format!("192.0.2.1,{inner}"));
+    let packet_by_sgsn = from(&format!("192.0.2.2,{inner}"));
     let about = |message, length, number| {
         format!("0x32 gtp.message={message} gtp.length={length} gtp.teid=0x00000000 gtp.seq_number={number}")
     };
     let expected = [
         format!(
-            "{rnc_packet}0x32 gtp.message=0xff gtp.length=1044 gtp.teid=0x00000022 gtp.seq_number=0x0000 {} {good}",
+            "{packet_by_rnc}0x32 gtp.message=0xff gtp.length=1044 gtp.teid=0x00000022 gtp.seq_number=0x0000 {} {good}",
             seen(1000)
         ),
         format!(
-            "{sgsn_packet}0x30 gtp.message=0xff gtp.length=1040 gtp.teid=0x00000012 {} {none}",
+            "{packet_by_sgsn}0x30 gtp.message=0xff gtp.length=1040 gtp.teid=0x00000012 {} {none}",
             seen(2000)
         ),
         format!(
-            "{rnc_packet}0x37 gtp.message=0xff gtp.length=1048 gtp.teid=0x00000022 gtp.seq_number=0x0201 \
+            "{packet_by_rnc}0x37 gtp.message=0xff gtp.length=1048 gtp.teid=0x00000022 gtp.seq_number=0x0201 \
              gtp.npdu_number=0x09 gtp.ext_hdr.udp_port=40000 {} {none}",
             seen(3000)
         ),
-        format!("{rnc}{} ip.checksum.status=1 {good}", about("0x01", 4, "0x004d")),
-        format!("{sgsn}{} gtp.recovery=0 ip.checksum.status=1 {none}", about("0x02", 6, "0x004d")),
+        format!("{by_rnc}{} ip.checksum.status=1 {good}", about("0x01", 4, "0x004d")),
+        format!("{by_sgsn}{} gtp.recovery=0 ip.checksum.status=1 {none}", about("0x02", 6, "0x004d")),
         format!(
-            "{rnc}{} gtp.teid_data=0x00000012 gtp.gsn_ipv4=192.0.2.1 ip.checksum.status=1 {good}",
+            "{by_rnc}{} gtp.teid_data=0x00000012 gtp.gsn_ipv4=192.0.2.1 ip.checksum.status=1 {good}",
             about("0x1a", 16, "0x0000")
         ),
-        format!("{rnc}{} ip.checksum.status=1 {none}", about("0x1f", 8, "0x0000")),
+        format!("{by_rnc}{} ip.checksum.status=1 {none}", about("0x1f", 8, "0x0000")),
     ];
     assert_eq!(shown, expected);
 }

@@ -194,8 +194,8 @@ impl Endpoint {
         let Open { tunnel, next_sequence_number } = *open;
         let number = tunnel.has_sequence_numbers.then_some(next_sequence_number);
         self.send_g_pdu(tunnel.peer, &Message::g_pdu(tunnel.peer_teid, number, packet), out)?;
-        if let Some(open) = self.tunnels.get_mut(&teid) {
-            open.next_sequence_number = next_sequence_number.wrapping_add(1);
+        if let Some(sent) = self.tunnels.get_mut(&teid) {
+            sent.next_sequence_number = next_sequence_number.wrapping_add(1);
         }
         Ok(())
     }
@@ -249,8 +249,8 @@ impl Endpoint {
                 self.counters.error_indications += 1;
                 // Rare enough for a look at all tunnels.
                 let lost = |open: &Open| open.tunnel.peer_teid == teid && peer == open.tunnel.peer;
-                let teid = self.tunnels.iter().find(|(_, open)| lost(open)).map(|(&teid, _)| teid);
-                Received::ErrorIndication { teid }
+                let found = self.tunnels.iter().find(|(_, open)| lost(open));
+                Received::ErrorIndication { teid: found.map(|(&here, _)| here) }
             }
             Body::SupportedExtensionHeaders(_) => {
                 self.counters.notifications += 1;

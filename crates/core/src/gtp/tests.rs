@@ -86,9 +86,9 @@ fn an_echo_is_answered_where_it_came_from() {
     let Relayed::Here(Received::Answer(answer)) = relay.receive(&asked) else { panic!("no answer") };
     let expected = Received::EchoResponse { peer: SGSN, sequence_number: Some(77) };
     assert_eq!(rnc.receive(&answer), expected);
-    let asked = from_stranger(RNC, &Message::signalling(3, Body::EchoRequest));
-    let Received::Answer(answer) = rnc.receive(&asked) else { panic!("no answer") };
-    let (outer, message) = read(&answer);
+    let stranger = from_stranger(RNC, &Message::signalling(3, Body::EchoRequest));
+    let Received::Answer(back) = rnc.receive(&stranger) else { panic!("no answer") };
+    let (outer, message) = read(&back);
     assert_eq!((outer.dst.port(), *outer.dst.ip(), outer.src.port()), (40_000, STRANGER, 2152));
     assert_eq!((message.teid, message.body), (0, Body::EchoResponse { recovery: 0 }));
     assert_eq!((rnc.counters().echoes_answered, rnc.counters().echo_responses), (1, 1));
@@ -110,13 +110,13 @@ fn an_unknown_teid_is_indicated_and_the_sender_finds_its_tunnel() {
     assert_eq!(told, Relayed::Here(Received::ErrorIndication { teid: Some(0x21) }));
     assert!(relay.part(0x21) && !relay.part(0x23));
     // Now the GGSN is told, too, and of a tunnel that nobody has nothing follows.
-    let down = sent(&mut ggsn, 0x33, &[1; 40]);
-    let Relayed::Here(Received::Rejected { answer: Some(answer), .. }) = relay.receive(&down) else {
+    let lost = sent(&mut ggsn, 0x33, &[1; 40]);
+    let Relayed::Here(Received::Rejected { answer: Some(refusal), .. }) = relay.receive(&lost) else {
         panic!("not refused")
     };
-    assert_eq!(ggsn.receive(&answer), Received::ErrorIndication { teid: Some(0x33) });
+    assert_eq!(ggsn.receive(&refusal), Received::ErrorIndication { teid: Some(0x33) });
     ggsn.close(0x33);
-    assert_eq!(ggsn.receive(&answer), Received::ErrorIndication { teid: None });
+    assert_eq!(ggsn.receive(&refusal), Received::ErrorIndication { teid: None });
     assert_eq!(rnc.counters().report()["rejected"], serde_json::json!({ "unknown_teid": 1 }));
 }
 
@@ -145,8 +145,8 @@ fn extension_headers_are_handed_on_removed_or_refused() {
         extension_headers: vec![header(0xc0)],
         ..Message::signalling(0, Body::EchoResponse { recovery: 0 })
     };
-    let why = Rejection::ExtensionHeader(0xc0);
-    assert_eq!(rnc.receive(&from_stranger(RNC, &response)), Received::Rejected { why, answer: None });
+    let unanswered = Received::Rejected { why: Rejection::ExtensionHeader(0xc0), answer: None };
+    assert_eq!(rnc.receive(&from_stranger(RNC, &response)), unanswered);
 }
 
 #[test]
