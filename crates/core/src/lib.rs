@@ -6,7 +6,8 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/layers.rs`):
 //!
-//! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`trace`]: the vocabulary;
+//! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
+//!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`], [`radio`]: a cell and what is in it;
 //! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
@@ -20,6 +21,7 @@ pub mod rng;
 pub mod distribution;
 pub mod packet;
 pub mod wire;
+pub mod gtp;
 pub mod trace;
 
 mod agenda;

@@ -2,9 +2,11 @@
 //!
 //! [`ip`] reads IPv4, IPv6 and TCP headers into a [`Packet`](crate::packet::Packet) and writes them
 //! again; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
-//! all octets of a simulated packet; [`rlc`] is the codec of the link layer's PDUs; [`pcapng`] writes capture files. Readers take whatever bytes the network
-//! hands them: they never panic; a packet that they cannot read becomes an opaque one with the reason.
+//! all octets of a simulated packet; [`rlc`] is the codec of the link layer's PDUs, [`gtp`] that of the tunnels in
+//! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
+//! never panic; a packet that they cannot read becomes an opaque one with the reason.
 
+pub mod gtp;
 pub mod ip;
 pub mod pcapng;
 pub mod rewrite;

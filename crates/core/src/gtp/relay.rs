@@ -1,0 +1,104 @@
+//! The SGSN between RNC and GGSN: what comes through one tunnel goes on through another.
+
+use std::net::Ipv4Addr;
+
+use super::{Counters, Endpoint, OpenError, Received, Rejection, Role, Tunnel};
+use crate::wire::gtp::{Comprehension, Message};
+
+/// One side of a pair of tunnels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// TEID of the tunnel here.
+    pub teid: u32,
+    /// Address of the peer.
+    pub peer: Ipv4Addr,
+    /// TEID that the peer has allocated.
+    pub peer_teid: u32,
+}
+
+/// What a datagram meant for a relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Relayed<'a> {
+    /// A packet goes on: this datagram carries it.
+    Onward(Vec<u8>),
+    /// Anything else; never [`Received::Packet`].
+    Here(Received<'a>),
+}
+
+/// A node that joins tunnels in pairs. Sequence and N-PDU numbers go on as they came.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    /// In it the bearer of a tunnel is the TEID of the other one of its pair.
+    endpoint: Endpoint,
+}
+
+impl Relay {
+    /// A relay without tunnels, which sends datagrams with UDP checksums or without.
+    pub fn new(address: Ipv4Addr, has_udp_checksum: bool) -> Self {
+        Self { endpoint: Endpoint::with_role(address, has_udp_checksum, Role::Intermediate) }
+    }
+
+    /// Its address.
+    pub const fn address(&self) -> Ipv4Addr {
+        self.endpoint.address()
+    }
+
+    /// What it counted.
+    pub const fn counters(&self) -> &Counters {
+        self.endpoint.counters()
+    }
+
+    /// Opens two tunnels: what comes through one leaves through the other.
+    ///
+    /// # Errors
+    ///
+    /// A TEID of 0, and one that is taken here. Then neither is open.
+    pub fn join(&mut self, one: Side, other: Side) -> Result<(), OpenError> {
+        let tunnel = |side: Side, onward: Side| Tunnel {
+            peer: side.peer,
+            peer_teid: side.peer_teid,
+            bearer: onward.teid,
+            has_sequence_numbers: false,
+        };
+        self.endpoint.open(one.teid, tunnel(one, other))?;
+        self.endpoint.open(other.teid, tunnel(other, one)).inspect_err(|_| {
+            self.endpoint.close(one.teid);
+        })
+    }
+
+    /// Closes the tunnel of this TEID and the one that it is joined with; whether there was one.
+    pub fn part(&mut self, teid: u32) -> bool {
+        let closed = self.endpoint.close(teid);
+        if let Some(tunnel) = closed {
+            self.endpoint.close(tunnel.bearer);
+        }
+        closed.is_some()
+    }
+
+    /// A datagram that asks the peer whether it lives.
+    pub fn echo_request(&mut self, peer: Ipv4Addr, sequence_number: u16) -> Vec<u8> {
+        self.endpoint.echo_request(peer, sequence_number)
+    }
+
+    /// Takes a datagram from the network, whatever it is.
+    pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Relayed<'a> {
+        match self.endpoint.receive(datagram) {
+            Received::Packet { bearer, g_pdu, .. } => self.hand_on(bearer, g_pdu),
+            other => Relayed::Here(other),
+        }
+    }
+
+    fn hand_on<'a>(&mut self, onward: u32, mut g_pdu: Message<'a>) -> Relayed<'a> {
+        let Some(&Tunnel { peer, peer_teid, .. }) = self.endpoint.tunnel(onward) else {
+            // Tunnels are opened and closed in pairs.
+            return Relayed::Here(self.endpoint.rejected(Rejection::Teid(g_pdu.teid), None));
+        };
+        g_pdu.teid = peer_teid;
+        g_pdu.extension_headers.retain(|header| header.comprehension() != Comprehension::Removed);
+        let mut datagram = Vec::new();
+        // It came in a datagram with headers as long as these or longer.
+        let sent = self.endpoint.send_g_pdu(peer, &g_pdu, &mut datagram);
+        debug_assert_eq!(sent, Ok(()));
+        Relayed::Onward(datagram)
+    }
+}
