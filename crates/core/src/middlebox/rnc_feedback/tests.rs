@@ -1,4 +1,4 @@
-use super::table::{BYTES_PER_SEGMENT, Noted, Table};
+use super::table::{Noted, Table};
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -20,11 +20,6 @@ fn sent_except(table: &mut Table, first: u32, missing: u32) {
     for n in (0..10).filter(|n| *n != missing) {
         table.insert(first.wrapping_add(n * 1000), 1000, 100);
     }
-}
-
-#[test]
-fn an_entry_is_small() {
-    assert!(BYTES_PER_SEGMENT <= 32);
 }
 
 /// Also where the numbers wrap between the third and the fourth segment.
@@ -85,9 +80,9 @@ fn connections_are_apart_and_end_with_fin_rst_and_syn() {
     let other = |packet: Packet| Packet { flow: 1, ..packet };
     let with = |packet: Packet, flag: Flags| Packet { flags: packet.flags | flag, ..packet };
     let mut rnc = caching(100, 100);
-    let fill = |rnc: &mut RncFeedback| {
-        assert_eq!(rnc.note(&segment(1, 1000)), Some(1));
-        assert_eq!(rnc.judge(&ack(1)), Some((1, false)));
+    let fill = |table_of: &mut RncFeedback| {
+        assert_eq!(table_of.note(&segment(1, 1000)), Some(1));
+        assert_eq!(table_of.judge(&ack(1)), Some((1, false)));
     };
     fill(&mut rnc);
     // The second duplicate of this flow, and the first of the other.
