@@ -103,8 +103,8 @@ fn the_trace_tells_how_much_is_cached() {
     let results = simulation.results();
     let report = results.elements.iter().find(|part| part["element"] == "middlebox.rnc_feedback").unwrap();
     assert_eq!((&report["peak_cached_segments"], &report["acks_flagged"]), (&peak.into(), &flags.into()));
-    // Seven segments fit the window of 8760 B at most, by 32 B an entry.
-    assert!(peak >= 5 && peak <= 10 && last == 0 && flags > 0, "{peak} {flags}");
+    // No more than nine segments fit the window of 8760 B.
+    assert!((5..=9).contains(&peak) && last == 0 && flags > 0, "{peak} {flags}");
 }
 
 #[test]
@@ -145,9 +145,8 @@ proptest! {
             ("middlebox.0.rnc_feedback.cache_segments", &limit),
             ("tcp.initial_sequence", "4294960000"),
         ]), seed);
-        let [came, left] = run.beside_box(Dir::Downlink);
-        prop_assert_eq!(came, left);
-        let data: Vec<_> = came.to_vec();
+        let [data, passed] = run.beside_box(Dir::Downlink);
+        prop_assert_eq!(data, passed);
         let [came, left] = run.beside_box(Dir::Uplink);
         let unflagged: Vec<_> = left.iter().map(|(at, packet)| {
             let flags = Flags(packet.flags.0 & !Flags::RNF.0);
