@@ -146,7 +146,7 @@ def test_every_column_says_its_unit(folder):
     for field in schema:
         assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schema.field("tcpi_rtt").metadata[b"unit"] == b"us"
-    flags = {"conservative", "after_drop", "poll", "lost"}
+    flags = {"conservative", "after_drop", "poll", "lost", "flagged"}
     sequence_numbers = {"first_sn", "lsn"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}

@@ -60,6 +60,8 @@ UNITS = {
     "tcpi_rttvar": "us",
     "tcpi_rto": "us",
     "tcpi_ca_state": "",
+    "cached_segments": "segment",
+    "flagged": "",
     "held_acks": "segment",
     "held_bytes": "B",
     "ack_release_count": "segment",

@@ -139,6 +139,8 @@ impl Flags {
     pub const CWR: Self = Self(0x080);
     /// Accurate ECN, formerly the nonce sum.
     pub const AE: Self = Self(0x100);
+    /// Radio network feedback of [jayanathan2006]: the same bit, which was reserved then.
+    pub const RNF: Self = Self::AE;
 
     /// Whether every bit of `other` is set.
     pub const fn has(self, other: Self) -> bool {
@@ -294,6 +296,14 @@ impl Packet {
     /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).
     pub fn mark(&mut self) {
         self.ecn = Self::CE;
+        if let Some(body) = &mut self.body {
+            body.touched = true;
+        }
+    }
+
+    /// Sets the RNF bit: [jayanathan2006] section 4.
+    pub fn flag_radio_loss(&mut self) {
+        self.flags = self.flags | Flags::RNF;
         if let Some(body) = &mut self.body {
             body.touched = true;
         }

@@ -118,13 +118,28 @@ words! {
         Retransmission = "retransmission",
         /// The same SYN or SYN-ACK again.
         HandshakeTimeout = "handshake_timeout",
+        /// A duplicate ACK said that the radio had lost it: [jayanathan2006].
+        WirelessFastRetransmit = "wireless_fast_retransmit",
     }
 }
 
 impl SendCause {
     /// Whether this is data that had been sent before.
     pub const fn is_retransmission(self) -> bool {
-        matches!(self, Self::FastRetransmit | Self::PartialAck | Self::Sack | Self::Timeout | Self::GoBackN)
+        match self {
+            Self::FastRetransmit
+            | Self::PartialAck
+            | Self::Sack
+            | Self::Timeout
+            | Self::GoBackN
+            | Self::WirelessFastRetransmit => true,
+            Self::Handshake
+            | Self::New
+            | Self::WindowProbe
+            | Self::LimitedTransmit
+            | Self::Retransmission
+            | Self::HandshakeTimeout => false,
+        }
     }
 }
 
@@ -344,6 +359,17 @@ events! {
         t_id_us: u64,
         /// Whether it is that after a drop.
         after_drop: bool,
+    }
+    /// The table of a box that gives feedback on radio losses has changed, or it has flagged an ACK.
+    RncFeedback = "rnc_feedback" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// Segments of the flow in the table.
+        cached_segments: u32,
+        /// Whether this is an ACK with the flag.
+        flagged: bool,
     }
     /// A packet was dropped.
     Dropped = "dropped" {

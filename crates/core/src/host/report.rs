@@ -61,6 +61,9 @@ pub struct FlowReport {
     /// Of a flow that has agreed on ECN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<tcp::ecn::Report>,
+    /// Of a flow that acts on radio network feedback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rnf: Option<tcp::rnf::Report>,
     /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
     /// requests and their answers.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +100,7 @@ impl FlowReport {
             rtt_ms: RttReport::default(),
             receiver: tcp::receiver::Counters::default(),
             ecn: None,
+            rnf: None,
             datagrams: None,
             web: None,
         }
@@ -143,6 +147,7 @@ impl FlowReport {
                 samples,
             },
             ecn: sender.ecn(),
+            rnf: sender.rnf(),
             ..Self::new(spec)
         }
     }
@@ -161,7 +166,7 @@ impl FlowReport {
 /// Segments sent again, by cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Retransmissions {
-    /// All of them.
+    /// All of them, those on radio network feedback (`rnf`) included.
     pub total: u64,
     /// On the duplicate ACK threshold.
     pub fast_retransmit: u64,

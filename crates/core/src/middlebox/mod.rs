@@ -8,6 +8,7 @@ pub mod ack_pacing;
 pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
+pub mod rnc_feedback;
 pub mod split;
 pub mod tap;
 
@@ -27,6 +28,7 @@ registry! {
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
+        RncFeedback = rnc_feedback,
         Split = split,
         Tap = tap,
     }
@@ -48,6 +50,7 @@ impl Config {
             Self::AckPacing(config) => config.validate(),
             Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::RncFeedback(config) => config.validate(),
             Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
         }
@@ -61,7 +64,7 @@ impl Config {
             Self::AckPacing(config) => config.at,
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
-            Self::Split(_) | Self::Tap(_) => Place::Network,
+            Self::RncFeedback(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
@@ -73,6 +76,7 @@ impl Config {
             | Self::AckPacing(_)
             | Self::AckRateControl(_)
             | Self::AckRegulator(_)
+            | Self::RncFeedback(_)
             | Self::Tap(_) => false,
         }
     }

@@ -21,6 +21,7 @@ pub mod reassembly;
 pub mod receive_buffer;
 pub mod receiver;
 pub mod recovery;
+pub mod rnf;
 pub mod rto;
 pub mod sack_report;
 pub mod scoreboard;
@@ -67,6 +68,8 @@ pub struct Config {
     pub dsack: bool,
     /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss.
     pub ecn: bool,
+    /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
+    pub rnf: rnf::Rnf,
     /// Window scale option, RFC 7323; without it the window is at most 65535 B.
     pub window_scaling: bool,
     /// Sequence number of the SYN on the wire.
@@ -120,6 +123,7 @@ impl Default for Config {
             sack: false,
             dsack: true,
             ecn: false,
+            rnf: rnf::Rnf::Off,
             window_scaling: true,
             initial_sequence: 0,
             initial_window: 10,
@@ -281,6 +285,13 @@ impl Config {
         }
         if self.dupack_threshold == 0 {
             return error("dupack_threshold", "every ACK would be a loss".into(), "write 3 (RFC 5681)");
+        }
+        // The box never flags the first duplicate.
+        if let Some(first) = self.rnf.needed().map(|needed| needed + 1).filter(|n| *n > self.dupack_threshold)
+        {
+            let message =
+                format!("{} duplicate ACKs bring a fast retransmit before a flag can", self.dupack_threshold);
+            return error("rnf", message, &format!("write off, or a dupack_threshold of at least {first}"));
         }
         if self.loss_window == 0 {
             return error("loss_window", "a window of no segments".into(), "write 1 (RFC 5681)");

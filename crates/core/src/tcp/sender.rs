@@ -5,6 +5,7 @@
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
 mod by_ecn;
+mod by_rnf;
 mod by_scoreboard;
 mod counters;
 mod opening;
@@ -19,7 +20,7 @@ use super::rto::Rto;
 use super::state::{Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
-use super::{Config, RttSampling, SegmentTemplate, ecn, timestamp};
+use super::{Config, RttSampling, SegmentTemplate, ecn, rnf, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -58,7 +59,7 @@ pub struct Sender {
     /// The SACK scoreboard says what is a duplicate ACK and what is sent after one.
     uses_scoreboard: bool,
     undo: Option<Box<dyn Undo>>,
-    /// An ACK may mean more than an acknowledgment even without options: to `undo`, or with ECN.
+    /// An ACK may mean more than an acknowledgment even without options: to `undo`, with ECN or radio feedback.
     looks_closer: bool,
     /// ECN is in use.
     ecn: Option<Box<ecn::Sending>>,
@@ -91,6 +92,8 @@ pub struct Sender {
     ts_recent: u32,
     /// Offset of the segment that timed out last.
     timeout_una: Option<u64>,
+    /// Radio network feedback is acted on.
+    rnf: Option<Box<rnf::Feedback>>,
 }
 
 impl Sender {
@@ -107,7 +110,9 @@ impl Sender {
             cc,
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
-            looks_closer: config.ecn || !matches!(config.undo, undo::Config::None(_)),
+            looks_closer: config.ecn
+                || config.rnf != rnf::Rnf::Off
+                || !matches!(config.undo, undo::Config::None(_)),
             undo: config.undo.build(),
             ecn: config.ecn.then(Box::default),
             plain_from: if config.ecn { u64::MAX } else { 1 },
@@ -128,6 +133,7 @@ impl Sender {
             last_sample: None,
             ts_recent: 0,
             timeout_una: None,
+            rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
         }
     }
 
@@ -517,6 +523,7 @@ impl Sender {
             SendCause::Sack => counters.retransmits_sack += 1,
             SendCause::Timeout => counters.retransmits_timeout += 1,
             SendCause::GoBackN => counters.retransmits_go_back_n += 1,
+            SendCause::WirelessFastRetransmit => counters.retransmits_wireless += 1,
             SendCause::New
             | SendCause::LimitedTransmit
             | SendCause::WindowProbe

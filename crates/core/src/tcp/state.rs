@@ -116,6 +116,9 @@ pub struct State {
     pub recover: Option<u64>,
     /// A segment to be sent again before anything else.
     pub retransmit: Option<(u64, SendCause)>,
+    /// Offset of the segment that was sent again because the radio had lost it: [`super::rnf`]. Of meaning while
+    /// it is `una`.
+    pub repaired: Option<u64>,
     /// New segments that duplicate ACKs allow beyond the window: RFC 3042.
     pub limited_transmit: u32,
     /// Bytes that limited transmit has sent since the last new ACK.
@@ -161,6 +164,7 @@ impl State {
             phase: Phase::Open,
             recover: None,
             retransmit: None,
+            repaired: None,
             limited_transmit: 0,
             limited_bytes: 0,
             restart_timer: false,
@@ -213,7 +217,7 @@ impl State {
             WindowArithmetic::Rfc5681 => {
                 // RFC 5681 (3.2) step 2: without what limited transmit sent.
                 let mut flight = self.flight_size().saturating_sub(self.limited_bytes) as f64;
-                if self.phase == Phase::Recovery {
+                if self.phase == Phase::Recovery || self.is_under_repair() {
                     // "No more than" the equation: what duplicate ACKs reported gone is still counted in
                     // FlightSize. After a long recovery that ends in a timeout it would make a threshold far
                     // above what the path holds, and the next slow start would end like the last.
@@ -232,6 +236,11 @@ impl State {
     /// speak of a new one: RFC 6582 (3.2) step 1.
     pub fn beyond_recover(&self) -> bool {
         self.recover.is_none_or(|recover| self.una > recover)
+    }
+
+    /// Whether the oldest unacknowledged segment has been sent again because the radio had lost it.
+    pub fn is_under_repair(&self) -> bool {
+        self.repaired == Some(self.una)
     }
 
     /// The segment that holds byte `seq`.

@@ -91,8 +91,9 @@ pub(super) struct Described {
 }
 
 impl Described {
-    const FIELDS: [&str; 13] = [
+    const FIELDS: [&str; 14] = [
         "syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len", "ecn", "ece", "cwr",
+        "rnf",
     ];
 
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {

@@ -65,8 +65,13 @@ impl Recovery for Sack {
     fn next_segment(&mut self, state: &State, can_send_new: bool) -> Option<Next> {
         let in_recovery = state.phase == Phase::Recovery;
         // (3.1): before recovery nothing counts as sent again.
-        let high_rxt = if in_recovery { self.high_rxt } else { state.una };
-        let lost_end = state.lost_end();
+        let mut high_rxt = if in_recovery { self.high_rxt } else { state.una };
+        let mut lost_end = state.lost_end();
+        if let Some(first) = state.segments.front().filter(|_| !in_recovery && state.is_under_repair()) {
+            // Known to be lost, and sent again.
+            high_rxt = first.end();
+            lost_end = lost_end.max(high_rxt);
+        }
         // (C), (3.3).
         if state.window.cwnd - (state.pipe(lost_end, high_rxt) as f64) < state.window.mss {
             return None;

@@ -1,5 +1,5 @@
 //! The sender where the SACK scoreboard (RFC 6675) or the detection of spurious recoveries (`undo`) has a
-//! say: what an ACK means, and what is sent next. Flows that use neither, nor ECN, never come here.
+//! say: what an ACK means, and what is sent next. Flows that use neither, nor ECN, nor radio network feedback, never come here.
 
 use super::{Sender, Transmit};
 use crate::packet::{Packet, SackBlocks};
@@ -46,7 +46,9 @@ impl Sender {
         if ack > una {
             self.handle_new_ack(now, ack, packet);
         }
-        if is_dupack {
+        if is_dupack && self.rnf.is_some() && ack == una {
+            self.handle_dupack_with_rnf(now, packet);
+        } else if is_dupack {
             self.handle_dupack(now);
         }
         // RFC 4015 (3.2) step 8.
@@ -138,7 +140,7 @@ impl Sender {
         let next = match state.phase {
             Phase::Recovery => self.recovery.next_segment(state, can_send_new)?,
             Phase::Open | Phase::Disorder if !beyond_cwnd => can_send_new.then_some(Next::New)?,
-            Phase::Open | Phase::Disorder if state.limited_transmit_enabled => {
+            Phase::Open | Phase::Disorder if state.limited_transmit_enabled || state.is_under_repair() => {
                 self.recovery.next_segment(state, can_send_new)?
             }
             Phase::Open | Phase::Disorder => return None,
@@ -170,7 +172,8 @@ impl Sender {
                 Some(self.sent(now, seq, len, SendCause::Sack))
             }
             Next::New => {
-                let is_limited = beyond_cwnd && self.state.phase == Phase::Disorder;
+                let is_limited =
+                    beyond_cwnd && self.state.phase == Phase::Disorder && !self.state.is_under_repair();
                 let cause = if is_limited { SendCause::LimitedTransmit } else { SendCause::New };
                 Some(self.send_new(now, new_bytes, cause))
             }

@@ -17,6 +17,8 @@ pub struct Counters {
     pub retransmits_timeout: u64,
     /// Retransmitted segments: the others after a timeout.
     pub retransmits_go_back_n: u64,
+    /// Retransmitted segments: on feedback from the radio network.
+    pub retransmits_wireless: u64,
     /// Probes of a closed window.
     pub window_probes: u64,
     /// Expirations of the retransmission timer.
@@ -49,5 +51,6 @@ impl Counters {
             + self.retransmits_sack
             + self.retransmits_timeout
             + self.retransmits_go_back_n
+            + self.retransmits_wireless
     }
 }

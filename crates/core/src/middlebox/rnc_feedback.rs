@@ -1,0 +1,225 @@
+//! RNC feedback: tells a sender which losses are the radio's. [jayanathan2006], Figures 3 and 4.
+//!
+//! The box stands where an RNC's GTP layer is, between the network and the radio. It notes the sequence numbers of the
+//! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the
+//! RNF bit in each, if the segment that is missing is in its table: that one has come as far as the radio, so no queue
+//! before has dropped it. The first duplicate is never flagged, since the order may have changed. A sender that acts on
+//! the bit sends the segment again and keeps its window (`tcp.rnf`); others ignore it.
+//!
+//! * **Downlink**: a segment with payload becomes an entry of its connection's table, unless it is there or is
+//!   acknowledged. A SYN begins the table anew. With `cache_segments` entries, the oldest in sequence goes first.
+//! * **Uplink**: a new ACK erases what it covers, and the count of duplicates; a pure ACK of the same number is a
+//!   duplicate, whatever its window. FIN, RST or SYN destroys the table.
+//!
+//! Sequence numbers wrap. A segment a GiB or more from the last ACK belongs to another connection, and begins the table
+//! anew (the largest window is a GiB, RFC 7323 (2.3)). Of `connections` tables the one that was used least recently goes
+//! for a new one.
+//!
+//! What passes unread: UDP, fragments, ESP; the sender then gets no feedback. Nothing is delayed or dropped, and no bit
+//! but this one changes. On real packets the checksum is updated with it.
+//!
+//! DEVIATION: the printed code would also flag a segment with data once two pure duplicates have come; no sender reads
+//! that as a duplicate ACK (RFC 5681 (2)), so it is left alone. ASSUMED: a table begins with the first octet seen as
+//! the last one acknowledged, as it is after a handshake. The segment that holds the missing octet counts as the
+//! missing one: a sender may cut its data anew when it sends it again.
+//!
+//! Limit of the mechanism: the box stands before the buffer of the bearer. What that buffer drops has passed the box as
+//! well, and is reported as a loss of the radio, although it is one of congestion.
+//!
+//! The bit was reserved in 2006. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
+//! need another. Endpoints with accurate ECN (RFC 9768) would misread what the box writes.
+
+mod table;
+
+use super::acks::{Segment, is_after};
+use crate::element::{Cx, Element, Layout};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Flags, Packet};
+use crate::trace::{Event, Kind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use table::Table;
+
+/// Flags duplicate ACKs for segments that the radio has lost: Jayanathan et al. 2006.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Segments cached of a connection at most; beyond, the oldest goes.
+    pub cache_segments: u32,
+    /// Connections with a table at most; beyond, the one used least recently goes.
+    pub connections: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { cache_segments: 1000, connections: 1000 }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+        Box::new(RncFeedback { config: self.clone(), ..RncFeedback::default() })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        let zero = [("cache_segments", self.cache_segments), ("connections", self.connections)];
+        zero.into_iter().find(|(_, n)| *n == 0).map_or(Ok(()), |(key, _)| {
+            Err(ScenarioError::new(key, "the box could remember nothing", "write at least 1"))
+        })
+    }
+}
+
+/// A connection's table, and when it was used last.
+struct Connection {
+    table: Table,
+    used: u64,
+}
+
+/// What has been counted; of all connections.
+#[derive(Default)]
+struct Counters {
+    segments_cached: u64,
+    evictions: u64,
+    acks_flagged: u64,
+    peak_segments: usize,
+    peak_connections: usize,
+    connections_evicted: u64,
+}
+
+#[derive(Default)]
+struct RncFeedback {
+    config: Config,
+    /// By UE and flow.
+    connections: BTreeMap<(u16, u16), Connection>,
+    /// Uses of tables so far: what comes later is larger.
+    uses: u64,
+    /// Segments in all tables.
+    segments: usize,
+    counters: Counters,
+}
+
+impl RncFeedback {
+    /// Figure 3: a segment on its way to the radio. Returns how many its connection has in the table.
+    fn note(&mut self, packet: &Packet) -> Option<usize> {
+        let key = (packet.ue, packet.flow);
+        if packet.flags.has(Flags::RST) || packet.flags.has(Flags::SYN) {
+            self.forget(key);
+        }
+        if packet.payload == 0 || packet.flags.has(Flags::RST) {
+            return None;
+        }
+        // A SYN has a sequence number of its own, before the data.
+        let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        if !self.connections.contains_key(&key) {
+            self.make_room();
+            let connection = Connection { table: Table::new(start), used: 0 };
+            self.connections.insert(key, connection);
+        }
+        self.uses += 1;
+        let connection = self.connections.get_mut(&key)?;
+        connection.used = self.uses;
+        let before = connection.table.len();
+        let noted = connection.table.insert(start, packet.payload, self.config.cache_segments as usize);
+        let after = connection.table.len();
+        self.segments = self.segments + after - before;
+        self.counters.segments_cached += u64::from(noted.is_new);
+        self.counters.evictions += u64::from(noted.has_evicted);
+        self.counters.peak_segments = self.counters.peak_segments.max(self.segments);
+        self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());
+        Some(after)
+    }
+
+    /// Figure 4: a segment from the UE. Returns how many its connection has in the table, and whether the ACK is to be
+    /// flagged.
+    fn judge(&mut self, packet: &Packet) -> Option<(usize, bool)> {
+        let key = (packet.ue, packet.flow);
+        let segment = Segment::of(packet);
+        if segment == Segment::Boundary {
+            return self.forget(key).then_some((0, false));
+        }
+        if !packet.flags.has(Flags::ACK) {
+            return None;
+        }
+        let connection = self.connections.get_mut(&key)?;
+        self.uses += 1;
+        connection.used = self.uses;
+        let before = connection.table.len();
+        let is_lost = connection.table.on_ack(packet.ack, segment == Segment::PureAck);
+        let after = connection.table.len();
+        self.segments -= before - after;
+        self.counters.acks_flagged += u64::from(is_lost);
+        Some((after, is_lost))
+    }
+
+    /// A connection begins or ends. Whether it had a table.
+    fn forget(&mut self, key: (u16, u16)) -> bool {
+        let gone = self.connections.remove(&key);
+        self.segments -= gone.as_ref().map_or(0, |connection| connection.table.len());
+        gone.is_some()
+    }
+
+    /// The table used least recently goes if there are as many as there may be.
+    fn make_room(&mut self) {
+        if self.connections.len() < self.config.connections as usize {
+            return;
+        }
+        let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
+        if let Some(key) = oldest.map(|(key, _)| *key) {
+            self.forget(key);
+            self.counters.connections_evicted += 1;
+        }
+    }
+}
+
+impl Element for RncFeedback {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        if !packet.is_tcp() {
+            return cx.emit(dir, packet);
+        }
+        let before = self.segments;
+        let cached = match dir {
+            Dir::Downlink => self.note(&packet).map(|cached| (cached, false)),
+            Dir::Uplink => self.judge(&packet),
+        };
+        if let Some((cached, flagged)) = cached {
+            if flagged {
+                packet.flag_radio_loss();
+            }
+            if flagged || self.segments != before {
+                let (ue, flow) = (packet.ue, packet.flow);
+                let cached_segments = cached as u32;
+                cx.probe(Kind::RncFeedback, move || Event::RncFeedback {
+                    ue,
+                    flow,
+                    cached_segments,
+                    flagged,
+                });
+            }
+        }
+        cx.emit(dir, packet);
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let counters = &self.counters;
+        json!({
+            "element": "middlebox.rnc_feedback",
+            "segments_cached": counters.segments_cached,
+            "peak_cached_segments": counters.peak_segments,
+            "cached_at_end": self.segments,
+            "evictions": counters.evictions,
+            "acks_flagged": counters.acks_flagged,
+            "peak_connections": counters.peak_connections,
+            "connections_evicted": counters.connections_evicted,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
