@@ -9,7 +9,7 @@
 //! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
 //!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
-//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`], [`radio`]: a cell and what is in it;
+//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`], [`handover`], [`radio`]: a cell and what is in it;
 //! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
 //! * [`middlebox`], [`link`], [`path`]: what is between;
 //! * [`scenario`], [`sim`]: a run from a text.
@@ -33,6 +33,7 @@ pub mod fading;
 pub mod channel;
 pub mod rlc;
 pub mod scheduler;
+pub mod handover;
 pub mod radio;
 
 pub mod tcp;

@@ -11,6 +11,7 @@ mod table;
 use crate::app;
 use crate::element::Element;
 use crate::error::ScenarioError;
+use crate::handover;
 use crate::host::FlowSpec;
 use crate::link;
 use crate::middlebox::{self, Place};
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub middlebox: Vec<middlebox::Config>,
     /// The cell.
     pub radio: radio::Config,
+    /// Times at which a UE changes its cell.
+    pub handover: Vec<handover::Config>,
     /// Endpoints of every flow that says nothing else.
     pub tcp: tcp::Config,
     /// Flows.
@@ -50,6 +53,7 @@ impl Default for Scenario {
             wired: link::Config::default(),
             middlebox: Vec::new(),
             radio: radio::Config::default(),
+            handover: Vec::new(),
             tcp: tcp::Config::default(),
             flow: Vec::new(),
         }
@@ -175,6 +179,11 @@ impl Scenario {
             half.validate_queue().map_err(|inner| inner.under("queue").under(wired))?;
         }
         self.radio.validate().map_err(|inner| inner.under("radio"))?;
+        for (index, handover) in self.handover.iter().enumerate() {
+            handover
+                .validate(self.radio.ues())
+                .map_err(|inner| inner.under(&format!("handover[{index}]")))?;
+        }
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
         if self.flow.is_empty() {
             let hint = "add [[flow]] with a ue, a direction and an app";
@@ -214,7 +223,7 @@ impl Scenario {
         };
         let mut elements = vec![self.wired.build(run_seed, "wired")];
         elements.extend(boxes(Place::Network));
-        elements.push(self.radio.build(run_seed));
+        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &self.handover }));
         elements.extend(boxes(Place::Ue));
         elements
     }

@@ -16,7 +16,7 @@ use super::buffer::{
     Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
 use super::departures::Departures;
-use super::ttis;
+use super::{Plan, ttis};
 use crate::channel::{self, Channel};
 use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
@@ -124,8 +124,9 @@ impl Config {
         Ok(())
     }
 
-    pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
-        if let Some(cell) = ttis::build(self, run_seed) {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let run_seed = plan.run_seed;
+        if let Some(cell) = ttis::build(self, plan) {
             return cell;
         }
         let bearers = make_bearers(self.ues, |ue, dir| Bearer::new(self.bearer(dir), run_seed, ue, dir));

@@ -24,6 +24,7 @@ mod user;
 
 pub use super::flow_buffers::Sharing;
 
+use super::Plan;
 use super::bearer::{Bearer, BearerConfig};
 use super::buffer::{cell_layout, cell_report, share};
 use crate::channel::{self, Order};
@@ -136,7 +137,8 @@ impl Config {
         self.uplink.validate().map_err(|error| error.under("uplink"))
     }
 
-    pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let run_seed = plan.run_seed;
         let count = 2 * u32::from(self.ues);
         let arrivals = |ue, dir| count + bearer_index(ue, dir) as u32;
         let user = |ue| User::new(&self.downlink, run_seed, ue, arrivals(ue, Dir::Downlink));

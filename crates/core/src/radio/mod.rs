@@ -15,17 +15,27 @@ pub mod variable;
 
 use crate::element::Element;
 use crate::error::ScenarioError;
+use crate::handover;
 use crate::packet::Dir;
 use crate::registry::registry;
 use crate::time::Instant;
 
 registry! {
-    /// A kind of cell and its parameters; `build` takes the seed of the run.
-    pub enum Config: build(run_seed: u64) -> Box<dyn Element> {
+    /// A kind of cell and its parameters.
+    pub enum Config: build(plan: &Plan<'_>) -> Box<dyn Element> {
         Dch = dch,
         Evdo = evdo,
         Variable = variable,
     }
+}
+
+/// What a cell is told beside its own parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Seed of the run.
+    pub run_seed: u64,
+    /// Hand-overs of its UEs.
+    pub handovers: &'a [handover::Config],
 }
 
 impl Default for Config {

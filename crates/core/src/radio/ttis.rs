@@ -15,6 +15,7 @@
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
 //! it is handed up there, which is before.
 
+use super::Plan;
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
 use super::dch::{BearerConfig, Config};
 use super::pdu_capture::PduCapture;
@@ -29,10 +30,10 @@ use crate::units::Bitrate;
 use std::collections::VecDeque;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
-pub(super) fn build(config: &Config, run_seed: u64) -> Option<Box<dyn Element>> {
+pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Element>> {
     let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
     let mut lines = make_bearers(config.ues, |ue, dir| {
-        Line::new(config.bearer(dir), ttis[dir.index()], run_seed, ue, dir)
+        Line::new(config.bearer(dir), ttis[dir.index()], plan.run_seed, ue, dir)
     })
     .into_iter();
     let mut pairs = Vec::new();

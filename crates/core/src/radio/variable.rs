@@ -11,6 +11,7 @@
 pub use super::bearer::BearerConfig;
 pub use super::flow_buffers::Sharing;
 
+use super::Plan;
 use super::bearer::Bearer;
 use super::buffer::{cell_layout, cell_report, make_bearers};
 use crate::element::{Cx, Element, Layout, bearer_index};
@@ -59,7 +60,8 @@ impl Config {
         Ok(())
     }
 
-    pub(super) fn build(&self, run_seed: u64) -> Box<dyn Element> {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let run_seed = plan.run_seed;
         let count = 2 * u32::from(self.ues);
         let bearers = make_bearers(self.ues, |ue, dir| {
             let arrivals = count + bearer_index(ue, dir) as u32;

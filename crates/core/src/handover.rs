@@ -1,0 +1,84 @@
+//! Hand-overs: for a time a UE hears no cell.
+//!
+//! A hard hand-over, or a shadow, is an outage of both bearers of a UE at a time that the scenario says. If the serving
+//! RNC changes with it (SRNS relocation, TS 25.331 and TS 23.060), the path through the core network does as well.
+//!
+//! Left out: soft hand-over, Iur and drift RNCs; measurements and decisions, for which the times stand.
+
+use crate::error::ScenarioError;
+use crate::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One hand-over of one UE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Number of the UE.
+    pub ue: u16,
+    /// When the outage begins.
+    pub at: Duration,
+    /// How long the UE is out of reach, in both directions.
+    pub outage: Duration,
+    /// How long before the outage the UE knows of it.
+    pub warning: Duration,
+    /// What becomes of what the bearers hold.
+    pub bearers: Bearers,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ue: 0,
+            at: Duration::from_secs(10),
+            outage: Duration::from_secs(1),
+            warning: Duration::from_millis(500),
+            bearers: Bearers::Pause,
+        }
+    }
+}
+
+/// What becomes of what the bearers hold when an outage begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bearers {
+    /// Both ends know: nothing is sent until the outage is over, and buffers keep what they hold.
+    #[default]
+    Pause,
+    /// Nobody knows: sending goes on, and whatever is on the air during the outage is lost.
+    Lose,
+}
+
+impl Config {
+    /// When the outage begins.
+    pub fn begins(&self) -> Instant {
+        Instant::ZERO + self.at
+    }
+
+    /// When the UE can be reached again.
+    pub fn ends(&self) -> Instant {
+        self.begins() + self.outage
+    }
+
+    /// Refuses what cannot be, or would be without effect.
+    ///
+    /// # Errors
+    /// Names the key below the hand-over, what is wrong, and what would be right.
+    pub fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        if self.ue >= ues {
+            let message = format!("there is no UE {}: the cell has {ues}, counted from 0", self.ue);
+            let hint = "raise the cell's number of UEs, or choose another";
+            return Err(ScenarioError::new("ue", message, hint));
+        }
+        if self.outage.is_zero() {
+            let hint = "write a time such as \"1 s\"";
+            return Err(ScenarioError::new("outage", "an outage of no length", hint));
+        }
+        if self.warning > self.at {
+            let message =
+                format!("the UE would know {} before the outage, earlier than the run begins", self.warning);
+            return Err(ScenarioError::new("warning", message, "write a time of at most `at`"));
+        }
+        Ok(())
+    }
+}
