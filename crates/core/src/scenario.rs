@@ -218,8 +218,8 @@ impl Scenario {
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
         let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
         let boxes = |place: Place| {
-            let there = self.middlebox.iter().filter(move |config| config.place() == place);
-            there.map(|config| config.build(&flows))
+            let there = self.middlebox.iter().enumerate().filter(move |(_, config)| config.place() == place);
+            there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows: &flows }))
         };
         let mut elements = vec![self.wired.build(run_seed, "wired")];
         elements.extend(boxes(Place::Network));

@@ -14,7 +14,10 @@ type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
 fn elements() -> Vec<(String, Build)> {
     let mut all: Vec<(String, Build)> = Vec::new();
     for config in middlebox::Config::defaults() {
-        all.push((format!("middlebox.{}", config.name()), Box::new(move |_| config.build(&[]))));
+        all.push((
+            format!("middlebox.{}", config.name()),
+            Box::new(move |_| config.build(&middlebox::Plan::of(1, &[]))),
+        ));
     }
     let lossy = link::Config {
         rate: Some("1 Mbit/s".parse().unwrap()),
@@ -42,7 +45,7 @@ fn elements() -> Vec<(String, Build)> {
             config.validate().unwrap();
             all.push((
                 format!("radio.dch, rlc.{}, limit {limit:?}", rlc.name()),
-                Box::new(move |seed| config.build(seed)),
+                Box::new(move |seed| config.build(&radio::Plan::of(seed))),
             ));
         }
     }
@@ -50,7 +53,10 @@ fn elements() -> Vec<(String, Build)> {
         let cell_of = serde_json::json!({cell: {"ues": 2, "downlink": bearer, "uplink": bearer}});
         let config: radio::Config = serde_json::from_value(cell_of).unwrap();
         config.validate().unwrap();
-        all.push((format!("radio.{cell}, queue.pdpc {number}"), Box::new(move |seed| config.build(seed))));
+        all.push((
+            format!("radio.{cell}, queue.pdpc {number}"),
+            Box::new(move |seed| config.build(&radio::Plan::of(seed))),
+        ));
     }
     let fading = serde_json::json!({
         "rlc": {"fixed_delay_arq": {}}, "channel": {"markov_fading": {"bler": "30 %", "doppler": "2 Hz"}},
@@ -60,7 +66,10 @@ fn elements() -> Vec<(String, Build)> {
     }}))
     .unwrap();
     bursty.validate().unwrap();
-    all.push(("radio.dch, block errors in bursts".into(), Box::new(move |seed| bursty.build(seed))));
+    all.push((
+        "radio.dch, block errors in bursts".into(),
+        Box::new(move |seed| bursty.build(&radio::Plan::of(seed))),
+    ));
     // A rate that swings with a gap of two seconds; and mahimahi's way of counting, with a line 0.
     let swings = serde_json::json!({"trace_file": {"trace": "3\n9\n9\n9\n200\n2200\n2201\n"}});
     let mahimahi = serde_json::json!({"trace_file": {
@@ -76,7 +85,7 @@ fn elements() -> Vec<(String, Build)> {
                 serde_json::from_value(serde_json::json!({"variable": variable})).unwrap();
             config.validate().unwrap();
             let name = format!("radio.variable, {name}, limit {limit:?}");
-            all.push((name, Box::new(move |seed| config.build(seed))));
+            all.push((name, Box::new(move |seed| config.build(&radio::Plan::of(seed)))));
         }
     }
     // Packets served whole: ends computed ahead, each flow in turn, overtaking, lost on the air, in outages.
@@ -106,7 +115,7 @@ fn elements() -> Vec<(String, Build)> {
                 serde_json::from_value(serde_json::json!({"variable": variable})).unwrap();
             config.validate().unwrap();
             let name = format!("radio.variable, {name}, limit {limit:?}, {buffer}");
-            all.push((name, Box::new(move |seed| config.build(seed))));
+            all.push((name, Box::new(move |seed| config.build(&radio::Plan::of(seed)))));
         }
     }
     all.extend(evdo());
@@ -157,7 +166,7 @@ fn evdo() -> Vec<(String, Build)> {
             .unwrap();
             config.validate().unwrap();
             let name = format!("radio.evdo, {}, {choose}", scheduler.name());
-            all.push((name, Box::new(move |seed| config.build(seed))));
+            all.push((name, Box::new(move |seed| config.build(&radio::Plan::of(seed)))));
         }
     }
     all
@@ -378,7 +387,8 @@ fn back_to_back_packets_start_once_and_end_in_their_time() {
     for (cell, downlink) in [("dch", whole), ("variable", drawn)] {
         let config: radio::Config =
             serde_json::from_value(serde_json::json!({cell: {"downlink": downlink}})).unwrap();
-        let elements = vec![Box::new(Listener::default()) as Box<dyn Element>, config.build(1)];
+        let elements =
+            vec![Box::new(Listener::default()) as Box<dyn Element>, config.build(&radio::Plan::of(1))];
         let mut path = Path::new(elements, ProbeMask::NONE.with(Probe::BearerDelivered));
         for number in 0..4_u64 {
             let mut packet = path.packet();

@@ -22,7 +22,7 @@ fn cell(ues: u16, downlink: &Value) -> Path {
     let config: radio::Config =
         serde_json::from_value(json!({"evdo": {"ues": ues, "downlink": keys}})).unwrap();
     config.validate().unwrap();
-    Path::new(vec![config.build(1)], ProbeMask::ALL)
+    Path::new(vec![config.build(&radio::Plan::of(1))], ProbeMask::ALL)
 }
 
 fn send(path: &mut Path, at_micros: u64, ue: u16, number: u32, len: u32) {

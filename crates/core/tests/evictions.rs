@@ -17,7 +17,7 @@ fn cell(kind: &str, bearer: &Value) -> Path {
     let config: radio::Config =
         serde_json::from_value(json!({kind: {"downlink": bearer, "uplink": bearer}})).unwrap();
     config.validate().unwrap();
-    Path::new(vec![config.build(1)], ProbeMask::NONE)
+    Path::new(vec![config.build(&radio::Plan::of(1))], ProbeMask::NONE)
 }
 
 /// Sends packets of 100 bytes at these milliseconds down a cell. Their numbers as they came out, and the report.

@@ -15,7 +15,7 @@ fn cell(downlink: &Value, seed: u64) -> Path {
     let config: radio::Config =
         serde_json::from_value(json!({"variable": {"ues": 1, "downlink": downlink}})).unwrap();
     config.validate().unwrap();
-    Path::new(vec![config.build(seed)], ProbeMask::ALL)
+    Path::new(vec![config.build(&radio::Plan::of(seed))], ProbeMask::ALL)
 }
 
 fn drawn(redraw: &str, rate: Value, delay: Value, order: &str) -> Value {
@@ -219,7 +219,7 @@ fn a_link_that_ends_in_an_outage_dies() {
     let config = json!({"variable": {"downlink": dead}});
     let config: radio::Config = serde_json::from_value(config).unwrap();
     assert_eq!(config.ends(), Some(Instant::from_nanos(1_000_000_000)));
-    let mut path = Path::new(vec![config.build(1)], ProbeMask::NONE);
+    let mut path = Path::new(vec![config.build(&radio::Plan::of(1))], ProbeMask::NONE);
     for number in 0..12 {
         send(&mut path, 0, number, 0, 1000);
     }
@@ -301,7 +301,7 @@ fn what_the_transmitter_did_is_told_at_any_time() {
 fn a_dedicated_channel_without_link_layer_tells_it_too() {
     let config = json!({"dch": {"downlink": {"rate": "80 kbit/s", "delay": "7 ms"}}});
     let config: radio::Config = serde_json::from_value(config).unwrap();
-    let mut path = Path::new(vec![config.build(1)], ProbeMask::NONE);
+    let mut path = Path::new(vec![config.build(&radio::Plan::of(1))], ProbeMask::NONE);
     for packet in 0..3 {
         send(&mut path, 0, packet, 0, 1000);
     }
@@ -342,7 +342,8 @@ fn a_flow_s_view_tells_what_it_holds_and_its_limit() {
         (link["buffer"], link["queue"]) = (buffer.into(), queue);
         let config = json!({"variable": {"ues": 1, "downlink": link}});
         let config: radio::Config = serde_json::from_value(config).unwrap();
-        let mut path = Path::new(vec![Box::new(Asker::default()), config.build(1)], ProbeMask::NONE);
+        let mut path =
+            Path::new(vec![Box::new(Asker::default()), config.build(&radio::Plan::of(1))], ProbeMask::NONE);
         for (packet, flow) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)] {
             send(&mut path, 0, packet, flow, 1000);
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use airpath_core::element::Capture;
+use airpath_core::middlebox;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
@@ -351,7 +352,9 @@ fn datagrams_pass_unchanged_with_the_delay_on_either_side() {
 #[test]
 fn segments_of_unknown_connections_pass_and_are_counted() {
     let scenario = Scenario::parse(TWO_SEGMENTS, &[("tcp.handshake".into(), "three_way".into())]).unwrap();
-    let mut path = Path::new(vec![scenario.middlebox[0].build(&scenario.flows())], ProbeMask::NONE);
+    let flows = scenario.flows();
+    let split = scenario.middlebox[0].build(&middlebox::Plan::of(1, &flows));
+    let mut path = Path::new(vec![split], ProbeMask::NONE);
     let mut expected = Vec::new();
     for (number, flow) in [(0_u32, 0), (1, 1), (2, 7)] {
         let mut packet = path.packet();

@@ -17,7 +17,7 @@ fn cell(downlink: &Value) -> Path {
     let config: radio::Config =
         serde_json::from_value(json!({"variable": {"ues": 1, "downlink": downlink}})).unwrap();
     config.validate().unwrap();
-    Path::new(vec![config.build(1)], ProbeMask::ALL)
+    Path::new(vec![config.build(&radio::Plan::of(1))], ProbeMask::ALL)
 }
 
 fn with_trace(trace: &str) -> Value {

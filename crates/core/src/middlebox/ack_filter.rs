@@ -12,10 +12,10 @@
 //!
 //! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
 
+use super::Plan;
 use super::acks::{Line, Place, Segment, is_after};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
 use crate::trace::Reason;
@@ -45,7 +45,7 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(AckFilter { config: self.clone(), queues: BTreeMap::new() })
     }
 

@@ -9,10 +9,10 @@
 //! let everything held go before them. At most `hold_limit` segments of a flow are held; then the oldest goes.
 //! Flows that share a bearer are each paced as if they were alone.
 
+use super::Plan;
 use super::acks::{Deadlines, Line, Place, Segment, check_hold_limit};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
@@ -40,7 +40,7 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(AckPacing { config: self.clone(), flows: BTreeMap::new(), due: Deadlines::default() })
     }
 

@@ -30,10 +30,10 @@
 mod bearer;
 pub mod t_id;
 
+use super::Plan;
 use super::acks::{Deadlines, Place, Segment, check_hold_limit};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Duration;
 use crate::trace::Kind;
@@ -103,7 +103,7 @@ pub enum Release {
 }
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         let (bearers, deadlines) = (BTreeMap::new(), Deadlines::default());
         Box::new(AckRateControl { config: self.clone(), bearers, deadlines })
     }

@@ -44,6 +44,7 @@
 
 mod flow;
 
+use super::Plan;
 use super::acks::{Place, Segment, check_hold_limit};
 use crate::app;
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
@@ -130,7 +131,7 @@ pub enum Count {
 }
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(AckRegulator { config: self.clone(), flows: BTreeMap::new(), armed: false })
     }
 

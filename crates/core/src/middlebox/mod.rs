@@ -8,6 +8,7 @@ pub mod ack_pacing;
 pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
+pub mod packet_loss;
 pub mod rnc_feedback;
 pub mod split;
 pub mod tap;
@@ -21,13 +22,32 @@ use crate::radio;
 use crate::registry::registry;
 use crate::tcp;
 
+/// What a box is told beside its own parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Seed of the run.
+    pub run_seed: u64,
+    /// Which of the scenario's boxes it is, from 0.
+    pub number: usize,
+    /// All flows of the scenario.
+    pub flows: &'a [FlowSpec],
+}
+
+impl<'a> Plan<'a> {
+    /// For the only box of a scenario.
+    pub const fn of(run_seed: u64, flows: &'a [FlowSpec]) -> Self {
+        Self { run_seed, number: 0, flows }
+    }
+}
+
 registry! {
     /// A middlebox and its parameters.
-    pub enum Config: build(flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub enum Config: build(plan: &Plan<'_>) -> Box<dyn Element> {
         AckFilter = ack_filter,
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
+        PacketLoss = packet_loss,
         RncFeedback = rnc_feedback,
         Split = split,
         Tap = tap,
@@ -50,6 +70,7 @@ impl Config {
             Self::AckPacing(config) => config.validate(),
             Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::PacketLoss(config) => config.validate(),
             Self::RncFeedback(config) => config.validate(),
             Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
@@ -64,6 +85,7 @@ impl Config {
             Self::AckPacing(config) => config.at,
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
+            Self::PacketLoss(config) => config.at,
             Self::RncFeedback(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
@@ -76,6 +98,7 @@ impl Config {
             | Self::AckPacing(_)
             | Self::AckRateControl(_)
             | Self::AckRegulator(_)
+            | Self::PacketLoss(_)
             | Self::RncFeedback(_)
             | Self::Tap(_) => false,
         }

@@ -31,10 +31,10 @@
 
 mod table;
 
+use super::Plan;
 use super::acks::{Segment, is_after};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::trace::{Event, Kind};
 use schemars::JsonSchema;
@@ -60,7 +60,7 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(RncFeedback { config: self.clone(), ..RncFeedback::default() })
     }
 

@@ -22,6 +22,7 @@
 
 mod connection;
 
+use super::Plan;
 use crate::app;
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
@@ -89,7 +90,8 @@ fn disagreement(one: &tcp::Config, other: &tcp::Config) -> Option<&'static str> 
 }
 
 impl Config {
-    pub(super) fn build(&self, flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let flows = plan.flows;
         let ues = flows.last().map_or(0, |flow| flow.ue + 1);
         let slots = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
         Box::new(Split {

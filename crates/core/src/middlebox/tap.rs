@@ -3,8 +3,8 @@
 //! It counts segments with data, pure ACKs, and the packets whose TCP header it cannot read, by the
 //! reason why. It is also the smallest example of a middlebox.
 
+use super::Plan;
 use crate::element::{Cx, Element, Layout};
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Kind, Opaque, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use serde_json::json;
 pub struct Config {}
 
 impl Config {
-    pub(super) fn build(&self, _flows: &[FlowSpec]) -> Box<dyn Element> {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(Tap::default())
     }
 }

@@ -38,6 +38,13 @@ pub struct Plan<'a> {
     pub handovers: &'a [handover::Config],
 }
 
+impl Plan<'_> {
+    /// A cell in which nothing else happens.
+    pub const fn of(run_seed: u64) -> Self {
+        Self { run_seed, handovers: &[] }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self::Dch(dch::Config::default())

@@ -1,0 +1,197 @@
+//! Losses above the link layer: packets dropped at random, alone or in bursts.
+//!
+//! At the UE the box drops what has come over the radio already, as a terminal with too little memory does, or a link
+//! layer that hides nothing; in the network, what has yet to cross the radio, or has crossed it. A drop has used
+//! everything before the box and nothing behind it. Every packet counts, whatever it carries.
+//!
+//! With `burst` at its default of one packet, drops are independent of each other. Longer bursts come from a chain with
+//! two states (Gilbert 1960): in the bad one each packet is dropped, in the good one none. Both last a geometric number of
+//! packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
+
+use super::{Place, Plan};
+use crate::element::{Cx, Element, Layout};
+use crate::error::ScenarioError;
+use crate::packet::{Dir, Packet};
+use crate::rng::{self, Stream, Threshold};
+use crate::trace::Reason;
+use crate::units::Probability;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Drops packets at random.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands.
+    pub at: Place,
+    /// Packets towards the UE.
+    pub downlink: Losses,
+    /// Packets from the UE.
+    pub uplink: Losses,
+}
+
+/// Losses of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Losses {
+    /// Share of the packets that is dropped.
+    pub loss: Probability,
+    /// Mean number of packets in a row that are dropped; 1 for drops that know nothing of each other.
+    pub burst: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { at: Place::Ue, downlink: Losses::default(), uplink: Losses::default() }
+    }
+}
+
+impl Default for Losses {
+    fn default() -> Self {
+        Self { loss: Probability::ZERO, burst: 1.0 }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let half = |dir: Dir, losses: &Losses| {
+            let name = format!("middlebox{}.{}.packet_loss", plan.number, dir.name());
+            Half::new(losses, rng::stream(plan.run_seed, &name))
+        };
+        let halves = [half(Dir::Downlink, &self.downlink), half(Dir::Uplink, &self.uplink)];
+        Box::new(PacketLoss { halves })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        self.downlink.validate().map_err(|inner| inner.under("downlink"))?;
+        self.uplink.validate().map_err(|inner| inner.under("uplink"))
+    }
+}
+
+impl Losses {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        let (loss, burst) = (self.loss.as_f64(), self.burst);
+        if !(1.0..=1e9).contains(&burst) {
+            let message = format!("{burst} packets in a row");
+            return Err(ScenarioError::new("burst", message, "write a mean of at least 1, up to 1e9"));
+        }
+        // A good state lasts for a packet at least.
+        if burst > 1.0 && loss > burst / (burst + 1.0) {
+            let message = format!("bursts of {burst} packets on average cannot make up {}", self.loss);
+            let hint = "write at most burst / (burst + 1), or longer bursts";
+            return Err(ScenarioError::new("loss", message, hint));
+        }
+        Ok(())
+    }
+}
+
+/// One direction.
+struct Half {
+    drops: Drops,
+    stream: Stream,
+    packets: u64,
+    dropped: u64,
+}
+
+/// Which packet is dropped.
+enum Drops {
+    Alone(Threshold),
+    InBursts { begins: Threshold, ends: Threshold, is_bad: bool },
+}
+
+impl Half {
+    fn new(losses: &Losses, stream: Stream) -> Self {
+        let (loss, burst) = (losses.loss.as_f64(), losses.burst);
+        let threshold = |p: f64| Threshold::from(Probability::new(p).unwrap_or_default());
+        let drops = if burst > 1.0 {
+            let begins = threshold(loss / (burst * (1.0 - loss)));
+            Drops::InBursts { begins, ends: threshold(1.0 / burst), is_bad: false }
+        } else {
+            Drops::Alone(Threshold::from(losses.loss))
+        };
+        Self { drops, stream, packets: 0, dropped: 0 }
+    }
+
+    fn drops_next(&mut self) -> bool {
+        self.packets += 1;
+        let is_dropped = match &mut self.drops {
+            Drops::Alone(loss) => self.stream.chance(*loss),
+            Drops::InBursts { begins, ends, is_bad } => {
+                let changes = self.stream.chance(if *is_bad { *ends } else { *begins });
+                *is_bad ^= changes;
+                *is_bad
+            }
+        };
+        self.dropped += u64::from(is_dropped);
+        is_dropped
+    }
+}
+
+struct PacketLoss {
+    halves: [Half; 2],
+}
+
+impl Element for PacketLoss {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if self.halves[dir.index()].drops_next() {
+            cx.drop(packet, Reason::LinkLoss);
+        } else {
+            cx.emit(dir, packet);
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let [downlink, uplink] =
+            self.halves.each_ref().map(|half| json!({ "packets": half.packets, "dropped": half.dropped }));
+        json!({ "element": "middlebox.packet_loss", "downlink": downlink, "uplink": uplink })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share_and_bursts(loss: f64, burst: f64) -> (f64, f64) {
+        let losses = Losses { loss: Probability::new(loss).unwrap(), burst };
+        losses.validate().unwrap();
+        let mut half = Half::new(&losses, rng::stream(1, "test"));
+        const PACKETS: u32 = 1_000_000;
+        let (mut dropped, mut bursts, mut before) = (0_u32, 0_u32, false);
+        for _ in 0..PACKETS {
+            let now = half.drops_next();
+            dropped += u32::from(now);
+            bursts += u32::from(now && !before);
+            before = now;
+        }
+        (f64::from(dropped) / f64::from(PACKETS), f64::from(dropped) / f64::from(bursts))
+    }
+
+    /// Standard deviations of a million packets: the share's is below 0.0005 alone and, with bursts of b, about
+    /// sqrt(2 b) times that; the mean burst's is below 0.5 % for independent drops and 1 % for bursts of 4.
+    #[test]
+    fn drops_come_as_often_and_in_such_bursts_as_the_scenario_says() {
+        for (loss, burst) in [(0.05, 1.0), (0.2, 1.0), (0.1, 4.0), (0.02, 2.5), (0.5, 1.5)] {
+            let (share, mean) = share_and_bursts(loss, burst);
+            assert!((share - loss).abs() < 0.005, "{share} for {loss}");
+            // Independent drops come in a row as well, 1 / (1 - loss) on average.
+            let expected = if burst > 1.0 { burst } else { 1.0 / (1.0 - loss) };
+            assert!((mean / expected - 1.0).abs() < 0.05, "{mean} for {expected}");
+        }
+    }
+
+    #[test]
+    fn bursts_that_leave_no_packet_between_them_are_refused() {
+        let losses = |loss, burst| Losses { loss: Probability::new(loss).unwrap(), burst };
+        for wrong in [losses(0.1, 0.5), losses(0.1, f64::NAN), losses(0.9, 4.0), losses(1.0, 2.0)] {
+            assert!(wrong.validate().is_err(), "{wrong:?}");
+        }
+        for right in [losses(0.0, 1.0), losses(1.0, 1.0), losses(0.8, 4.0), losses(0.3, 1.0)] {
+            assert!(right.validate().is_ok(), "{right:?}");
+        }
+    }
+}
