@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -28,6 +29,7 @@ GONE_WITHIN_S = 5
 # In the environment of everything that a test starts, and so of everything that this starts.
 MARKER = "AIRPATH_TEST_MARKER"
 NOBODY = 65534
+TUN = Path("/dev/net/tun")
 # A user without any power but to read the interpreter, wherever that lies.
 WITHOUT_POWER = (
     *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
@@ -58,6 +60,8 @@ def without_power(home: Path) -> list[str]:
         return []
     if shutil.which("setpriv") is None:
         pytest.skip("not installed: setpriv")
+    if not TUN.stat().st_mode & stat.S_IWOTH:
+        pytest.skip(f"only root may use {TUN}: chmod 0666 {TUN}")
     os.chown(home, NOBODY, NOBODY)
     return [*WITHOUT_POWER, "env", f"HOME={home}"]
 
