@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import airpath
 from airpath.cli import app
 from airpath.papers.alcaraz import PAPER
-from airpath.papers.alcaraz.measured import first_near_the_most, reduction, value_of_highest
+from airpath.papers.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath.papers.alcaraz.model import BASE, SCENARIOS, SCHEMES, combined, make_cell
 from airpath.papers.alcaraz.observed import PACKETS, in_order_s, transfers_s
 from airpath.papers.alcaraz.studies import RED
@@ -17,6 +17,7 @@ from airpath.papers.alcaraz.tables import CELLS, TABLE_2
 from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
 from airpath.papers.conditions import AtMost, Less, Measured, Quantity
 from airpath.papers.harness import Reproduction
+from airpath.papers.paired import reduction
 from airpath.papers.panel import Path, Plane, Reference
 from airpath.papers.report import Effort
 from airpath.replicate import estimate

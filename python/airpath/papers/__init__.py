@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airpath.papers import alcaraz, chan, extensions, lundsten, zhang
+from airpath.papers import alcaraz, chan, extensions, jayanathan, lundsten, zhang
 from airpath.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
@@ -10,6 +10,7 @@ PAPERS: dict[str, Paper] = {
     "zhang": zhang.PAPER,
     "chan": chan.PAPER,
     "alcaraz": alcaraz.PAPER,
+    "jayanathan": jayanathan.PAPER,
     "extensions": extensions.PAPER,
 }
 """Every paper by its name on the command line."""

@@ -85,12 +85,16 @@ def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
     axes = figure.add_subplot()
     largest = max(scale * float(received.data_bytes[-1]) for _, scale, received in curves)
     unit, factor = ("MB", 1e6) if largest > 1e6 else ("kB", 1e3)
+    colours = (MEASURED, *OTHERS)
+    # More runs than colours: the second half has those of the first, dashed.
+    solid = len(curves) if len(curves) <= len(colours) else (len(curves) + 1) // 2
     for index, (label, scale, received) in enumerate(curves):
         axes.step(
             [0.0, *received.time_s],
             [0.0, *(scale * received.data_bytes / factor)],
             where="post",
-            color=(MEASURED, *OTHERS)[index],
+            color=colours[index % solid],
+            linestyle="-" if index < solid else "--",
             linewidth=1.2,
             label=f"{label}: {received.time_s[-1]:.{0 if received.time_s[-1] > 100 else 1}f} s",
         )

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from airpath.papers.paired import by_seed
 from airpath.papers.paper import Metric, Outcome
-from airpath.replicate import Estimate, estimate
+from airpath.replicate import Estimate
 
 PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 BEARER_KBPS = 384
@@ -120,24 +121,6 @@ def pipe_sdus(outcome: Outcome) -> float:
     """Bandwidth-delay product: packets that 384 kbit/s carry in the shortest round trip."""
     shortest_ms = min(float(flow["rtt_ms"]["min"]) for flow in outcome.results["flows"])
     return BEARER_KBPS * shortest_ms / 8 / PACKET_BYTES
-
-
-def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
-    """Estimate what follows from runs of several cells with the same seed."""
-    runs = zip(*(known.values for known in estimates), strict=False)
-    return estimate([compute(*run) for run in runs])
-
-
-def difference(estimates: Sequence[Estimate]) -> Estimate:
-    """By how much the first cell is above the second, seed by seed."""
-    first, second = estimates
-    return by_seed(lambda one, other: one - other, first, second)
-
-
-def reduction(estimates: Sequence[Estimate]) -> Estimate:
-    """By how much the first cell is below the second, seed by seed, percent."""
-    first, second = estimates
-    return by_seed(lambda one, other: 100 * (1 - one / other), first, second)
 
 
 def value_of_highest(values: Sequence[float]) -> Pick:

@@ -6,16 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from airpath.papers.alcaraz import measured
-from airpath.papers.alcaraz.measured import (
-    by_seed,
-    difference,
-    first_near_the_most,
-    reduction,
-    value_of_highest,
-)
+from airpath.papers.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath.papers.alcaraz.model import RUNS, ack_rate, make_cell, pdpc
 from airpath.papers.alcaraz.planes import BUFFERS, MAXTHS, RATIOS, cell, cell_of_buffer
 from airpath.papers.alcaraz.tables import CELLS
+from airpath.papers.paired import by_seed, difference, reduction
 from airpath.papers.paper import Cell, Experiment, Metric, Row, highest
 from airpath.replicate import Estimate
 

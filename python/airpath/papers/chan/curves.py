@@ -7,7 +7,7 @@ from functools import cache
 
 from airpath.papers.chan import measured
 from airpath.papers.chan.hdr import hdr_cell
-from airpath.papers.chan.measured import Pick, first_where, gain, last_where, least, loss, most, share
+from airpath.papers.chan.measured import Pick, first_where, last_where, least, most
 from airpath.papers.chan.model import (
     CASES,
     FLOWS,
@@ -21,6 +21,7 @@ from airpath.papers.chan.model import (
     variable_rate,
 )
 from airpath.papers.conditions import Quantity
+from airpath.papers.paired import gain, reduction, share
 from airpath.papers.panel import Chart, Line
 from airpath.papers.paper import Cell, Experiment, Row, load_published
 
@@ -137,19 +138,19 @@ FIGURE_11 = Experiment(
             "s61-reno-drop",
             "loss of Reno from e(20) to e(100)",
             (over_delay(RENO, 100), over_delay(RENO, 20)),
-            loss,
+            reduction,
         ),
         _row(
             "s61-sack-drop",
             "loss of SACK from e(20) to e(100)",
             (over_delay(SACK, 100), over_delay(SACK, 20)),
-            loss,
+            reduction,
         ),
         _row(
             "s61-ar-drop",
             "loss of regulated flows, the larger of both",
             tuple(over_delay(flow, mean) for flow in (RENO_AR, SACK_AR) for mean in (100, 20)),
-            most(loss),
+            most(reduction),
         ),
         _row(
             "s61-ar-reno",
@@ -244,19 +245,22 @@ FIGURE_13 = Experiment(
             for end, what in (("lo", "at least"), ("hi", "at most"))
         ),
         _row(
-            "s63-b18", "Reno below regulated, buffer 18", pairs(over_buffer_both, (18,), RENO, RENO_AR), loss
+            "s63-b18",
+            "Reno below regulated, buffer 18",
+            pairs(over_buffer_both, (18,), RENO, RENO_AR),
+            reduction,
         ),
         _row(
             "s63-sack-lo",
             "SACK below regulated, buffers 7 to 15, least",
             pairs(over_buffer_both, _UNTIL_18, SACK, SACK_AR),
-            least(loss),
+            least(reduction),
         ),
         _row(
             "s63-sack-hi",
             "SACK below regulated, buffers 7 to 15, most",
             pairs(over_buffer_both, _UNTIL_18, SACK, SACK_AR),
-            most(loss),
+            most(reduction),
         ),
         _rtt_row("s63-rtt9", "rtt above SACK's, buffer 9", 9),
         _rtt_row("s63-rtt18", "rtt above SACK's, buffer 18", 18),

@@ -10,8 +10,9 @@ from typing import Any
 
 from airpath.analytic import MODELS, Episodes, Link, chan_ramjee
 from airpath.analytic.measured import measured_episodes
+from airpath.papers.paired import by_seed
 from airpath.papers.paper import Metric, Outcome
-from airpath.replicate import Estimate, Results, estimate
+from airpath.replicate import Estimate, Results
 from airpath.scenario import load
 
 BASE = "chan-variable-delay"
@@ -162,24 +163,6 @@ def share_of_200_kbps(outcome: Outcome) -> float:
     return goodput_kbps(outcome) / 2
 
 
-def gain(estimates: Sequence[Estimate]) -> Estimate:
-    """By how much the first cell is above the second, seed by seed, percent."""
-    first, second = estimates
-    return by_seed(lambda one, other: 100 * (one / other - 1), first, second)
-
-
-def loss(estimates: Sequence[Estimate]) -> Estimate:
-    """By how much the first cell is below the second, seed by seed, percent."""
-    first, second = estimates
-    return by_seed(lambda one, other: 100 * (1 - one / other), first, second)
-
-
-def share(estimates: Sequence[Estimate]) -> Estimate:
-    """The first cell in percent of the second, seed by seed."""
-    first, second = estimates
-    return by_seed(lambda one, other: 100 * one / other, first, second)
-
-
 def least(pick: Pick) -> Pick:
     """The least of what a pick gives for each pair of cells, in order."""
     return lambda estimates: min(_pairs(pick, estimates), key=lambda known: known.mean)
@@ -218,13 +201,6 @@ def _found(
 
 def _pairs(pick: Pick, estimates: Sequence[Estimate]) -> list[Estimate]:
     return [pick(estimates[i : i + 2]) for i in range(0, len(estimates), 2)]
-
-
-def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
-    """Estimate what follows from runs of several cells with the same seed."""
-    # Cells that have more runs than others count with the seeds that all have.
-    runs = zip(*(known.values for known in estimates), strict=False)
-    return estimate([compute(*run) for run in runs])
 
 
 @cache

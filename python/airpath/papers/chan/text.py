@@ -20,9 +20,10 @@ from airpath.papers.chan.curves import (
     pairs,
 )
 from airpath.papers.chan.figures import LIVE_DOWNLOAD, ack_time_ms, packet_time_ms
-from airpath.papers.chan.measured import by_seed, gain, least, loss, most
+from airpath.papers.chan.measured import least, most
 from airpath.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, make_cell
 from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
+from airpath.papers.paired import by_seed, gain, reduction
 from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Row, lowest
 from airpath.replicate import Estimate
 
@@ -199,14 +200,14 @@ TEXT = Experiment(
             "s66-reno",
             "loss of Reno from 20 to 100 ms to the RNC",
             tuple(over_wired_delay(RENO, ms) for ms in (100, 20)),
-            pick=loss,
+            pick=reduction,
             remark=_LINK_NOT_STATED,
         ),
         row(
             "s66-reno-ar",
             "loss of regulated Reno from 20 to 100 ms",
             tuple(over_wired_delay(RENO_AR, ms) for ms in (100, 20)),
-            pick=loss,
+            pick=reduction,
             remark=_LINK_NOT_STATED,
         ),
         row(

@@ -1,0 +1,120 @@
+"""The claims of Jayanathan et al., in own words; the rules are in `conditions`."""
+
+from __future__ import annotations
+
+from airpath.papers.claims import Claim
+from airpath.papers.conditions import AtLeast, AtMost, Condition, Gain, Less, Quantity, Tie, rising
+from airpath.papers.jayanathan import measured
+from airpath.papers.jayanathan.model import LOSSES, SACK, make_cell, watched
+from airpath.papers.jayanathan.observed import WINDOW
+from airpath.papers.jayanathan.tables import CELLS, quantity, throughput
+from airpath.papers.observe import RECEIVED
+
+WINDOW_SEGMENTS = 6
+"""The receive window of 8760 bytes: no more can be cached."""
+
+
+def _claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
+    return Claim(f"jayanathan-c{number}", place, text, conditions)
+
+
+def _standard(loss: int) -> Quantity:
+    return throughput(CELLS[loss, False])
+
+
+def _feedback(loss: int) -> Quantity:
+    return throughput(CELLS[loss, True])
+
+
+def _gain(loss: int) -> Gain:
+    return Gain(_feedback(loss), _standard(loss))
+
+
+def _window(loss: int, feedback: bool) -> Quantity:
+    cell = watched(CELLS[loss, feedback], WINDOW)
+    return quantity(cell, measured.mean_window, "mean cwnd", "segments")
+
+
+def _timeouts(loss: int, feedback: bool) -> Quantity:
+    return quantity(CELLS[loss, feedback], measured.timeouts, "timeouts", "1")
+
+
+def _half_time(loss: int, feedback: bool) -> Quantity:
+    cell = watched(CELLS[loss, feedback], RECEIVED)
+    return quantity(cell, measured.half_time_s, "half of the file", "s")
+
+
+def _sack(loss: int) -> Quantity:
+    return throughput(make_cell(loss, True, SACK))
+
+
+CLAIMS = (
+    _claim(
+        1,
+        "Table 2",
+        "RNC feedback gives more throughput at every drop rate.",
+        *(Less(_standard(loss), _feedback(loss)) for loss in LOSSES),
+    ),
+    _claim(
+        2,
+        "Table 2",
+        "Throughput with feedback falls with the drop rate.",
+        *rising(*(_feedback(loss) for loss in reversed(LOSSES))),
+    ),
+    _claim(
+        3,
+        "Table 2",
+        "So does that of standard TCP (at 5 % once the misprint is mended).",
+        *rising(*(_standard(loss) for loss in reversed(LOSSES))),
+    ),
+    _claim(
+        4,
+        "Table 2",
+        "The gain is small at 2 %, largest at 5 %, and falls through 10 and 15 %.",
+        *rising(*(_gain(loss) for loss in (2, 15, 10, 5))),
+    ),
+    _claim(
+        5,
+        "Figures 6, 7",
+        "With feedback the congestion window is larger at 2 and 5 %.",
+        *(Less(_window(loss, feedback=False), _window(loss, feedback=True)) for loss in (2, 5)),
+    ),
+    _claim(
+        6,
+        "Section 6.1",
+        "Feedback brings fewer timeouts; most drops are repaired by the early retransmit.",
+        *(Less(_timeouts(loss, feedback=True), _timeouts(loss, feedback=False)) for loss in LOSSES),
+        *(
+            AtLeast(quantity(CELLS[loss, True], measured.repaired_percent, "repaired early", "percent"), 50)
+            for loss in LOSSES
+        ),
+    ),
+    _claim(
+        7,
+        "Figure 8",
+        "With feedback the file comes faster at every drop rate: half of it is there sooner.",
+        *(Less(_half_time(loss, feedback=True), _half_time(loss, feedback=False)) for loss in LOSSES),
+    ),
+    _claim(
+        8,
+        "Figures 6, 7, Section 7",
+        f"Few TCP headers are cached at any time: a window, {WINDOW_SEGMENTS}.",
+        *(
+            AtMost(
+                quantity(CELLS[loss, True], measured.peak_cached, "peak of cached headers", "1"),
+                WINDOW_SEGMENTS,
+                slack=0,
+            )
+            for loss in LOSSES
+        ),
+    ),
+    _claim(
+        9,
+        "Sections 6.2, 7",
+        "SACK with feedback does better than feedback alone at a moderate drop rate (5 %), and ties at 2 and "
+        "10 %.",
+        Less(_feedback(5), _sack(5)),
+        *(Tie(_sack(loss), _feedback(loss)) for loss in (2, 10)),
+    ),
+)
+"""All claims, in the order of the paper."""

@@ -1,0 +1,73 @@
+"""Table 2 of Jayanathan et al., and what their text says in numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from airpath.papers.conditions import Quantity
+from airpath.papers.jayanathan import measured
+from airpath.papers.jayanathan.model import LOSSES, make_cell, watched
+from airpath.papers.jayanathan.observed import WINDOW
+from airpath.papers.paired import gain
+from airpath.papers.paper import Cell, Experiment, Metric, Row
+
+CELLS = {(loss, feedback): make_cell(loss, feedback) for loss in LOSSES for feedback in (False, True)}
+"""The columns of Table 2, by drop rate in percent and whether there is feedback."""
+
+ONE_RUN = "one run of each, it seems, by which the gain scatters widely; its order is claim 4"
+
+
+@cache
+def quantity(cell: Cell, metric: Metric, what: str, unit: str) -> Quantity:
+    """Measure something of a cell."""
+    return Quantity(f"{what}, {cell.name}", cell, metric, unit)
+
+
+def throughput(cell: Cell) -> Quantity:
+    """Throughput of a cell."""
+    return quantity(cell, measured.throughput_kbps, "throughput", "kbit/s")
+
+
+def _rows(loss: int) -> tuple[Row, ...]:
+    standard, feedback = CELLS[loss, False], CELLS[loss, True]
+    name, rate = f"jayanathan-t2-{loss}", f"{loss} %"
+    return (
+        Row(f"{name}-standard", (rate, "standard TCP"), (standard,), measured.throughput_kbps),
+        Row(f"{name}-rncfb", (rate, "RNC feedback"), (feedback,), measured.throughput_kbps),
+        Row(
+            f"{name}-improvement",
+            (rate, "improvement"),
+            (feedback, standard),
+            measured.throughput_kbps,
+            pick=gain,
+            remark=ONE_RUN if loss == 5 else "",
+        ),
+    )
+
+
+TABLE_2 = Experiment(
+    "table",
+    2,
+    "Throughput by the share of packets dropped, and what RNC feedback improves",
+    ("drop rate", "of"),
+    tuple(row for loss in LOSSES for row in _rows(loss)),
+)
+
+_ACTING = watched(CELLS[5, True], WINDOW)
+
+TEXT = Experiment(
+    "text",
+    None,
+    "What the text says in numbers",
+    ("quantity",),
+    tuple(
+        Row(
+            f"jayanathan-{place}-dupacks",
+            (f"duplicate ACK that brings the wireless fast retransmit, {said}",),
+            (_ACTING,),
+            measured.acting_dupack,
+            remark="the second duplicate is the first that the RNC flags",
+        )
+        for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
+    ),
+)

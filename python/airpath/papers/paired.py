@@ -1,0 +1,38 @@
+"""What follows from runs of several cells with the same seed: common random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from airpath.replicate import Estimate, estimate
+
+
+def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
+    """Estimate what follows from runs of several cells with the same seed."""
+    # Cells that have more runs than others count with the seeds that all have.
+    runs = zip(*(known.values for known in estimates), strict=False)
+    return estimate([compute(*run) for run in runs])
+
+
+def difference(estimates: Sequence[Estimate]) -> Estimate:
+    """By how much the first cell is above the second, seed by seed."""
+    first, second = estimates
+    return by_seed(lambda one, other: one - other, first, second)
+
+
+def reduction(estimates: Sequence[Estimate]) -> Estimate:
+    """By how much the first cell is below the second, seed by seed, percent."""
+    first, second = estimates
+    return by_seed(lambda one, other: 100 * (1 - one / other), first, second)
+
+
+def gain(estimates: Sequence[Estimate]) -> Estimate:
+    """By how much the first cell is above the second, seed by seed, percent."""
+    first, second = estimates
+    return by_seed(lambda one, other: 100 * (one / other - 1), first, second)
+
+
+def share(estimates: Sequence[Estimate]) -> Estimate:
+    """The first cell in percent of the second, seed by seed."""
+    first, second = estimates
+    return by_seed(lambda one, other: 100 * one / other, first, second)

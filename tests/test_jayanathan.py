@@ -1,0 +1,104 @@
+"""Jayanathan et al.: Table 2 at 100 runs, what the sender does when, and what is read off a trace."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import airpath
+from airpath.papers.harness import Reproduction
+from airpath.papers.jayanathan import PAPER
+from airpath.papers.jayanathan.model import LOSSES, make_cell
+from airpath.papers.jayanathan.observed import CACHED, DROPPED, acting_dupack
+from airpath.papers.jayanathan.tables import TABLE_2, TEXT
+from airpath.papers.report import Effort
+from airpath.scenario import Scenario, load
+
+MISPRINTED = "5-standard"
+
+
+@pytest.fixture(scope="module")
+def comparisons():
+    """Comparisons of Table 2 and of the text by id."""
+    reproduction = Reproduction(PAPER, (TABLE_2, TEXT), Effort(is_full=True))
+    report = reproduction.report(reproduction.simulate(), background=False)
+    return {c.published.id.removeprefix("jayanathan-").removeprefix("t2-"): c for c in report.comparisons}
+
+
+def in_deviations(comparison):
+    """How far the published value lies from the mean, in standard deviations of one run."""
+    return abs(comparison.published.target - comparison.measured.mean) / comparison.measured.sd
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["standard", "rncfb"])
+def test_a_published_throughput_could_be_one_of_our_runs(loss, kind, comparisons):
+    name = f"{loss}-{kind}"
+    if name == MISPRINTED:
+        # 34.55 is what the printed gain makes of a misprint; it is a little further out.
+        assert 2 < in_deviations(comparisons[name]) < 2.5
+    else:
+        assert in_deviations(comparisons[name]) < 2
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_feedback_helps_beyond_doubt_at_every_drop_rate(loss, comparisons):
+    gain = comparisons[f"{loss}-improvement"].measured
+    assert gain.n == 100
+    assert gain.ci_low > 0
+
+
+@pytest.mark.parametrize("loss", (10, 15))
+def test_two_flagged_acks_take_most_of_the_benefit(loss, comparisons):
+    comparison = comparisons[f"{loss}-improvement"]
+    assert comparison.readings["two flagged"][0].mean < comparison.measured.mean / 3
+
+
+def test_the_second_duplicate_acts_and_with_two_flags_the_third(comparisons):
+    comparison = comparisons["s4-dupacks"]
+    assert comparison.measured.mean == 2
+    assert comparison.readings["two flagged"][0].mean == 3
+
+
+def run(cell, observe, seed=1):
+    """What an observation keeps of a run, and the reports of its boxes by name."""
+    base = load(PAPER.scenario)
+    text = Scenario(base.name, base.source, cell.overrides, base.folder).text
+    simulation = airpath._core.Simulation(text, seed, sorted(observe.probes), False)
+    while not simulation.advance(simulation.end_s):
+        pass
+    elements = json.loads(simulation.results())["elements"]
+    boxes = {e["element"].removeprefix("middlebox."): e for e in elements}
+    return observe.reduce(simulation.take_trace()), boxes
+
+
+def test_the_pictures_show_what_the_boxes_counted():
+    cell = make_cell(5, feedback=True)
+    dropped, boxes = run(cell, DROPPED)
+    cached, _ = run(cell, CACHED)
+    assert dropped.y[-1] == boxes["packet_loss"]["downlink"]["dropped"]
+    assert cached.y.max() == boxes["rnc_feedback"]["peak_cached_segments"]
+    assert cached.y[-1] == boxes["rnc_feedback"]["cached_at_end"] == 0
+
+
+def test_with_one_seed_the_same_packets_are_dropped_of_every_sender():
+    standard, feedback = (run(make_cell(10, feedback), DROPPED)[0] for feedback in (False, True))
+    assert standard.x[0] == feedback.x[0]
+
+
+def test_duplicates_are_counted_from_the_ack_that_came_first():
+    ms = 1_000_000
+    events = {
+        "tcp_state": {
+            "time_ns": np.array([1, 2, 3, 4]) * ms,
+            "snd_una": np.array([1460, 2920, 2920, 2920]),
+        },
+        "segment_sent": {
+            "time_ns": np.array([2, 4]) * ms,
+            "seq": np.array([8760, 2920]),
+            "cause": (np.array([0, 1]), ["new", "wireless_fast_retransmit"]),
+        },
+    }
+    assert acting_dupack(events) == 2
+    assert math.isnan(acting_dupack({}))
