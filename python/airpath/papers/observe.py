@@ -46,33 +46,43 @@ class Received:
     data_bytes: NDArray[np.float64]
 
 
-def _column(events: Events, kind: str, name: str) -> NDArray[np.float64]:
-    return np.asarray(events[kind][name]).astype(np.float64)
+def column(events: Events, kind: str, name: str) -> NDArray[np.float64]:
+    """A column of numbers; nothing if no such event has happened."""
+    return np.asarray(events[kind][name] if kind in events else ()).astype(np.float64)
 
 
-def _time_s(events: Events, kind: str) -> NDArray[np.float64]:
-    return _column(events, kind, "time_ns") / 1e9
+def times_s(events: Events, kind: str) -> NDArray[np.float64]:
+    """When events of a kind happened, seconds."""
+    return column(events, kind, "time_ns") / 1e9
+
+
+def words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
+    """A column of words; nothing if no such event has happened."""
+    if kind not in events:
+        return np.array([], dtype=str)
+    codes, known = events[kind][name]
+    found: NDArray[np.str_] = np.array(known, dtype=str)[np.asarray(codes)]
+    return found
 
 
 def _received(events: Events) -> Received:
-    data = _column(events, "segment_received", "rcv_nxt")
+    data = column(events, "segment_received", "rcv_nxt")
     grows = np.insert(np.diff(data) > 0, 0, True)
-    return Received(_time_s(events, "segment_received")[grows], data[grows])
+    return Received(times_s(events, "segment_received")[grows], data[grows])
 
 
 def _first_flight(events: Events) -> int:
-    first_ack_s = _time_s(events, "tcp_state")[0]
-    return int(np.sum(_time_s(events, "segment_sent") < first_ack_s))
+    first_ack_s = times_s(events, "tcp_state")[0]
+    return int(np.sum(times_s(events, "segment_sent") < first_ack_s))
 
 
 def _first_data_s(events: Events) -> float:
-    return float(_time_s(events, "segment_sent")[0])
+    return float(times_s(events, "segment_sent")[0])
 
 
 def _lost_again(events: Events) -> float:
-    directions, words = events["slot_ended"]["direction"]
-    mine = np.asarray(directions) == words.index(_DOWNLINK)
-    lost = _column(events, "slot_ended", "pdus_lost")[mine] > 0
+    mine = words(events, "slot_ended", "direction") == _DOWNLINK
+    lost = column(events, "slot_ended", "pdus_lost")[mine] > 0
     after_a_loss = lost[1:][lost[:-1]]
     if after_a_loss.size == 0:
         raise ValueError("no block was sent again")
@@ -80,8 +90,8 @@ def _lost_again(events: Events) -> float:
 
 
 def _rto_per_rtt(events: Events) -> float:
-    rtt = _column(events, "tcp_state", "tcpi_rtt")
-    return float(np.mean(_column(events, "tcp_state", "tcpi_rto")[rtt > 0] / rtt[rtt > 0]))
+    rtt = column(events, "tcp_state", "tcpi_rtt")
+    return float(np.mean(column(events, "tcp_state", "tcpi_rto")[rtt > 0] / rtt[rtt > 0]))
 
 
 RECEIVED = Observation(("segment_received",), _received)

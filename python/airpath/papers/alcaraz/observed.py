@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.papers.observe import Observation
+from airpath.papers.observe import Observation, column, times_s, words
 from airpath.papers.panel import Layers, Series
 from airpath.trace import Events
 
@@ -62,24 +62,6 @@ class Run:
     t_id_ms: Series
 
 
-def _column(events: Events, kind: str, name: str) -> Numbers:
-    """A column of numbers; nothing if no such event has happened."""
-    return np.asarray(events[kind][name] if kind in events else ()).astype(np.float64)
-
-
-def _time_s(events: Events, kind: str) -> Numbers:
-    return _column(events, kind, "time_ns") / 1e9
-
-
-def _words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
-    """A column of words."""
-    if kind not in events:
-        return np.array([], dtype=str)
-    codes, words = events[kind][name]
-    column: NDArray[np.str_] = np.array(words, dtype=str)[np.asarray(codes)]
-    return column
-
-
 def transfers_s(events: Events) -> Numbers:
     """Time of every packet that arrives, from that transmission of it by TCP, seconds.
 
@@ -113,7 +95,7 @@ def _flows(events: Events) -> Iterator[tuple[Series, Series]]:
     """Offsets of the packets of each flow as they are sent and received."""
     parts = []
     for kind in ("segment_sent", "segment_received"):
-        columns = (_column(events, kind, "flow"), _time_s(events, kind), _column(events, kind, "seq"))
+        columns = (column(events, kind, "flow"), times_s(events, kind), column(events, kind, "seq"))
         parts.append(columns)
     for flow in np.unique(parts[0][0]):
         sent, received = (Series(time_s[by == flow], seq[by == flow]) for by, time_s, seq in parts)
@@ -124,9 +106,9 @@ def occupancy(events: Events) -> Series:
     """SDUs in the downlink's buffer over time, seconds; steps at arrivals and confirmations."""
     times, counts = [], []
     for kind in ("bearer_enqueued", "rlc_confirmed"):
-        mine = _words(events, kind, "direction") == "downlink"
-        times.append(_time_s(events, kind)[mine])
-        counts.append(_column(events, kind, "queued_sdus")[mine])
+        mine = words(events, kind, "direction") == "downlink"
+        times.append(times_s(events, kind)[mine])
+        counts.append(column(events, kind, "queued_sdus")[mine])
     # At one instant SDUs leave before others arrive or not; the last of each kind stands.
     order = np.argsort(np.concatenate(times), kind="stable")
     return Series(np.concatenate(times)[order], np.concatenate(counts)[order])
@@ -139,8 +121,8 @@ def _sd_over_time(series: Series, end_s: float) -> float:
 
 
 def _run(events: Events) -> Run:
-    dropped_s = _time_s(events, "dropped")
-    reason = _words(events, "dropped", "reason")
+    dropped_s = times_s(events, "dropped")
+    reason = words(events, "dropped", "reason")
     full = reason == _OVERFLOW
     held = occupancy(events)
     return Run(
@@ -152,7 +134,7 @@ def _run(events: Events) -> Run:
         deliberate_drops=int(np.isin(reason, _DISCIPLINE).sum()),
         lowest_after_overflow_sdus=_lowest_after(held, dropped_s[full]),
         late_peak_sdus=float(held.y[held.x > held.x[-1] / 2].max()),
-        t_id_ms=_by_occupancy(events, _column(events, "ack_rate_control", "after_drop") == 0),
+        t_id_ms=_by_occupancy(events, column(events, "ack_rate_control", "after_drop") == 0),
     )
 
 
@@ -165,23 +147,23 @@ def _lowest_after(held: Series, overflows_s: Numbers) -> float:
 
 def _by_occupancy(events: Events, where: NDArray[np.bool_]) -> Series:
     """Every occupancy at which t_id was computed, rising, and its value in milliseconds."""
-    held, first = np.unique(_column(events, "ack_rate_control", "occupancy_sdus")[where], return_index=True)
-    return Series(held, _column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
+    held, first = np.unique(column(events, "ack_rate_control", "occupancy_sdus")[where], return_index=True)
+    return Series(held, column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
 
 
 def _window(events: Events) -> Series:
     """The congestion window without what duplicate ACKs add to it in fast recovery, as far as it is used."""
-    recovering = _column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
-    threshold = _column(events, "tcp_state", "tcpi_snd_ssthresh")
-    window = np.where(recovering, threshold, _column(events, "tcp_state", "tcpi_snd_cwnd"))
-    return Series(_time_s(events, "tcp_state"), np.minimum(window, WINDOW_SEGMENTS))
+    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
+    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(times_s(events, "tcp_state"), np.minimum(window, WINDOW_SEGMENTS))
 
 
 def _packets(events: Events) -> Layers:
     """Numbers of the packets when they are sent, received and dropped; for a single flow."""
-    sent = Series(_time_s(events, "segment_sent"), _column(events, "segment_sent", "seq") / SEGMENT_BYTES)
+    sent = Series(times_s(events, "segment_sent"), column(events, "segment_sent", "seq") / SEGMENT_BYTES)
     got = Series(
-        _time_s(events, "segment_received"), _column(events, "segment_received", "seq") / SEGMENT_BYTES
+        times_s(events, "segment_received"), column(events, "segment_received", "seq") / SEGMENT_BYTES
     )
     return Layers((("sent", sent), ("received", got), ("dropped", _dropped_packets(events))))
 
@@ -192,22 +174,22 @@ def _dropped_packets(events: Events) -> Series:
     Nothing overtakes on this path: what is received is what was sent, less what was dropped. A packet that is
     sent and is not the next one received was dropped, or is still under way at the end.
     """
-    sent = _column(events, "segment_sent", "seq") / SEGMENT_BYTES
-    received = _column(events, "segment_received", "seq") / SEGMENT_BYTES
+    sent = column(events, "segment_sent", "seq") / SEGMENT_BYTES
+    received = column(events, "segment_received", "seq") / SEGMENT_BYTES
     missing, next_received = [], 0
     for packet in sent:
         if next_received < received.size and packet == received[next_received]:
             next_received += 1
         else:
             missing.append(packet)
-    times_s = _time_s(events, "dropped")[_column(events, "dropped", "len_bytes") > SEGMENT_BYTES]
-    known = min(times_s.size, len(missing))
-    return Series(times_s[:known], np.array(missing[:known]))
+    at_s = times_s(events, "dropped")[column(events, "dropped", "len_bytes") > SEGMENT_BYTES]
+    known = min(at_s.size, len(missing))
+    return Series(at_s[:known], np.array(missing[:known]))
 
 
 def _t_id(events: Events) -> Layers:
     """Time between two ACKs over the occupancy, before and after drops, milliseconds; each point once."""
-    after = _column(events, "ack_rate_control", "after_drop")
+    after = column(events, "ack_rate_control", "after_drop")
     names = (
         ("f1", _by_occupancy(events, after == 0)),
         ("f2, after a drop", _by_occupancy(events, after > 0)),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.papers.observe import Observation
+from airpath.papers.observe import Observation, column, times_s
 from airpath.papers.panel import Series
 from airpath.papers.paper import Metric, Outcome
 from airpath.trace import Events
@@ -62,14 +62,6 @@ def epoch_s(name: str) -> Metric:
     return metric
 
 
-def _column(events: Events, kind: str, name: str) -> NDArray[np.float64]:
-    return np.asarray(events[kind][name]).astype(np.float64)
-
-
-def _time_s(events: Events, kind: str) -> NDArray[np.float64]:
-    return _column(events, kind, "time_ns") / 1e9
-
-
 def _cut(series: Series, begin_s: float, end_s: float) -> Series:
     """Keep a part of a step function, with the value that it has at the beginning."""
     first = max(0, int(np.searchsorted(series.x, begin_s, side="right")) - 1)
@@ -79,10 +71,10 @@ def _cut(series: Series, begin_s: float, end_s: float) -> Series:
 
 def _window(events: Events) -> Series:
     """The congestion window without what duplicate ACKs add to it in fast recovery."""
-    recovering = _column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
-    threshold = _column(events, "tcp_state", "tcpi_snd_ssthresh")
-    window = np.where(recovering, threshold, _column(events, "tcp_state", "tcpi_snd_cwnd"))
-    return Series(_time_s(events, "tcp_state"), window)
+    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
+    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(times_s(events, "tcp_state"), window)
 
 
 def _loss_events(events: Events) -> list[_Event]:
@@ -90,8 +82,8 @@ def _loss_events(events: Events) -> list[_Event]:
     sent = events["segment_sent"]
     codes, words = sent["cause"]
     causes = np.asarray(codes)
-    time_s, seq = _time_s(events, "segment_sent"), _column(events, "segment_sent", "seq")
-    ends = np.maximum.accumulate(seq + _column(events, "segment_sent", "payload_bytes"))
+    time_s, seq = times_s(events, "segment_sent"), column(events, "segment_sent", "seq")
+    ends = np.maximum.accumulate(seq + column(events, "segment_sent", "payload_bytes"))
     kinds = {words.index(word): word for word in (_FAST, _TIMEOUT) if word in words}
     known: list[_Event] = []
     end = -1.0
@@ -115,7 +107,7 @@ def _first_s(time_s: NDArray[np.float64], so: NDArray[np.bool_], after_s: float)
 def _example(events: Events, kinds: tuple[str, ...], pipe_packets: float) -> Example:
     """Find the first event of a kind that goes through all of its epochs."""
     window = _window(events)
-    grown = window.y >= _column(events, "tcp_state", "tcpi_snd_ssthresh")
+    grown = window.y >= column(events, "tcp_state", "tcpi_snd_ssthresh")
     known = _loss_events(events)
     for event, following in itertools.pairwise(known):
         if event.kinds != kinds or event.times_s[0] < FROM_S:
@@ -152,7 +144,7 @@ def _delays_ms(events: Events, direction: str) -> NDArray[np.float64]:
     """Delays over a bearer in the order of arrival, milliseconds."""
     codes, words = events["bearer_delivered"]["direction"]
     mine = np.flatnonzero(np.asarray(codes) == words.index(direction))
-    return _column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
+    return column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
 
 
 def distribution(values: NDArray[np.float64]) -> Series:
@@ -167,11 +159,11 @@ def _ping_latencies(events: Events) -> Series:
 
 
 def _ack_spacing(events: Events) -> Series:
-    return distribution(np.diff(_time_s(events, "tcp_state")) * 1000)
+    return distribution(np.diff(times_s(events, "tcp_state")) * 1000)
 
 
 def _round_trips(events: Events) -> Series:
-    return Series(_time_s(events, "rtt_sample"), _column(events, "rtt_sample", "rtt_us") / 1e6)
+    return Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6)
 
 
 WINDOW = Observation(("tcp_state",), lambda events: _cut(_window(events), FROM_S, UNTIL_S))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.papers.observe import Observation
+from airpath.papers.observe import Observation, column, times_s, words
 from airpath.papers.panel import Series
 from airpath.trace import Events
 
@@ -32,27 +32,9 @@ class Window:
     acting_dupack: float
 
 
-def _column(events: Events, kind: str, name: str) -> Numbers:
-    """A column of numbers; nothing if no such event has happened."""
-    return np.asarray(events[kind][name] if kind in events else ()).astype(np.float64)
-
-
-def _time_s(events: Events, kind: str) -> Numbers:
-    return _column(events, kind, "time_ns") / 1e9
-
-
-def _is(events: Events, kind: str, name: str, word: str) -> NDArray[np.bool_]:
-    """Where a column of words has this one."""
-    if kind not in events:
-        return np.zeros(0, dtype=bool)
-    codes, words = events[kind][name]
-    found: NDArray[np.bool_] = np.array(words, dtype=str)[np.asarray(codes)] == word
-    return found
-
-
 def _cwnd(events: Events) -> Series:
     """Congestion window at each ACK and timeout, segments."""
-    return Series(_time_s(events, "tcp_state"), _column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(times_s(events, "tcp_state"), column(events, "tcp_state", "tcpi_snd_cwnd"))
 
 
 def _window(events: Events) -> Window:
@@ -67,10 +49,10 @@ def acting_dupack(events: Events) -> float:
     The sender's state is traced at each ACK. Those that leave `snd_una` at the segment that is sent again are
     the ACK that brought it there, and duplicates.
     """
-    una, at_s = _column(events, "tcp_state", "snd_una"), _time_s(events, "tcp_state")
-    early = _is(events, "segment_sent", "cause", _EARLY)
+    una, at_s = column(events, "tcp_state", "snd_una"), times_s(events, "tcp_state")
+    early = words(events, "segment_sent", "cause") == _EARLY
     again = zip(
-        _time_s(events, "segment_sent")[early], _column(events, "segment_sent", "seq")[early], strict=True
+        times_s(events, "segment_sent")[early], column(events, "segment_sent", "seq")[early], strict=True
     )
     counts = [int(((una == seq) & (at_s <= sent_s)).sum()) - 1 for sent_s, seq in again]
     return float(np.mean(counts)) if counts else float("nan")
@@ -78,13 +60,13 @@ def acting_dupack(events: Events) -> float:
 
 def _dropped(events: Events) -> Series:
     """Packets dropped at the UE so far."""
-    times_s = _time_s(events, "dropped")[_is(events, "dropped", "reason", _LINK_LOSS)]
-    return Series(times_s, np.arange(1, times_s.size + 1, dtype=np.float64))
+    at_s = times_s(events, "dropped")[words(events, "dropped", "reason") == _LINK_LOSS]
+    return Series(at_s, np.arange(1, at_s.size + 1, dtype=np.float64))
 
 
 def _cached(events: Events) -> Series:
     """TCP headers that the RNC has cached."""
-    return Series(_time_s(events, "rnc_feedback"), _column(events, "rnc_feedback", "cached_segments"))
+    return Series(times_s(events, "rnc_feedback"), column(events, "rnc_feedback", "cached_segments"))
 
 
 WINDOW = Observation(("tcp_state", "segment_sent"), _window)
