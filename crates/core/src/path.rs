@@ -45,6 +45,9 @@ impl Path {
         self.engine.capture = capture.writer();
         self.engine.captures_pdus = capture.has_pdus();
         self.engine.iu_interface = capture.iu_interface();
+        for index in 0..self.elements.len() {
+            self.elements[index].handle_capture(&mut Cx::new(self.now, index as u16, &mut self.engine));
+        }
     }
 
     /// Ends the run when finite transfers are complete at so many hosts: each at its sender and at its receiver,
@@ -171,8 +174,14 @@ impl Path {
     /// What each element counted, from the server's side to the UEs' side.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
-        let elements = (0..).zip(&mut self.elements);
-        elements.map(|(index, element)| element.report(&mut Cx::new(now, index, &mut self.engine))).collect()
+        let mut reports = Vec::new();
+        for (index, element) in (0..).zip(&mut self.elements) {
+            match element.report(&mut Cx::new(now, index, &mut self.engine)) {
+                serde_json::Value::Array(several) => reports.extend(several),
+                one => reports.push(one),
+            }
+        }
+        reports
     }
 
     #[inline]

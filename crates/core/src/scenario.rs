@@ -262,14 +262,18 @@ impl Scenario {
             let there = self.middlebox.iter().enumerate().filter(move |(_, config)| config.place() == place);
             there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows: &flows }))
         };
-        let mut elements = vec![self.wired.build(run_seed, "wired")];
-        elements.extend(self.umts.as_ref().map(|umts| {
-            let handovers = self.handover.iter();
-            let relocations = handovers
-                .filter_map(|handover| Some((handover.ue, handover.ends(), handover.relocation.as_ref()?)))
-                .collect();
-            umts.build(&umts::Plan { active, relocations })
-        }));
+        let mut elements = vec![match &self.umts {
+            None => self.wired.build(run_seed, "wired"),
+            Some(umts) => {
+                let handovers = self.handover.iter();
+                let relocations = handovers
+                    .filter_map(|handover| {
+                        Some((handover.ue, handover.ends(), handover.relocation.as_ref()?))
+                    })
+                    .collect();
+                self.wired.build_to(umts.build(&umts::Plan { active, relocations }), run_seed, "wired")
+            }
+        }];
         elements.extend(boxes(Place::Network));
         let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
         elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &self.handover, classes }));

@@ -169,7 +169,8 @@ fn core_networks() -> Vec<(String, Build)> {
             let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
             let relocations = vec![(0, at(500), &to_fast), (1, at(700), &to_fast), (0, at(900), &to_fast)];
             let relocations = if relocated { relocations } else { Vec::new() };
-            config.build(&umts::Plan { active: vec![Some(at(0)), Some(at(100))], relocations })
+            let core = config.build(&umts::Plan { active: vec![Some(at(0)), Some(at(100))], relocations });
+            link::Config::default().build_to(core, 1, "wired")
         };
         all.push((name, Box::new(build)));
     }

@@ -47,7 +47,12 @@ pub trait Element: Any + Send + Sync {
         let _ = (cx, event);
     }
 
-    /// What the element counted, for the results of the run.
+    /// A capture begins: what was before it may be announced.
+    fn handle_capture(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
+
+    /// What the element counted, for the results of the run; a list from an element that stands for several.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;
         serde_json::Value::Null

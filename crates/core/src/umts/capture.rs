@@ -52,17 +52,6 @@ impl Tunnels {
         json!({ "sgsn": sgsn_teid(ue, leg), "rnc": rnc_teid(ue) })
     }
 
-    /// The headers between the SGSN and an RNC.
-    fn outer(&mut self, dir: Dir, leg: usize) -> Outer {
-        let rnc = Ipv4Addr::from_bits(FIRST_RNC.to_bits() + leg as u32);
-        let (src, dst, counter) = match dir {
-            Dir::Downlink => (SGSN, rnc, &mut self.sgsn_identification),
-            Dir::Uplink => (rnc, SGSN, &mut self.rnc_identifications[leg]),
-        };
-        *counter = counter.wrapping_add(1);
-        Outer { identification: *counter, has_udp_checksum: true, ..Outer::new(src, dst) }
-    }
-
     /// A packet passes the RNC's side of an Iu leg at `at`, now or later. What is too long for a datagram is left out.
     #[cold]
     pub fn capture(&mut self, cx: &mut Cx<'_>, at: Instant, dir: Dir, leg: usize, packet: &Packet) {
@@ -74,28 +63,46 @@ impl Tunnels {
             Dir::Downlink => rnc_teid(ue),
             Dir::Uplink => sgsn_teid(ue, leg),
         };
+        let counter = match dir {
+            Dir::Downlink => &mut self.sgsn_identification,
+            Dir::Uplink => &mut self.rnc_identifications[leg],
+        };
+        *counter = counter.wrapping_add(1);
+        let outer = Outer { identification: *counter, ..outer(dir, leg) };
         let inner = octets_of(packet, dir, packet.identification);
         let mut datagram = Vec::new();
-        let outer = self.outer(dir, leg);
         if outer.encapsulate(&Message::g_pdu(teid, number, &inner), &mut datagram).is_ok() {
             cx.capture_iu(at, datagram);
         }
     }
 
-    /// An RNC sends an Echo Request now, and gets its answer when `answered` says of the octets of both.
-    pub fn capture_echo(&mut self, cx: &mut Cx<'_>, leg: usize, answered: impl Fn(u64, u64) -> Instant) {
-        let mut message = |dir, body| {
+    /// An RNC sends an Echo Request at `at`, and gets its answer when `answered` says of the octets of both.
+    pub fn capture_echo(
+        &self,
+        cx: &mut Cx<'_>,
+        leg: usize,
+        at: Instant,
+        answered: impl Fn(u64, u64) -> Instant,
+    ) {
+        let message = |dir, body| {
             let mut datagram = Vec::new();
-            let written = self.outer(dir, leg).encapsulate(&Message::signalling(0, body), &mut datagram);
+            let written = outer(dir, leg).encapsulate(&Message::signalling(0, body), &mut datagram);
             debug_assert_eq!(written, Ok(()));
             datagram
         };
         let request = message(Dir::Uplink, Body::EchoRequest);
         let response = message(Dir::Downlink, Body::EchoResponse { recovery: 0 });
-        let at = answered(request.len() as u64, response.len() as u64);
-        cx.capture_iu(cx.now, request);
-        cx.capture_iu(at, response);
+        let comes = answered(request.len() as u64, response.len() as u64);
+        cx.capture_iu(at, request);
+        cx.capture_iu(comes, response);
     }
+}
+
+/// The headers between the SGSN and an RNC.
+fn outer(dir: Dir, leg: usize) -> Outer {
+    let rnc = Ipv4Addr::from_bits(FIRST_RNC.to_bits() + leg as u32);
+    let (src, dst) = if dir == Dir::Downlink { (SGSN, rnc) } else { (rnc, SGSN) };
+    Outer { has_udp_checksum: true, ..Outer::new(src, dst) }
 }
 
 fn sgsn_teid(ue: usize, leg: usize) -> u32 {

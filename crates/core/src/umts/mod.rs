@@ -14,7 +14,7 @@
 //! * **Tunnels.** Each packet becomes a G-PDU: the headers of IP, UDP and GTP-U are sent with it on either leg. In a
 //!   simulation they are arithmetic; octets are made for captures alone ([`capture`]), by the codec of [`crate::wire::gtp`].
 //! * **Legs.** Each is a line with a rate, a delay and a buffer in either direction. Order is kept, and ends of
-//!   transmission are computed, so that a packet is put on its lane once for both legs ([`network`]).
+//!   transmission are computed, so that a packet is put on a lane once for the wired link and both legs ([`network`]).
 //! * **Classes.** The traffic class of a UE says which bearer it gets (`radio.dch.qos`).
 //! * **Relocation.** With a hand-over the serving RNC may change: from the end of the outage on the UE's packets take
 //!   another Iu leg ([`Relocation`]).
@@ -29,8 +29,8 @@ mod network;
 
 pub use leg::Leg;
 pub use network::CoreNetwork;
+pub(crate) use network::UP;
 
-use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
 use crate::wire::gtp;
@@ -147,8 +147,8 @@ impl Config {
         Ok(())
     }
 
-    /// Makes the core network.
-    pub fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
-        Box::new(CoreNetwork::new(self, plan))
+    /// Makes the core network, for the end of a wired link.
+    pub fn build(&self, plan: &Plan<'_>) -> CoreNetwork {
+        CoreNetwork::new(self, plan)
     }
 }

@@ -1,26 +1,27 @@
-//! The core network as an element: GGSN towards the server, RNC towards the UEs.
+//! The core network: GGSN towards the server, RNC towards the UEs.
 //!
 //! Each leg keeps the order of what it carries, so that a packet's arrival at the far end of both is known when it
-//! comes to the first: it is put on a lane once. (Downlink there is a lane for each Iu leg. A drop at the SGSN is
-//! therefore told of when the packet comes to the GGSN.) Only where legs of several RNCs meet at the SGSN, uplink, the
-//! order is not known ahead, and a timer tells of each arrival there.
+//! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
+//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a lane
+//! for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
+//! timer tells of each arrival there.
+//!
+//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier by
+//! the time that it would have had to the place of the drop.
 
 use super::capture::Tunnels;
 use super::leg::Line;
 use super::{Config, Leg, Plan, TrafficClass};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Layout};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::Reason;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Lane of what goes to the server; that of Iu leg n towards the UEs is n beyond [`FIRST_DOWN`].
-const UP: u32 = 0;
-const FIRST_DOWN: u32 = 1;
-/// Timer of echoes; that of arrivals at the SGSN on Iu leg n is n beyond [`FIRST_ARRIVAL`].
-const ECHO: u32 = 0;
-const FIRST_ARRIVAL: u32 = 1;
+/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below it;
+/// those of further legs one more.
+pub const UP: u32 = 1;
 
 /// GGSN, SGSN and the legs to the RNCs.
 pub struct CoreNetwork {
@@ -33,10 +34,17 @@ pub struct CoreNetwork {
     /// Which leg UEs take; empty without relocations.
     routes: Vec<Route>,
     tunnels: Tunnels,
-    /// Legs in the order in which they come into use, and when.
-    in_use: Vec<(Instant, usize)>,
-    /// How many of them have begun with an echo.
-    echoes: usize,
+    /// When each leg comes into use.
+    in_use: Vec<Instant>,
+    drops: Drops,
+}
+
+/// Packets dropped.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drops {
+    no_context: u64,
+    gn: u64,
+    iu: u64,
 }
 
 /// A UE's PDP context.
@@ -107,18 +115,17 @@ impl CoreNetwork {
             })
             .collect();
         let mut iu = vec![IuLeg::new(&config.iu)];
-        let mut in_use = vec![(Instant::ZERO, 0)];
+        let mut in_use = vec![Instant::ZERO];
         let mut routes = Vec::new();
         for (ue, at, relocation) in &plan.relocations {
             routes.resize_with(plan.active.len(), Route::default);
             if let Some(route) = routes.get_mut(usize::from(*ue)) {
                 route.changes.push((*at, iu.len()));
                 route.changes.sort_by_key(|(from, _)| *from);
-                in_use.push((*at, iu.len()));
             }
+            in_use.push(*at);
             iu.push(IuLeg::new(&relocation.iu));
         }
-        in_use.sort_unstable();
         Self {
             overhead: config.overhead_octets(),
             contexts,
@@ -127,110 +134,169 @@ impl CoreNetwork {
             iu,
             routes,
             in_use,
-            echoes: 0,
+            drops: Drops::default(),
         }
     }
 
-    /// The Iu leg that a UE's packet takes at `at`.
+    /// A packet comes to the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
     #[inline(always)]
-    fn leg(&self, ue: u16, at: Instant) -> usize {
-        if self.routes.is_empty() { 0 } else { self.relocated(ue, at) }
-    }
-
-    #[cold]
-    fn relocated(&self, ue: u16, at: Instant) -> usize {
-        let changes = self.routes.get(usize::from(ue)).map_or(&[][..], |route| &route.changes);
-        changes.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, leg)| *leg)
-    }
-
-    /// When a UE's packet that would arrive at `at` arrives at the end of its Iu leg: not before those sent earlier.
-    #[inline(always)]
-    fn in_order(&mut self, ue: u16, dir: Dir, at: Instant) -> Instant {
-        match self.routes.get_mut(usize::from(ue)) {
-            Some(route) => {
-                let latest = &mut route.latest[dir.index()];
-                *latest = at.max(*latest);
-                *latest
-            }
-            None => at,
-        }
-    }
-
-    fn descend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+    pub fn descend(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
+        const DOWN: usize = Dir::Downlink.index();
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
-        let Some(at_sgsn) = self.gn[Dir::Downlink.index()].pass(cx.now, octets) else {
-            return cx.drop(packet, Reason::QueueFull);
+        let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= at)
+        else {
+            return self.drop_without_context(cx, packet);
         };
-        self.contexts[usize::from(ue)].gn[Dir::Downlink.index()].add(&packet);
-        let leg = self.leg(ue, at_sgsn);
-        let Some(arrival) = self.iu[leg].lines[Dir::Downlink.index()].pass(at_sgsn, octets) else {
-            return cx.drop(packet, Reason::QueueFull);
+        let Some(at_sgsn) = self.gn[DOWN].pass(at, octets) else {
+            return self.drop_at_gn(cx, packet);
         };
-        self.contexts[usize::from(ue)].iu[Dir::Downlink.index()].add(&packet);
-        let at_rnc = self.in_order(ue, Dir::Downlink, arrival);
+        context.gn[DOWN].add(&packet);
+        let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, at_sgsn) };
+        let Some(mut at_rnc) = self.iu[leg].lines[DOWN].pass(at_sgsn, octets) else {
+            return self.drop_at_iu(cx, packet);
+        };
+        context.iu[DOWN].add(&packet);
+        if !self.routes.is_empty() {
+            at_rnc = self.in_order(ue, Dir::Downlink, at_rnc);
+        }
         if cx.captures_iu() {
             self.tunnels.capture(cx, at_rnc, Dir::Downlink, leg, &packet);
         }
-        cx.emit_at(at_rnc, FIRST_DOWN + leg as u32, packet);
+        let leg = leg as u32;
+        cx.emit_at(at_rnc, if leg < UP { leg } else { leg + 1 }, packet);
     }
 
-    fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+    /// A packet comes to the RNC now; when it is at the GGSN. `None` if it is dropped, or on its way to the SGSN.
+    #[inline(always)]
+    pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<(Instant, Box<Packet>)> {
+        const UPWARDS: usize = Dir::Uplink.index();
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
-        let leg = self.leg(ue, cx.now);
+        let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= cx.now)
+        else {
+            self.drop_without_context(cx, packet);
+            return None;
+        };
+        let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, cx.now) };
         if cx.captures_iu() {
             self.tunnels.capture(cx, cx.now, Dir::Uplink, leg, &packet);
         }
-        let Some(arrival) = self.iu[leg].lines[Dir::Uplink.index()].pass(cx.now, octets) else {
-            return cx.drop(packet, Reason::QueueFull);
+        let Some(at_sgsn) = self.iu[leg].lines[UPWARDS].pass(cx.now, octets) else {
+            self.drop_at_iu(cx, packet);
+            return None;
         };
-        self.contexts[usize::from(ue)].iu[Dir::Uplink.index()].add(&packet);
+        context.iu[UPWARDS].add(&packet);
         if self.routes.is_empty() {
-            return self.leave_sgsn(cx, arrival, packet);
+            return self.leave_sgsn(cx, at_sgsn, packet);
         }
-        let at_sgsn = self.in_order(ue, Dir::Uplink, arrival);
-        let ascending = &mut self.iu[leg].ascending;
-        if ascending.is_empty() {
-            cx.arm(FIRST_ARRIVAL + leg as u32, at_sgsn);
-        }
-        ascending.push_back((at_sgsn, packet));
+        self.wait_for_sgsn(cx, leg, at_sgsn, packet);
+        None
     }
 
     /// A packet from a UE comes to the SGSN at `at`.
     #[inline(always)]
-    fn leave_sgsn(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
-        let octets = packet.len + self.overhead;
-        let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, octets) else {
-            return cx.drop(packet, Reason::QueueFull);
+    fn leave_sgsn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        at: Instant,
+        packet: Box<Packet>,
+    ) -> Option<(Instant, Box<Packet>)> {
+        let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
+            self.drop_at_gn(cx, packet);
+            return None;
         };
-        self.contexts[usize::from(packet.ue)].gn[Dir::Uplink.index()].add(&packet);
-        cx.emit_at(at_ggsn, UP, packet);
+        let context = self.contexts.get_mut(usize::from(packet.ue))?;
+        context.gn[Dir::Uplink.index()].add(&packet);
+        Some((at_ggsn, packet))
     }
 
-    /// Packets from UEs arrive at the SGSN on an Iu leg.
-    fn handle_arrivals(&mut self, cx: &mut Cx<'_>, leg: usize) {
-        while let Some((at, packet)) = self.iu[leg].ascending.pop_front() {
+    #[cold]
+    fn wait_for_sgsn(&mut self, cx: &mut Cx<'_>, leg: usize, at: Instant, packet: Box<Packet>) {
+        let at_sgsn = self.in_order(packet.ue, Dir::Uplink, at);
+        let ascending = &mut self.iu[leg].ascending;
+        if ascending.is_empty() {
+            cx.arm(leg as u32, at_sgsn);
+        }
+        ascending.push_back((at_sgsn, packet));
+    }
+
+    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to be
+    /// asked until there is none.
+    pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Option<(Instant, Box<Packet>)> {
+        while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
             if at > cx.now {
-                self.iu[leg].ascending.push_front((at, packet));
-                return cx.arm(FIRST_ARRIVAL + leg as u32, at);
+                self.iu[leg as usize].ascending.push_front((at, packet));
+                cx.arm(leg, at);
+                return None;
             }
-            self.leave_sgsn(cx, at, packet);
+            let left = self.leave_sgsn(cx, at, packet);
+            if left.is_some() {
+                return left;
+            }
+        }
+        None
+    }
+
+    /// When a UE's packet that would arrive at `at` arrives at the end of its Iu leg: not before those sent earlier.
+    #[cold]
+    fn in_order(&mut self, ue: u16, dir: Dir, at: Instant) -> Instant {
+        let Some(route) = self.routes.get_mut(usize::from(ue)) else { return at };
+        let latest = &mut route.latest[dir.index()];
+        *latest = at.max(*latest);
+        *latest
+    }
+
+    #[cold]
+    fn drop_without_context(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.no_context += 1;
+        cx.drop(packet, Reason::NoPdpContext);
+    }
+
+    #[cold]
+    fn drop_at_gn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.gn += 1;
+        cx.drop(packet, Reason::QueueFull);
+    }
+
+    #[cold]
+    fn drop_at_iu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.iu += 1;
+        cx.drop(packet, Reason::QueueFull);
+    }
+
+    /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such
+    /// messages take no time from others.
+    pub fn handle_capture(&mut self, cx: &mut Cx<'_>) {
+        for (leg, at) in self.in_use.iter().enumerate() {
+            let [down, up] = &self.iu[leg].lines;
+            let answered = |request, response| down.unloaded(up.unloaded(*at, request), response);
+            self.tunnels.capture_echo(cx, leg, *at, answered);
         }
     }
 
-    /// The RNCs whose legs come into use now ask whether the SGSN lives: for captures. Such a message takes no time from
-    /// others.
-    fn handle_echoes(&mut self, cx: &mut Cx<'_>) {
-        while let Some((at, leg)) = self.in_use.get(self.echoes) {
-            if *at > cx.now {
-                return cx.arm(ECHO, *at);
-            }
-            self.echoes += 1;
-            if cx.captures_iu() {
-                let [down, up] = &self.iu[*leg].lines;
-                let answered = |request, response| down.unloaded(up.unloaded(*at, request), response);
-                self.tunnels.capture_echo(cx, *leg, answered);
-            }
-        }
+    /// The directions of its lanes and the number of its timers.
+    pub fn layout(&self) -> Layout {
+        let mut lanes = vec![Dir::Downlink; self.iu.len()];
+        lanes.insert(UP as usize, Dir::Uplink);
+        let timers = if self.routes.is_empty() { 0 } else { self.iu.len() as u32 };
+        Layout { lanes, timers, ..Layout::default() }
+    }
+
+    /// Packets that found no room on a leg.
+    pub fn dropped_queue_full(&self) -> u64 {
+        self.drops.gn + self.drops.iu
+    }
+
+    /// What was counted, for the results of the run.
+    pub fn report(&self) -> Value {
+        let contexts = self.contexts.iter().enumerate();
+        let ues: Vec<_> = contexts.map(|(ue, context)| self.report_of(ue, context)).collect();
+        json!({
+            "element": "umts",
+            "overhead_octets_per_packet": self.overhead,
+            "dropped_no_pdp_context": self.drops.no_context,
+            "dropped_queue_full": { "gn": self.drops.gn, "iu": self.drops.iu },
+            "ues": ues,
+        })
     }
 
     fn report_of(&self, ue: usize, context: &Context) -> Value {
@@ -255,45 +321,9 @@ impl CoreNetwork {
     }
 }
 
-impl Element for CoreNetwork {
-    fn layout(&self) -> Layout {
-        let mut lanes = vec![Dir::Uplink];
-        lanes.extend(self.iu.iter().map(|_| Dir::Downlink));
-        let arrivals = if self.routes.is_empty() { 0 } else { self.iu.len() as u32 };
-        Layout { lanes, timers: FIRST_ARRIVAL + arrivals, ..Layout::default() }
-    }
-
-    fn handle_start(&mut self, cx: &mut Cx<'_>) {
-        cx.arm(ECHO, cx.now);
-    }
-
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        let context = self.contexts.get(usize::from(packet.ue));
-        if !context.is_some_and(|context| context.active <= cx.now) {
-            return cx.drop(packet, Reason::NoPdpContext);
-        }
-        match dir {
-            Dir::Downlink => self.descend(cx, packet),
-            Dir::Uplink => self.ascend(cx, packet),
-        }
-    }
-
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        match key.checked_sub(FIRST_ARRIVAL) {
-            Some(leg) => self.handle_arrivals(cx, leg as usize),
-            None => self.handle_echoes(cx),
-        }
-    }
-
-    fn report(&self, cx: &mut Cx<'_>) -> Value {
-        let ues: Vec<_> =
-            self.contexts.iter().enumerate().map(|(ue, context)| self.report_of(ue, context)).collect();
-        json!({
-            "element": "umts",
-            "overhead_octets_per_packet": self.overhead,
-            "dropped_no_pdp_context": cx.dropped(Reason::NoPdpContext),
-            "dropped_queue_full": cx.dropped(Reason::QueueFull),
-            "ues": ues,
-        })
-    }
+/// The Iu leg that a UE's packet takes at `at`.
+#[cold]
+fn leg_at(routes: &[Route], ue: u16, at: Instant) -> usize {
+    let changes = routes.get(usize::from(ue)).map_or(&[][..], |route| &route.changes);
+    changes.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, leg)| *leg)
 }

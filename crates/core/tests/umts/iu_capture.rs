@@ -149,7 +149,7 @@ fn g_pdus_have_the_tunnels_and_times_of_their_packets() {
         .iter()
         .filter_map(|(at, event)| match event {
             Event::BearerEnqueued { direction, .. } if direction.name() == "downlink" => Some(*at),
-            Event::Dropped { element, reason, .. } if reason.name() == "queue_full" && *element == 4 => {
+            Event::Dropped { element, reason, .. } if reason.name() == "queue_full" && *element == 3 => {
                 Some(*at)
             }
             _ => None,

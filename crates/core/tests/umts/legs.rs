@@ -1,5 +1,6 @@
 //! The element alone, packet by packet.
 
+use airpath_core::link;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::time::Instant;
@@ -17,7 +18,9 @@ fn network(config: Value, relocations: &[(u16, u64, Value)]) -> Path {
         relocations.iter().map(|(.., leg)| serde_json::from_value(json!({"iu": leg})).unwrap()).collect();
     let relocations = relocations.iter().zip(&legs).map(|((ue, us, _), leg)| (*ue, at(*us), leg)).collect();
     let active = vec![Some(Instant::ZERO), Some(Instant::ZERO), None];
-    Path::new(vec![config.build(&Plan { active, relocations })], ProbeMask::ALL)
+    let core = config.build(&Plan { active, relocations });
+    // Through a link that takes no time.
+    Path::new(vec![link::Config::default().build_to(core, 1, "wired")], ProbeMask::ALL)
 }
 
 fn at(us: u64) -> Instant {
@@ -60,7 +63,7 @@ fn headers_of_tunnels_take_their_time_on_both_legs() {
         put(&mut path, 100, Downlink, 0, 1000, 1);
         put(&mut path, 100, Uplink, 1, 1000, 2);
         let through = 100 + octets + 2000 + 4 * octets + 3000;
-        assert_eq!(out(&mut path), [(2, Uplink, through), (1, Downlink, through)]);
+        assert_eq!(out(&mut path), [(1, Downlink, through), (2, Uplink, through)]);
     }
 }
 
@@ -87,7 +90,7 @@ fn a_short_buffer_drops_at_the_leg_where_packets_wait() {
     // The third comes to the SGSN 5 ms from now: by then the Iu has sent 500 octets of the first.
     assert_eq!(out(&mut path).iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(path.drops(0, Reason::QueueFull), 2);
-    let ue = &path.reports()[0]["ues"][0];
+    let ue = &path.reports()[1]["ues"][0];
     assert_eq!((&ue["gn"]["downlink"]["g_pdus"], &ue["iu"]["downlink"]["g_pdus"]), (&json!(4), &json!(2)));
 }
 
@@ -100,7 +103,7 @@ fn without_a_context_nothing_passes() {
     put(&mut path, 0, Downlink, 0, 1000, 3);
     assert_eq!(out(&mut path), [(3, Downlink, 0)]);
     assert_eq!(path.drops(0, Reason::NoPdpContext), 3);
-    assert_eq!(path.reports()[0]["dropped_no_pdp_context"], 3);
+    assert_eq!(path.reports()[1]["dropped_no_pdp_context"], 3);
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn the_report_tells_g_pdus_and_octets_of_each_leg() {
     put(&mut path, 0, Downlink, 0, 500, 1);
     put(&mut path, 0, Uplink, 0, 40, 2);
     out(&mut path);
-    let report = &path.reports()[0];
+    let report = &path.reports()[1];
     assert_eq!((&report["element"], &report["overhead_octets_per_packet"]), (&json!("umts"), &json!(40)));
     let downlink = json!({"g_pdus": 2, "octets": 1580, "overhead_octets": 80});
     let uplink = json!({"g_pdus": 1, "octets": 80, "overhead_octets": 40});
@@ -191,7 +194,7 @@ fn relocations_follow_each_other() {
         put(&mut path, us, Downlink, 0, 1000, number);
     }
     assert_eq!(out(&mut path), [(0, Downlink, 1000), (1, Downlink, 155_000), (2, Downlink, 257_000)]);
-    let relocations = &path.reports()[0]["ues"][0]["relocations"];
+    let relocations = &path.reports()[1]["ues"][0]["relocations"];
     assert_eq!((&relocations[0]["at_s"], &relocations[1]["at_s"]), (&json!(0.1), &json!(0.2)));
     assert_ne!(relocations[0]["teids"]["sgsn"], relocations[1]["teids"]["sgsn"]);
 }

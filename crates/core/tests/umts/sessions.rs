@@ -59,7 +59,8 @@ fn no_flow_starts_before_its_ue_may_send() {
     let core = results.elements.iter().find(|report| report["element"] == "umts").unwrap();
     let active: Vec<_> = (0..3).map(|ue| core["ues"][ue]["active_s"].as_f64()).collect();
     assert_eq!(active, [Some(3.5), Some(7.5), None]);
-    assert_eq!((&core["dropped_no_pdp_context"], &core["dropped_queue_full"]), (&0.into(), &0.into()));
+    let none = serde_json::json!({"gn": 0, "iu": 0});
+    assert_eq!((&core["dropped_no_pdp_context"], &core["dropped_queue_full"]), (&0.into(), &none));
 }
 
 #[test]
