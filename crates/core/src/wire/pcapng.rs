@@ -186,6 +186,25 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_is_seen_later_is_written_when_it_is() {
+        let at = Instant::from_nanos;
+        let mut writer = PcapngWriter::new(&["server", "iu"]);
+        writer.packet_at(1, at(20), vec![0; 2]);
+        writer.packet_at(1, at(10), vec![0; 1]);
+        writer.packet_at(1, at(20), vec![0; 3]);
+        writer.packet_at(1, at(30), vec![0; 4]);
+        writer.packet_at(1, at(40), vec![0; 5]);
+        writer.packet(0, at(5), &[0; 9], 9);
+        writer.packet(0, at(20), &[0; 9], 9);
+        writer.settle(at(30));
+        let written = blocks(&writer.take()).into_iter().filter_map(|block| match block {
+            Block::EnhancedPacket(packet) => Some((packet.timestamp.as_nanos() as u64, packet.data.len())),
+            _ => None,
+        });
+        assert_eq!(written.collect::<Vec<_>>(), [(5, 9), (10, 1), (20, 2), (20, 3), (20, 9), (30, 4)]);
+    }
+
     fn blocks(bytes: &[u8]) -> Vec<Block<'static>> {
         let mut reader = PcapNgReader::new(bytes).unwrap();
         let mut blocks = Vec::new();
