@@ -42,12 +42,13 @@ WORKLOADS = {
     "W1b": 3600,  # one flow, window 25 segments: no loss
     "W2": 600,  # W1 with RLC AM in the radio hop: a PDU of 480 bytes every 10 ms, a tenth of them lost
     "W2b": 600,  # W1b likewise
+    "W2u": 600,  # W2 in UMTS: GTP-U over two legs, and feedback from the RNC; at most 1.15 times W2's cost is the aim
     "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
     "T1R4": 3600,  # one flow over a link of variable delay, row 4 of Table 1 of the paper `chan`
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
-HELD_AGAINST = {"W2": "W1", "W2b": "W1b", "T1R4": "W1", "HDR8": "W1"}
+HELD_AGAINST = {"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1", "HDR8": "W1"}
 # W3 with few UEs and with many, for the memory of a further one.
 FEW_UES, MANY_UES, CROWD_SECONDS = ("W3x100", 100), ("W3x1000", 1000), 20
 

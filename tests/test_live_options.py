@@ -46,6 +46,7 @@ def test_configuration_unless_told_otherwise(configured):
         "probes": [],
         "capture": False,
         "capture_rlc": False,
+        "capture_iu": False,
         "snaplen": 128,
         "command": ["ping", "-c", "1", "10.0.0.1"],
         "server": None,
@@ -74,6 +75,12 @@ def test_options_reach_the_driver(configured, tmp_path):
     assert (sent["capture"], sent["snaplen"], sent["probes"]) == (True, 65535, ["rtt_sample", "dropped"])
     assert sent["capture_rlc"] is True
     assert sent["sysctl"] == {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_rmem": "4096 65536 65536"}
+
+
+def test_the_driver_captures_the_iu_where_there_is_one(configured, tmp_path):
+    options = ("--capture-iu", "--out", tmp_path / "out", "--", "true")
+    sent = configured("umts-network", *options)
+    assert (sent["capture_rlc"], sent["capture_iu"]) == (False, True)
 
 
 def test_a_folder_asks_for_everything(configured, tmp_path):
@@ -199,6 +206,13 @@ BAD = {
     "PDUs in no capture": (
         ["umts-384", "--out", "OUT", "--no-capture", "--capture-rlc"],
         "--capture-rlc",
+        "no capture",
+        "--no-capture",
+    ),
+    "Iu nowhere": (["umts-384", "--capture-iu"], "--capture-iu", "without a folder", "--out DIR"),
+    "Iu in no capture": (
+        ["umts-network", "--out", "OUT", "--no-capture", "--capture-iu"],
+        "--capture-iu",
         "no capture",
         "--no-capture",
     ),

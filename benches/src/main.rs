@@ -2,14 +2,15 @@
 //!
 //! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of
 //! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno
-//! download over a link of variable delay, and HDR8, eight downloads in a cell of 1xEV-DO, which ns-2 without
-//! additions has not.
+//! download over a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, and W2u, W2 with the core network
+//! of UMTS and feedback from the RNC around it, which ns-2 without additions has not.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|W2|W2b|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
+const USAGE: &str =
+    "usage: airpath-bench W1|W1b|W2|W2b|W2u|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -19,8 +20,8 @@ const MSS_HDR8: u64 = 960;
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
     Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
-    /// One dedicated channel of 384 kbit/s with RLC AM.
-    Acknowledged { window: u32 },
+    /// One dedicated channel of 384 kbit/s with RLC AM, and what is around it.
+    Acknowledged { window: u32, around: &'static str },
     /// A link of variable delay.
     Variable,
     /// Eight users of a cell of 1xEV-DO.
@@ -33,8 +34,9 @@ fn workload(name: &str) -> Option<Workload> {
     Some(match name {
         "W1" => one(122),
         "W1b" => one(25),
-        "W2" => Workload::Acknowledged { window: 122 },
-        "W2b" => Workload::Acknowledged { window: 25 },
+        "W2" => Workload::Acknowledged { window: 122, around: "" },
+        "W2b" => Workload::Acknowledged { window: 25, around: "" },
+        "W2u" => Workload::Acknowledged { window: 122, around: IN_UMTS },
         "T1R4" => Workload::Variable,
         "HDR8" => Workload::Hdr,
         "W3" => many(100, "100 Mbit/s", 600),
@@ -58,6 +60,19 @@ const ACKNOWLEDGED: &str = r#"
         queue.droptail.packets = 50
         rlc.am = { pdu = "482 B", timer_poll = "200 ms", timer_status_prohibit = "130 ms" }
         channel.bernoulli.bler = 0.1
+"#;
+
+/// Tunnels over two legs with rates, and the box that flags losses of the radio; the sender does as in W2. Nothing is
+/// set up, and the legs are short, so that the traffic is that of W2.
+const IN_UMTS: &str = r#"
+        [umts]
+        gn = { rate = "100 Mbit/s", delay = "1 ms" }
+        iu = { rate = "100 Mbit/s", delay = "1 ms" }
+        sequence_numbers = true
+        attach = "0 s"
+        pdp_activation = "0 s"
+        [[middlebox]]
+        rnc_feedback = {}
 "#;
 
 /// UEs with a flow each over dedicated channels with this radio hop.
@@ -178,8 +193,9 @@ fn run(args: &[String]) -> Result<String, String> {
         Workload::Dedicated { ues, wired, window, seconds: usual } => {
             (dedicated(PLAIN, ues, wired, window, seconds.unwrap_or(usual)), MSS)
         }
-        Workload::Acknowledged { window } => {
-            (dedicated(ACKNOWLEDGED, 1, "10 Mbit/s", window, seconds.unwrap_or(600)), MSS)
+        Workload::Acknowledged { window, around } => {
+            let bare = dedicated(ACKNOWLEDGED, 1, "10 Mbit/s", window, seconds.unwrap_or(600));
+            (format!("{bare}{around}"), MSS)
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),

@@ -10,6 +10,7 @@ __all__ = [
     "RNG_VERSION",
     "ScenarioError",
     "Simulation",
+    "captures",
     "constant_trace",
     "live_driver",
     "octets",
@@ -33,6 +34,7 @@ class ScenarioError(ValueError):
 
 def resolve(text: str, overrides: list[tuple[str, str]] = ..., folder: Path | None = None) -> str: ...
 def constant_trace(rate: str) -> str: ...
+def captures(text: str) -> tuple[bool, bool]: ...
 def run(text: str, seed: int) -> str: ...
 def probes() -> dict[str, list[str]]: ...
 def registry() -> str: ...
@@ -47,7 +49,13 @@ def live_driver(fd: int) -> None: ...
 @final
 class Simulation:
     def __new__(
-        cls, text: str, seed: int, probes: list[str] = ..., capture: bool = False, capture_rlc: bool = False
+        cls,
+        text: str,
+        seed: int,
+        probes: list[str] = ...,
+        capture: bool = False,
+        capture_rlc: bool = False,
+        capture_iu: bool = False,
     ) -> Self: ...
     @property
     def now_s(self) -> float: ...

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from airpath import _core
 from airpath._core import ScenarioError
 from airpath.scenario import Scenario, load
 
@@ -24,7 +25,24 @@ CaptureRlcOption = Annotated[
         "--capture-rlc", help="Have the PDUs of RLC in the capture too; they make it some 30 times larger."
     ),
 ]
+CaptureIuOption = Annotated[
+    bool,
+    typer.Option("--capture-iu", help="Have whole packets in GTP-U between SGSN and RNC in the capture too."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -> tuple[bool, bool]:
+    """Warn of each interface that was asked for and has nothing to show; say which are left."""
+    pdus, iu = _core.captures(scenario.text)
+    empty = {
+        "--capture-rlc": (capture_rlc and not pdus, "the cell has no link layer that goes by TTIs"),
+        "--capture-iu": (capture_iu and not iu, "the scenario has no [umts]"),
+    }
+    for option, (is_empty, reason) in empty.items():
+        if is_empty:
+            typer.echo(f"warning: {option}: {reason}; the capture is without that interface", err=True)
+    return capture_rlc and pdus, capture_iu and iu
 
 
 def parse_changes(changes: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

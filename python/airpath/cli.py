@@ -17,6 +17,7 @@ from airpath import _core
 from airpath._core import ScenarioError
 from airpath.analytic.command import predict
 from airpath.arguments import (
+    CaptureIuOption,
     CaptureRlcOption,
     ForceOption,
     JsonOption,
@@ -24,6 +25,7 @@ from airpath.arguments import (
     SeedOption,
     SetOption,
     load_changed,
+    wanted_interfaces,
 )
 from airpath.export.command import export
 from airpath.export.source import ExportError
@@ -72,6 +74,7 @@ def run(
     out: OutOption = None,
     force: ForceOption = False,
     capture_rlc: CaptureRlcOption = False,
+    capture_iu: CaptureIuOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
@@ -80,13 +83,17 @@ def run(
     chosen = load_changed(scenario, set_)
     interrupted = False
     if out is None:
-        if capture_rlc:
-            raise ScenarioError("--capture-rlc", "nothing is written without a folder", "add --out DIR")
+        for option, given in (("--capture-rlc", capture_rlc), ("--capture-iu", capture_iu)):
+            if given:
+                raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
         with progress_bar(chosen.name) as progress:
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
+        pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
         with progress_bar(chosen.name) as progress:
-            folder = run_to_folder(chosen, seed, out, force=force, capture_rlc=capture_rlc, progress=progress)
+            folder = run_to_folder(
+                chosen, seed, out, force=force, capture_rlc=pdus, capture_iu=iu, progress=progress
+            )
         summary, interrupted = folder.summary, folder.interrupted
     if json_:
         typer.echo(json.dumps(summary, indent=2))

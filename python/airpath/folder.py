@@ -50,6 +50,7 @@ def run_to_folder(
     *,
     probes: Sequence[str] | None = None,
     capture_rlc: bool = False,
+    capture_iu: bool = False,
     force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> RunFolder:
@@ -70,6 +71,8 @@ def run_to_folder(
         Kinds of events to record; all if absent.
     capture_rlc : bool
         Whether the capture holds the PDUs of RLC too, on an interface of their own, `rlc`.
+    capture_iu : bool
+        Whether it holds the datagrams of GTP-U between SGSN and RNC too, on an interface of their own, `iu`.
     force : bool
         Whether to replace the files of an earlier run.
     progress : callable, optional
@@ -84,7 +87,9 @@ def run_to_folder(
     """
     kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
     names = list(kinds) if probes is None else probes
-    simulation = simulate(scenario, seed, names, capture=True, capture_rlc=capture_rlc)
+    simulation = simulate(
+        scenario, seed, names, capture=True, capture_rlc=capture_rlc, capture_iu=capture_iu
+    )
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)

@@ -84,6 +84,7 @@ def run(
     probes: Sequence[str] = DEFAULT_PROBES,
     capture: bool = False,
     capture_rlc: bool = False,
+    capture_iu: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Run a scenario and keep what it gave in memory.
@@ -100,6 +101,9 @@ def run(
         Whether to capture the packets.
     capture_rlc : bool
         Whether to capture the packets, and the PDUs of RLC on an interface of their own, `rlc`.
+    capture_iu : bool
+        Whether to capture the packets, and the datagrams of GTP-U between SGSN and RNC on an interface of their
+        own, `iu`.
     progress : callable, optional
         Called with the share that is done, 0 to 1.
 
@@ -110,7 +114,7 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    simulation = simulate(scenario, seed, probes, capture, capture_rlc)
+    simulation = simulate(scenario, seed, probes, capture, capture_rlc, capture_iu)
     chunks: list[Events] = []
     packets: list[bytes] = []
     for step in steps(simulation):
@@ -123,12 +127,12 @@ def run(
 
 
 def simulate(
-    scenario: Scenario, seed: int, probes: Sequence[str], capture: bool, capture_rlc: bool
+    scenario: Scenario, seed: int, probes: Sequence[str], capture: bool, capture_rlc: bool, capture_iu: bool
 ) -> _core.Simulation:
     """Set a simulation up; see `run` for the parameters."""
     check_seed(seed)
     check_probes(probes)
-    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc)
+    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc, capture_iu)
 
 
 def check_seed(seed: int) -> None:

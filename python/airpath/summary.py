@@ -42,6 +42,9 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
     if pages := [flow for flow in flows if "web" in flow]:
         console.print(_page_table(pages))
     for element in summary["elements"]:
+        if element["element"] == "umts":
+            console.print(_core_network_table(element))
+            console.print(core_network_line(element), highlight=False)
         if element["element"] == "middlebox.split":
             console.print(_split_table(element["connections"][:MOST_FLOWS]))
         if element["element"] == "middlebox.ack_regulator":
@@ -110,6 +113,37 @@ def _page_table(flows: list[dict[str, Any]]) -> Table:
             *(str(page[which]) for which in counts),
         )
     return table
+
+
+def _core_network_table(core: dict[str, Any]) -> Table:
+    """Since when each UE could send, and what went through its tunnels at the Iu."""
+    table = plain_table()
+    headings = ("\ntraffic class", "active\ns", "G-PDUs\ndown", "\nup", "on the Iu: kB\ndown", "\nup")
+    table.add_column("\nUE", justify="right")
+    for heading in (*headings, "of which\nheaders %", "changes\nof RNC"):
+        table.add_column(heading, justify="left" if "class" in heading else "right")
+    for ue in core["ues"][:MOST_FLOWS]:
+        ways = [ue["iu"][direction] for direction in ("downlink", "uplink")]
+        octets, headers = (sum(way[which] for way in ways) for which in ("octets", "overhead_octets"))
+        table.add_row(
+            str(ue["ue"]),
+            ue["class"],
+            number_text(ue["active_s"], 3),
+            *(str(way["g_pdus"]) for way in ways),
+            *(f"{way['octets'] / 1e3:.1f}" for way in ways),
+            number_text(100 * headers / octets if octets else None, 1),
+            str(len(ue["relocations"])),
+        )
+    return table
+
+
+def core_network_line(core: dict[str, Any]) -> str:
+    """Say in a line what the core network dropped."""
+    full = core["dropped_queue_full"]
+    return (
+        f"core network: {full['gn']} packets dropped at the Gn, {full['iu']} at the Iu, "
+        f"{core['dropped_no_pdp_context']} without a PDP context"
+    )
 
 
 def _split_table(connections: list[dict[str, Any]]) -> Table:

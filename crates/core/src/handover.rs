@@ -7,6 +7,7 @@
 
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
+use crate::umts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub struct Config {
     pub warning: Duration,
     /// What becomes of what the bearers hold.
     pub bearers: Bearers,
+    /// The serving RNC changes with it, and the path through `[umts]`.
+    pub relocation: Option<umts::Relocation>,
 }
 
 impl Default for Config {
@@ -34,6 +37,7 @@ impl Default for Config {
             outage: Duration::from_secs(1),
             warning: Duration::from_millis(500),
             bearers: Bearers::Pause,
+            relocation: None,
         }
     }
 }
@@ -79,6 +83,8 @@ impl Config {
                 format!("the UE would know {} before the outage, earlier than the run begins", self.warning);
             return Err(ScenarioError::new("warning", message, "write a time of at most `at`"));
         }
-        Ok(())
+        self.relocation.as_ref().map_or(Ok(()), |relocation| {
+            relocation.iu.validate().map_err(|error| error.under("iu").under("relocation"))
+        })
     }
 }

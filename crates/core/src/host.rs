@@ -131,8 +131,11 @@ impl Port {
     }
 
     #[inline]
-    fn send(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        self.capture(cx, &packet, self.dir);
+    fn send(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
+        if cx.capture().is_some() {
+            self.write(cx, &packet, self.dir);
+            packet.identification = self.ip_id;
+        }
         cx.emit(self.dir, packet);
     }
 

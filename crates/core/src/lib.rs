@@ -9,7 +9,8 @@
 //! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
 //!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
-//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`], [`handover`], [`radio`]: a cell and what is in it;
+//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`]: what is in a cell;
+//! * [`umts`], [`handover`], [`radio`]: the core network around a cell, outages, and the cell;
 //! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
 //! * [`middlebox`], [`link`], [`path`]: what is between;
 //! * [`scenario`], [`sim`]: a run from a text.
@@ -33,6 +34,7 @@ pub mod fading;
 pub mod channel;
 pub mod rlc;
 pub mod scheduler;
+pub mod umts;
 pub mod handover;
 pub mod radio;
 

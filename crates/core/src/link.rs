@@ -4,17 +4,21 @@
 //! Ends of transmission are computed, not scheduled. Loss strikes after transmission: a lost packet
 //! has used the link.
 
+mod to_core;
+
 use crate::element::{Bearer, Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline, Verdict};
 use crate::rng::{self, Stream, Threshold};
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::trace::Reason;
+use crate::umts::CoreNetwork;
 use crate::units::{Bitrate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use to_core::LinkToCore;
 
 /// A wired link; `uplink` may differ from the downlink.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +64,16 @@ impl Config {
 
     /// Makes the link; its random streams are named after `name`.
     pub fn build(&self, run_seed: u64, name: &str) -> Box<dyn Element> {
-        Box::new(Link { halves: Dir::BOTH.map(|dir| Half::new(&self.half(dir), run_seed, name, dir)) })
+        Box::new(Link { halves: self.halves(run_seed, name) })
+    }
+
+    /// The same with the core network of UMTS at its end towards the UEs.
+    pub fn build_to(&self, core: CoreNetwork, run_seed: u64, name: &str) -> Box<dyn Element> {
+        Box::new(LinkToCore { halves: self.halves(run_seed, name), core })
+    }
+
+    fn halves(&self, run_seed: u64, name: &str) -> [Half; 2] {
+        Dir::BOTH.map(|dir| Half::new(&self.half(dir), run_seed, name, dir))
     }
 }
 
@@ -104,6 +117,44 @@ impl Half {
     }
 }
 
+impl Half {
+    /// A packet comes to the link at `at`, now or later, and not before the one before it; when it arrives, or
+    /// `None` if it is dropped.
+    #[inline(always)]
+    fn pass(
+        &mut self,
+        cx: &mut Cx<'_>,
+        at: Instant,
+        mut packet: Box<Packet>,
+    ) -> Option<(Instant, Box<Packet>)> {
+        let mut sent = at;
+        let mut reason = None;
+        if !self.is_infinite {
+            self.books.settle(at);
+            match self.queue.admit(at, &mut packet, &self.books) {
+                Verdict::Enter => sent = self.books.transmit(at, &packet),
+                Verdict::Drop(why) => reason = Some(why),
+                // Nothing can be taken out: see `HalfConfig::validate_queue`.
+                Verdict::DropWaiting => reason = Some(Reason::EarlyDrop),
+            }
+        }
+        if reason.is_none() {
+            self.packets += 1;
+            self.bytes += u64::from(packet.len);
+            if self.is_lossy && self.stream.chance(self.loss) {
+                reason = Some(Reason::LinkLoss);
+            }
+        }
+        match reason {
+            None => Some((sent + self.delay, packet)),
+            Some(reason) => {
+                cx.drop(packet, reason);
+                None
+            }
+        }
+    }
+}
+
 struct Link {
     halves: [Half; 2],
 }
@@ -113,38 +164,25 @@ impl Element for Link {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let half = &mut self.halves[dir.index()];
-        let mut sent = cx.now;
-        if !half.is_infinite {
-            half.books.settle(cx.now);
-            match half.queue.admit(cx.now, &mut packet, &half.books) {
-                Verdict::Enter => {}
-                Verdict::Drop(reason) => return cx.drop(packet, reason),
-                // Nothing can be taken out: see `HalfConfig::validate_queue`.
-                Verdict::DropWaiting => return cx.drop(packet, Reason::EarlyDrop),
-            }
-            sent = half.books.transmit(cx.now, &packet);
-        }
-        half.packets += 1;
-        half.bytes += u64::from(packet.len);
-        if half.is_lossy && half.stream.chance(half.loss) {
-            return cx.drop(packet, Reason::LinkLoss);
-        }
-        cx.emit_at(sent + half.delay, dir.index() as u32, packet);
+        let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
+        cx.emit_at(at, dir.index() as u32, packet);
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let [downlink, uplink] = self
-            .halves
-            .each_ref()
-            .map(|half| json!({ "packets_sent": half.packets, "bytes_sent": half.bytes }));
-        json!({
-            "element": "link",
-            "downlink": downlink,
-            "uplink": uplink,
-            "dropped_queue_full": cx.dropped(Reason::QueueFull),
-            "dropped_loss": cx.dropped(Reason::LinkLoss),
-        })
+        report_of(&self.halves, cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss))
     }
+}
+
+fn report_of(halves: &[Half; 2], dropped_queue_full: u64, dropped_loss: u64) -> serde_json::Value {
+    let [downlink, uplink] =
+        halves.each_ref().map(|half| json!({ "packets_sent": half.packets, "bytes_sent": half.bytes }));
+    json!({
+        "element": "link",
+        "downlink": downlink,
+        "uplink": uplink,
+        "dropped_queue_full": dropped_queue_full,
+        "dropped_loss": dropped_loss,
+    })
 }

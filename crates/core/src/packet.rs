@@ -247,6 +247,8 @@ pub struct Packet {
     pub flags: Flags,
     /// Window field as on the wire: not yet scaled.
     pub window: u16,
+    /// Identification of the IP header, as a capture shows it; of no meaning where nothing is captured.
+    pub identification: u16,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,
     /// ECN field of the IP header, RFC 3168 (5): 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
@@ -266,7 +268,7 @@ impl Packet {
     pub const CE: u8 = 3;
 
     /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
-    /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`) keep their old values, since every
+    /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`, `identification`) keep their old values, since every
     /// header has them; whoever takes a packet from the pool sets them.
     #[inline]
     pub fn clear(&mut self) {

@@ -11,7 +11,6 @@ use crate::element::{BearerView, Capture, Cx, Element, Engine};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
-use crate::wire::pcapng::PcapngWriter;
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -44,7 +43,11 @@ impl Path {
     /// Says what to write into a capture; before the path is run.
     pub fn set_capture(&mut self, capture: Capture) {
         self.engine.capture = capture.writer();
-        self.engine.captures_pdus = capture == Capture::PacketsAndPdus;
+        self.engine.captures_pdus = capture.has_pdus();
+        self.engine.iu_interface = capture.iu_interface();
+        for index in 0..self.elements.len() {
+            self.elements[index].handle_capture(&mut Cx::new(self.now, index as u16, &mut self.engine));
+        }
     }
 
     /// Ends the run when finite transfers are complete at so many hosts: each at its sender and at its receiver,
@@ -139,7 +142,12 @@ impl Path {
 
     /// Bytes of the capture written since the last call.
     pub fn take_capture(&mut self) -> Vec<u8> {
-        self.engine.capture.as_mut().map(PcapngWriter::take).unwrap_or_default()
+        let now = self.now;
+        let written = self.engine.capture.as_mut().map(|capture| {
+            capture.settle(now);
+            capture.take()
+        });
+        written.unwrap_or_default()
     }
 
     /// Packets on lanes: under way inside the path.
@@ -166,8 +174,14 @@ impl Path {
     /// What each element counted, from the server's side to the UEs' side.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
-        let elements = (0..).zip(&mut self.elements);
-        elements.map(|(index, element)| element.report(&mut Cx::new(now, index, &mut self.engine))).collect()
+        let mut reports = Vec::new();
+        for (index, element) in (0..).zip(&mut self.elements) {
+            match element.report(&mut Cx::new(now, index, &mut self.engine)) {
+                serde_json::Value::Array(several) => reports.extend(several),
+                one => reports.push(one),
+            }
+        }
+        reports
     }
 
     #[inline]

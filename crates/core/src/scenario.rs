@@ -19,6 +19,7 @@ use crate::packet::Dir;
 use crate::radio;
 use crate::tcp;
 use crate::time::{Duration, Instant};
+use crate::umts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub middlebox: Vec<middlebox::Config>,
     /// The cell.
     pub radio: radio::Config,
+    /// The core network between the wired link and the boxes in the network; without it there are no tunnels.
+    pub umts: Option<umts::Config>,
     /// Times at which a UE changes its cell.
     pub handover: Vec<handover::Config>,
     /// Endpoints of every flow that says nothing else.
@@ -53,6 +56,7 @@ impl Default for Scenario {
             wired: link::Config::default(),
             middlebox: Vec::new(),
             radio: radio::Config::default(),
+            umts: None,
             handover: Vec::new(),
             tcp: tcp::Config::default(),
             flow: Vec::new(),
@@ -184,6 +188,7 @@ impl Scenario {
                 .validate(self.radio.ues())
                 .map_err(|inner| inner.under(&format!("handover[{index}]")))?;
         }
+        self.validate_core_network()?;
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
         if self.flow.is_empty() {
             let hint = "add [[flow]] with a ue, a direction and an app";
@@ -200,6 +205,30 @@ impl Scenario {
         self.validate_connections()
     }
 
+    /// Refuses a core network that cannot be, and what is of no use without one.
+    fn validate_core_network(&self) -> Result<(), ScenarioError> {
+        if let Some(umts) = &self.umts {
+            return umts.validate(self.radio.ues()).map_err(|inner| inner.under("umts"));
+        }
+        let without = |key: String, what: &str| {
+            let message = format!("{what}, and there is none");
+            Err(ScenarioError::new(key, message, "add [umts], or remove the key"))
+        };
+        match &self.radio {
+            radio::Config::Dch(dch) if !dch.qos.is_empty() => {
+                return without("radio.dch.qos".into(), "the core network gives UEs their classes");
+            }
+            _ => {}
+        }
+        match self.handover.iter().position(|handover| handover.relocation.is_some()) {
+            Some(index) => {
+                let key = format!("handover[{index}].relocation");
+                without(key, "the serving RNC changes in a core network")
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Refuses more connections than a UE has ports.
     fn validate_connections(&self) -> Result<(), ScenarioError> {
         for ue in 0..self.radio.ues() {
@@ -214,21 +243,58 @@ impl Scenario {
         Ok(())
     }
 
-    /// The elements between the hosts, from the server's side: link, boxes, cell, boxes at the UEs.
+    /// The elements between the hosts, from the server's side: link, core network, boxes, cell, boxes at the UEs.
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
+        let active = (0..self.radio.ues()).map(|ue| self.active(ue)).collect();
+        self.elements(run_seed, active)
+    }
+
+    /// As [`Scenario::network`], with every UE ready to send from time zero: for a driver whose programs start when
+    /// they like.
+    pub fn network_in_session(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
+        self.elements(run_seed, vec![Some(Instant::ZERO); self.radio.ues().into()])
+    }
+
+    /// `active` says of each UE since when its PDP context is active, if ever.
+    fn elements(&self, run_seed: u64, active: Vec<Option<Instant>>) -> Vec<Box<dyn Element>> {
         let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
         let boxes = |place: Place| {
             let there = self.middlebox.iter().enumerate().filter(move |(_, config)| config.place() == place);
             there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows: &flows }))
         };
-        let mut elements = vec![self.wired.build(run_seed, "wired")];
+        let mut elements = vec![match &self.umts {
+            None => self.wired.build(run_seed, "wired"),
+            Some(umts) => {
+                let handovers = self.handover.iter();
+                let relocations = handovers
+                    .filter_map(|handover| {
+                        Some((handover.ue, handover.ends(), handover.relocation.as_ref()?))
+                    })
+                    .collect();
+                self.wired.build_to(umts.build(&umts::Plan { active, relocations }), run_seed, "wired")
+            }
+        }];
         elements.extend(boxes(Place::Network));
-        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &self.handover }));
+        let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
+        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &self.handover, classes }));
         elements.extend(boxes(Place::Ue));
         elements
     }
 
-    /// Every flow with its number at its UE, sorted by UE.
+    /// Whether its cell has PDUs that a capture can show.
+    pub fn has_pdus(&self) -> bool {
+        matches!(&self.radio, radio::Config::Dch(dch) if dch.downlink.rlc.ttis().is_some())
+    }
+
+    /// When a UE's PDP context becomes active: it attaches when its first flow starts. `None` without flows.
+    fn active(&self, ue: u16) -> Option<Instant> {
+        let mine = self.flow.iter().filter(|flow| flow.ue.includes(ue));
+        let first = mine.map(|flow| flow.start_of(ue)).min()?;
+        let set_up = self.umts.as_ref().map_or(Duration::ZERO, umts::Config::set_up);
+        Some(Instant::ZERO + first + set_up)
+    }
+
+    /// Every flow with its number at its UE, sorted by UE. None starts before its UE may send.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let shared = Arc::new(self.tcp.clone());
         let of_flow = |flow: &Flow| {
@@ -241,11 +307,12 @@ impl Scenario {
             let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.ue.includes(ue));
             let connections =
                 mine.flat_map(|(flow, config)| (0..flow.app.connections()).map(move |n| (n, flow, config)));
+            let ready = self.active(ue).filter(|_| self.umts.is_some()).unwrap_or_default();
             specs.extend((0..).zip(connections).map(|(number, (connection, flow, (app, tcp)))| FlowSpec {
                 ue,
                 flow: number,
                 dir: flow.direction,
-                start: Instant::ZERO + flow.start_of(ue),
+                start: ready.max(Instant::ZERO + flow.start_of(ue)),
                 app: app.clone(),
                 connection,
                 tcp: tcp.clone(),

@@ -88,6 +88,8 @@ words! {
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.
         UnknownFlow = "unknown_flow",
+        /// Its UE has no active PDP context: the core network knows no tunnel for it.
+        NoPdpContext = "no_pdp_context",
         /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI.
         SduDiscarded = "sdu_discarded",
     }

@@ -6,7 +6,7 @@ use airpath_core::packet::{Dir, Kind, Opaque, Packet};
 use airpath_core::path::Path;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, ProbeMask, Reason};
-use airpath_core::{link, middlebox, radio, rlc, rng, scheduler};
+use airpath_core::{link, middlebox, radio, rlc, rng, scheduler, umts};
 
 type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
 
@@ -119,6 +119,7 @@ fn elements() -> Vec<(String, Build)> {
         }
     }
     all.extend(evdo());
+    all.extend(core_networks());
     all
 }
 
@@ -148,6 +149,32 @@ fn evicting() -> Vec<(&'static str, serde_json::Value)> {
         variable("shared", series),
         variable("shared", serde_json::json!({"trace_file": {"trace": "3\n9\n9\n9\n200\n2200\n2201\n"}})),
     ]
+}
+
+/// The core network of UMTS: plain, with slow legs and short buffers, and with UEs that change their RNC.
+fn core_networks() -> Vec<(String, Build)> {
+    let slow = serde_json::json!({"rate": "500 kbit/s", "delay": "5 ms", "buffer": "8 kB"});
+    let fast = serde_json::json!({"delay": "1 ms"});
+    let configs = [
+        serde_json::json!({}),
+        serde_json::json!({"gn": {"rate": "1 Mbit/s", "delay": "20 ms"}, "iu": slow, "sequence_numbers": true}),
+    ];
+    let mut all: Vec<(String, Build)> = Vec::new();
+    for (config, relocated) in configs.iter().flat_map(|config| [(config, false), (config, true)]) {
+        let config: umts::Config = serde_json::from_value(config.clone()).unwrap();
+        config.validate(2).unwrap();
+        let to_fast: umts::Relocation = serde_json::from_value(serde_json::json!({"iu": fast})).unwrap();
+        let name = format!("umts, {} octets, relocated {relocated}", config.overhead_octets());
+        let build = move |_| {
+            let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+            let relocations = vec![(0, at(500), &to_fast), (1, at(700), &to_fast), (0, at(900), &to_fast)];
+            let relocations = if relocated { relocations } else { Vec::new() };
+            let core = config.build(&umts::Plan { active: vec![Some(at(0)), Some(at(100))], relocations });
+            link::Config::default().build_to(core, 1, "wired")
+        };
+        all.push((name, Box::new(build)));
+    }
+    all
 }
 
 /// 1xEV-DO in every way to choose, with losses, fading that leaves gaps, and packets that overtake.

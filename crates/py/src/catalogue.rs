@@ -1,7 +1,7 @@
 //! Everything registered with its parameters, read from the configuration types' JSON Schemas.
 
 use airpath_core::scenario::{Flow, Scenario};
-use airpath_core::{app, channel, fading, link, middlebox, queue, radio, rlc, scheduler, tcp};
+use airpath_core::{app, channel, fading, link, middlebox, queue, radio, rlc, scheduler, tcp, umts};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -36,6 +36,7 @@ pub fn registry() -> Value {
     ));
     components.push(component("", "tcp", &schema::<tcp::Config>(), &default_of::<tcp::Config>()));
     components.push(component("", "wired", &schema::<link::Config>(), &default_of::<link::Config>()));
+    components.push(component("", "umts", &schema::<umts::Config>(), &default_of::<umts::Config>()));
     Value::Array(components)
 }
 

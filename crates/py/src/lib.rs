@@ -53,6 +53,13 @@ fn constant_trace(rate: &str) -> PyResult<String> {
     trace.map(|trace| trace.to_text()).map_err(|error| scenario_error(error.under("rate")))
 }
 
+/// What of a scenario a capture can hold beside the packets of hosts: PDUs of RLC, and datagrams on the Iu.
+#[pyfunction]
+fn captures(text: &str) -> PyResult<(bool, bool)> {
+    let scenario = parse(text, &[])?;
+    Ok((scenario.has_pdus(), scenario.umts.is_some()))
+}
+
 /// Runs a scenario to its end and returns the results as JSON.
 #[pyfunction]
 fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
@@ -128,8 +135,15 @@ struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false))]
-    fn new(text: &str, seed: u64, probes: Vec<String>, capture: bool, capture_rlc: bool) -> PyResult<Self> {
+    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false))]
+    fn new(
+        text: &str,
+        seed: u64,
+        probes: Vec<String>,
+        capture: bool,
+        capture_rlc: bool,
+        capture_iu: bool,
+    ) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let mut mask = ProbeMask::NONE;
         for name in &probes {
@@ -143,11 +157,7 @@ impl Simulation {
             })?;
             mask = mask.with(*kind);
         }
-        let what = match (capture, capture_rlc) {
-            (_, true) => Capture::PacketsAndPdus,
-            (true, false) => Capture::Packets,
-            (false, false) => Capture::Nothing,
-        };
+        let what = Capture::of(capture || capture_rlc || capture_iu, capture_rlc, capture_iu);
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner })
     }
@@ -221,6 +231,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

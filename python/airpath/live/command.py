@@ -12,7 +12,15 @@ import typer
 from typer.core import TyperCommand
 
 from airpath._core import ScenarioError
-from airpath.arguments import CaptureRlcOption, ForceOption, OutOption, SeedOption, SetOption
+from airpath.arguments import (
+    CaptureIuOption,
+    CaptureRlcOption,
+    ForceOption,
+    OutOption,
+    SeedOption,
+    SetOption,
+    wanted_interfaces,
+)
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.options import (
@@ -70,6 +78,7 @@ def live(
         bool, typer.Option("--capture/--no-capture", help="Whether there is a capture in DIR.")
     ] = True,
     capture_rlc: CaptureRlcOption = False,
+    capture_iu: CaptureIuOption = False,
     probes: Annotated[
         str | None, _option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
     ] = None,
@@ -120,11 +129,13 @@ def live(
         ("--probes", probes),
         ("--snaplen", snaplen),
         ("--capture-rlc", capture_rlc),
+        ("--capture-iu", capture_iu),
     ):
         if out is None and given:
             raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
-    if capture_rlc and not capture:
-        raise ScenarioError("--capture-rlc", "there is no capture", "leave --no-capture out")
+    for option, given in (("--capture-rlc", capture_rlc), ("--capture-iu", capture_iu)):
+        if given and not capture:
+            raise ScenarioError(option, "there is no capture", "leave --no-capture out")
     if snaplen is not None and snaplen < LEAST_SNAPLEN:
         hint = f"write {LEAST_SNAPLEN} or more"
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
@@ -135,13 +146,15 @@ def live(
     has_view = choose_view(view, shell)
     if shell:
         command, environment = marked_shell(chosen.name, os.environ)
+    pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
     configuration = {
         "mode": "run",
         "scenario": chosen.text,
         "seed": seed,
         "probes": list(kinds),
         "capture": capture and out is not None,
-        "capture_rlc": capture_rlc,
+        "capture_rlc": pdus,
+        "capture_iu": iu,
         "snaplen": snaplen or SNAPLEN,
         "command": command,
         "server": server,

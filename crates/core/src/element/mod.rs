@@ -47,7 +47,12 @@ pub trait Element: Any + Send + Sync {
         let _ = (cx, event);
     }
 
-    /// What the element counted, for the results of the run.
+    /// A capture begins: what was before it may be announced.
+    fn handle_capture(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
+
+    /// What the element counted, for the results of the run; a list from an element that stands for several.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;
         serde_json::Value::Null
@@ -103,6 +108,8 @@ pub(crate) struct Engine {
     pub capture: Option<PcapngWriter>,
     /// PDUs of the link layer are captured too.
     pub captures_pdus: bool,
+    /// Number of the interface `iu`, if G-PDUs are captured too.
+    pub iu_interface: Option<u32>,
     /// Packets dropped, by element and reason.
     pub drops: Vec<[u64; Reason::ALL.len()]>,
     /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
@@ -136,6 +143,7 @@ impl Engine {
             recorder,
             capture: None,
             captures_pdus: false,
+            iu_interface: None,
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
             transfers_left: None,
             stopped: false,
@@ -278,6 +286,19 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn captures_pdus(&self) -> bool {
         self.engine.captures_pdus
+    }
+
+    /// Whether what passes the Iu goes into the capture.
+    #[inline]
+    pub(crate) fn captures_iu(&self) -> bool {
+        self.engine.iu_interface.is_some()
+    }
+
+    /// Writes a datagram that passes the Iu at `at`, now or later.
+    pub(crate) fn capture_iu(&mut self, at: Instant, datagram: Vec<u8>) {
+        if let (Some(interface), Some(capture)) = (self.engine.iu_interface, &mut self.engine.capture) {
+            capture.packet_at(interface, at, datagram);
+        }
     }
 
     /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.

@@ -13,7 +13,7 @@ pub enum Rejection {
     Address,
     /// No message of GTP-U.
     Malformed(DecodeError),
-    /// A message of a type that is not known (TS 29.060 §11.1.4: silently discarded).
+    /// A message of a type that is not known (TS 29.060 §11.1.3: silently discarded).
     MessageType(u8),
     /// An extension header of this type, which must be understood and is not (TS 29.281 §5.2.1).
     ExtensionHeader(u8),

@@ -158,10 +158,25 @@ fn bad_gtp_is_counted_by_its_reason_and_not_answered() {
         bytes[28 + at] = to;
         bytes
     };
+    // A datagram whose IP and UDP headers are right, with the first octets of a message.
+    let cut = |datagram: &[u8], octets: u16| {
+        let mut bytes = datagram[..28 + usize::from(octets)].to_vec();
+        let mut message = bytes.split_off(28);
+        message[2..4].copy_from_slice(&(octets - 8.min(octets)).to_be_bytes());
+        bytes[2..4].copy_from_slice(&(28 + octets).to_be_bytes());
+        bytes[10..12].fill(0);
+        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&bytes[..20]).ones_complement();
+        bytes[10..12].copy_from_slice(&sum.to_ne_bytes());
+        bytes[24..26].copy_from_slice(&(8 + octets).to_be_bytes());
+        [bytes, message].concat()
+    };
+    let with_number = from_stranger(RNC, &Message::g_pdu(0x11, Some(1), &[1, 2, 3, 4]));
     let end_marker = Body::Other { message_type: 254, payload: &[] };
     let bad = [
         (vec![], "bad_datagram"),
         (from_stranger(GGSN, &Message::g_pdu(0x11, None, &[])), "other_address"),
+        (cut(&good, 7), "too_short"),
+        (cut(&with_number, 11), "too_short"),
         (changed(0, 0x50), "version"),
         (changed(0, 0x20), "gtp_prime"),
         (changed(3, 5), "length"),
@@ -175,7 +190,8 @@ fn bad_gtp_is_counted_by_its_reason_and_not_answered() {
         assert_eq!(why.reason(), *reason);
     }
     let length = Rejection::Malformed(DecodeError::Length { claimed: 0, present: 0 });
-    assert_eq!((rnc.counters().rejected(length), rnc.counters().all_rejected()), (2, 9));
+    assert_eq!((rnc.counters().rejected(length), rnc.counters().all_rejected()), (2, 11));
+    assert_eq!(rnc.counters().report()["rejected"]["too_short"], 2);
     assert_eq!(rnc.counters().report()["rejected"]["length"], 2);
     assert_eq!(rnc.counters().packets_in, 0);
 }

@@ -12,6 +12,10 @@
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
+mod qos;
+
+pub use qos::ClassConfig;
+
 use super::buffer::{
     Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
@@ -26,9 +30,11 @@ use crate::rlc::{self, Rlc, Slot, SlotReport, Ttis};
 use crate::rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
+use crate::umts::TrafficClass;
 use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A cell of dedicated channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,12 +46,15 @@ pub struct Config {
     pub downlink: BearerConfig,
     /// Bearers from the UEs.
     pub uplink: BearerConfig,
+    /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub qos: BTreeMap<TrafficClass, ClassConfig>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let uplink = BearerConfig { rate: Bitrate::from_bps(64_000), ..BearerConfig::default() };
-        Self { ues: 1, downlink: BearerConfig::default(), uplink }
+        Self { ues: 1, downlink: BearerConfig::default(), uplink, qos: BTreeMap::new() }
     }
 }
 
@@ -90,38 +99,8 @@ impl Config {
         for dir in Dir::BOTH {
             self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
         }
-        let [downlink, uplink] = Dir::BOTH.map(|dir| &self.bearer(dir).rlc);
-        if matches!(uplink, rlc::Config::Um(um) if !um.first_octet_indicator) {
-            let message = "a UE always tells where an SDU begins with a PDU";
-            let key = "uplink.rlc.um.first_octet_indicator";
-            return Err(ScenarioError::new(key, message, "leave it out (the downlink may be without)"));
-        }
-        let by_ttis = downlink.ttis().is_some() || uplink.ttis().is_some();
-        if by_ttis && rlc::ends(downlink, uplink).is_none() {
-            let message =
-                format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
-            let hint = match (downlink, uplink) {
-                (rlc::Config::Am(_), _) | (_, rlc::Config::Am(_)) => {
-                    "write rlc.am in both directions: its STATUS PDUs go the other way"
-                }
-                _ => "write rlc.um or rlc.tm in both directions",
-            };
-            return Err(ScenarioError::new("uplink.rlc", message, hint));
-        }
-        self.validate_repeats()
-    }
-
-    /// Polls go in one direction and are answered in the other: where either loses PDUs, something has to ask again.
-    fn validate_repeats(&self) -> Result<(), ScenarioError> {
-        if Dir::BOTH.iter().all(|&dir| self.bearer(dir).channel.is_error_free()) {
-            return Ok(());
-        }
-        for dir in Dir::BOTH {
-            if let rlc::Config::Am(am) = &self.bearer(dir).rlc {
-                am.check_with_losses().map_err(|error| error.under("rlc.am").under(dir.name()))?;
-            }
-        }
-        Ok(())
+        validate_pair(Dir::BOTH.map(|dir| self.bearer(dir)))?;
+        self.validate_classes()
     }
 
     pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
@@ -129,9 +108,47 @@ impl Config {
         if let Some(cell) = ttis::build(self, plan) {
             return cell;
         }
-        let bearers = make_bearers(self.ues, |ue, dir| Bearer::new(self.bearer(dir), run_seed, ue, dir));
+        let bearers = make_bearers(self.ues, |ue, dir| {
+            Bearer::new(self.bearer_of(plan.class(ue), dir), run_seed, ue, dir)
+        });
         Box::new(Dch { bearers, report: SlotReport::default() })
     }
+}
+
+/// Refuses bearers of a UE, downlink first, that do not go together.
+fn validate_pair(bearers: [&BearerConfig; 2]) -> Result<(), ScenarioError> {
+    let [downlink, uplink] = bearers.map(|bearer| &bearer.rlc);
+    if matches!(uplink, rlc::Config::Um(um) if !um.first_octet_indicator) {
+        let message = "a UE always tells where an SDU begins with a PDU";
+        let key = "uplink.rlc.um.first_octet_indicator";
+        return Err(ScenarioError::new(key, message, "leave it out (the downlink may be without)"));
+    }
+    let by_ttis = downlink.ttis().is_some() || uplink.ttis().is_some();
+    if by_ttis && rlc::ends(downlink, uplink).is_none() {
+        let message =
+            format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
+        let hint = match (downlink, uplink) {
+            (rlc::Config::Am(_), _) | (_, rlc::Config::Am(_)) => {
+                "write rlc.am in both directions: its STATUS PDUs go the other way"
+            }
+            _ => "write rlc.um or rlc.tm in both directions",
+        };
+        return Err(ScenarioError::new("uplink.rlc", message, hint));
+    }
+    validate_repeats(bearers)
+}
+
+/// Polls go in one direction and are answered in the other: where either loses PDUs, something has to ask again.
+fn validate_repeats(bearers: [&BearerConfig; 2]) -> Result<(), ScenarioError> {
+    if bearers.iter().all(|bearer| bearer.channel.is_error_free()) {
+        return Ok(());
+    }
+    for (dir, bearer) in Dir::BOTH.into_iter().zip(bearers) {
+        if let rlc::Config::Am(am) = &bearer.rlc {
+            am.check_with_losses().map_err(|error| error.under("rlc.am").under(dir.name()))?;
+        }
+    }
+    Ok(())
 }
 
 impl BearerConfig {

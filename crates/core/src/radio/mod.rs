@@ -19,6 +19,7 @@ use crate::handover;
 use crate::packet::Dir;
 use crate::registry::registry;
 use crate::time::Instant;
+use crate::umts::TrafficClass;
 
 registry! {
     /// A kind of cell and its parameters.
@@ -36,12 +37,19 @@ pub struct Plan<'a> {
     pub run_seed: u64,
     /// Hand-overs of its UEs.
     pub handovers: &'a [handover::Config],
+    /// Traffic classes of its UEs by number; those beyond the list have the default.
+    pub classes: &'a [TrafficClass],
 }
 
 impl Plan<'_> {
     /// A cell in which nothing else happens.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[] }
+        Self { run_seed, handovers: &[], classes: &[] }
+    }
+
+    /// Traffic class of a UE.
+    pub fn class(&self, ue: u16) -> TrafficClass {
+        self.classes.get(usize::from(ue)).copied().unwrap_or_default()
     }
 }
 
@@ -64,7 +72,7 @@ impl Config {
     /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
         let queue = match (self, dir) {
-            (Self::Dch(config), _) => &config.bearer(dir).queue,
+            (Self::Dch(config), _) => return config.limit_sdus(dir),
             (Self::Evdo(config), Dir::Downlink) => &config.downlink.queue,
             (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
             (Self::Variable(config), _) => &config.bearer(dir).queue,

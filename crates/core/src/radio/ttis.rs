@@ -16,7 +16,7 @@
 //! it is handed up there, which is before.
 
 use super::Plan;
-use super::buffer::{Buffer, Delivered, cell_layout, cell_report, make_bearers, report_service, share};
+use super::buffer::{Buffer, Delivered, cell_layout, cell_report, report_service, share};
 use super::dch::{BearerConfig, Config};
 use super::pdu_capture::PduCapture;
 use crate::channel::Channel;
@@ -31,15 +31,15 @@ use std::collections::VecDeque;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Element>> {
-    let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
-    let mut lines = make_bearers(config.ues, |ue, dir| {
-        Line::new(config.bearer(dir), ttis[dir.index()], plan.run_seed, ue, dir)
-    })
-    .into_iter();
     let mut pairs = Vec::new();
-    while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
-        let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;
-        pairs.push(Pair { ends, lines: [downlink, uplink], armed: Instant::NEVER });
+    for ue in 0..config.ues {
+        let [downlink, uplink] = Dir::BOTH.map(|dir| config.bearer_of(plan.class(ue), dir));
+        let ends = rlc::ends(&downlink.rlc, &uplink.rlc)?;
+        let lines = [
+            Line::new(downlink, downlink.rlc.ttis()?, plan.run_seed, ue, Dir::Downlink),
+            Line::new(uplink, uplink.rlc.ttis()?, plan.run_seed, ue, Dir::Uplink),
+        ];
+        pairs.push(Pair { ends, lines, armed: Instant::NEVER });
     }
     Some(Box::new(TtiCell { pairs, report: Report::default() }))
 }

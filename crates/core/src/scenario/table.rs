@@ -139,7 +139,8 @@ fn split_index(key: &str) -> (&str, Option<usize>) {
 }
 
 /// A flow's `[tcp]` holds only what differs from the scenario's, as does that of a box; `[wired.uplink]` only
-/// what differs from the downlink.
+/// what differs from the downlink, a bearer in `[radio.dch.qos]` what differs from the cell's own, and the leg of a
+/// relocation what differs from `[umts.iu]`.
 pub(super) fn inherit(table: &mut Table) {
     if let Some(Value::Table(wired)) = table.get_mut("wired")
         && let Some(Value::Table(uplink)) = wired.remove("uplink")
@@ -147,6 +148,8 @@ pub(super) fn inherit(table: &mut Table) {
         let uplink = merged(wired, &uplink);
         wired.insert("uplink".to_owned(), Value::Table(uplink));
     }
+    inherit_bearers(table);
+    inherit_legs(table);
     let Some(Value::Table(shared)) = table.get("tcp").cloned() else { return };
     for (list, within) in [("flow", None), ("middlebox", Some("split"))] {
         let Some(Value::Array(items)) = table.get_mut(list) else { continue };
@@ -158,6 +161,34 @@ pub(super) fn inherit(table: &mut Table) {
             if let Some(Value::Table(own)) = owner.and_then(|owner| owner.get_mut("tcp")) {
                 *own = merged(&shared, own);
             }
+        }
+    }
+}
+
+fn inherit_bearers(table: &mut Table) {
+    let dch = table.get_mut("radio").and_then(|radio| radio.get_mut("dch"));
+    let Some(Value::Table(dch)) = dch else { return };
+    let own = ["downlink", "uplink"].map(|dir| (dir, dch.get(dir).cloned()));
+    let Some(Value::Table(classes)) = dch.get_mut("qos") else { return };
+    for (_, class) in classes.iter_mut() {
+        for (dir, own) in &own {
+            if let (Some(Value::Table(own)), Some(Value::Table(bearer))) = (own, class.get_mut(dir)) {
+                *bearer = merged(own, bearer);
+            }
+        }
+    }
+}
+
+fn inherit_legs(table: &mut Table) {
+    let own = table.get("umts").and_then(|umts| umts.get("iu")).cloned();
+    let (Some(Value::Table(own)), Some(Value::Array(handovers))) = (own, table.get_mut("handover")) else {
+        return;
+    };
+    for handover in handovers {
+        let Some(Value::Table(relocation)) = handover.get_mut("relocation") else { continue };
+        let leg = relocation.entry("iu").or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(leg) = leg {
+            *leg = merged(&own, leg);
         }
     }
 }

@@ -9,18 +9,25 @@
 //! nothing can fail here; it serves as the reader of the tests.
 
 use crate::time::Instant;
+use std::collections::BTreeMap;
 
 /// Writes a capture into memory; [`take`](Self::take) hands out what has been written so far.
 #[derive(Clone, Debug)]
 pub struct PcapngWriter {
     bytes: Vec<u8>,
     interfaces: u32,
+    /// Packets that are seen later, in the order in which they will be.
+    pending: BTreeMap<(Instant, u64), (u32, Vec<u8>)>,
+    /// How many of these there have been.
+    announced: u64,
 }
 
 impl PcapngWriter {
     /// Begins a capture of raw IP packets on the named interfaces, numbered from 0.
     pub fn new(interfaces: &[&str]) -> Self {
-        let mut writer = Self { bytes: Vec::new(), interfaces: interfaces.len() as u32 };
+        let interfaces_count = interfaces.len() as u32;
+        let (bytes, pending, announced) = (Vec::new(), BTreeMap::new(), 0);
+        let mut writer = Self { bytes, interfaces: interfaces_count, pending, announced };
         writer.block(SECTION_HEADER, |body| {
             body.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
             body.extend_from_slice(&VERSION_MAJOR.to_le_bytes());
@@ -58,7 +65,36 @@ impl PcapngWriter {
         });
     }
 
+    /// Adds a whole packet that is seen on an interface at `at`, which need not have come yet: it is written before
+    /// anything that is seen then or later, and not if nothing is and nobody [settles](Self::settle).
+    pub fn packet_at(&mut self, interface: u32, at: Instant, packet: Vec<u8>) {
+        self.pending.insert((at, self.announced), (interface, packet));
+        self.announced += 1;
+    }
+
+    /// Writes the packets announced by [`packet_at`](Self::packet_at) that are seen by `now`.
+    pub fn settle(&mut self, now: Instant) {
+        while let Some(next) = self.pending.first_entry().filter(|next| next.key().0 <= now) {
+            let ((at, _), (interface, packet)) = next.remove_entry();
+            self.write_packet(interface, at, &packet, packet.len() as u32, |_| {});
+        }
+    }
+
     fn enhanced_packet(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        header: &[u8],
+        original_len: u32,
+        write_options: impl FnOnce(&mut Vec<u8>),
+    ) {
+        if !self.pending.is_empty() {
+            self.settle(at);
+        }
+        self.write_packet(interface, at, header, original_len, write_options);
+    }
+
+    fn write_packet(
         &mut self,
         interface: u32,
         at: Instant,
@@ -149,6 +185,25 @@ mod tests {
     use pcap_file::pcapng::{Block, PcapNgReader};
 
     use super::*;
+
+    #[test]
+    fn what_is_seen_later_is_written_when_it_is() {
+        let at = Instant::from_nanos;
+        let mut writer = PcapngWriter::new(&["server", "iu"]);
+        writer.packet_at(1, at(20), vec![0; 2]);
+        writer.packet_at(1, at(10), vec![0; 1]);
+        writer.packet_at(1, at(20), vec![0; 3]);
+        writer.packet_at(1, at(30), vec![0; 4]);
+        writer.packet_at(1, at(40), vec![0; 5]);
+        writer.packet(0, at(5), &[0; 9], 9);
+        writer.packet(0, at(20), &[0; 9], 9);
+        writer.settle(at(30));
+        let written = blocks(&writer.take()).into_iter().filter_map(|block| match block {
+            Block::EnhancedPacket(packet) => Some((packet.timestamp.as_nanos() as u64, packet.data.len())),
+            _ => None,
+        });
+        assert_eq!(written.collect::<Vec<_>>(), [(5, 9), (10, 1), (20, 2), (20, 3), (20, 9), (30, 4)]);
+    }
 
     fn blocks(bytes: &[u8]) -> Vec<Block<'static>> {
         let mut reader = PcapNgReader::new(bytes).unwrap();

@@ -67,6 +67,8 @@ app.bulk = {}
 const AM: Option<u32> = Some(4096);
 const UM: Option<u32> = Some(128);
 
+const AND_PDUS: Capture = Capture::PacketsAnd { pdus: true, iu: false };
+
 /// Interfaces of the capture, in their order.
 const SERVER: u32 = 0;
 const UE: u32 = 1;
@@ -234,7 +236,7 @@ fn run(changes: &[(&str, &str)]) -> (Vec<(Instant, Event)>, Vec<Frame>) {
         changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let scenario = Scenario::parse(TEXT, &changes).unwrap();
     let probes = ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);
-    let mut simulation = Simulation::new(&scenario, 7, Observe { probes, capture: Capture::PacketsAndPdus });
+    let mut simulation = Simulation::new(&scenario, 7, Observe { probes, capture: AND_PDUS });
     simulation.run();
     (simulation.take_trace(), frames(&simulation.take_capture()))
 }
@@ -337,7 +339,7 @@ fn without_pdus_the_capture_is_as_ever() {
         simulation.run();
         (simulation.take_trace(), frames(&simulation.take_capture()))
     };
-    let [(events, packets), (same_events, all)] = [Capture::Packets, Capture::PacketsAndPdus].map(run);
+    let [(events, packets), (same_events, all)] = [Capture::Packets, AND_PDUS].map(run);
     assert!(events == same_events, "a capture changes nothing");
     let of_hosts: Vec<_> =
         all.iter().filter(|frame| frame.interface != RLC).map(|f| (f.at, &f.octets)).collect();

@@ -24,6 +24,8 @@ pub struct Configuration {
     pub capture: bool,
     /// Whether to capture the PDUs of RLC too.
     pub capture_rlc: bool,
+    /// Whether to capture the Iu too.
+    pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
     /// The program to run on the UE's side, with its arguments.

@@ -451,14 +451,11 @@ fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instan
 fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
     let port = |dir| Box::new(Port::new(dir, configuration.snaplen)) as Box<dyn Element>;
     let mut elements = vec![port(Dir::Downlink)];
-    elements.extend(scenario.network(configuration.seed));
+    elements.extend(scenario.network_in_session(configuration.seed));
     elements.push(port(Dir::Uplink));
     let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
     let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));
-    path.set_capture(match (configuration.capture, configuration.capture_rlc) {
-        (false, _) => Capture::Nothing,
-        (true, false) => Capture::Packets,
-        (true, true) => Capture::PacketsAndPdus,
-    });
+    let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);
+    path.set_capture(Capture::of(configuration.capture, pdus, iu));
     path
 }

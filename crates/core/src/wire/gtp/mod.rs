@@ -95,7 +95,7 @@ pub enum Body<'a> {
     },
     /// The types of all extension headers that the sender understands (§7.2.3).
     SupportedExtensionHeaders(&'a [u8]),
-    /// A G-PDU: a user's packet (§7.3.3 of TS 29.281, 9.3.1 of TS 29.060).
+    /// A G-PDU: a user's packet (§7.1).
     GPdu(&'a [u8]),
     /// A message of another type, unread.
     Other {

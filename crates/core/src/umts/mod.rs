@@ -1,0 +1,154 @@
+//! The core network of UMTS around the bearer: GGSN and SGSN, the tunnels between them and the RNC, and what a UE has
+//! to do before it may send.
+//!
+//! ```text
+//! server -- wired link -- GGSN ---- Gn ---- SGSN ---- Iu ---- RNC (boxes in the network) -- cell -- UE
+//!                               G-PDUs of GTP-U in UDP over IP
+//! ```
+//!
+//! Source: TS 23.060 §5.4 (nodes and interfaces), §6.5 (attach), §9.2.2 (PDP context activation); TS 29.281 for the
+//! tunnels; TS 23.107 §6.3 (traffic classes); [jayanathan2006] section 3 for which of them matter to TCP.
+//!
+//! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. Both take a time that the scenario
+//!   says; none of its flows sends before. What comes for a UE without an active context is dropped.
+//! * **Tunnels.** Each packet becomes a G-PDU: the headers of IP, UDP and GTP-U are sent with it on either leg. In a
+//!   simulation they are arithmetic; octets are made for captures alone ([`capture`]), by the codec of [`crate::wire::gtp`].
+//! * **Legs.** Each is a line with a rate, a delay and a buffer in either direction. Order is kept, and ends of
+//!   transmission are computed, so that a packet is put on a lane once for the wired link and both legs ([`network`]).
+//! * **Classes.** The traffic class of a UE says which bearer it gets (`radio.dch.qos`).
+//! * **Relocation.** With a hand-over the serving RNC may change: from the end of the outage on the UE's packets take
+//!   another Iu leg ([`Relocation`]).
+//!
+//! Left out: the messages of GTP-C, RANAP and the session's signalling, for which their durations stand; soft hand-over,
+//! Iur and drift RNC; charging, authentication, deactivation and several contexts of a UE; QoS on the legs, which
+//! are first in, first out for all classes; fragments of what is too long for a leg.
+
+mod capture;
+mod leg;
+mod network;
+
+pub use leg::Leg;
+pub use network::CoreNetwork;
+pub(crate) use network::UP;
+
+use crate::error::ScenarioError;
+use crate::time::{Duration, Instant};
+use crate::wire::gtp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The core network between the wired link and the RNC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Between GGSN and SGSN.
+    pub gn: Leg,
+    /// Between SGSN and RNC.
+    pub iu: Leg,
+    /// Whether G-PDUs have sequence numbers: a header of 12 octets and not of 8.
+    pub sequence_numbers: bool,
+    /// How long a UE takes to attach (TS 23.060 §6.5), with its RRC connection.
+    pub attach: Duration,
+    /// How long it then takes to activate its PDP context (TS 23.060 §9.2.2), with the radio access bearer.
+    pub pdp_activation: Duration,
+    /// Traffic classes of the UEs by number; those beyond the list have `background`.
+    pub qos: Vec<TrafficClass>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            gn: Leg::default(),
+            iu: Leg::default(),
+            sequence_numbers: false,
+            // ASSUMED: the standards name no durations; both are of the order of a second or two.
+            attach: Duration::from_millis(2000),
+            pdp_activation: Duration::from_millis(1000),
+            qos: Vec::new(),
+        }
+    }
+}
+
+/// Traffic class of a UE's bearer: TS 23.107 §6.3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrafficClass {
+    /// Speech and what is like it: low delay that hardly varies.
+    Conversational,
+    /// One way, with a delay that varies little.
+    Streaming,
+    /// Requests and answers.
+    Interactive,
+    /// Whatever can wait.
+    #[default]
+    Background,
+}
+
+impl TrafficClass {
+    /// As written in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Conversational => "conversational",
+            Self::Streaming => "streaming",
+            Self::Interactive => "interactive",
+            Self::Background => "background",
+        }
+    }
+}
+
+/// A change of the serving RNC with a hand-over (TS 23.060 §6.9.2.2): from the end of the outage on, the UE's packets
+/// take another Iu leg, on which nobody else is. What is on the old leg by then arrives, and what is on the new one
+/// does not overtake it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Relocation {
+    /// The leg to the new RNC; what it does not say is as in `[umts.iu]`.
+    pub iu: Leg,
+}
+
+/// What the core network is told beside its own parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Plan<'a> {
+    /// For each UE when its context becomes active, if ever.
+    pub active: Vec<Option<Instant>>,
+    /// Relocations: number of the UE, when its packets take the new leg, and this.
+    pub relocations: Vec<(u16, Instant, &'a Relocation)>,
+}
+
+impl Config {
+    /// How long a UE takes until it may send.
+    pub fn set_up(&self) -> Duration {
+        self.attach + self.pdp_activation
+    }
+
+    /// Traffic class of a UE.
+    pub fn class(&self, ue: u16) -> TrafficClass {
+        self.qos.get(usize::from(ue)).copied().unwrap_or_default()
+    }
+
+    /// Octets that a tunnel adds to a packet: IPv4, UDP and GTP-U.
+    pub const fn overhead_octets(&self) -> u32 {
+        let octets = if self.sequence_numbers { gtp::LONG_OVERHEAD_OCTETS } else { gtp::OVERHEAD_OCTETS };
+        octets as u32
+    }
+
+    /// Refuses what cannot be, for a cell of so many UEs.
+    ///
+    /// # Errors
+    /// Names the key below `umts`, what is wrong, and what would be right.
+    pub fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        self.gn.validate().map_err(|error| error.under("gn"))?;
+        self.iu.validate().map_err(|error| error.under("iu"))?;
+        if self.qos.len() > usize::from(ues) {
+            let message = format!("classes for {} UEs, and the cell has {ues}", self.qos.len());
+            let hint = "shorten the list, or raise the cell's number of UEs";
+            return Err(ScenarioError::new("qos", message, hint));
+        }
+        Ok(())
+    }
+
+    /// Makes the core network, for the end of a wired link.
+    pub fn build(&self, plan: &Plan<'_>) -> CoreNetwork {
+        CoreNetwork::new(self, plan)
+    }
+}

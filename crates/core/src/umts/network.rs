@@ -1,0 +1,329 @@
+//! The core network: GGSN towards the server, RNC towards the UEs.
+//!
+//! Each leg keeps the order of what it carries, so that a packet's arrival at the far end of both is known when it
+//! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
+//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a lane
+//! for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
+//! timer tells of each arrival there.
+//!
+//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier by
+//! the time that it would have had to the place of the drop.
+
+use super::capture::Tunnels;
+use super::leg::Line;
+use super::{Config, Leg, Plan, TrafficClass};
+use crate::element::{Cx, Layout};
+use crate::packet::{Dir, Packet};
+use crate::time::Instant;
+use crate::trace::Reason;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below it;
+/// those of further legs one more.
+pub const UP: u32 = 1;
+
+/// GGSN, SGSN and the legs to the RNCs.
+pub struct CoreNetwork {
+    overhead: u32,
+    contexts: Vec<Context>,
+    /// By direction.
+    gn: [Line; 2],
+    /// To the RNC of the cell, then to those of relocations.
+    iu: Vec<IuLeg>,
+    /// Which leg UEs take; empty without relocations.
+    routes: Vec<Route>,
+    tunnels: Tunnels,
+    /// When each leg comes into use.
+    in_use: Vec<Instant>,
+    drops: Drops,
+}
+
+/// Packets dropped.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drops {
+    no_context: u64,
+    gn: u64,
+    iu: u64,
+}
+
+/// A UE's PDP context.
+struct Context {
+    /// Never if it has none.
+    active: Instant,
+    class: TrafficClass,
+    /// By direction.
+    gn: [Count; 2],
+    iu: [Count; 2],
+}
+
+/// G-PDUs, and the octets of the packets in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    g_pdus: u64,
+    octets: u64,
+}
+
+impl Count {
+    #[inline(always)]
+    fn add(&mut self, packet: &Packet) {
+        self.g_pdus += 1;
+        self.octets += u64::from(packet.len);
+    }
+
+    fn report(self, overhead: u32) -> Value {
+        let overhead_octets = self.g_pdus * u64::from(overhead);
+        json!({
+            "g_pdus": self.g_pdus,
+            "octets": self.octets + overhead_octets,
+            "overhead_octets": overhead_octets,
+        })
+    }
+}
+
+struct IuLeg {
+    /// By direction.
+    lines: [Line; 2],
+    /// On their way to the SGSN, with their arrival there; used with several legs.
+    ascending: VecDeque<(Instant, Box<Packet>)>,
+}
+
+impl IuLeg {
+    fn new(leg: &Leg) -> Self {
+        Self { lines: Dir::BOTH.map(|_| Line::new(leg)), ascending: VecDeque::new() }
+    }
+}
+
+/// The legs of a UE.
+#[derive(Default)]
+struct Route {
+    /// From when on it takes which, in order of time; the first leg before.
+    changes: Vec<(Instant, usize)>,
+    /// Latest arrival at the end of its legs, by direction: nothing overtakes.
+    latest: [Instant; 2],
+}
+
+impl CoreNetwork {
+    pub(super) fn new(config: &Config, plan: &Plan<'_>) -> Self {
+        let active = |ue: usize| plan.active.get(ue).copied().flatten().unwrap_or(Instant::NEVER);
+        let contexts = (0..plan.active.len())
+            .map(|ue| Context {
+                active: active(ue),
+                class: config.class(ue as u16),
+                gn: Default::default(),
+                iu: Default::default(),
+            })
+            .collect();
+        let mut iu = vec![IuLeg::new(&config.iu)];
+        let mut in_use = vec![Instant::ZERO];
+        let mut routes = Vec::new();
+        for (ue, at, relocation) in &plan.relocations {
+            routes.resize_with(plan.active.len(), Route::default);
+            if let Some(route) = routes.get_mut(usize::from(*ue)) {
+                route.changes.push((*at, iu.len()));
+                route.changes.sort_by_key(|(from, _)| *from);
+            }
+            in_use.push(*at);
+            iu.push(IuLeg::new(&relocation.iu));
+        }
+        Self {
+            overhead: config.overhead_octets(),
+            contexts,
+            gn: Dir::BOTH.map(|_| Line::new(&config.gn)),
+            tunnels: Tunnels::new(config.sequence_numbers, plan.active.len(), iu.len()),
+            iu,
+            routes,
+            in_use,
+            drops: Drops::default(),
+        }
+    }
+
+    /// A packet comes to the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
+    #[inline(always)]
+    pub fn descend(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
+        const DOWN: usize = Dir::Downlink.index();
+        let (ue, octets) = (packet.ue, packet.len + self.overhead);
+        let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= at)
+        else {
+            return self.drop_without_context(cx, packet);
+        };
+        let Some(at_sgsn) = self.gn[DOWN].pass(at, octets) else {
+            return self.drop_at_gn(cx, packet);
+        };
+        context.gn[DOWN].add(&packet);
+        let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, at_sgsn) };
+        let Some(mut at_rnc) = self.iu[leg].lines[DOWN].pass(at_sgsn, octets) else {
+            return self.drop_at_iu(cx, packet);
+        };
+        context.iu[DOWN].add(&packet);
+        if !self.routes.is_empty() {
+            at_rnc = self.in_order(ue, Dir::Downlink, at_rnc);
+        }
+        if cx.captures_iu() {
+            self.tunnels.capture(cx, at_rnc, Dir::Downlink, leg, &packet);
+        }
+        let leg = leg as u32;
+        cx.emit_at(at_rnc, if leg < UP { leg } else { leg + 1 }, packet);
+    }
+
+    /// A packet comes to the RNC now; when it is at the GGSN. `None` if it is dropped, or on its way to the SGSN.
+    #[inline(always)]
+    pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<(Instant, Box<Packet>)> {
+        const UPWARDS: usize = Dir::Uplink.index();
+        let (ue, octets) = (packet.ue, packet.len + self.overhead);
+        let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= cx.now)
+        else {
+            self.drop_without_context(cx, packet);
+            return None;
+        };
+        let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, cx.now) };
+        if cx.captures_iu() {
+            self.tunnels.capture(cx, cx.now, Dir::Uplink, leg, &packet);
+        }
+        let Some(at_sgsn) = self.iu[leg].lines[UPWARDS].pass(cx.now, octets) else {
+            self.drop_at_iu(cx, packet);
+            return None;
+        };
+        context.iu[UPWARDS].add(&packet);
+        if self.routes.is_empty() {
+            return self.leave_sgsn(cx, at_sgsn, packet);
+        }
+        self.wait_for_sgsn(cx, leg, at_sgsn, packet);
+        None
+    }
+
+    /// A packet from a UE comes to the SGSN at `at`.
+    #[inline(always)]
+    fn leave_sgsn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        at: Instant,
+        packet: Box<Packet>,
+    ) -> Option<(Instant, Box<Packet>)> {
+        let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
+            self.drop_at_gn(cx, packet);
+            return None;
+        };
+        let context = self.contexts.get_mut(usize::from(packet.ue))?;
+        context.gn[Dir::Uplink.index()].add(&packet);
+        Some((at_ggsn, packet))
+    }
+
+    #[cold]
+    fn wait_for_sgsn(&mut self, cx: &mut Cx<'_>, leg: usize, at: Instant, packet: Box<Packet>) {
+        let at_sgsn = self.in_order(packet.ue, Dir::Uplink, at);
+        let ascending = &mut self.iu[leg].ascending;
+        if ascending.is_empty() {
+            cx.arm(leg as u32, at_sgsn);
+        }
+        ascending.push_back((at_sgsn, packet));
+    }
+
+    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to be
+    /// asked until there is none.
+    pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Option<(Instant, Box<Packet>)> {
+        while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
+            if at > cx.now {
+                self.iu[leg as usize].ascending.push_front((at, packet));
+                cx.arm(leg, at);
+                return None;
+            }
+            let left = self.leave_sgsn(cx, at, packet);
+            if left.is_some() {
+                return left;
+            }
+        }
+        None
+    }
+
+    /// When a UE's packet that would arrive at `at` arrives at the end of its Iu leg: not before those sent earlier.
+    #[cold]
+    fn in_order(&mut self, ue: u16, dir: Dir, at: Instant) -> Instant {
+        let Some(route) = self.routes.get_mut(usize::from(ue)) else { return at };
+        let latest = &mut route.latest[dir.index()];
+        *latest = at.max(*latest);
+        *latest
+    }
+
+    #[cold]
+    fn drop_without_context(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.no_context += 1;
+        cx.drop(packet, Reason::NoPdpContext);
+    }
+
+    #[cold]
+    fn drop_at_gn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.gn += 1;
+        cx.drop(packet, Reason::QueueFull);
+    }
+
+    #[cold]
+    fn drop_at_iu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        self.drops.iu += 1;
+        cx.drop(packet, Reason::QueueFull);
+    }
+
+    /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such
+    /// messages take no time from others.
+    pub fn handle_capture(&mut self, cx: &mut Cx<'_>) {
+        for (leg, at) in self.in_use.iter().enumerate() {
+            let [down, up] = &self.iu[leg].lines;
+            let answered = |request, response| down.unloaded(up.unloaded(*at, request), response);
+            self.tunnels.capture_echo(cx, leg, *at, answered);
+        }
+    }
+
+    /// The directions of its lanes and the number of its timers.
+    pub fn layout(&self) -> Layout {
+        let mut lanes = vec![Dir::Downlink; self.iu.len()];
+        lanes.insert(UP as usize, Dir::Uplink);
+        let timers = if self.routes.is_empty() { 0 } else { self.iu.len() as u32 };
+        Layout { lanes, timers, ..Layout::default() }
+    }
+
+    /// Packets that found no room on a leg.
+    pub fn dropped_queue_full(&self) -> u64 {
+        self.drops.gn + self.drops.iu
+    }
+
+    /// What was counted, for the results of the run.
+    pub fn report(&self) -> Value {
+        let contexts = self.contexts.iter().enumerate();
+        let ues: Vec<_> = contexts.map(|(ue, context)| self.report_of(ue, context)).collect();
+        json!({
+            "element": "umts",
+            "overhead_octets_per_packet": self.overhead,
+            "dropped_no_pdp_context": self.drops.no_context,
+            "dropped_queue_full": { "gn": self.drops.gn, "iu": self.drops.iu },
+            "ues": ues,
+        })
+    }
+
+    fn report_of(&self, ue: usize, context: &Context) -> Value {
+        let leg = |teids: Value, counts: &[Count; 2]| {
+            let [downlink, uplink] = counts.map(|count| count.report(self.overhead));
+            json!({ "teids": teids, "downlink": downlink, "uplink": uplink })
+        };
+        let route = self.routes.get(ue).map_or(&[][..], |route| &route.changes);
+        let relocations: Vec<_> = route
+            .iter()
+            .map(|(at, leg)| json!({ "at_s": at.as_secs_f64(), "teids": Tunnels::iu_teids(ue, *leg) }))
+            .collect();
+        let is_active = context.active != Instant::NEVER;
+        json!({
+            "ue": ue,
+            "class": context.class.name(),
+            "active_s": is_active.then(|| context.active.as_secs_f64()),
+            "gn": leg(Tunnels::gn_teids(ue), &context.gn),
+            "iu": leg(Tunnels::iu_teids(ue, 0), &context.iu),
+            "relocations": relocations,
+        })
+    }
+}
+
+/// The Iu leg that a UE's packet takes at `at`.
+#[cold]
+fn leg_at(routes: &[Route], ue: u16, at: Instant) -> usize {
+    let changes = routes.get(usize::from(ue)).map_or(&[][..], |route| &route.changes);
+    changes.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, leg)| *leg)
+}
