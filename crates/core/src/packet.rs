@@ -142,6 +142,10 @@ impl Flags {
     /// Radio network feedback of [jayanathan2006]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
+    /// Beside ACK, without data: a NACK of `middlebox.snoop`, whose SACK blocks are what has come over the radio. The
+    /// PSH bit, which says nothing without data, tells it from a receiver's ACK that was flagged on its way.
+    pub const NACK: Self = Self(Self::RNF.0 | Self::PSH.0);
+
     /// Whether every bit of `other` is set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -306,6 +310,24 @@ impl Packet {
         self.flags = self.flags | Flags::RNF;
         if let Some(body) = &mut self.body {
             body.touched = true;
+        }
+    }
+
+    /// Whether there are SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| options.sack.count > 0)
+    }
+
+    /// Takes the SACK blocks out. A simulated header becomes shorter; of a real packet NOPs take their place.
+    pub fn hide_blocks(&mut self) {
+        let blocks = self.options().sack.count;
+        if blocks == 0 {
+            return;
+        }
+        self.options_mut().sack = SackBlocks::NONE;
+        match &mut self.body {
+            Some(body) => body.touched = true,
+            None => self.len -= 4 + 8 * u32::from(blocks),
         }
     }
 

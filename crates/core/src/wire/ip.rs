@@ -367,7 +367,7 @@ pub(super) const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
+pub(super) const SACK: u8 = 5;
 pub(super) const TIMESTAMPS: u8 = 8;
 
 #[cfg(test)]
