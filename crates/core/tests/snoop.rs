@@ -56,17 +56,18 @@ fn ten(overrides: &[(&str, &str)]) -> (f64, [u64; 3]) {
     let flows: Vec<_> = (0..10).map(|seed| results(overrides, seed).flows[0].clone()).collect();
     let sum = |of: &dyn Fn(&FlowReport) -> u64| flows.iter().map(of).sum::<u64>();
     let counts = [
-        sum(&|flow| flow.retransmissions.total()),
+        sum(&|flow| flow.retransmissions.total),
         sum(&|flow| flow.timeouts),
         sum(&|flow| flow.fast_retransmits),
     ];
     (flows.iter().map(|flow| flow.received_s.unwrap()).sum(), counts)
 }
 
-/// Wherever in the transfer it is, but for the first flight: no round trip is known then, and no later segment comes.
+/// Wherever in the transfer it is, as long as a segment comes after it; what is lost behind all others, the box's timer
+/// and the sender's both wait for.
 #[test]
 fn a_lost_segment_is_repaired_without_the_senders_knowledge() {
-    let mut runs = 0;
+    let (mut runs, mut twice, mut tails) = (0, 0, 0);
     for seed in 0..400 {
         let results = results(&[(BLER, "0.1 %"), ("tcp.initial_window", "4")], seed);
         let (flow, snoop) = (&results.flows[0], element(&results, "middlebox.snoop"));
@@ -75,11 +76,20 @@ fn a_lost_segment_is_repaired_without_the_senders_knowledge() {
             continue;
         }
         runs += 1;
-        assert_eq!((flow.dupacks, flow.timeouts, flow.fast_retransmits), (0, 0, 0), "{seed}: {snoop}");
-        assert_eq!(snoop["local_retransmissions"]["total"], 1, "{seed}: {snoop}");
-        assert_eq!((&snoop["local_retransmissions"]["needless"], &snoop["cached_at_end"]), (&0.into(), &0.into()));
+        if snoop["local_retransmissions"]["dupack"] == 0 {
+            tails += 1;
+            continue;
+        }
+        let noticed = (flow.retransmissions.total, flow.timeouts, flow.fast_retransmits);
+        assert_eq!(noticed, (0, 0, 0), "{seed}: {snoop}");
+        // Each copy beyond the first is one that came too early.
+        let copies = &snoop["local_retransmissions"];
+        let total = copies["total"].as_u64().unwrap();
+        assert!((1..=2).contains(&total), "{seed}: {snoop}");
+        twice += u64::from(total == 2);
+        assert_eq!(snoop["cached_at_end"], 0);
     }
-    assert!(runs > 50, "{runs}");
+    assert!(runs > 50 && twice < runs / 10 && tails < runs / 20, "{runs}, {twice}, {tails}");
 }
 
 #[test]
@@ -201,7 +211,7 @@ fn what_cannot_work_is_refused_in_words() {
         (
             "middlebox.0.snoop.min_timeout",
             "2 min",
-            "middlebox[0].snoop.min_timeout: 120 s is no time to wait for an ACK; write a time up to 60 s, such as \
+            "middlebox[0].snoop.min_timeout: 2 min is no time to wait for an ACK; write a time up to 60 s, such as \
              \"200 ms\"",
         ),
     ] {

@@ -423,6 +423,3 @@ impl Element for Snoop {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

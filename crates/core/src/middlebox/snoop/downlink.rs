@@ -59,7 +59,7 @@ const MOST_RECENT: usize = 16;
 pub(super) struct Downlink {
     /// In the order of their sequence numbers.
     segments: VecDeque<Cached>,
-    /// What the UE acknowledged last, and when.
+    /// What the UE acknowledged last, and when something has last come for certain.
     una: u32,
     progress_at: Instant,
     /// Behind the highest octet seen.
@@ -246,6 +246,8 @@ impl Downlink {
             self.copy(0, now, SnoopAction::DupackRetransmission, counters, copies);
         } else {
             self.expected = self.expected.saturating_sub(1);
+            // The copy is behind what has brought this one.
+            self.progress_at = now;
         }
         self.repair_shown_gaps(now, limits, counters, copies);
         Fate::Suppressed
