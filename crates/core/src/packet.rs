@@ -208,11 +208,13 @@ pub struct Options {
     pub sack_permitted: bool,
     /// SACK option.
     pub sack: SackBlocks,
+    /// Octets of NOPs in the place of an option that a box has taken out.
+    pub nops: u8,
 }
 
 /// What a packet without options has.
 static NO_OPTIONS: Options =
-    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE };
+    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE, nops: 0 };
 
 /// The packet's bytes from the first byte of the IP header, in live use.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -318,16 +320,17 @@ impl Packet {
         self.options.as_ref().is_some_and(|options| options.sack.count > 0)
     }
 
-    /// Takes the SACK blocks out. A simulated header becomes shorter; of a real packet NOPs take their place.
+    /// Takes the SACK blocks out; NOPs take their place.
     pub fn hide_blocks(&mut self) {
         let blocks = self.options().sack.count;
         if blocks == 0 {
             return;
         }
-        self.options_mut().sack = SackBlocks::NONE;
-        match &mut self.body {
-            Some(body) => body.touched = true,
-            None => self.len -= 4 + 8 * u32::from(blocks),
+        let options = self.options_mut();
+        options.sack = SackBlocks::NONE;
+        options.nops += 4 + 8 * blocks;
+        if let Some(body) = &mut self.body {
+            body.touched = true;
         }
     }
 

@@ -146,8 +146,10 @@ fn blocks_show_every_gap_and_are_hidden_where_they_would_show_one_under_repair()
     // What goes on shows no gap: it is under repair.
     let partial = with_blocks(ack(2001), &[(4001, 6001)]);
     let left = snoop.put(10, Dir::Uplink, &partial);
-    assert_eq!(left, [(Dir::Uplink, Packet { options: left[0].1.options.clone(), ..ack(2001) })]);
+    assert_eq!(left, [(Dir::Uplink, Packet { options: left[0].1.options.clone(), len: partial.len, ..ack(2001) })]);
     assert!(!left[0].1.has_blocks());
+    // NOPs take their place, so that the header is as long as before.
+    assert_eq!(wire::tcp_header_bytes(&left[0].1), 32);
     // What went before the copy says nothing of it, what goes after it does.
     assert_eq!(snoop.ack(10, &with_blocks(ack(2001), &[(4001, 8001)])), (vec![], false));
     snoop.send(1, 8..9);

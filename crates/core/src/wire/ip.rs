@@ -212,7 +212,7 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
         return 20 + mss + sack_permitted + timestamps + window_scale;
     }
     let blocks = options.sack.as_slice().len() as u32;
-    20 + timestamps + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    20 + timestamps + u32::from(options.nops) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
@@ -319,6 +319,9 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
     }
     if is_syn && options.window_scale_plus_1 != 0 {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, options.window_scale_plus_1 - 1]);
+    }
+    if !is_syn {
+        out.extend(std::iter::repeat_n(NOP, usize::from(options.nops)));
     }
     let blocks = options.sack.as_slice();
     if !is_syn && !blocks.is_empty() {
