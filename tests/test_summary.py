@@ -40,6 +40,28 @@ def test_the_forward_link_of_an_hdr_cell_has_a_table(airpath_command: Callable[.
         assert any(line.split()[:4] == row for line in shown.splitlines()), (row, shown)
 
 
+def test_snoop_and_feedback_have_tables(airpath_command: Callable[..., Outcome]) -> None:
+    loss = '{ packet_loss = { downlink = { loss = "2 %" } } }'
+    what = ("run", "umts-snoop", "--set", 'tcp.rnf="first_flagged"', "--set")
+    for box in ("snoop", "rnc_feedback"):
+        run = (*what, f"middlebox=[{{ {box} = {{}} }}, {loss}]")
+        results = json.loads(airpath_command(*run, "--json").out)
+        counts = next(part for part in results["elements"] if part["element"] == f"middlebox.{box}")
+        if box == "snoop":
+            again = counts["local_retransmissions"]
+            row = [counts["segments_cached"], counts["peak_cached_packets"], again["dupack"], again["timer"]]
+            row += [again["needless"], counts["dupacks_suppressed"], counts["dupacks_passed"]]
+            row += [counts["sender_retransmissions"], counts["nacks"]]
+            assert again["dupack"] > 0
+        else:
+            repaired = results["flows"][0]["rnf"]["wireless_fast_retransmits"]
+            row = [counts["segments_cached"], counts["peak_cached_segments"], counts["evictions"]]
+            row += [counts["forgotten_drops"], counts["acks_flagged"], repaired]
+            assert repaired > 0
+        lines = [line.split() for line in airpath_command(*run).out.splitlines()]
+        assert [str(count) for count in row] in lines
+
+
 def test_the_regulator_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
     what = ("run", "chan-variable-delay-ar", "--set", "duration=100 s")
     boxes = json.loads(airpath_command(*what, "--json").out)["elements"]

@@ -51,6 +51,10 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
             console.print(_regulator_table(element["flows"][:MOST_FLOWS], summary["simulated_s"]))
         if element["element"] == "middlebox.ack_rate_control":
             console.print(_ack_rate_table(element["ues"][:MOST_FLOWS], summary["simulated_s"]))
+        if element["element"] == "middlebox.rnc_feedback":
+            console.print(_feedback_table(element, flows))
+        if element["element"] == "middlebox.snoop":
+            console.print(_snoop_table(element))
         if element["element"] == "radio.evdo":
             console.print(_evdo_table(element["ues"][:MOST_FLOWS]))
             console.print(evdo_line(element), highlight=False)
@@ -204,6 +208,48 @@ def _ack_rate_table(ues: list[dict[str, Any]], simulated_s: float) -> Table:
             str(forced["idle"]),
             str(forced["hold_limit"]),
         )
+    return table
+
+
+def _feedback_table(box: dict[str, Any], flows: list[dict[str, Any]]) -> Table:
+    """What the box knew of, what it flagged, and what the senders made of it."""
+    repaired = sum(flow["rnf"]["wireless_fast_retransmits"] for flow in flows if flow.get("rnf"))
+    return _box_table(
+        (
+            ("feedback: seg-\nments cached", box["segments_cached"]),
+            ("most at\nonce", box["peak_cached_segments"]),
+            ("\nevicted", box["evictions"]),
+            ("forgotten:\ndropped", box["forgotten_drops"]),
+            ("ACKs\nflagged", box["acks_flagged"]),
+            ("sent again,\nwindow kept", repaired),
+        )
+    )
+
+
+def _snoop_table(box: dict[str, Any]) -> Table:
+    """What the box sent again and why, and what it kept from the senders."""
+    again = box["local_retransmissions"]
+    return _box_table(
+        (
+            ("snoop: pack-\nets cached", box["segments_cached"]),
+            ("most at\nonce", box["peak_cached_packets"]),
+            ("sent again:\ndup. ACK", again["dupack"]),
+            ("\ntimer", again["timer"]),
+            ("known\nneedless", again["needless"]),
+            ("dup. ACKs\nkept", box["dupacks_suppressed"]),
+            ("\npassed", box["dupacks_passed"]),
+            ("by the\nsender", box["sender_retransmissions"]),
+            ("NACKs\nto UEs", box["nacks"]),
+        )
+    )
+
+
+def _box_table(columns: tuple[tuple[str, int], ...]) -> Table:
+    """One line of counts for a whole box."""
+    table = plain_table()
+    for heading, _ in columns:
+        table.add_column(heading, justify="right")
+    table.add_row(*(str(count) for _, count in columns))
     return table
 
 

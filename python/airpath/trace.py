@@ -23,7 +23,7 @@ Events: TypeAlias = dict[str, dict[str, RawColumn]]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
 # Columns that hold one of a fixed set of words.
-WORD_COLUMNS = ("direction", "cause", "reason")
+WORD_COLUMNS = ("direction", "cause", "reason", "action")
 
 # Units of the columns; an empty unit is a number without one (an index or a code).
 UNITS = {
@@ -34,6 +34,7 @@ UNITS = {
     "direction": "",
     "cause": "",
     "reason": "",
+    "action": "",
     "element": "",
     "seq": "B",
     "snd_una": "B",
@@ -61,6 +62,7 @@ UNITS = {
     "tcpi_rto": "us",
     "tcpi_ca_state": "",
     "cached_segments": "segment",
+    "cached_packets": "packet",
     "flagged": "",
     "held_acks": "segment",
     "held_bytes": "B",

@@ -142,6 +142,10 @@ impl Flags {
     /// Radio network feedback of [jayanathan2006]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
+    /// Beside ACK, without data: a NACK of `middlebox.snoop`, whose SACK blocks are what has come over the radio. The
+    /// PSH bit, which says nothing without data, tells it from a receiver's ACK that was flagged on its way.
+    pub const NACK: Self = Self(Self::RNF.0 | Self::PSH.0);
+
     /// Whether every bit of `other` is set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -204,11 +208,13 @@ pub struct Options {
     pub sack_permitted: bool,
     /// SACK option.
     pub sack: SackBlocks,
+    /// Octets of NOPs in the place of an option that a box has taken out.
+    pub nops: u8,
 }
 
 /// What a packet without options has.
 static NO_OPTIONS: Options =
-    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE };
+    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE, nops: 0 };
 
 /// The packet's bytes from the first byte of the IP header, in live use.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -306,6 +312,25 @@ impl Packet {
     /// Sets the RNF bit: [jayanathan2006] section 4.
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;
+        if let Some(body) = &mut self.body {
+            body.touched = true;
+        }
+    }
+
+    /// Whether there are SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| options.sack.count > 0)
+    }
+
+    /// Takes the SACK blocks out; NOPs take their place.
+    pub fn hide_blocks(&mut self) {
+        let blocks = self.options().sack.count;
+        if blocks == 0 {
+            return;
+        }
+        let options = self.options_mut();
+        options.sack = SackBlocks::NONE;
+        options.nops += 4 + 8 * blocks;
         if let Some(body) = &mut self.body {
             body.touched = true;
         }

@@ -7,7 +7,7 @@
 //! Each deadline is handled at its own instant, however late the driver wakes.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine};
+use crate::element::{BearerView, Capture, Cx, Element, Engine, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -20,16 +20,16 @@ pub struct Path {
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
-    /// Elements that want radio events.
-    subscribers: Vec<u16>,
+    /// Elements that want radio events, and whether of drops alone.
+    subscribers: Vec<(u16, bool)>,
 }
 
 impl Path {
     /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
-        let subscribers =
-            (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events).map(|(i, _)| i).collect();
+        let wants = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events || layout.radio_drops);
+        let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
         let engine = Engine::new(&layouts, Recorder::new(probes));
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
         let mut path = Self { elements, engine, outputs, now, subscribers };
@@ -197,7 +197,7 @@ impl Path {
     /// Handles what the last call set off at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
-        if self.engine.radio_wanted {
+        if self.engine.drops_wanted {
             return self.settle_with_subscribers();
         }
         while let Some((target, dir, packet)) = self.engine.next_handover() {
@@ -220,7 +220,9 @@ impl Path {
 
     fn tell_subscribers(&mut self) {
         while let Some(event) = self.engine.radio_events.pop_front() {
-            for &index in &self.subscribers {
+            let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
+            let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);
+            for &(index, _) in told {
                 let mut cx = Cx::new(self.now, index, &mut self.engine);
                 self.elements[index as usize].handle_radio(&mut cx, &event);
             }

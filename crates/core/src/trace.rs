@@ -43,6 +43,12 @@ impl From<Reason> for Value {
     }
 }
 
+impl From<SnoopAction> for Value {
+    fn from(action: SnoopAction) -> Self {
+        Self::Word(action.name())
+    }
+}
+
 impl From<SendCause> for Value {
     fn from(cause: SendCause) -> Self {
         Self::Word(cause.name())
@@ -82,6 +88,10 @@ words! {
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
+        /// A box repairs the loss that the duplicate ACK tells of.
+        DupackSuppressed = "dupack_suppressed",
+        /// A box answered for the UE, which has acknowledged it.
+        AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
         /// Addressed to a UE that the cell does not have.
@@ -142,6 +152,26 @@ impl SendCause {
             | Self::Retransmission
             | Self::HandshakeTimeout => false,
         }
+    }
+}
+
+words! {
+    /// What a snoop box did.
+    SnoopAction {
+        /// Kept a packet.
+        Cached = "cached",
+        /// Let packets go: acknowledged, or dropped by the buffer behind the box.
+        Freed = "freed",
+        /// Sent a packet again for a duplicate ACK, or a SACK block.
+        DupackRetransmission = "dupack_retransmission",
+        /// Sent a packet again because no ACK came.
+        TimerRetransmission = "timer_retransmission",
+        /// Kept a duplicate ACK from the sender.
+        DupackSuppressed = "dupack_suppressed",
+        /// Answered the sender for the UE.
+        Answered = "answered",
+        /// Told the UE what the radio has lost of its data.
+        Nack = "nack",
     }
 }
 
@@ -372,6 +402,17 @@ events! {
         cached_segments: u32,
         /// Whether this is an ACK with the flag.
         flagged: bool,
+    }
+    /// A snoop box did something.
+    Snoop = "snoop" {
+        /// Number of the UE.
+        ue: u16,
+        /// Number of the flow at its UE.
+        flow: u16,
+        /// What it did.
+        action: SnoopAction,
+        /// Packets of the flow in the cache.
+        cached_packets: u32,
     }
     /// A packet was dropped.
     Dropped = "dropped" {

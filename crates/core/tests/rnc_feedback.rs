@@ -80,6 +80,24 @@ fn losses_before_the_box_are_congestion() {
     assert!(fast > 10 && wireless == 0, "{fast} and {wireless}");
 }
 
+/// A buffer of three packets behind the box, and a window of nine: slow start overflows it.
+#[test]
+fn what_the_buffer_behind_the_box_drops_is_congestion() {
+    let overrides = [LOSSLESS, ("radio.dch.downlink.queue.droptail.packets", "3")];
+    let mut simulation = Simulation::new(&scenario(&overrides), 1, Observe::default());
+    simulation.run();
+    let results = simulation.results();
+    let report = |name: &str| results.elements.iter().find(|part| part["element"] == name).unwrap();
+    let dropped = &report("radio.dch")["ues"][0]["downlink"]["sdus_dropped"];
+    assert!(dropped.as_u64() > Some(3), "{dropped}");
+    let feedback = report("middlebox.rnc_feedback");
+    assert_eq!(&feedback["forgotten_drops"], dropped);
+    // ACKs are flagged once the sender has sent it again, which says nothing to it any more.
+    let flow = &results.flows[0];
+    assert_eq!(flow.rnf.unwrap().wireless_fast_retransmits, 0);
+    assert!(flow.fast_retransmits > 0);
+}
+
 #[test]
 fn a_sender_without_the_option_ignores_the_box() {
     for seed in 0..3 {

@@ -172,6 +172,8 @@ class Cell:
         Runs that it takes at least, whatever the precision, where what is measured scatters widely.
     most_runs : int or None
         Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third of them.
+    reads : bool
+        Whether the readings change it: not where its scenario has nothing of what the paper leaves open.
     """
 
     name: str
@@ -183,6 +185,7 @@ class Cell:
     scenario: str | None = None
     runs: int = 1
     most_runs: int | None = None
+    reads: bool = True
 
 
 def first(estimates: Sequence[Estimate]) -> Estimate:

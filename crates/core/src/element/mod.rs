@@ -42,7 +42,7 @@ pub trait Element: Any + Send + Sync {
         let _ = (cx, key);
     }
 
-    /// Something happened in a bearer's buffer. Only called if the layout subscribes.
+    /// Something happened in a bearer's buffer. Only called if the layout subscribes, to all or to drops.
     fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
         let _ = (cx, event);
     }
@@ -68,6 +68,9 @@ pub struct Layout {
     pub lanes: Vec<Dir>,
     /// Whether [`Element::handle_radio`] is to be called.
     pub radio_events: bool,
+    /// Whether it is to be called for drops alone: what a buffer had no room for, or its discipline chose
+    /// ([`RadioEventKind::Dropped`], [`RadioEventKind::Evicted`]). Packets that pass cost nothing then.
+    pub radio_drops: bool,
     /// Whether [`Cx::radio_flow`] is going to be called: books by flow are kept only then.
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
@@ -97,6 +100,8 @@ pub(crate) struct Engine {
     pub radio_events: VecDeque<RadioEvent>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
+    /// Somebody subscribed to drops, or to all of them.
+    pub drops_wanted: bool,
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
@@ -136,6 +141,7 @@ impl Engine {
             handovers: VecDeque::new(),
             radio_events: VecDeque::new(),
             radio_wanted: layouts.iter().any(|layout| layout.radio_events),
+            drops_wanted: layouts.iter().any(|layout| layout.radio_events || layout.radio_drops),
             bearers,
             flows_wanted,
             bases,
@@ -334,6 +340,14 @@ impl<'a> Cx<'a> {
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
             self.engine.radio_events.push_back(event());
+        }
+    }
+
+    /// The same of a drop, of which more may want to hear.
+    #[cold]
+    pub(crate) fn radio_drop(&mut self, event: RadioEvent) {
+        if self.engine.drops_wanted {
+            self.engine.radio_events.push_back(event);
         }
     }
 

@@ -138,6 +138,11 @@ impl<K: Copy + Ord> Deadlines<K> {
         if let Some(at) = after {
             self.0.insert((at, line));
         }
+        self.arm_first(cx);
+    }
+
+    /// Arms the timer for the first of them.
+    pub fn arm_first(&self, cx: &mut Cx<'_>) {
         if let Some((at, _)) = self.0.first() {
             cx.arm(0, *at);
         }

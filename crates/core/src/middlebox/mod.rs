@@ -10,6 +10,7 @@ pub mod ack_regulator;
 mod acks;
 pub mod packet_loss;
 pub mod rnc_feedback;
+pub mod snoop;
 pub mod split;
 pub mod tap;
 
@@ -49,6 +50,7 @@ registry! {
         AckRegulator = ack_regulator,
         PacketLoss = packet_loss,
         RncFeedback = rnc_feedback,
+        Snoop = snoop,
         Split = split,
         Tap = tap,
     }
@@ -72,6 +74,7 @@ impl Config {
             Self::AckRegulator(config) => config.validate(flows, radio),
             Self::PacketLoss(config) => config.validate(),
             Self::RncFeedback(config) => config.validate(),
+            Self::Snoop(config) => config.validate(),
             Self::Split(config) => config.validate(shared, flows),
             Self::Tap(_) => Ok(()),
         }
@@ -86,11 +89,12 @@ impl Config {
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
             Self::PacketLoss(config) => config.at,
-            Self::RncFeedback(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
+            Self::RncFeedback(_) | Self::Snoop(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
-    /// Whether the box makes segments of its own: without payload, of use to simulated hosts alone.
+    /// Whether the box makes segments with data of its own: without payload, of use to simulated hosts alone. What
+    /// snoop sends again are whole packets, and what it makes are headers.
     pub fn ends_connections(&self) -> bool {
         match self {
             Self::Split(_) => true,
@@ -100,6 +104,7 @@ impl Config {
             | Self::AckRegulator(_)
             | Self::PacketLoss(_)
             | Self::RncFeedback(_)
+            | Self::Snoop(_)
             | Self::Tap(_) => false,
         }
     }

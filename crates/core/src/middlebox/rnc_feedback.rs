@@ -23,8 +23,9 @@
 //! the last one acknowledged, as it is after a handshake. The segment that holds the missing octet counts as the
 //! missing one: a sender may cut its data anew when it sends it again.
 //!
-//! Limit of the mechanism: the box stands before the buffer of the bearer. What that buffer drops has passed the box as
-//! well, and is reported as a loss of the radio, although it is one of congestion.
+//! * **The buffer of the bearer** stands behind the box. What it has no room for, or its queue discipline drops, has
+//!   passed the box and is lost to congestion all the same: the box hears of it, as the buffer's owner does, and erases
+//!   the entry, so that the loss is not reported as one of the radio. ASSUMED: the paper's buffers lose nothing.
 //!
 //! The bit was reserved in 2006. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
 //! need another. Endpoints with accurate ECN (RFC 9768) would misread what the box writes.
@@ -33,7 +34,7 @@ mod table;
 
 use super::Plan;
 use super::acks::{Segment, is_after};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, RadioEvent};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::trace::{Event, Kind};
@@ -84,6 +85,7 @@ struct Counters {
     segments_cached: u64,
     evictions: u64,
     acks_flagged: u64,
+    forgotten_drops: u64,
     peak_segments: usize,
     peak_connections: usize,
     connections_evicted: u64,
@@ -154,6 +156,18 @@ impl RncFeedback {
         Some((after, is_lost))
     }
 
+    /// The buffer behind the box has dropped a segment: congestion. Returns how many its connection has left in the
+    /// table, if it was there.
+    fn forget_dropped(&mut self, key: (u16, u16), seq: u32) -> Option<usize> {
+        let table = &mut self.connections.get_mut(&key)?.table;
+        if !table.remove(seq) {
+            return None;
+        }
+        self.segments -= 1;
+        self.counters.forgotten_drops += 1;
+        Some(table.len())
+    }
+
     /// A connection begins or ends. Whether it had a table.
     fn forget(&mut self, key: (u16, u16)) -> bool {
         let gone = self.connections.remove(&key);
@@ -176,7 +190,7 @@ impl RncFeedback {
 
 impl Element for RncFeedback {
     fn layout(&self) -> Layout {
-        Layout::default()
+        Layout { radio_drops: true, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
@@ -206,6 +220,22 @@ impl Element for RncFeedback {
         cx.emit(dir, packet);
     }
 
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        if event.dir != Dir::Downlink {
+            return;
+        }
+        let (ue, flow) = (event.ue, event.flow);
+        if let Some(cached) = self.forget_dropped((ue, flow), event.seq) {
+            let cached_segments = cached as u32;
+            cx.probe(Kind::RncFeedback, move || Event::RncFeedback {
+                ue,
+                flow,
+                cached_segments,
+                flagged: false,
+            });
+        }
+    }
+
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
         let counters = &self.counters;
         json!({
@@ -215,6 +245,7 @@ impl Element for RncFeedback {
             "cached_at_end": self.segments,
             "evictions": counters.evictions,
             "acks_flagged": counters.acks_flagged,
+            "forgotten_drops": counters.forgotten_drops,
             "peak_connections": counters.peak_connections,
             "connections_evicted": counters.connections_evicted,
         })

@@ -133,7 +133,7 @@ impl Buffer {
             Verdict::Enter | Verdict::DropWaiting => Reason::EarlyDrop,
         };
         self.counts.sdus_dropped += 1;
-        self.tell(cx, RadioEventKind::Dropped, packet.flow, packet.seq, packet.len);
+        self.tell_drop(cx, RadioEventKind::Dropped, &packet);
         cx.drop(packet, reason);
     }
 
@@ -145,7 +145,7 @@ impl Buffer {
         self.counts.bytes_in -= u64::from(packet.len);
         self.counts.sdus_dropped += 1;
         cx.bearer(self.index() as usize).evict(&packet);
-        self.tell(cx, RadioEventKind::Evicted, packet.flow, packet.seq, packet.len);
+        self.tell_drop(cx, RadioEventKind::Evicted, &packet);
         cx.drop(packet, Reason::Evicted);
     }
 
@@ -227,6 +227,13 @@ impl Buffer {
     pub fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
         let (ue, dir) = (self.ue, self.dir);
         cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
+    }
+
+    /// The same of a packet that is dropped here.
+    #[cold]
+    fn tell_drop(&self, cx: &mut Cx<'_>, kind: RadioEventKind, packet: &Packet) {
+        let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
+        cx.radio_drop(RadioEvent { kind, ue: self.ue, dir: self.dir, flow, seq, len });
     }
 
     /// What a bearer of this rate tells of itself when its books are opened.

@@ -440,6 +440,11 @@ impl Sender {
             let len = self.mark_sent_again(now, seq)?;
             return Some(self.sent(now, seq, len, cause));
         }
+        if self.rnf.is_some()
+            && let Some(transmit) = self.poll_named(now)
+        {
+            return Some(transmit);
+        }
         if self.state.phase != Phase::Open && self.state.max > self.state.una {
             if let Some(segments) = self.probe {
                 return self.poll_probe(now, segments);

@@ -91,9 +91,9 @@ pub(super) struct Described {
 }
 
 impl Described {
-    const FIELDS: [&str; 14] = [
+    const FIELDS: [&str; 15] = [
         "syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len", "ecn", "ece", "cwr",
-        "rnf",
+        "rnf", "psh",
     ];
 
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {

@@ -31,7 +31,7 @@
 //! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
 //! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
 //! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
-//! `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr` and `rnf` (1 or `none`), `syn 1` (data
+//! `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh` and `rnf` (1 or `none`), `syn 1` (data
 //! that arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
 //! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
 //! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
@@ -50,8 +50,8 @@
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
 //!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`,
 //!   `window_probes`, the loss episodes `single_losses`, `double_losses`, `timeout_losses`,
-//!   `undone_losses`, with ECN `echoes` and `ecn_reductions`, and with radio network feedback `flagged_acks` and
-//!   `wireless_fast_retransmits`;
+//!   `undone_losses`, with ECN `echoes` and `ecn_reductions`, and with radio network feedback `flagged_acks`, `nacks`
+//!   and `wireless_fast_retransmits`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
 //!   `beyond_window`, `acks_sent`, and with ECN `marks`.
 
@@ -217,6 +217,7 @@ impl Sent {
             "ece" => packet.flags.has(Flags::ECE).then_some(1),
             "cwr" => packet.flags.has(Flags::CWR).then_some(1),
             "rnf" => packet.flags.has(Flags::RNF).then_some(1),
+            "psh" => packet.flags.has(Flags::PSH).then_some(1),
             _ => Some(packet.len.into()),
         }
     }
@@ -460,6 +461,7 @@ impl Runner {
                 "ecn" => packet.ecn = number as u8,
                 "ece" => set(&mut packet.flags, Flags::ECE, value.is_some()),
                 "rnf" => set(&mut packet.flags, Flags::RNF, value.is_some()),
+                "psh" => set(&mut packet.flags, Flags::PSH, value.is_some()),
                 "cwr" => set(&mut packet.flags, Flags::CWR, value.is_some()),
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,

@@ -95,6 +95,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "undone_losses" => Value::count(episodes.undone),
         "window_probes" => Value::count(counters.window_probes),
         "echoes" => Value::count(sender.ecn()?.echoes),
+        "nacks" => Value::count(sender.rnf()?.nacks),
         "flagged_acks" => Value::count(sender.rnf()?.flagged_acks),
         "wireless_fast_retransmits" => Value::count(sender.rnf()?.wireless_fast_retransmits),
         "ecn_reductions" => Value::count(sender.ecn()?.reductions),

@@ -212,7 +212,7 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
         return 20 + mss + sack_permitted + timestamps + window_scale;
     }
     let blocks = options.sack.as_slice().len() as u32;
-    20 + timestamps + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    20 + timestamps + u32::from(options.nops) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
@@ -320,6 +320,9 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
     if is_syn && options.window_scale_plus_1 != 0 {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, options.window_scale_plus_1 - 1]);
     }
+    if !is_syn {
+        out.extend(std::iter::repeat_n(NOP, usize::from(options.nops)));
+    }
     let blocks = options.sack.as_slice();
     if !is_syn && !blocks.is_empty() {
         out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
@@ -367,7 +370,7 @@ pub(super) const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
+pub(super) const SACK: u8 = 5;
 pub(super) const TIMESTAMPS: u8 = 8;
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Changed header fields back into the bytes of a packet that came from a device.
 //!
 //! Only what a box on the path may change is written: TCP's sequence and acknowledgment number, flags,
-//! window and timestamps, and the ECN field of the IP header. Everything else, known or not, stays as it
+//! window and timestamps, the ECN field of the IP header; and SACK blocks, which can be taken out, become NOPs. Everything
+//! else, known or not, stays as it
 //! was sent. Checksums are updated and not computed anew (RFC 1624, equation 3): a packet whose checksum
 //! was wrong before is as wrong afterwards, and its receiver still notices.
 
-use super::ip::{END, NOP, TIMESTAMPS, tcp_offset};
-use crate::packet::{IpVersion, Packet};
+use super::ip::{END, NOP, SACK, TIMESTAMPS, tcp_offset};
+use crate::packet::{Flags, IpVersion, Packet};
 use std::ops::Range;
 
 /// Writes the fields of `packet` into `bytes`, from which it was parsed. What is not TCP gets its ECN
@@ -31,6 +32,9 @@ pub fn rewrite(bytes: &mut [u8], packet: &Packet) {
         header[12] = header[12] & !1 | (packet.flags.0 >> 8) as u8 & 1;
         header[13] = packet.flags.0 as u8;
         header[14..16].copy_from_slice(&packet.window.to_be_bytes());
+        if !packet.has_blocks() && !packet.flags.has(Flags::SYN) {
+            blank_blocks(&mut header[20..]);
+        }
         if packet.has_timestamps
             && let Some(at) = timestamps(&header[20..])
         {
@@ -82,6 +86,23 @@ fn timestamps(options: &[u8]) -> Option<usize> {
     }
 }
 
+/// Writes NOPs in the place of SACK options that can be read.
+fn blank_blocks(options: &mut [u8]) {
+    let mut at = 0;
+    while let Some(&kind) = options.get(at) {
+        let len = match (kind, options.get(at + 1)) {
+            (NOP, _) => 1,
+            (END, _) | (_, None) => return,
+            (_, Some(len)) => usize::from((*len).max(2)),
+        };
+        let Some(option) = options.get_mut(at..at + len) else { return };
+        if kind == SACK && len > 2 && len % 8 == 2 {
+            option.fill(NOP);
+        }
+        at += len;
+    }
+}
+
 /// Offsets of the checksums within their headers.
 const IPV4_CHECKSUM: usize = 10;
 const TCP_CHECKSUM: usize = 16;
@@ -89,7 +110,6 @@ const TCP_CHECKSUM: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Flags;
     use crate::wire::{Endpoints, encode_header, parse};
     use etherparse::{Ipv4Header, PacketHeaders, TransportHeader};
     use proptest::prelude::*;
@@ -144,6 +164,28 @@ mod tests {
         bytes[length..length + 2].copy_from_slice(&(value as u16).to_be_bytes());
         checksums(&mut bytes, true);
         bytes
+    }
+
+    #[test]
+    fn blocks_that_were_taken_out_become_nops_and_all_others_stay() {
+        for ip in [IpVersion::Ipv4, IpVersion::Ipv6] {
+            let mut bytes = bytes(ip, false);
+            let at = ip.header_bytes() as usize;
+            // 12 octets of options, of which a block takes 10; the timestamps of `bytes` make room.
+            bytes[at + 20..at + 36].copy_from_slice(&[1, 253, 2, 5, 10, 0, 0, 0, 9, 0, 0, 0, 10, 253, 2, 1]);
+            checksums(&mut bytes, true);
+            let mut packet = Packet::default();
+            parse(&bytes, &mut packet);
+            assert_eq!(packet.options().sack.as_slice(), [(9, 10)]);
+            let mut same = bytes.clone();
+            rewrite(&mut same, &packet);
+            assert_eq!(same, bytes);
+            packet.hide_blocks();
+            rewrite(&mut bytes, &packet);
+            assert_eq!(bytes[at + 20..at + 36], [1, 253, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 253, 2, 1]);
+            assert!(checksums(&mut bytes, false));
+            assert_eq!(bytes[at + 36..], same[at + 36..]);
+        }
     }
 
     /// Whether the checksums are right, by another implementation; sets them if told to.

@@ -5,6 +5,7 @@ Nothing here is published; what the studies show is stated as claims, which are 
 
 from __future__ import annotations
 
+from airpath.papers.extensions.at_the_rnc import RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS
 from airpath.papers.extensions.claims import CLAIMS
 from airpath.papers.extensions.pages import PAGES
 from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
@@ -31,6 +32,9 @@ PAPER = Paper(
         ZHANG_SMALL,
         USERS,
         PAGES,
+        RNC_GOODPUT,
+        RNC_SENT_AGAIN,
+        RNC_TIMEOUTS,
     ),
     claims=CLAIMS,
 )

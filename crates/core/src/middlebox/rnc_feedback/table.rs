@@ -73,6 +73,22 @@ impl Table {
         Noted { is_new: true, has_evicted }
     }
 
+    /// The segment that begins with octet `start` never went to the radio. Whether it was in the table.
+    pub fn remove(&mut self, start: u32) -> bool {
+        let at = self.segments.partition_point(|other| is_after(start, other.start));
+        let is_there = self.segments.get(at).is_some_and(|other| other.start == start);
+        if is_there {
+            self.segments.remove(at);
+        }
+        is_there
+    }
+
+    /// Octets of memory that the entries take, room for further ones included.
+    #[cfg(test)]
+    pub fn octets(&self) -> usize {
+        self.segments.capacity() * size_of::<Cached>()
+    }
+
     /// The UE acknowledges `ack`. Whether this is a duplicate ACK for a segment that the radio has lost.
     pub fn on_ack(&mut self, ack: u32, is_pure: bool) -> bool {
         if is_after(ack, self.last_ack) {

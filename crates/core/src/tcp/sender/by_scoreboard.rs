@@ -24,6 +24,9 @@ impl Sender {
 
     /// The same, whether it echoes a mark or not.
     pub(super) fn handle_any_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        if self.rnf.is_some() && self.handle_nack(now, ack, packet) {
+            return;
+        }
         let una = self.state.una;
         let news = self.take_sack(ack, packet);
         // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
@@ -46,7 +49,7 @@ impl Sender {
         if ack > una {
             self.handle_new_ack(now, ack, packet);
         }
-        if is_dupack && self.rnf.is_some() && ack == una {
+        if is_dupack && self.rnf.is_some() && (ack == una || self.is_named(ack)) {
             self.handle_dupack_with_rnf(now, packet);
         } else if is_dupack {
             self.handle_dupack(now);

@@ -1,0 +1,425 @@
+//! Snoop: repairs losses of the radio where they happen, without the sender's knowledge.
+//!
+//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, *Improving TCP/IP Performance over Wireless Networks*, MobiCom 1995;
+//! H. Balakrishnan, V. N. Padmanabhan, S. Seshan, R. H. Katz, *A Comparison of Mechanisms for Improving TCP Performance
+//! over Wireless Links*, IEEE/ACM Transactions on Networking 5(6), 1997. The box reads headers and ends no connection:
+//! what it forgets costs time and no octet.
+//!
+//! **Data to the UE.** Whole packets are kept until the UE acknowledges them.
+//!
+//! * A duplicate ACK whose segment is in the cache is a loss of the radio: the segment is sent again at the first one,
+//!   and the ACK ends here. As many more end here as what was on its way may bring; one beyond these, or a SACK block of
+//!   something that went after the copy, says that the copy was lost as well. SACK blocks show further gaps, each of
+//!   which is repaired at once, and are taken out of ACKs that would show the sender a gap under repair.
+//! * A local timer, RFC 6298 over the box's own round trips of the radio (Karn's algorithm, backoff), sends the segment
+//!   again for which the UE waits. It runs from the first measured round trip on.
+//! * What has never come as far as the box, was dropped by the buffer behind it, or was sent again often enough, is
+//!   the sender's business: its duplicate ACKs pass. So do those of a segment that the sender has sent again (out of
+//!   order, or known already): it counts them.
+//! * What the sender sends again although the UE has acknowledged it is answered by the box with the UE's latest ACK, and
+//!   dropped. No ACK says more than one of the UE's has said.
+//!
+//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and tells the UE: an ACK of the
+//! server's latest number whose SACK blocks are what has come over the radio, [`Flags::NACK`]. A sender that acts on radio
+//! network feedback ([`crate::tcp::rnf`]) sends again what is missing between them and keeps its window; to another one
+//! it is a duplicate ACK. One when the gap is seen, and again whenever the radio has had time to fill it. SACK must be in
+//! use, as the handshake tells or, where a flow has none, its configuration; accurate ECN must not be (RFC 9768 reads the
+//! bit as part of a count). No room for more than three blocks: what they cannot name waits until the first gaps are
+//! filled.
+//!
+//! A sequence number a GiB or more from the window belongs to another connection (RFC 7323 (2.3)). SYN and RST begin
+//! anew, acknowledged FINs end. Of `connections` the one used least recently goes for a new one.
+//!
+//! Limits. A copy waits in the bearer's buffer behind all that the box has let through: nothing on the path can overtake
+//! there, although the authors give copies priority. Over a link layer that repairs losses itself there is nothing to
+//! repair, and its delay makes the timer send what was only late: `needless` counts those copies that a duplicate report
+//! (RFC 2883) names, or whose ACK came too soon; there may be more. DEVIATION: an ACK older than the latest
+//! passes, where the authors drop it; and they measure one round trip for each window.
+
+mod downlink;
+mod uplink;
+
+use super::Plan;
+use super::acks::Deadlines;
+use crate::element::{Cx, Element, Layout, RadioEvent};
+use crate::error::ScenarioError;
+use crate::host::FlowSpec;
+use crate::packet::{Dir, Flags, Packet};
+use crate::tcp::{Handshake, rto};
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind, Reason, SnoopAction};
+use downlink::{Copies, Downlink, Fate, Limits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use uplink::Uplink;
+
+/// Repairs losses of the radio from a cache at the RNC: Balakrishnan et al. 1995.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Packets cached of a connection at most; beyond, what comes is not cached.
+    pub cache_packets: u32,
+    /// Connections at most; beyond, the one used least recently goes.
+    pub connections: u32,
+    /// Shortest time after which the box sends a packet again unasked.
+    pub min_timeout: Duration,
+    /// How often the box sends a packet again, and a NACK for a gap; then it leaves that to the endpoints. 0 for never.
+    pub max_local_retransmissions: u32,
+    /// Whether the UE is told which of its segments the radio has lost.
+    pub uplink_nacks: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            cache_packets: 200,
+            connections: 1000,
+            min_timeout: Duration::from_millis(200),
+            max_local_retransmissions: 5,
+            uplink_nacks: true,
+        }
+    }
+}
+
+/// Numbers so far apart belong to no common window: RFC 7323 (2.3).
+const SENDERS_WINDOW: u32 = 1 << 30;
+
+/// Longest time after which the box sends a packet again: RFC 6298 (2.5).
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Config {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let knows_sack = |spec: &&FlowSpec| spec.tcp.sack && spec.tcp.handshake == Handshake::None;
+        Box::new(Snoop {
+            limits: self.limits(),
+            known_sack: plan.flows.iter().filter(knows_sack).map(|spec| (spec.ue, spec.flow)).collect(),
+            config: self.clone(),
+            connections: BTreeMap::new(),
+            deadlines: Deadlines::default(),
+            uses: 0,
+            cached: 0,
+            copies: Vec::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        let initial = Duration::from_secs(1).max(self.min_timeout);
+        Limits {
+            packets: self.cache_packets as usize,
+            retransmissions: self.max_local_retransmissions,
+            timer: rto::Config { initial, min: self.min_timeout, max: MAX_TIMEOUT, ..rto::Config::default() },
+        }
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        let zero = [("cache_packets", self.cache_packets), ("connections", self.connections)];
+        if let Some((key, _)) = zero.into_iter().find(|(_, n)| *n == 0) {
+            return Err(ScenarioError::new(key, "the box could repair nothing", "write at least 1"));
+        }
+        if self.min_timeout.is_zero() || self.min_timeout > MAX_TIMEOUT {
+            let message = format!("{} is no time to wait for an ACK", self.min_timeout);
+            return Err(ScenarioError::new("min_timeout", message, "write a time up to 60 s, such as \"200 ms\""));
+        }
+        Ok(())
+    }
+}
+
+/// Both directions of a connection.
+struct Connection {
+    /// `None` before the first data or SYN from the server.
+    downlink: Option<Downlink>,
+    uplink: Uplink,
+    /// The SYN of either direction permits SACK, by direction.
+    permits_sack: [bool; 2],
+    /// SACK is in use without a SYN that says so.
+    known_sack: bool,
+    /// The SYN asks for accurate ECN.
+    accurate_ecn: bool,
+    /// When the connection was used last, in uses.
+    used: u64,
+    /// When its timer expires.
+    armed: Option<Instant>,
+}
+
+impl Connection {
+    fn takes_nacks(&self) -> bool {
+        (self.known_sack || self.permits_sack == [true; 2]) && !self.accurate_ecn
+    }
+
+    fn cached(&self) -> usize {
+        self.downlink.as_ref().map_or(0, Downlink::len)
+    }
+}
+
+/// What has been counted; of all connections.
+#[derive(Default)]
+struct Counters {
+    segments_cached: u64,
+    segments_not_cached: u64,
+    peak_packets: usize,
+    dupack_retransmissions: u64,
+    timer_retransmissions: u64,
+    needless_retransmissions: u64,
+    retransmitted_bytes: u64,
+    dupacks_suppressed: u64,
+    dupacks_passed: u64,
+    sender_retransmissions: u64,
+    answered: u64,
+    forgotten_drops: u64,
+    nacks: u64,
+    peak_connections: usize,
+    connections_evicted: u64,
+}
+
+type Key = (u16, u16);
+
+struct Snoop {
+    config: Config,
+    limits: Limits,
+    /// Flows without handshake that use SACK.
+    known_sack: BTreeSet<Key>,
+    /// By UE and flow.
+    connections: BTreeMap<Key, Connection>,
+    deadlines: Deadlines<Key>,
+    /// Uses of connections so far.
+    uses: u64,
+    /// Packets in all caches.
+    cached: usize,
+    /// Reused; empty between calls.
+    copies: Copies,
+    counters: Counters,
+}
+
+/// Something that the trace is told of.
+fn tell(cx: &mut Cx<'_>, (ue, flow): Key, action: SnoopAction, cached: usize) {
+    let cached_packets = cached as u32;
+    cx.probe(Kind::Snoop, move || Event::Snoop { ue, flow, action, cached_packets });
+}
+
+impl Snoop {
+    /// A connection begins or ends.
+    fn forget(&mut self, cx: &mut Cx<'_>, key: Key) {
+        if let Some(gone) = self.connections.remove(&key) {
+            self.cached -= gone.cached();
+            self.deadlines.change(cx, key, gone.armed, None);
+        }
+    }
+
+    /// Takes a SYN in; a RST ends the connection. Whether there is, or may be, anything else to do with the packet.
+    fn begin(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &Packet) -> bool {
+        let key = (packet.ue, packet.flow);
+        let flags = packet.flags;
+        if flags.has(Flags::RST) || flags.has(Flags::SYN) && !flags.has(Flags::ACK) {
+            self.forget(cx, key);
+        }
+        if flags.has(Flags::RST) {
+            return false;
+        }
+        let is_known = self.connections.contains_key(&key);
+        if !is_known && !flags.has(Flags::SYN) && packet.payload == 0 {
+            return false;
+        }
+        if !is_known {
+            self.add(cx, key);
+        }
+        if flags.has(Flags::SYN)
+            && let Some(connection) = self.connections.get_mut(&key)
+        {
+            connection.permits_sack[dir.index()] = packet.options().sack_permitted;
+            connection.accurate_ecn |= flags.has(Flags::AE);
+            if dir == Dir::Downlink {
+                self.cached -= connection.cached();
+                let first = packet.seq.wrapping_add(1);
+                connection.downlink = Some(Downlink::new(first, &self.limits.timer));
+            }
+        }
+        true
+    }
+
+    /// Room for a connection: that used least recently goes if there are as many as there may be.
+    fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
+        if self.connections.len() >= self.config.connections as usize {
+            let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
+            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                self.forget(cx, oldest);
+                self.counters.connections_evicted += 1;
+            }
+        }
+        let connection = Connection {
+            downlink: None,
+            uplink: Uplink::new(&self.limits.timer),
+            permits_sack: [false; 2],
+            known_sack: self.known_sack.contains(&key),
+            accurate_ecn: false,
+            used: 0,
+            armed: None,
+        };
+        self.connections.insert(key, connection);
+        self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());
+    }
+
+    /// A segment from the server. The packet that goes to it in its place, if the UE has it already.
+    fn handle_downlink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Option<Box<Packet>> {
+        let connection = self.connections.get_mut(&key)?;
+        self.uses += 1;
+        connection.used = self.uses;
+        if packet.flags.has(Flags::ACK) {
+            connection.uplink.on_server_ack(packet);
+        }
+        if packet.payload == 0 && !packet.flags.has(Flags::FIN) {
+            return None;
+        }
+        let before = connection.cached();
+        let known = connection.downlink.take().filter(|known| !known.is_foreign(packet.seq));
+        let downlink =
+            connection.downlink.insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.limits.timer)));
+        let answer = downlink.on_data(cx.now, packet, &self.limits, &mut self.counters);
+        let after = downlink.len();
+        self.note_cached(cx, key, before, after);
+        answer
+    }
+
+    /// So many packets of a connection were in the cache, and are.
+    fn note_cached(&mut self, cx: &mut Cx<'_>, key: Key, before: usize, after: usize) {
+        self.cached = self.cached + after - before;
+        self.counters.peak_packets = self.counters.peak_packets.max(self.cached);
+        if before != after {
+            let action = if after > before { SnoopAction::Cached } else { SnoopAction::Freed };
+            tell(cx, key, action, after);
+        }
+    }
+
+    /// A segment from the UE.
+    fn handle_uplink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Fate {
+        let Some(connection) = self.connections.get_mut(&key) else { return Fate::Passes };
+        self.uses += 1;
+        connection.used = self.uses;
+        if packet.payload > 0 {
+            connection.uplink.on_data(cx.now, packet);
+        }
+        let Some(downlink) = connection.downlink.as_mut().filter(|_| packet.flags.has(Flags::ACK)) else {
+            return Fate::Passes;
+        };
+        let before = downlink.len();
+        let fate = downlink.on_ack(cx.now, packet, &self.limits, &mut self.counters, &mut self.copies);
+        let after = downlink.len();
+        let has_ended = downlink.has_ended();
+        self.note_cached(cx, key, before, after);
+        if fate == Fate::Suppressed {
+            tell(cx, key, SnoopAction::DupackSuppressed, after);
+        }
+        if has_ended && packet.flags.has(Flags::FIN) {
+            self.forget(cx, key);
+        }
+        fate
+    }
+
+    /// Sends what is due to the UE, and arms the timer.
+    fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(connection) = self.connections.get_mut(&key) else { return };
+        let cached = connection.cached();
+        for (action, copy) in self.copies.drain(..) {
+            tell(cx, key, action, cached);
+            cx.emit(Dir::Downlink, copy);
+        }
+        let nacks = self.config.uplink_nacks && connection.takes_nacks();
+        if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.limits) {
+            self.counters.nacks += 1;
+            tell(cx, key, SnoopAction::Nack, cached);
+            cx.emit(Dir::Downlink, Box::new(nack));
+        }
+        let downlink = connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.limits));
+        let uplink = if nacks { connection.uplink.deadline(&self.limits) } else { None };
+        let next = downlink.into_iter().chain(uplink).min();
+        if next != connection.armed {
+            let before = std::mem::replace(&mut connection.armed, next);
+            self.deadlines.change(cx, key, before, next);
+        }
+    }
+}
+
+impl Element for Snoop {
+    fn layout(&self) -> Layout {
+        Layout { timers: 1, radio_drops: true, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        if !packet.is_tcp() || !self.begin(cx, dir, &packet) {
+            return cx.emit(dir, packet);
+        }
+        let key = (packet.ue, packet.flow);
+        match dir {
+            Dir::Downlink => match self.handle_downlink(cx, key, &packet) {
+                Some(answer) => {
+                    self.counters.answered += 1;
+                    tell(cx, key, SnoopAction::Answered, self.connections.get(&key).map_or(0, Connection::cached));
+                    cx.drop(packet, Reason::AlreadyAcknowledged);
+                    cx.emit(Dir::Uplink, answer);
+                }
+                None => cx.emit(dir, packet),
+            },
+            Dir::Uplink => match self.handle_uplink(cx, key, &packet) {
+                Fate::Passes => cx.emit(dir, packet),
+                Fate::PassesWithoutBlocks => {
+                    packet.hide_blocks();
+                    cx.emit(dir, packet);
+                }
+                Fate::Suppressed => cx.drop(packet, Reason::DupackSuppressed),
+            },
+        }
+        self.pump(cx, key);
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
+        while let Some(key) = self.deadlines.expired(cx.now) {
+            let Some(connection) = self.connections.get_mut(&key) else { return };
+            if let Some(downlink) = &mut connection.downlink {
+                downlink.on_deadline(cx.now, &self.limits, &mut self.counters, &mut self.copies);
+            }
+            self.pump(cx, key);
+        }
+        self.deadlines.arm_first(cx);
+    }
+
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        let key = (event.ue, event.flow);
+        let connection = self.connections.get_mut(&key).filter(|_| event.dir == Dir::Downlink);
+        let Some(downlink) = connection.and_then(|connection| connection.downlink.as_mut()) else { return };
+        let before = downlink.len();
+        if downlink.forget(event.seq) {
+            let after = downlink.len();
+            self.counters.forgotten_drops += 1;
+            self.note_cached(cx, key, before, after);
+            self.pump(cx, key);
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let counters = &self.counters;
+        json!({
+            "element": "middlebox.snoop",
+            "segments_cached": counters.segments_cached,
+            "segments_not_cached": counters.segments_not_cached,
+            "peak_cached_packets": counters.peak_packets,
+            "cached_at_end": self.cached,
+            "local_retransmissions": {
+                "total": counters.dupack_retransmissions + counters.timer_retransmissions,
+                "dupack": counters.dupack_retransmissions,
+                "timer": counters.timer_retransmissions,
+                "needless": counters.needless_retransmissions,
+                "bytes": counters.retransmitted_bytes,
+            },
+            "dupacks_suppressed": counters.dupacks_suppressed,
+            "dupacks_passed": counters.dupacks_passed,
+            "sender_retransmissions": counters.sender_retransmissions,
+            "answered": counters.answered,
+            "forgotten_drops": counters.forgotten_drops,
+            "nacks": counters.nacks,
+            "peak_connections": counters.peak_connections,
+            "connections_evicted": counters.connections_evicted,
+        })
+    }
+}

@@ -1,0 +1,417 @@
+//! Data on its way to the UE: what has gone to the radio and is not acknowledged, and what is sent again from it.
+
+use super::{Counters, SENDERS_WINDOW};
+use crate::middlebox::acks::{Segment, is_after};
+use crate::packet::{Flags, Packet};
+use crate::tcp::rto::{self, Rto};
+use crate::time::{Duration, Instant};
+use crate::trace::SnoopAction;
+use std::collections::VecDeque;
+
+/// What the box allows itself, of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// Packets in the cache.
+    pub packets: usize,
+    /// Local retransmissions of a segment, or NACKs for a gap.
+    pub retransmissions: u32,
+    /// Local timer.
+    pub timer: rto::Config,
+}
+
+/// A segment that has gone to the radio.
+struct Cached {
+    /// Its first octet, and the one behind it; a FIN counts as one.
+    start: u32,
+    end: u32,
+    packet: Box<Packet>,
+    /// When it was sent last, and its number in the order in which segments and copies went to the radio.
+    sent_at: Instant,
+    turn: u64,
+    /// Local retransmissions.
+    copies: u32,
+    /// The sender has sent it again.
+    by_sender: bool,
+    /// The UE has it, says a SACK block.
+    is_sacked: bool,
+    /// A copy of it has been counted as needless.
+    is_needless: bool,
+}
+
+/// What becomes of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes on to the sender.
+    Passes,
+    /// It does, without its SACK blocks: they show a gap that the box repairs.
+    PassesWithoutBlocks,
+    /// It ends here.
+    Suppressed,
+}
+
+/// Copies that leave for the radio, and why.
+pub(super) type Copies = Vec<(SnoopAction, Box<Packet>)>;
+
+/// Ranges of which a copy was sent that may turn out needless: so many are remembered.
+const MOST_RECENT: usize = 16;
+
+/// The cache of one connection.
+pub(super) struct Downlink {
+    /// In the order of their sequence numbers.
+    segments: VecDeque<Cached>,
+    /// What the UE acknowledged last, and when something has last come for certain.
+    una: u32,
+    progress_at: Instant,
+    /// Behind the highest octet seen.
+    highest: u32,
+    /// The window field that came last.
+    window: u16,
+    /// The ACK that acknowledged `una`.
+    last_ack: Option<Box<Packet>>,
+    /// Duplicate ACKs that what was on its way before the latest copy of the segment at `una` may still bring.
+    expected: u64,
+    /// Segments and copies so far.
+    turns: u64,
+    rto: Rto,
+    /// The shortest round-trip time of the radio.
+    min_rtt: Option<Duration>,
+    /// Acknowledged segments of which a copy was sent.
+    recent: VecDeque<(u32, u32)>,
+    /// The octet behind a FIN.
+    fin: Option<u32>,
+}
+
+impl Downlink {
+    /// A connection of which `first` is the first octet.
+    pub fn new(first: u32, timer: &rto::Config) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            una: first,
+            progress_at: Instant::ZERO,
+            highest: first,
+            window: u16::MAX,
+            last_ack: None,
+            expected: 0,
+            turns: 0,
+            rto: Rto::new(timer),
+            min_rtt: None,
+            recent: VecDeque::new(),
+            fin: None,
+        }
+    }
+
+    /// Packets in the cache.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether a number is too far from the window to belong to this connection.
+    pub fn is_foreign(&self, seq: u32) -> bool {
+        seq.wrapping_sub(self.una).wrapping_add(SENDERS_WINDOW) >= 2 * SENDERS_WINDOW
+    }
+
+    /// Whether everything up to a FIN is acknowledged.
+    pub fn has_ended(&self) -> bool {
+        self.fin.is_some_and(|fin| !is_after(fin, self.una))
+    }
+
+    /// A segment with data or FIN on its way to the radio. Where the UE has all of it already, the ACK that says so,
+    /// to be sent to the sender in the segment's place.
+    pub fn on_data(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        limits: &Limits,
+        counters: &mut Counters,
+    ) -> Option<Box<Packet>> {
+        // A SYN has a sequence number of its own, before the data.
+        let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        let fin = u32::from(packet.flags.has(Flags::FIN));
+        let end = start.wrapping_add(packet.payload).wrapping_add(fin);
+        if fin > 0 {
+            self.fin = Some(end);
+        }
+        if !is_after(end, self.una) {
+            // One octet may be a keep-alive, which asks whether the UE is there: RFC 9293 (3.8.4).
+            return self.last_ack.clone().filter(|_| packet.payload > 1);
+        }
+        self.turns += 1;
+        let segment = Cached {
+            start,
+            end,
+            packet: Box::new(packet.clone()),
+            sent_at: now,
+            turn: self.turns,
+            copies: 0,
+            by_sender: is_after(self.highest, start),
+            is_sacked: false,
+            is_needless: false,
+        };
+        counters.sender_retransmissions += u64::from(segment.by_sender);
+        if is_after(end, self.highest) {
+            self.highest = end;
+        }
+        self.insert(segment, limits, counters);
+        None
+    }
+
+    /// Puts a segment in its place, if there is room.
+    fn insert(&mut self, mut segment: Cached, limits: &Limits, counters: &mut Counters) {
+        // Mostly it is the last.
+        let at = match self.segments.back().is_none_or(|last| is_after(segment.start, last.start)) {
+            true => self.segments.len(),
+            false => self.segments.partition_point(|other| is_after(segment.start, other.start)),
+        };
+        if let Some(same) = self.segments.get_mut(at).filter(|other| other.start == segment.start) {
+            // A shorter one leaves what the cache has.
+            if !is_after(same.end, segment.end) {
+                segment.copies = same.copies;
+                *same = segment;
+            }
+            return;
+        }
+        if self.segments.len() >= limits.packets {
+            // What is in the cache is needed sooner.
+            counters.segments_not_cached += 1;
+            return;
+        }
+        counters.segments_cached += 1;
+        self.segments.insert(at, segment);
+    }
+
+    /// The UE acknowledges.
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        limits: &Limits,
+        counters: &mut Counters,
+        copies: &mut Copies,
+    ) -> Fate {
+        let (ack, same_window) = (packet.ack, packet.window == self.window);
+        if self.is_foreign(ack) || is_after(self.una, ack) {
+            return Fate::Passes;
+        }
+        self.window = packet.window;
+        self.take_duplicate_report(packet, counters);
+        self.take_blocks(packet);
+        if is_after(ack, self.una) {
+            self.advance(now, packet, counters);
+            self.repair_shown_gaps(now, limits, counters, copies);
+            let repairs = self.repairs();
+            return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
+        }
+        let is_duplicate = Segment::of(packet) == Segment::PureAck && same_window && packet.window > 0;
+        // Nothing is outstanding: the answer to a keep-alive.
+        if !is_duplicate || !is_after(self.highest, ack) {
+            return Fate::Passes;
+        }
+        let fate = self.on_duplicate(now, packet.has_blocks(), limits, counters, copies);
+        match fate {
+            Fate::Suppressed => counters.dupacks_suppressed += 1,
+            Fate::Passes | Fate::PassesWithoutBlocks => counters.dupacks_passed += 1,
+        }
+        fate
+    }
+
+    /// A duplicate ACK: first, expected, or unexpected.
+    fn on_duplicate(
+        &mut self,
+        now: Instant,
+        has_blocks: bool,
+        limits: &Limits,
+        counters: &mut Counters,
+        copies: &mut Copies,
+    ) -> Fate {
+        let newest = self.newest_sacked();
+        let Some(first) = self.segments.front().filter(|first| !is_after(first.start, self.una)) else {
+            // It has never come as far as the radio: congestion.
+            return Fate::Passes;
+        };
+        if first.by_sender {
+            return Fate::Passes;
+        }
+        let is_lost = match (first.copies, has_blocks) {
+            (0, _) => true,
+            // Something that went after the copy has come.
+            (_, true) => newest > first.turn,
+            (_, false) => self.expected == 0,
+        };
+        if is_lost && first.copies >= limits.retransmissions {
+            return Fate::Passes;
+        }
+        if is_lost {
+            // Of what went after it, this duplicate is one.
+            self.expected = (self.turns - first.turn).saturating_sub(1);
+            self.copy(0, now, SnoopAction::DupackRetransmission, counters, copies);
+        } else {
+            self.expected = self.expected.saturating_sub(1);
+            // The copy is behind what has brought this one.
+            self.progress_at = now;
+        }
+        self.repair_shown_gaps(now, limits, counters, copies);
+        Fate::Suppressed
+    }
+
+    /// Whether the segment that the UE waits for is the box's business.
+    fn repairs(&self) -> bool {
+        let first = self.segments.front();
+        first.is_some_and(|first| !is_after(first.start, self.una) && first.copies > 0 && !first.by_sender)
+    }
+
+    /// The UE has all octets before that of the ACK.
+    fn advance(&mut self, now: Instant, packet: &Packet, counters: &mut Counters) {
+        let ack = packet.ack;
+        let (mut newest, mut is_ambiguous) = (None, false);
+        while let Some(first) = self.segments.pop_front_if(|first| !is_after(first.end, ack)) {
+            newest = Some(first.sent_at);
+            is_ambiguous |= first.copies > 0 || first.by_sender;
+            if first.copies > 0 && !first.by_sender && !first.is_needless {
+                self.judge_copy(now, &first, counters);
+            }
+        }
+        if is_after(ack, self.highest) {
+            self.highest = ack;
+        }
+        (self.una, self.progress_at, self.expected) = (ack, now, 0);
+        // Karn's algorithm.
+        if let Some(sent_at) = newest.filter(|_| !is_ambiguous) {
+            self.rto.on_sample(now, sent_at);
+            let rtt = now.since(sent_at);
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        if Segment::of(packet) == Segment::PureAck && !packet.has_blocks() {
+            match &mut self.last_ack {
+                Some(last) => last.as_mut().clone_from(packet),
+                None => self.last_ack = Some(Box::new(packet.clone())),
+            }
+        } else {
+            self.last_ack = None;
+        }
+    }
+
+    /// An ACK that comes in less than half of the shortest round trip is not one of the copy.
+    fn judge_copy(&mut self, now: Instant, segment: &Cached, counters: &mut Counters) {
+        if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
+            counters.needless_retransmissions += 1;
+            return;
+        }
+        if self.recent.len() == MOST_RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((segment.start, segment.end));
+    }
+
+    /// Reads what SACK blocks say of the cache.
+    fn take_blocks(&mut self, packet: &Packet) {
+        for &(left, right) in packet.options().sack.as_slice() {
+            let covers = |one: &Cached| !is_after(left, one.start) && !is_after(one.end, right);
+            for segment in self.segments.iter_mut().filter(|one| covers(one)) {
+                segment.is_sacked = true;
+            }
+        }
+    }
+
+    /// The UE got something twice, RFC 2883: of a segment that the box alone has sent again, a needless copy.
+    fn take_duplicate_report(&mut self, packet: &Packet, counters: &mut Counters) {
+        let blocks = packet.options().sack;
+        let Some(&(left, right)) = blocks.as_slice().first() else { return };
+        let within = |(l, r): &(u32, u32)| !is_after(*l, left) && !is_after(right, *r);
+        if is_after(right, packet.ack) && !blocks.as_slice().get(1).is_some_and(within) {
+            return;
+        }
+        let reported = |start: u32, end: u32| !is_after(left, start) && !is_after(end, right);
+        let before = self.recent.len();
+        self.recent.retain(|&(start, end)| !reported(start, end));
+        counters.needless_retransmissions += (before - self.recent.len()) as u64;
+        for segment in self.segments.iter_mut().filter(|one| reported(one.start, one.end)) {
+            if segment.copies > 0 && !segment.by_sender && !segment.is_needless {
+                segment.is_needless = true;
+                counters.needless_retransmissions += 1;
+            }
+        }
+    }
+
+    /// Of what has certainly come with its first transmission, the number of the latest.
+    fn newest_sacked(&self) -> u64 {
+        let once = self.segments.iter().filter(|one| one.is_sacked && one.copies == 0 && !one.by_sender);
+        once.map(|one| one.turn).max().unwrap_or(0)
+    }
+
+    /// Sends again what SACK blocks show missing, and what went behind it has come.
+    fn repair_shown_gaps(
+        &mut self,
+        now: Instant,
+        limits: &Limits,
+        counters: &mut Counters,
+        copies: &mut Copies,
+    ) {
+        let newest = self.newest_sacked();
+        if newest == 0 || limits.retransmissions == 0 {
+            return;
+        }
+        for at in 0..self.segments.len() {
+            let one = &self.segments[at];
+            if !one.is_sacked && one.copies == 0 && !one.by_sender && one.turn < newest {
+                self.copy(at, now, SnoopAction::DupackRetransmission, counters, copies);
+            }
+        }
+    }
+
+    /// Sends a segment of the cache once more.
+    fn copy(
+        &mut self,
+        at: usize,
+        now: Instant,
+        why: SnoopAction,
+        counters: &mut Counters,
+        copies: &mut Copies,
+    ) {
+        let segment = &mut self.segments[at];
+        self.turns += 1;
+        (segment.turn, segment.sent_at) = (self.turns, now);
+        segment.copies += 1;
+        counters.retransmitted_bytes += u64::from(segment.packet.len);
+        match why {
+            SnoopAction::TimerRetransmission => counters.timer_retransmissions += 1,
+            _ => counters.dupack_retransmissions += 1,
+        }
+        copies.push((why, segment.packet.clone()));
+    }
+
+    /// When the local timer expires. It runs for the segment that the UE waits for, once a round trip is known.
+    pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
+        let first = self.segments.front().filter(|first| !is_after(first.start, self.una))?;
+        if first.copies >= limits.retransmissions || self.window == 0 || self.min_rtt.is_none() {
+            return None;
+        }
+        Some(first.sent_at.max(self.progress_at) + self.rto.value())
+    }
+
+    /// The local timer has expired.
+    pub fn on_deadline(
+        &mut self,
+        now: Instant,
+        limits: &Limits,
+        counters: &mut Counters,
+        copies: &mut Copies,
+    ) {
+        if self.deadline(limits).is_none_or(|at| at > now) {
+            return;
+        }
+        self.expected = self.turns - self.segments[0].turn;
+        self.rto.on_timeout();
+        self.copy(0, now, SnoopAction::TimerRetransmission, counters, copies);
+    }
+
+    /// The buffer behind the box has dropped the segment that begins with octet `start`: congestion, and the sender's
+    /// business. Whether it was in the cache. A copy that is dropped is tried again.
+    pub fn forget(&mut self, start: u32) -> bool {
+        let at = self.segments.partition_point(|other| is_after(start, other.start));
+        let is_there = self.segments.get(at).is_some_and(|one| one.start == start && one.copies == 0);
+        if is_there {
+            self.segments.remove(at);
+        }
+        is_there
+    }
+}

@@ -1,0 +1,114 @@
+"""Remedies at the RNC against losses of the radio: snoop, feedback, split TCP."""
+
+from __future__ import annotations
+
+from airpath.papers.conditions import Quantity
+from airpath.papers.downloads import timeouts
+from airpath.papers.grid import Grid, GridRow
+from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Overrides
+
+_FILE_BYTES = 500_000
+_DOWN, _UP = "radio.dch.downlink", "radio.dch.uplink"
+
+_AM = (
+    '{ am = { tti = "20 ms", pdu = "42 B", timer_poll = "150 ms", timer_status_prohibit = "100 ms", '
+    "max_dat = 15 } }"
+)
+
+_REMEDIES: tuple[tuple[str, tuple[str, ...], Overrides], ...] = (
+    ("none", (), ()),
+    ("snoop", ("snoop = {}",), ()),
+    ("feedback", ("rnc_feedback = {}",), (("tcp.rnf", '"first_flagged"'),)),
+    ("split", ("split = {}",), ()),
+)
+
+
+def _bearer(rlc: str, delay_ms: int) -> Overrides:
+    """A bearer with so much delay beside that of sending, each way."""
+    ways = ((f"{way}.delay", f'"{delay_ms} ms"') for way in (_DOWN, _UP))
+    if rlc == "UM":
+        return tuple(ways)
+    modes = ((f"{way}.rlc", _AM) for way in (_DOWN, _UP))
+    losses = ((f"{way}.channel.bernoulli.bler", '"10 %"') for way in (_DOWN, _UP))
+    return (*ways, *modes, *losses)
+
+
+_LINES: tuple[tuple[str, int, str], ...] = (
+    *(("UM", 15, loss) for loss in ("0", "0.5", "1", "2", "5")),
+    *(("UM", delay, "1") for delay in (100, 300)),
+    *(("AM", 15, loss) for loss in ("0", "1", "5")),
+)
+"""Bearer, its delay one way in milliseconds, and packets that are lost at the UE in percent."""
+
+
+def _cell(line: tuple[str, int, str], remedy: tuple[str, tuple[str, ...], Overrides]) -> Cell:
+    rlc, delay_ms, loss = line
+    name, boxes, more = remedy
+    lossy = f'packet_loss = {{ downlink = {{ loss = "{loss} %" }} }}'
+    overrides = (
+        ("middlebox", f"[{', '.join(f'{{ {box} }}' for box in (*boxes, lossy))}]"),
+        ("tcp.sack", "false"),
+        ("tcp.recovery.newreno", "{}"),
+        *_bearer(rlc, delay_ms),
+        *more,
+    )
+    what = f"{rlc}, {delay_ms} ms, {loss} % lost, {name}"
+    return Cell(what, overrides, None, goodput, scenario="umts-snoop", runs=10, most_runs=30, reads=False)
+
+
+def goodput(outcome: Outcome) -> float:
+    """Size of the file over the time until the UE has all of it, kbit/s."""
+    received_s = outcome.results["flows"][0]["received_s"]
+    if received_s is None:
+        raise ValueError("the transfer did not end within the scenario's duration")
+    return _FILE_BYTES * 8 / 1000 / float(received_s)
+
+
+def sent_again(outcome: Outcome) -> float:
+    """Segments that the server sent again."""
+    return float(outcome.results["flows"][0]["retransmissions"]["total"])
+
+
+def _study(number: int, title: str, question: str, unit: str, what: str, metric: Metric) -> Experiment:
+    def entry(line: tuple[str, int, str], remedy: tuple[str, tuple[str, ...], Overrides]) -> Quantity:
+        cell = _cell(line, remedy)
+        return Quantity(f"{what}, {cell.name}", cell, metric, unit=unit)
+
+    rows = tuple(
+        GridRow((line[0], f"{line[1]} ms", f"{line[2]} %"), tuple(entry(line, remedy) for remedy in _REMEDIES))
+        for line in _LINES
+    )
+    grid = Grid(tuple(name for name, *_ in _REMEDIES), unit, rows)
+    return Experiment("study", number, title, ("RLC", "delay", "lost"), (), grid=grid, question=question)
+
+
+_SETTING = (
+    f"A file of {_FILE_BYTES // 1000} kB with NewReno and a window of 16 kB, 75 ms from the RNC, over 64 kbit/s; packets "
+    "are lost at the UE, and over AM blocks too, 10 % of them, which the link layer repairs. `delay` is that of the radio "
+    "beside the time of sending, one way. "
+)
+
+RNC_GOODPUT = _study(
+    11,
+    "Remedies at the RNC",
+    _SETTING + "What do they bring? Goodput until the UE has the file, kbit/s.",
+    "kbit/s",
+    "goodput",
+    goodput,
+)
+RNC_SENT_AGAIN = _study(
+    12,
+    "Remedies at the RNC: what the server notices",
+    _SETTING + "How many segments does the server send again?",
+    "1",
+    "sent again",
+    sent_again,
+)
+RNC_TIMEOUTS = _study(
+    13,
+    "Remedies at the RNC: timeouts",
+    _SETTING + "How often does the server's timer expire in a run?",
+    "1",
+    "timeouts",
+    timeouts,
+)
