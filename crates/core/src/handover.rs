@@ -50,6 +50,11 @@ pub enum Bearers {
 }
 
 impl Config {
+    /// When the UE knows that the outage will begin.
+    pub fn expected(&self) -> Instant {
+        Instant::ZERO + self.at.saturating_sub(self.warning)
+    }
+
     /// When the outage begins.
     pub fn begins(&self) -> Instant {
         Instant::ZERO + self.at
@@ -81,4 +86,30 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Refuses outages of one UE that overlap.
+///
+/// # Errors
+/// Names the key, what is wrong, and what would be right.
+pub fn check_apart(handovers: &[Config]) -> Result<(), ScenarioError> {
+    for (index, late) in handovers.iter().enumerate() {
+        let overlaps = |early: &&Config| {
+            early.ue == late.ue && early.begins() < late.ends() && late.begins() < early.ends()
+        };
+        if let Some(early) = handovers[..index].iter().find(overlaps) {
+            let message = format!(
+                "the outage of UE {} from {} to {} has not begun or ended by itself: another lasts from {} to {}",
+                late.ue,
+                late.at,
+                late.at + late.outage,
+                early.at,
+                early.at + early.outage,
+            );
+            let hint = "let one begin when the other has ended, or later";
+            let error = ScenarioError::new("at", message, hint);
+            return Err(error.under(&format!("handover[{index}]")));
+        }
+    }
+    Ok(())
 }

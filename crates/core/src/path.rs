@@ -7,7 +7,7 @@
 //! Each deadline is handled at its own instant, however late the driver wakes.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine};
+use crate::element::{BearerView, Capture, Cx, Element, Engine, Layout};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -23,17 +23,21 @@ pub struct Path {
     now: Instant,
     /// Elements that want radio events.
     subscribers: Vec<u16>,
+    /// Elements that want to hear of hand-overs.
+    outage_subscribers: Vec<u16>,
 }
 
 impl Path {
     /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
-        let subscribers =
-            (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events).map(|(i, _)| i).collect();
+        let who = |wants: fn(&Layout) -> bool| {
+            (0..).zip(&layouts).filter(|(_, layout)| wants(layout)).map(|(i, _)| i).collect()
+        };
+        let (subscribers, outage_subscribers) = (who(|layout| layout.radio_events), who(|layout| layout.outages));
         let engine = Engine::new(&layouts, Recorder::new(probes));
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let mut path = Self { elements, engine, outputs, now, subscribers };
+        let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers };
         for index in 0..path.elements.len() {
             path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
             path.settle_now();
@@ -183,7 +187,7 @@ impl Path {
     /// Handles what the last call set off at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
-        if self.engine.radio_wanted {
+        if self.engine.tells {
             return self.settle_with_subscribers();
         }
         while let Some((target, dir, packet)) = self.engine.next_handover() {
@@ -191,20 +195,26 @@ impl Path {
         }
     }
 
-    /// The same where somebody hears of radio events: before the next packet is handed over.
+    /// The same where somebody hears of radio events or outages: before the next packet is handed over.
     #[cold]
     fn settle_with_subscribers(&mut self) {
         loop {
             self.tell_subscribers();
             match self.engine.next_handover() {
                 Some((target, dir, packet)) => self.deliver(target, dir, packet),
-                None if self.engine.radio_events.is_empty() => return,
+                None if self.engine.radio_events.is_empty() && self.engine.outages.is_empty() => return,
                 None => {}
             }
         }
     }
 
     fn tell_subscribers(&mut self) {
+        while let Some((ue, phase)) = self.engine.outages.pop_front() {
+            for &index in &self.outage_subscribers {
+                let mut cx = Cx::new(self.now, index, &mut self.engine);
+                self.elements[index as usize].handle_outage(&mut cx, ue, phase);
+            }
+        }
         while let Some(event) = self.engine.radio_events.pop_front() {
             for &index in &self.subscribers {
                 let mut cx = Cx::new(self.now, index, &mut self.engine);

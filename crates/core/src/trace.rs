@@ -43,6 +43,12 @@ impl From<Reason> for Value {
     }
 }
 
+impl From<Outage> for Value {
+    fn from(phase: Outage) -> Self {
+        Self::Word(phase.name())
+    }
+}
+
 impl From<SendCause> for Value {
     fn from(cause: SendCause) -> Self {
         Self::Word(cause.name())
@@ -140,6 +146,18 @@ impl SendCause {
             | Self::Retransmission
             | Self::HandshakeTimeout => false,
         }
+    }
+}
+
+words! {
+    /// How far an outage of a UE has come.
+    Outage {
+        /// The UE knows that it will begin.
+        Expected = "expected",
+        /// Nothing reaches the UE, or comes from it.
+        Began = "began",
+        /// The UE can be reached again.
+        Ended = "ended",
     }
 }
 
@@ -370,6 +388,13 @@ events! {
         cached_segments: u32,
         /// Whether this is an ACK with the flag.
         flagged: bool,
+    }
+    /// A hand-over: the outage of a UE is expected, begins or ends.
+    Outage = "outage" {
+        /// Number of the UE.
+        ue: u16,
+        /// How far it has come.
+        phase: Outage,
     }
     /// A packet was dropped.
     Dropped = "dropped" {

@@ -13,6 +13,7 @@ mod capture;
 
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
+pub use crate::trace::Outage;
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
 
@@ -47,6 +48,11 @@ pub trait Element: Any + Send + Sync {
         let _ = (cx, event);
     }
 
+    /// A hand-over of a UE. Only called if the layout subscribes.
+    fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
+        let _ = (cx, ue, phase);
+    }
+
     /// What the element counted, for the results of the run.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;
@@ -63,6 +69,8 @@ pub struct Layout {
     pub lanes: Vec<Dir>,
     /// Whether [`Element::handle_radio`] is to be called.
     pub radio_events: bool,
+    /// Whether [`Element::handle_outage`] is to be called.
+    pub outages: bool,
     /// Whether [`Cx::radio_flow`] is going to be called: books by flow are kept only then.
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
@@ -92,6 +100,12 @@ pub(crate) struct Engine {
     pub radio_events: VecDeque<RadioEvent>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
+    /// Hand-overs that subscribers have yet to hear of: the UE, and how far its outage has come.
+    pub outages: VecDeque<(u16, Outage)>,
+    /// Somebody subscribed to outages.
+    outages_wanted: bool,
+    /// Somebody subscribed to either.
+    pub tells: bool,
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
@@ -123,12 +137,17 @@ impl Engine {
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
+        let radio_wanted = layouts.iter().any(|layout| layout.radio_events);
+        let outages_wanted = layouts.iter().any(|layout| layout.outages);
         Self {
             agenda: Agenda::new(&timers, &lanes),
             first: None,
             handovers: VecDeque::new(),
             radio_events: VecDeque::new(),
-            radio_wanted: layouts.iter().any(|layout| layout.radio_events),
+            radio_wanted,
+            outages: VecDeque::new(),
+            outages_wanted,
+            tells: radio_wanted || outages_wanted,
             bearers,
             flows_wanted,
             bases,
@@ -313,6 +332,15 @@ impl<'a> Cx<'a> {
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
             self.engine.radio_events.push_back(event());
+        }
+    }
+
+    /// Tells of a hand-over: the trace, and the subscribers before the next packet is handed over.
+    #[cold]
+    pub(crate) fn outage(&mut self, ue: u16, phase: Outage) {
+        self.probe(Kind::Outage, || Event::Outage { ue, phase });
+        if self.engine.outages_wanted {
+            self.engine.outages.push_back((ue, phase));
         }
     }
 

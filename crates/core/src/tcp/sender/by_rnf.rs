@@ -11,6 +11,9 @@ impl Sender {
     /// A duplicate ACK that advances nothing, which may say that the radio has lost the segment.
     #[cold]
     pub(super) fn handle_dupack_with_rnf(&mut self, now: Instant, packet: &Packet) {
+        if self.is_frozen() {
+            return;
+        }
         let Some(feedback) = &mut self.rnf else { return self.handle_dupack(now) };
         let una = self.state.una;
         let acts = packet.flags.has(Flags::RNF) && packet.payload == 0 && feedback.on_flagged(una);
