@@ -8,6 +8,7 @@ pub mod ack_pacing;
 pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
+pub mod freeze;
 pub mod packet_loss;
 pub mod rnc_feedback;
 pub mod split;
@@ -47,6 +48,7 @@ registry! {
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
+        Freeze = freeze,
         PacketLoss = packet_loss,
         RncFeedback = rnc_feedback,
         Split = split,
@@ -70,6 +72,7 @@ impl Config {
             Self::AckPacing(config) => config.validate(),
             Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::Freeze(config) => config.validate(),
             Self::PacketLoss(config) => config.validate(),
             Self::RncFeedback(config) => config.validate(),
             Self::Split(config) => config.validate(shared, flows),
@@ -85,12 +88,13 @@ impl Config {
             Self::AckPacing(config) => config.at,
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
+            Self::Freeze(config) => config.at,
             Self::PacketLoss(config) => config.at,
             Self::RncFeedback(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
-    /// Whether the box makes segments of its own: without payload, of use to simulated hosts alone.
+    /// Whether the box makes segments of its own that carry data: without octets, of use to simulated hosts alone.
     pub fn ends_connections(&self) -> bool {
         match self {
             Self::Split(_) => true,
@@ -98,6 +102,7 @@ impl Config {
             | Self::AckPacing(_)
             | Self::AckRateControl(_)
             | Self::AckRegulator(_)
+            | Self::Freeze(_)
             | Self::PacketLoss(_)
             | Self::RncFeedback(_)
             | Self::Tap(_) => false,
