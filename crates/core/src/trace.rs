@@ -90,6 +90,8 @@ words! {
         MaxTransmissions = "max_transmissions",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
+        /// A probe of a closed window, which a box has answered in place of the receiver.
+        ProbeAnswered = "probe_answered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.

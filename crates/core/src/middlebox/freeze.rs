@@ -4,7 +4,8 @@
 //! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5), 1997):
 //!   the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the beginning
 //!   of an outage it has an ACK to give, which says that the window is zero. ACKs that still come out of the radio say so
-//!   too, and so does the answer to each probe of the sender. When the outage is over, the true window is told again.
+//!   too, and so does the answer to each probe of the sender, which goes no further: one octet, or data
+//!   that was sent before. When the outage is over, the true window is told again.
 //! * `at = "ue"`, after Freeze-TCP (T. Goff, J. Moronski, D. S. Phatak and V. Gupta, "Freeze-TCP: a true end-to-end TCP
 //!   enhancement mechanism for mobile environments", INFOCOM 2000): the UE foresees the outage, by the hand-over's `warning`,
 //!   which should be a round-trip time. From then on its ACKs say that the window is zero, the first at once. After the
@@ -35,6 +36,7 @@ use super::Plan;
 use crate::element::{Cx, Element, Layout, Outage};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
+use crate::trace::Reason;
 use crate::time::{Duration, Instant};
 use connection::Connection;
 use schemars::JsonSchema;
@@ -230,14 +232,14 @@ impl Freeze {
         Some(connection)
     }
 
-    /// A segment on its way to the UE.
-    fn note_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+    /// A segment on its way to the UE. Whether it is a probe that has been answered.
+    fn note_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
             self.forget(cx, key);
         }
         if packet.flags.has(Flags::RST) {
-            return;
+            return false;
         }
         if packet.flags.has(Flags::FIN) {
             self.give(cx, key);
@@ -246,14 +248,18 @@ impl Freeze {
             }
         }
         if packet.payload == 0 {
-            return;
+            return false;
         }
         let asks = self.config.at == Place::Network && self.closed.contains(&packet.ue);
-        let Some(connection) = self.connection(cx, key) else { return };
-        let is_probe = connection.note_data(packet);
-        if asks && is_probe && connection.is_frozen && self.send(cx, key, false) {
+        let Some(connection) = self.connection(cx, key) else { return false };
+        let is_answered =
+            asks && connection.is_frozen && connection.is_probe(packet) && self.send(cx, key, false);
+        if is_answered {
             self.counters.probes_answered += 1;
+        } else if let Some(connection) = self.connections.get_mut(&key) {
+            connection.note_data(packet);
         }
+        is_answered
     }
 
     /// A segment from the UE. Its window may be closed, and the ACK of its last octet withheld.
@@ -306,8 +312,11 @@ impl Element for Freeze {
         match dir {
             _ if !packet.is_tcp() => cx.emit(dir, packet),
             Dir::Downlink => {
-                self.note_data(cx, &packet);
-                cx.emit(dir, packet);
+                if self.note_data(cx, &packet) {
+                    cx.drop(packet, Reason::ProbeAnswered);
+                } else {
+                    cx.emit(dir, packet);
+                }
             }
             Dir::Uplink => {
                 self.handle_ack(cx, &mut packet);

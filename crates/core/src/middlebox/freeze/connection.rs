@@ -33,8 +33,14 @@ impl Connection {
         self.sent_end.is_some()
     }
 
-    /// Data goes to the UE. Whether it may be a probe: at most an octet of it is new.
-    pub fn note_data(&mut self, packet: &Packet) -> bool {
+    /// Whether data may be a probe: an octet, or what has been sent before.
+    pub fn is_probe(&self, packet: &Packet) -> bool {
+        let end = packet.seq.wrapping_add(packet.payload);
+        self.sent_end.is_some_and(|sent_end| !is_after(end, sent_end.wrapping_add(u32::from(packet.payload == 1))))
+    }
+
+    /// Data goes to the UE.
+    pub fn note_data(&mut self, packet: &Packet) {
         // A SYN has a sequence number of its own, before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);
@@ -42,13 +48,11 @@ impl Connection {
             // ASSUMED: all before the first segment seen has been acknowledged, as after a handshake.
             (self.ack, self.told) = (start, start);
             self.sent_end = Some(end);
-            return false;
+            return;
         };
-        let is_probe = !is_after(end, sent_end.wrapping_add(1));
         if is_after(end, *sent_end) {
             *sent_end = end;
         }
-        is_probe
     }
 
     /// The UE has said something.
