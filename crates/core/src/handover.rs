@@ -98,13 +98,11 @@ pub fn check_apart(handovers: &[Config]) -> Result<(), ScenarioError> {
             early.ue == late.ue && early.begins() < late.ends() && late.begins() < early.ends()
         };
         if let Some(early) = handovers[..index].iter().find(overlaps) {
+            let [(from, to), (other_from, other_to)] =
+                [late, early].map(|handover| (handover.at, handover.at + handover.outage));
             let message = format!(
-                "the outage of UE {} from {} to {} has not begun or ended by itself: another lasts from {} to {}",
-                late.ue,
-                late.at,
-                late.at + late.outage,
-                early.at,
-                early.at + early.outage,
+                "the outage of UE {} from {from} to {to} overlaps another from {other_from} to {other_to}",
+                late.ue
             );
             let hint = "let one begin when the other has ended, or later";
             let error = ScenarioError::new("at", message, hint);
