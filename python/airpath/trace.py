@@ -23,7 +23,7 @@ Events: TypeAlias = dict[str, dict[str, RawColumn]]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
 # Columns that hold one of a fixed set of words.
-WORD_COLUMNS = ("direction", "cause", "reason")
+WORD_COLUMNS = ("direction", "cause", "reason", "phase")
 
 # Units of the columns; an empty unit is a number without one (an index or a code).
 UNITS = {
@@ -34,6 +34,7 @@ UNITS = {
     "direction": "",
     "cause": "",
     "reason": "",
+    "phase": "",
     "element": "",
     "seq": "B",
     "snd_una": "B",

@@ -6,6 +6,7 @@ Nothing here is published; what the studies show is stated as claims, which are 
 from __future__ import annotations
 
 from airpath.papers.extensions.claims import CLAIMS
+from airpath.papers.extensions.hand_over import HANDOVER
 from airpath.papers.extensions.pages import PAGES
 from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
@@ -31,6 +32,7 @@ PAPER = Paper(
         ZHANG_SMALL,
         USERS,
         PAGES,
+        HANDOVER,
     ),
     claims=CLAIMS,
 )
