@@ -215,8 +215,9 @@ def _outage_table(outages: list[dict[str, Any]]) -> Table:
 
 def freeze_line(box: dict[str, Any]) -> str:
     """Say in a line whom a box has frozen, and with what."""
+    where = "network" if box["at"] == "network" else "UE"
     return (
-        f"freeze at the {box['at'] if box['at'] == 'network' else 'UE'}: senders frozen {box['freezes']} times; "
+        f"freeze at the {where}: senders frozen {box['freezes']} times; "
         f"{box['zero_window_acks_made']} ACKs made to close windows, {box['windows_closed']} rewritten, "
         f"{box['opening_acks_made']} made to open them; {box['probes_answered']} probes answered"
     )

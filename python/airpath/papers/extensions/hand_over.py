@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,8 @@ REMEDIES: dict[str, Overrides] = {
 _UM: Overrides = (
     ("radio.dch.downlink.rlc", '{ um = { tti = "10 ms" } }'),
     ("radio.dch.uplink.rlc", '{ um = { tti = "20 ms" } }'),
-    ("radio.dch.downlink.channel.bernoulli.bler", "0.1 %"),
-    ("radio.dch.uplink.channel.bernoulli.bler", "0.1 %"),
+    ("radio.dch.downlink.channel.bernoulli.bler", "0.02 %"),
+    ("radio.dch.uplink.channel.bernoulli.bler", "0.02 %"),
 )
 
 LINK_LAYERS: dict[str, Overrides] = {"AM": (), "UM": _UM}
@@ -52,8 +53,8 @@ class HandOver:
     arrives_s : float
         From the end of the outage until the receiver has new data in order, or until the run ends, seconds.
     kept : float
-        Smallest congestion window from the beginning of the outage until a second after its end, over that before, at
-        the server.
+        Smallest congestion window of the server from the beginning of the outage until a second after its
+        end, over that before.
     """
 
     arrives_s: float
@@ -73,7 +74,10 @@ def _hand_over(events: Events) -> HandOver:
     received_s = _numbers(events, "segment_received", "time_ns")[np.diff(in_order, prepend=0) > 0] / 1e9
     behind = received_s[received_s >= ends_s]
     arrives_s = float(behind[0] - ends_s) if behind.size else RUN_S - float(ends_s)
-    cwnd, state_s = _numbers(events, "tcp_state", "tcpi_snd_cwnd"), _numbers(events, "tcp_state", "time_ns") / 1e9
+    cwnd, state_s = (
+        _numbers(events, "tcp_state", "tcpi_snd_cwnd"),
+        _numbers(events, "tcp_state", "time_ns") / 1e9,
+    )
     before = cwnd[state_s < begins_s - 2][-1]
     during = cwnd[(state_s >= begins_s) & (state_s < ends_s + 1)]
     return HandOver(arrives_s, float(min(during.min() if during.size else before, before) / before))
@@ -93,32 +97,31 @@ def window_kept(outcome: Outcome) -> float:
     return 100 * float(outcome.observed.kept)
 
 
-def _flow(outcome: Outcome) -> tuple[dict[str, float], dict[str, float]]:
+def _flow(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
     return outcome.results["flows"][0], outcome.reference_results["flows"][0]
 
 
 def lost_s(outcome: Outcome) -> float:
     """Time in which a run without outage receives what this one does not, seconds."""
     flow, without = _flow(outcome)
-    return RUN_S * (1 - flow["bytes_received"] / without["bytes_received"])
+    return RUN_S * (1 - float(flow["bytes_received"]) / float(without["bytes_received"]))
 
 
 def timeouts(outcome: Outcome) -> float:
     """Timeouts, those of a proxy included, more than without outage."""
 
-    def of(results: dict[str, object]) -> float:
-        flows, elements = results["flows"], results["elements"]
-        boxes = [part for part in elements if part["element"] == "middlebox.split"]  # type: ignore[attr-defined,index]
+    def of(results: dict[str, Any]) -> float:
+        boxes = [part for part in results["elements"] if part["element"] == "middlebox.split"]
         proxies = [connection["timeouts"] for box in boxes for connection in box["connections"]]
-        return float(flows[0]["timeouts"] + sum(proxies))  # type: ignore[index]
+        return float(results["flows"][0]["timeouts"] + sum(proxies))
 
     return of(outcome.results) - of(outcome.reference_results)
 
 
 def arrived_twice(outcome: Outcome) -> float:
     """Segments that the receiver got though it had them, more than without outage."""
-    flow, without = (flow["receiver"] for flow in _flow(outcome))  # type: ignore[misc]
-    return float(flow["duplicates"] - without["duplicates"])  # type: ignore[index]
+    flow, without = (flow["receiver"]["duplicates"] for flow in _flow(outcome))
+    return float(flow - without)
 
 
 def _cell(remedy: str, link_layer: str, bearers: str, outage_s: int) -> Cell:
@@ -151,9 +154,7 @@ _CELLS = {
 }
 
 
-def measure(
-    metric: Metric, unit: str, remedy: str, link_layer: str, bearers: str, outage_s: int
-) -> Quantity:
+def measure(metric: Metric, unit: str, remedy: str, link_layer: str, bearers: str, outage_s: int) -> Quantity:
     """Make a quantity of one hand-over."""
     cell = _CELLS[remedy, link_layer, bearers, outage_s]
     return Quantity(cell.name, cell, metric, unit=unit)
@@ -183,17 +184,26 @@ HANDOVER = Experiment(
     (),
     tables=(
         _table("From the end of the outage until new data is at the UE, in order", "s", arrives_s, _ALL),
-        _table("What the hand-over costs: time in which a run without it receives as much more", "s", lost_s, _ALL),
+        _table(
+            "What the hand-over costs: time in which a run without it receives as much more",
+            "s",
+            lost_s,
+            _ALL,
+        ),
         _table("Timeouts, those of the proxy included", "1", timeouts, _ALL),
         _table("Segments that reach the UE twice", "1", arrived_twice, _ALL),
         _table(
-            "Smallest congestion window up to a second behind the outage, over that before", "percent", window_kept, _END_TO_END
+            "Smallest congestion window up to a second behind the outage, over that before",
+            "percent",
+            window_kept,
+            _END_TO_END,
         ),
     ),
     question=(
-        "A UE is out of reach for 1, 3 or 10 s while it downloads. Its bearers pause, or send on and lose what is on the "
-        "air. What does that cost a sender that knows nothing of it; one that is frozen by the network (M-TCP) or by the UE "
-        "1.5 s before (Freeze-TCP); one that takes the closed window as BSD does, or as Linux; and one whose connection is "
-        "split at the RNC, where the proxy's state moves with the UE or is lost?"
+        "A UE is out of reach for 1, 3 or 10 s while it downloads. Its bearers pause, or send on and lose "
+        "what is on the air. What does that cost a sender that knows nothing of it; one that is frozen by "
+        "the network (M-TCP) or by the UE 1.5 s before (Freeze-TCP); one that takes the closed window as "
+        "BSD does, or as Linux; and one whose connection is split at the RNC, where the proxy's state moves "
+        "with the UE or is lost?"
     ),
 )
