@@ -51,7 +51,7 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
 
 
 def test_the_studies_are_numbered():
-    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 14))
+    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 15))
 
 
 def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path):
@@ -95,7 +95,7 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
 
 
 def test_an_unknown_study_is_refused(tmp_path):
-    result = CliRunner().invoke(app, ["reproduce", "extensions", "--study", "14", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["reproduce", "extensions", "--study", "15", "--out", str(tmp_path)])
     assert result.exit_code == 2
-    says = "error: study: extensions has no study 14 to reproduce; choose from: Study 1, Study 2,"
+    says = "error: study: extensions has no study 15 to reproduce; choose from: Study 1, Study 2,"
     assert says in result.output

@@ -55,6 +55,10 @@ def print_summary(summary: dict[str, Any], title: str) -> None:
             console.print(_feedback_table(element, flows))
         if element["element"] == "middlebox.snoop":
             console.print(_snoop_table(element))
+        if element["element"] == "middlebox.freeze":
+            console.print(freeze_line(element), highlight=False)
+        if element.get("outages"):
+            console.print(_outage_table(element["outages"][:MOST_FLOWS]))
         if element["element"] == "radio.evdo":
             console.print(_evdo_table(element["ues"][:MOST_FLOWS]))
             console.print(evdo_line(element), highlight=False)
@@ -276,6 +280,27 @@ def evdo_line(cell: dict[str, Any]) -> str:
     """Say in a line how busy a 1xEV-DO forward link was, and how fair."""
     busy, fairness = 100 * cell["slots_busy_share"], number_text(cell["jain_index"], 4)
     return f"forward link: {busy:.1f} % of the slots busy; Jain's index {fairness}"
+
+
+def _outage_table(outages: list[dict[str, Any]]) -> Table:
+    """When each UE was out of reach."""
+    table = plain_table()
+    for heading in ("outage\nof UE", "from\ns", "for\ns", "\nbearers"):
+        table.add_column(heading, justify="right")
+    for outage in outages:
+        times = (number_text(outage[which], 3) for which in ("at_s", "outage_s"))
+        table.add_row(str(outage["ue"]), *times, outage["bearers"])
+    return table
+
+
+def freeze_line(box: dict[str, Any]) -> str:
+    """Say in a line whom a box has frozen, and with what."""
+    where = "network" if box["at"] == "network" else "UE"
+    return (
+        f"freeze at the {where}: senders frozen {box['freezes']} times; "
+        f"{box['zero_window_acks_made']} ACKs made to close windows, {box['windows_closed']} rewritten, "
+        f"{box['opening_acks_made']} made to open them; {box['probes_answered']} probes answered"
+    )
 
 
 def _flow_table(*headings: str) -> Table:

@@ -23,7 +23,7 @@ Events: TypeAlias = dict[str, dict[str, RawColumn]]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
 # Columns that hold one of a fixed set of words.
-WORD_COLUMNS = ("direction", "cause", "reason", "action")
+WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase")
 
 # Units of the columns; an empty unit is a number without one (an index or a code).
 UNITS = {
@@ -35,6 +35,7 @@ UNITS = {
     "cause": "",
     "reason": "",
     "action": "",
+    "phase": "",
     "element": "",
     "seq": "B",
     "snd_una": "B",

@@ -54,6 +54,11 @@ pub enum Bearers {
 }
 
 impl Config {
+    /// When the UE knows that the outage will begin.
+    pub fn expected(&self) -> Instant {
+        Instant::ZERO + self.at.saturating_sub(self.warning)
+    }
+
     /// When the outage begins.
     pub fn begins(&self) -> Instant {
         Instant::ZERO + self.at
@@ -87,4 +92,28 @@ impl Config {
             relocation.iu.validate().map_err(|error| error.under("iu").under("relocation"))
         })
     }
+}
+
+/// Refuses outages of one UE that overlap.
+///
+/// # Errors
+/// Names the key, what is wrong, and what would be right.
+pub fn check_apart(handovers: &[Config]) -> Result<(), ScenarioError> {
+    for (index, late) in handovers.iter().enumerate() {
+        let overlaps = |early: &&Config| {
+            early.ue == late.ue && early.begins() < late.ends() && late.begins() < early.ends()
+        };
+        if let Some(early) = handovers[..index].iter().find(overlaps) {
+            let [(from, to), (other_from, other_to)] =
+                [late, early].map(|handover| (handover.at, handover.at + handover.outage));
+            let message = format!(
+                "the outage of UE {} from {from} to {to} overlaps another from {other_from} to {other_to}",
+                late.ue
+            );
+            let hint = "let one begin when the other has ended, or later";
+            let error = ScenarioError::new("at", message, hint);
+            return Err(error.under(&format!("handover[{index}]")));
+        }
+    }
+    Ok(())
 }

@@ -309,6 +309,14 @@ impl Packet {
         }
     }
 
+    /// Writes the acknowledgment number and the window.
+    pub fn write_ack(&mut self, ack: u32, window: u16) {
+        (self.ack, self.window) = (ack, window);
+        if let Some(body) = &mut self.body {
+            body.touched = true;
+        }
+    }
+
     /// Sets the RNF bit: [jayanathan2006] section 4.
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;

@@ -22,6 +22,8 @@ pub struct Path {
     now: Instant,
     /// Elements that want radio events, and whether of drops alone.
     subscribers: Vec<(u16, bool)>,
+    /// Elements that want to hear of hand-overs.
+    outage_subscribers: Vec<u16>,
 }
 
 impl Path {
@@ -30,9 +32,11 @@ impl Path {
         let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
         let wants = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events || layout.radio_drops);
         let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
+        let outage_subscribers =
+            (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
         let engine = Engine::new(&layouts, Recorder::new(probes));
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let mut path = Self { elements, engine, outputs, now, subscribers };
+        let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers };
         for index in 0..path.elements.len() {
             path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
             path.settle_now();
@@ -197,7 +201,7 @@ impl Path {
     /// Handles what the last call set off at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
-        if self.engine.drops_wanted {
+        if self.engine.tells {
             return self.settle_with_subscribers();
         }
         while let Some((target, dir, packet)) = self.engine.next_handover() {
@@ -205,20 +209,26 @@ impl Path {
         }
     }
 
-    /// The same where somebody hears of radio events: before the next packet is handed over.
+    /// The same where somebody hears of radio events or outages: before the next packet is handed over.
     #[cold]
     fn settle_with_subscribers(&mut self) {
         loop {
             self.tell_subscribers();
             match self.engine.next_handover() {
                 Some((target, dir, packet)) => self.deliver(target, dir, packet),
-                None if self.engine.radio_events.is_empty() => return,
+                None if self.engine.radio_events.is_empty() && self.engine.outages.is_empty() => return,
                 None => {}
             }
         }
     }
 
     fn tell_subscribers(&mut self) {
+        while let Some((ue, phase)) = self.engine.outages.pop_front() {
+            for &index in &self.outage_subscribers {
+                let mut cx = Cx::new(self.now, index, &mut self.engine);
+                self.elements[index as usize].handle_outage(&mut cx, ue, phase);
+            }
+        }
         while let Some(event) = self.engine.radio_events.pop_front() {
             let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
             let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);

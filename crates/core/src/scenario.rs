@@ -189,6 +189,8 @@ impl Scenario {
                 .map_err(|inner| inner.under(&format!("handover[{index}]")))?;
         }
         self.validate_core_network()?;
+        handover::check_apart(&self.handover)?;
+        self.radio.check_handovers(&self.handover)?;
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
         if self.flow.is_empty() {
             let hint = "add [[flow]] with a ue, a direction and an app";

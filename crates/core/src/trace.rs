@@ -49,6 +49,12 @@ impl From<SnoopAction> for Value {
     }
 }
 
+impl From<Outage> for Value {
+    fn from(phase: Outage) -> Self {
+        Self::Word(phase.name())
+    }
+}
+
 impl From<SendCause> for Value {
     fn from(cause: SendCause) -> Self {
         Self::Word(cause.name())
@@ -94,6 +100,8 @@ words! {
         AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
+        /// A probe of a closed window, which a box has answered in place of the receiver.
+        ProbeAnswered = "probe_answered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
         /// Addressed to a flow that the host does not have.
@@ -172,6 +180,18 @@ words! {
         Answered = "answered",
         /// Told the UE what the radio has lost of its data.
         Nack = "nack",
+    }
+}
+
+words! {
+    /// How far an outage of a UE has come.
+    Outage {
+        /// The UE knows that it will begin.
+        Expected = "expected",
+        /// Nothing reaches the UE, or comes from it.
+        Began = "began",
+        /// The UE can be reached again.
+        Ended = "ended",
     }
 }
 
@@ -413,6 +433,13 @@ events! {
         action: SnoopAction,
         /// Packets of the flow in the cache.
         cached_packets: u32,
+    }
+    /// A hand-over: the outage of a UE is expected, begins or ends.
+    Outage = "outage" {
+        /// Number of the UE.
+        ue: u16,
+        /// How far it has come.
+        phase: Outage,
     }
     /// A packet was dropped.
     Dropped = "dropped" {

@@ -120,6 +120,34 @@ fn elements() -> Vec<(String, Build)> {
     }
     all.extend(evdo());
     all.extend(core_networks());
+    all.extend(outages());
+    all
+}
+
+/// Dedicated channels whose UEs are out of reach for a while, one after the other and both.
+fn outages() -> Vec<(String, Build)> {
+    let mut all: Vec<(String, Build)> = Vec::new();
+    for rlc in rlc::Config::defaults() {
+        for bearers in ["pause", "lose"] {
+            let mut dch = radio::dch::Config { ues: 2, ..radio::dch::Config::default() };
+            (dch.downlink.rlc, dch.uplink.rlc) = (rlc.clone(), rlc.clone());
+            let config = radio::Config::Dch(dch);
+            config.validate().unwrap();
+            let handovers: Vec<airpath_core::handover::Config> = serde_json::from_value(serde_json::json!([
+                {"ue": 0, "at": "1 s", "outage": "700 ms", "bearers": bearers},
+                {"ue": 1, "at": "1.5 s", "outage": "1 s", "bearers": bearers},
+                {"ue": 0, "at": "1.7 s", "outage": "20 ms", "bearers": bearers},
+            ]))
+            .unwrap();
+            config.check_handovers(&handovers).unwrap();
+            all.push((
+                format!("radio.dch, outages, {bearers}, rlc.{}", rlc.name()),
+                Box::new(move |run_seed| {
+                    config.build(&radio::Plan { handovers: &handovers, ..radio::Plan::of(run_seed) })
+                }),
+            ));
+        }
+    }
     all
 }
 

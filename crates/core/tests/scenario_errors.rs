@@ -252,6 +252,20 @@ const WRONG: &[&str] = &[
     "[tcp.rto]\nmin = \"3 s\"\nmax = \"2 s\"",
     "[tcp.rto]\ntick = \"0 ms\"",
     "[[flow]]\n[[flow]]\n[flow.tcp]\nack_every = 3",
+    // Hand-overs, and boxes that act on them.
+    "[[handover]]\nue = 1",
+    "[[handover]]\noutage = \"0 s\"",
+    "[[handover]]\nat = \"1 s\"\nwarning = \"2 s\"",
+    "[[handover]]\nat = \"1 s\"\n[[handover]]\nat = \"1.5 s\"",
+    "[[handover]]\nbearers = \"drop\"",
+    "[radio.evdo]\n[[handover]]",
+    "[[middlebox]]\nfreeze.at = \"rnc\"",
+    "[[middlebox]]\nfreeze.connections = 0",
+    "[[middlebox]]\nfreeze.copies = 0",
+    "[[middlebox]]\nfreeze.hold = \"0 s\"",
+    "[[middlebox]]\nsplit.handover = \"move\"",
+    "[[middlebox]]\nsplit = { handover = \"transfer\", transfer_rate = \"0 bit/s\" }",
+    "tcp.shrunk_window = \"freeze\"",
 ];
 
 /// Overrides that are wrong, of [`ONE_FLOW`].
@@ -773,6 +787,32 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.rto.tick: a clock that never ticks; write a time such as "100 ms", or remove the key for exact times
     [[flow]] | [[flow]] | [flow.tcp] | ack_every = 3
         flow[1].tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+    [[handover]] | ue = 1
+        handover[0].ue: there is no UE 1: the cell has 1, counted from 0; raise the cell's number of UEs, or choose another
+    [[handover]] | outage = "0 s"
+        handover[0].outage: an outage of no length; write a time such as "1 s"
+    [[handover]] | at = "1 s" | warning = "2 s"
+        handover[0].warning: the UE would know 2 s before the outage, earlier than the run begins; write a time of at most `at`
+    [[handover]] | at = "1 s" | [[handover]] | at = "1.5 s"
+        handover[1].at: the outage of UE 0 from 1.5 s to 2.5 s overlaps another from 1 s to 2 s; let one begin when the other has ended, or later
+    [[handover]] | bearers = "drop"
+        handover[0].bearers: unknown name "drop"; known here: pause, lose
+    [radio.evdo] | [[handover]]
+        handover: radio.evdo has no hand-overs; choose radio.dch as the cell, or remove them
+    [[middlebox]] | freeze.at = "rnc"
+        middlebox[0].freeze.at: unknown name "rnc"; known here: network, ue
+    [[middlebox]] | freeze.connections = 0
+        middlebox[0].freeze.connections: the box could freeze nothing; write at least 1
+    [[middlebox]] | freeze.copies = 0
+        middlebox[0].freeze.copies: a frozen sender would never hear the true window; write 3, or at least 1
+    [[middlebox]] | freeze.hold = "0 s"
+        middlebox[0].freeze.hold: an ACK withheld for no time; write a time such as "200 ms", or withhold = false
+    [[middlebox]] | split.handover = "move"
+        middlebox[0].split.handover: unknown name "move"; did you mean lose?
+    [[middlebox]] | split = { handover = "transfer", transfer_rate = "0 bit/s" }
+        middlebox[0].split.transfer_rate: state would never arrive; write a positive rate such as "10 Mbit/s"
+    tcp.shrunk_window = "freeze"
+        tcp.shrunk_window: unknown name "freeze"; known here: persist, persist_and_go_back, retransmit
     --set '=1'
         not a path of keys; write --set path.to.key=value, such as --set radio.dch.ues=2
     --set '.=1'
@@ -792,7 +832,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'flow[1]={}'
         flow[1]: there is no flow[1]: the list has 1, counted from 0; write flow[0]
     --set 'flow[-1].start=1 s'
-        flow[-1]: unknown key; known here: duration, wired, middlebox, radio, tcp, flow
+        flow[-1]: unknown key; known here: duration, wired, middlebox, radio, handover, tcp, flow
     --set 'flow.first.start=1 s'
         flow[0].first: unknown key; known here: ue, direction, start, stagger, app, tcp
     --set 'middlebox.0.tap={}'

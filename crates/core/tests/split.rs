@@ -430,3 +430,93 @@ fn the_radio_side_inherits_what_it_does_not_say() {
     assert_eq!((tcp.mss.as_u64(), tcp.initial_window), (536, 2));
     assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), &[]).unwrap(), scenario);
 }
+
+/// Three downloads, of which the first is handed over while the buffer is full.
+const HANDED_OVER: &str = r#"
+    duration = "3 min"
+    wired.delay = "30 ms"
+    wired.rate = "10 Mbit/s"
+    [[handover]]
+    at = "5 s"
+    outage = "500 ms"
+    [[middlebox]]
+    split = { buffer = "16 kB", handover = "transfer", transfer_delay = "40 ms", transfer_rate = "160 kbit/s" }
+    [radio.dch]
+    ues = 2
+    downlink.rate = "64 kbit/s"
+    uplink.rate = "64 kbit/s"
+    [[flow]]
+    ue = "each"
+    app.file.size = "100 kB"
+    [[flow]]
+    direction = "uplink"
+    app.file.size = "50 kB"
+"#;
+
+/// When segments with data of a flow came to the UE from the time of the hand-over on, seconds behind it.
+fn arrivals(overrides: Overrides<'_>) -> (Vec<f64>, Results) {
+    let probes = ProbeMask::NONE.with(Kind::SegmentReceived);
+    let mut simulation = build(HANDED_OVER, overrides, 1, Observe { probes, capture: Capture::Nothing });
+    simulation.run();
+    let trace = simulation.take_trace();
+    let received = trace.iter().filter_map(|(at, event)| match event {
+        Event::SegmentReceived { ue: 0, flow: 0, .. } => Some(at.as_secs_f64() - 5.0),
+        _ => None,
+    });
+    (received.filter(|at| *at > 0.0).collect(), simulation.results())
+}
+
+/// 16 kB at 160 kbit/s take 0.8 s, and 40 ms: until then the box sends nothing, and what the cell held of it is sent
+/// when the outage is over. Nothing is lost, and the other UE does not notice.
+#[test]
+fn state_that_moves_takes_its_time() {
+    for handshake in HANDSHAKES {
+        let overrides = [("tcp.handshake", handshake)];
+        let keep = [overrides[0], ("middlebox.0.split.handover", "keep")];
+        let ((moved, results), (kept, unmoved)) = (arrivals(&overrides), arrivals(&keep));
+        let connections = split(&results)["connections"].as_array().unwrap();
+        let bytes = connections[0]["moves"]["bytes"].as_u64().unwrap();
+        assert_eq!(
+            (&connections[0]["moves"]["number"], &connections[2]["moves"]["number"]),
+            (&1.into(), &0.into())
+        );
+        assert!((10_000..=16_000).contains(&bytes), "{handshake}: {bytes}");
+        let takes = 0.040 + bytes as f64 * 8.0 / 160e3;
+        // With the next segment, which takes 0.1875 s on the bearer, that follows an ACK.
+        assert!(kept.iter().any(|at| *at < takes - 0.2) || handshake == "none", "{handshake}: {kept:?}");
+        let silent = moved.iter().zip(moved.iter().skip(1)).map(|(one, next)| next - one).fold(0.0, f64::max);
+        assert!(silent > 0.15 || moved[0] > takes - 0.5, "{handshake}: {moved:?}");
+        for (flow, other) in results.flows.iter().zip(&unmoved.flows) {
+            assert!(flow.received_s.is_some() && flow.transfer_s.is_some(), "{handshake}: {flow:?}");
+            assert!(flow.ue == 0 || flow.received_s == other.received_s, "{handshake}");
+            assert!(flow.received_s >= other.received_s, "{handshake}");
+        }
+        assert_eq!(connections[0]["lost_bytes"], Value::Null);
+    }
+}
+
+/// What the sender has been told of, and the UE never gets: the transfer does not complete.
+#[test]
+fn state_that_is_lost_is_lost_for_good() {
+    for handshake in HANDSHAKES {
+        let overrides = [("tcp.handshake", handshake), ("middlebox.0.split.handover", "lose")];
+        let (_, results) = arrivals(&overrides);
+        let connections = split(&results)["connections"].as_array().unwrap();
+        let lost: Vec<_> = connections.iter().map(|connection| connection["lost_bytes"].as_u64()).collect();
+        assert!(lost[0].unwrap() > 10_000, "{handshake}: {lost:?}");
+        assert_eq!(lost[2], None, "{handshake}");
+        let [download, upload, other] = &results.flows[..] else { panic!() };
+        assert!(download.received_s.is_none() && download.transfer_s.is_none(), "{handshake}: {download:?}");
+        // Nothing of the upload waited in the box, whose wire is faster than the radio: it goes on, end to end.
+        assert_eq!((lost[1].unwrap(), upload.received_s.is_some()), (0, true), "{handshake}");
+        assert!(other.received_s.is_some() && other.transfer_s.is_some());
+        // The server's segments reach the UE over the gap; their ACKs tell nothing new to the server.
+        assert!(download.timeouts > 3 && download.receiver.out_of_order > 0, "{handshake}: {download:?}");
+        assert!(
+            download.bytes_acked >= download.bytes_received + lost[0].unwrap(),
+            "{handshake}: {download:?}"
+        );
+        let passed = split(&results)["downlink"]["passed_unknown_flow"].as_u64().unwrap();
+        assert!(passed > 0, "{handshake}");
+    }
+}

@@ -150,8 +150,8 @@ class Reproduction:
 
     def _text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
         base = load(cell.scenario) if cell.scenario else self._paper.base
-        readings = reading.overrides if cell.reads else ()
-        return Scenario(base.name, base.source, (*overrides, *readings), base.folder).text
+        reads = reading.overrides if cell.is_read else ()
+        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
 
     def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
         return None if cell.reference is None else self._text(cell, cell.reference, reading)

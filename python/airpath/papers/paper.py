@@ -168,12 +168,12 @@ class Cell:
         What is kept of the trace of a run, for metrics that counters do not tell.
     scenario : str or None
         Name of the bundled base scenario; the paper's if absent.
+    is_read : bool
+        Whether the paper's readings apply to it; they may be about what its base scenario does not have.
     runs : int
         Runs that it takes at least, whatever the precision, where what is measured scatters widely.
     most_runs : int or None
         Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third of them.
-    reads : bool
-        Whether the readings change it: not where its scenario has nothing of what the paper leaves open.
     """
 
     name: str
@@ -183,9 +183,9 @@ class Cell:
     paired: bool = False
     observe: Observation | None = None
     scenario: str | None = None
+    is_read: bool = True
     runs: int = 1
     most_runs: int | None = None
-    reads: bool = True
 
 
 def first(estimates: Sequence[Estimate]) -> Estimate:

@@ -11,6 +11,7 @@
 mod bearer;
 mod capture;
 
+pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
@@ -52,6 +53,11 @@ pub trait Element: Any + Send + Sync {
         let _ = cx;
     }
 
+    /// A hand-over of a UE. Only called if the layout subscribes.
+    fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
+        let _ = (cx, ue, phase);
+    }
+
     /// What the element counted, for the results of the run; a list from an element that stands for several.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;
@@ -71,6 +77,8 @@ pub struct Layout {
     /// Whether it is to be called for drops alone: what a buffer had no room for, or its discipline chose
     /// ([`RadioEventKind::Dropped`], [`RadioEventKind::Evicted`]). Packets that pass cost nothing then.
     pub radio_drops: bool,
+    /// Whether [`Element::handle_outage`] is to be called.
+    pub outages: bool,
     /// Whether [`Cx::radio_flow`] is going to be called: books by flow are kept only then.
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
@@ -102,6 +110,12 @@ pub(crate) struct Engine {
     pub radio_wanted: bool,
     /// Somebody subscribed to drops, or to all of them.
     pub drops_wanted: bool,
+    /// Hand-overs that subscribers have yet to hear of: the UE, and how far its outage has come.
+    pub outages: VecDeque<(u16, Outage)>,
+    /// Somebody subscribed to outages.
+    outages_wanted: bool,
+    /// Somebody subscribed to either.
+    pub tells: bool,
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
@@ -135,13 +149,19 @@ impl Engine {
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
+        let radio_wanted = layouts.iter().any(|layout| layout.radio_events);
+        let drops_wanted = radio_wanted || layouts.iter().any(|layout| layout.radio_drops);
+        let outages_wanted = layouts.iter().any(|layout| layout.outages);
         Self {
             agenda: Agenda::new(&timers, &lanes),
             first: None,
             handovers: VecDeque::new(),
             radio_events: VecDeque::new(),
-            radio_wanted: layouts.iter().any(|layout| layout.radio_events),
-            drops_wanted: layouts.iter().any(|layout| layout.radio_events || layout.radio_drops),
+            drops_wanted,
+            radio_wanted,
+            outages: VecDeque::new(),
+            outages_wanted,
+            tells: drops_wanted || outages_wanted,
             bearers,
             flows_wanted,
             bases,
@@ -348,6 +368,15 @@ impl<'a> Cx<'a> {
     pub(crate) fn radio_drop(&mut self, event: RadioEvent) {
         if self.engine.drops_wanted {
             self.engine.radio_events.push_back(event);
+        }
+    }
+
+    /// Tells of a hand-over: the trace, and the subscribers before the next packet is handed over.
+    #[cold]
+    pub(crate) fn outage(&mut self, ue: u16, phase: Outage) {
+        self.probe(Kind::Outage, || Event::Outage { ue, phase });
+        if self.engine.outages_wanted {
+            self.engine.outages.push_back((ue, phase));
         }
     }
 

@@ -8,6 +8,7 @@ pub mod ack_pacing;
 pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
+pub mod freeze;
 pub mod packet_loss;
 pub mod rnc_feedback;
 pub mod snoop;
@@ -48,6 +49,7 @@ registry! {
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
+        Freeze = freeze,
         PacketLoss = packet_loss,
         RncFeedback = rnc_feedback,
         Snoop = snoop,
@@ -72,6 +74,7 @@ impl Config {
             Self::AckPacing(config) => config.validate(),
             Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::Freeze(config) => config.validate(),
             Self::PacketLoss(config) => config.validate(),
             Self::RncFeedback(config) => config.validate(),
             Self::Snoop(config) => config.validate(),
@@ -88,12 +91,13 @@ impl Config {
             Self::AckPacing(config) => config.at,
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
+            Self::Freeze(config) => config.at,
             Self::PacketLoss(config) => config.at,
             Self::RncFeedback(_) | Self::Snoop(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
-    /// Whether the box makes segments with data of its own: without payload, of use to simulated hosts alone. What
+    /// Whether the box makes segments of its own that carry data: without octets, of use to simulated hosts alone. What
     /// snoop sends again are whole packets, and what it makes are headers.
     pub fn ends_connections(&self) -> bool {
         match self {
@@ -102,6 +106,7 @@ impl Config {
             | Self::AckPacing(_)
             | Self::AckRateControl(_)
             | Self::AckRegulator(_)
+            | Self::Freeze(_)
             | Self::PacketLoss(_)
             | Self::RncFeedback(_)
             | Self::Snoop(_)

@@ -15,6 +15,14 @@
 //!
 //! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
 //!
+//! **Over a hand-over** the box is at another RNC than before, if `handover` says so. With `transfer` the state of the
+//! UE's connections follows: what the buffers hold goes from the old to the new RNC, which takes `transfer_delay` and
+//! the time of these octets at `transfer_rate` from the beginning of the outage on. Until then the box sends nothing, and what
+//! reaches it waits (the old RNC sends it after). With `lose` the new RNC knows of no connection, and segments pass it
+//! unchanged. The sender has been told that the octets of the buffer arrived, and sends them never again: the transfer
+//! does not complete. This is what a loss of state in the network costs where end-to-end semantics are given up, and
+//! the report says how many octets are lost for good.
+//!
 //! Left out: data both ways (`app.web` is refused), a limit for all connections together, processing time,
 //! failure of the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
 //! to be the flow's `receive_buffer`, as it would without the box; what it sends beyond the box's buffer is
@@ -24,13 +32,13 @@ mod connection;
 
 use super::Plan;
 use crate::app;
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Outage};
 use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
 use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::{self, Handshake};
 use crate::time::{Duration, Instant};
-use crate::units::Bytes;
+use crate::units::{Bitrate, Bytes};
 use connection::{Connection, Endpoints, Keys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +53,12 @@ pub struct Config {
     pub buffer: Bytes,
     /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
     pub delay: Duration,
+    /// What a hand-over of the UE means to its connections.
+    pub handover: Handover,
+    /// With `handover = "transfer"`: one-way delay between the two RNCs.
+    pub transfer_delay: Duration,
+    /// With `handover = "transfer"`: rate between the two RNCs.
+    pub transfer_rate: Bitrate,
     /// The box's endpoints on the radio side, where they differ from `[tcp]`; those of the flow if absent.
     /// What both ends of a connection must agree on stays as it is there.
     pub tcp: Option<Box<tcp::Config>>,
@@ -52,8 +66,28 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { buffer: Bytes::from_bytes(65_535), delay: Duration::ZERO, tcp: None }
+        Self {
+            buffer: Bytes::from_bytes(65_535),
+            delay: Duration::ZERO,
+            handover: Handover::Keep,
+            transfer_delay: Duration::from_millis(20),
+            transfer_rate: Bitrate::from_bps(10_000_000),
+            tcp: None,
+        }
     }
+}
+
+/// What a hand-over of the UE means to the connections that the box has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Handover {
+    /// The box stays where it is: the new cell is of the same RNC.
+    #[default]
+    Keep,
+    /// Their state moves to the box at the new RNC.
+    Transfer,
+    /// Their state is lost.
+    Lose,
 }
 
 /// The largest window that can be advertised, RFC 7323 (2.3).
@@ -104,6 +138,10 @@ impl Config {
     }
 
     pub(super) fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+        if self.handover == Handover::Transfer && self.transfer_rate.as_bps() == 0 {
+            let hint = "write a positive rate such as \"10 Mbit/s\"";
+            return Err(ScenarioError::new("transfer_rate", "state would never arrive", hint));
+        }
         if self.buffer.as_u64() > LARGEST_BUFFER {
             let message = format!("no window can tell of {}", self.buffer);
             return Err(ScenarioError::new("buffer", message, "write at most 1 GiB (RFC 7323)"));
@@ -218,14 +256,17 @@ impl Split {
                 let endpoints = self.config.endpoints(spec);
                 *connection = Some(Box::new(Connection::new(spec, &endpoints)));
             }
-            if let Some(connection) = connection {
-                connection.handle_packet(cx.now, dir, &packet);
-                cx.free(packet);
-                return connection.pump(cx, Keys::of(position), wire);
+            if let Some(connection) = connection.as_mut().filter(|connection| !connection.is_lost()) {
+                return connection.take(cx, dir, packet, Keys::of(position), wire);
             }
         }
         self.passed[dir.index()].unknown += 1;
         wire.emit(cx, dir, packet);
+    }
+
+    /// Whether connections of this UE move as its outage begins. Every hand-over counts as one to another RNC.
+    fn moves(&self, _ue: u16) -> bool {
+        self.config.handover != Handover::Keep
     }
 
     /// The packets that are due have come over the wire from the cell.
@@ -242,7 +283,12 @@ impl Split {
 
 impl Element for Split {
     fn layout(&self) -> Layout {
-        Layout { timers: self.line_key() + 1, lanes: vec![Dir::Downlink], ..Layout::default() }
+        Layout {
+            timers: self.line_key() + 1,
+            lanes: vec![Dir::Downlink],
+            outages: self.config.handover != Handover::Keep,
+            ..Layout::default()
+        }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
@@ -262,8 +308,27 @@ impl Element for Split {
         }
         let (position, wire) = (key as usize / 2, self.wire());
         let Some(connection) = &mut self.slots[position].connection else { return };
-        connection.handle_deadlines(cx.now);
-        connection.pump(cx, Keys::of(position), wire);
+        connection.handle_timer(cx, Keys::of(position), wire);
+    }
+
+    fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
+        if phase != Outage::Began || !self.moves(ue) {
+            return;
+        }
+        let Config { handover, transfer_delay, transfer_rate, .. } = self.config;
+        for (position, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| slot.spec.ue == ue) {
+            let Some(connection) = slot.connection.as_mut().filter(|connection| !connection.is_lost()) else {
+                continue;
+            };
+            match handover {
+                Handover::Keep => {}
+                Handover::Transfer => {
+                    let takes = transfer_delay + transfer_rate.time_to_send(connection.held());
+                    connection.begin_move(cx, Keys::of(position), takes);
+                }
+                Handover::Lose => connection.lose(cx, Keys::of(position)),
+            }
+        }
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

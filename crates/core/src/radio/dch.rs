@@ -10,6 +10,9 @@
 //! of slots has one timer: the end of the slot, or the moment to ask again while it is idle. Link layers that go
 //! by TTIs, with entities at both ends, are in [`ttis`].
 //!
+//! A UE may be out of reach for a time: see [`super::outages`]. Packets are then sent one by one ([`super::whole`]), with
+//! the same timer.
+//!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
 mod qos;
@@ -20,6 +23,8 @@ use super::buffer::{
     Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
 use super::departures::Departures;
+use super::outages::{Pausable, Silences, with_outages};
+use super::whole::Whole;
 use super::{Plan, ttis};
 use crate::channel::{self, Channel};
 use crate::element::{Cx, Element, Layout, bearer_index};
@@ -104,14 +109,13 @@ impl Config {
     }
 
     pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
-        let run_seed = plan.run_seed;
-        if let Some(cell) = ttis::build(self, plan) {
-            return cell;
-        }
-        let bearers = make_bearers(self.ues, |ue, dir| {
-            Bearer::new(self.bearer_of(plan.class(ue), dir), run_seed, ue, dir)
+        let cell = ttis::build(self, plan).unwrap_or_else(|| {
+            let bearers = make_bearers(self.ues, |ue, dir| {
+                Bearer::new(self.bearer_of(plan.class(ue), dir), plan, ue, dir)
+            });
+            Box::new(Dch { bearers, report: SlotReport::default() })
         });
-        Box::new(Dch { bearers, report: SlotReport::default() })
+        with_outages(cell, plan.handovers)
     }
 }
 
@@ -240,6 +244,12 @@ struct LinkLayer {
     channel: Box<dyn Channel>,
     /// PDUs are on the air.
     busy: bool,
+    /// Packets are sent whole.
+    is_whole: bool,
+    /// Nothing begins before this.
+    paused_until: Instant,
+    /// When the slot began that is under way.
+    began: Instant,
 }
 
 #[derive(Default)]
@@ -250,12 +260,25 @@ struct Counts {
 }
 
 impl Bearer {
-    fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir) -> Self {
+    fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir) -> Self {
+        let run_seed = plan.run_seed;
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
-        let link_layer = config.rlc.build(config.rate, stream("rlc")).map(|rlc| LinkLayer {
+        let silences = Silences::of(plan.handovers, ue);
+        let is_whole = matches!(config.rlc, rlc::Config::None(_)) && !plan.handovers.is_empty();
+        let rlc = match is_whole {
+            true => Some(Box::new(Whole::new(config.rate, silences.clone())) as Box<dyn Rlc>),
+            false => config.rlc.build(config.rate, stream("rlc")),
+        };
+        let link_layer = rlc.map(|rlc| LinkLayer {
             rlc,
-            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+            channel: silences.over(
+                config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+                config.rlc.slot(),
+            ),
             busy: false,
+            is_whole,
+            paused_until: Instant::ZERO,
+            began: Instant::ZERO,
         });
         Self {
             buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
@@ -306,7 +329,10 @@ impl Bearer {
         if boundary {
             link_layer.busy = false;
             link_layer.rlc.end_slot(now, link_layer.channel.as_mut(), report);
-            self.slot_ended(cx, report);
+            match link_layer.is_whole {
+                true => self.packet_ended(cx, report),
+                false => self.slot_ended(cx, report),
+            }
         }
         self.start_slot(cx, boundary, report);
     }
@@ -327,9 +353,24 @@ impl Bearer {
         (report.pdus_sent, report.pdus_lost) = (0, 0);
     }
 
+    /// The last bit of a packet has been sent that is sent whole.
+    fn packet_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        for (packet, waited) in report.delivered.drain(..) {
+            self.buffer.deliver(cx, packet, waited);
+        }
+        for packet in report.discarded.drain(..) {
+            self.buffer.leave(cx, packet.flow, packet.len, true);
+            self.buffer.lose(cx, packet);
+        }
+    }
+
     fn start_slot(&mut self, cx: &mut Cx<'_>, boundary: bool, report: &mut SlotReport) {
         let index = self.buffer.index();
         let Some(link_layer) = &mut self.link_layer else { return };
+        if cx.now < link_layer.paused_until {
+            return cx.arm(index, link_layer.paused_until);
+        }
+        link_layer.began = cx.now;
         match link_layer.rlc.start_slot(cx.now, boundary, report) {
             Slot::BusyUntil(end) => {
                 link_layer.busy = true;
@@ -359,11 +400,15 @@ impl Bearer {
 
     /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes.
     fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
-        if self.link_layer.is_some() {
-            return None;
-        }
         let now = cx.now;
-        let unsent = cx.bearer(self.buffer.index() as usize).free_at(now).since(now);
+        let unsent = match &self.link_layer {
+            None => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
+            Some(LinkLayer { is_whole: true, busy, began, .. }) => {
+                let held = self.rate.time_to_send(cx.radio(self.buffer.ue, self.buffer.dir).bytes);
+                held.saturating_sub(if *busy { now.since(*began) } else { Duration::ZERO })
+            }
+            Some(_) => return None,
+        };
         Some(self.buffer.service(cx, self.rate.time_to_send(self.buffer.bytes_in()), unsent))
     }
 }
@@ -372,6 +417,20 @@ struct Dch {
     bearers: Vec<Bearer>,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
+}
+
+impl Pausable for Dch {
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        for dir in Dir::BOTH {
+            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
+            let index = bearer.buffer.index();
+            let Some(link_layer) = &mut bearer.link_layer else { continue };
+            link_layer.paused_until = until;
+            if !link_layer.busy {
+                cx.arm(index, until);
+            }
+        }
+    }
 }
 
 impl Element for Dch {

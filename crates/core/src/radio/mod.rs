@@ -6,9 +6,11 @@ mod delay_line;
 mod departures;
 mod flow_buffers;
 mod opportunities;
+mod outages;
 mod packets;
 mod pdu_capture;
 mod ttis;
+mod whole;
 pub mod dch;
 pub mod evdo;
 pub mod variable;
@@ -86,6 +88,21 @@ impl Config {
             Self::Dch(_) => None,
             Self::Evdo(config) => config.ends(),
             Self::Variable(config) => config.ends(),
+        }
+    }
+
+    /// Refuses hand-overs in a cell that has none.
+    ///
+    /// # Errors
+    /// Names the list, what is wrong, and what would be right.
+    pub fn check_handovers(&self, handovers: &[handover::Config]) -> Result<(), ScenarioError> {
+        match self {
+            Self::Evdo(_) | Self::Variable(_) if !handovers.is_empty() => {
+                let message = format!("radio.{} has no hand-overs", self.name());
+                let hint = "choose radio.dch as the cell, or remove them";
+                Err(ScenarioError::new("handover", message, hint))
+            }
+            Self::Dch(_) | Self::Evdo(_) | Self::Variable(_) => Ok(()),
         }
     }
 

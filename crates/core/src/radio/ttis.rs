@@ -18,6 +18,7 @@
 use super::Plan;
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, report_service, share};
 use super::dch::{BearerConfig, Config};
+use super::outages::{Pausable, Silences};
 use super::pdu_capture::PduCapture;
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, RadioEventKind};
@@ -30,14 +31,14 @@ use crate::units::Bitrate;
 use std::collections::VecDeque;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
-pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Element>> {
+pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
     let mut pairs = Vec::new();
     for ue in 0..config.ues {
         let [downlink, uplink] = Dir::BOTH.map(|dir| config.bearer_of(plan.class(ue), dir));
         let ends = rlc::ends(&downlink.rlc, &uplink.rlc)?;
         let lines = [
-            Line::new(downlink, downlink.rlc.ttis()?, plan.run_seed, ue, Dir::Downlink),
-            Line::new(uplink, uplink.rlc.ttis()?, plan.run_seed, ue, Dir::Uplink),
+            Line::new(downlink, downlink.rlc.ttis()?, plan, ue, Dir::Downlink),
+            Line::new(uplink, uplink.rlc.ttis()?, plan, ue, Dir::Uplink),
         ];
         pairs.push(Pair { ends, lines, armed: Instant::NEVER });
     }
@@ -163,13 +164,15 @@ impl Sdus {
 }
 
 impl Line {
-    fn new(config: &BearerConfig, ttis: Ttis, run_seed: u64, ue: u16, dir: Dir) -> Self {
+    fn new(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> Self {
+        let run_seed = plan.run_seed;
+        let channel = config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name()));
         Self {
             buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
             rate: config.rate,
             ttis,
             pdus_per_tti: config.rate.bytes_in(ttis.tti) / ttis.payload,
-            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+            channel: Silences::of(plan.handovers, ue).over(channel, ttis.tti),
             sdus: Sdus::default(),
             free_at: ttis.next(Instant::ZERO),
             next_tti: Instant::NEVER,
@@ -483,6 +486,17 @@ impl Pair {
         if end == Dir::Downlink { [downlink, uplink] } else { [uplink, downlink] }
     }
 
+    /// No TTI starts before `until`, except what has started.
+    #[cold]
+    fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        for dir in Dir::BOTH {
+            let line = &mut self.lines[dir.index()];
+            line.free_at = line.free_at.max(line.ttis.next(until));
+            self.plan(cx.now, dir);
+        }
+        self.arm(cx);
+    }
+
     /// Finds the next TTI of a direction, after something has happened to its end.
     fn plan(&mut self, now: Instant, dir: Dir) {
         let wanted = self.ends[dir.index()].deadline();
@@ -502,6 +516,14 @@ impl Pair {
             cx.disarm(timer);
         } else {
             cx.arm(timer, at);
+        }
+    }
+}
+
+impl Pausable for TtiCell {
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        if let Some(pair) = self.pairs.get_mut(usize::from(ue)) {
+            pair.pause(cx, until);
         }
     }
 }

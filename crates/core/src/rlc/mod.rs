@@ -97,6 +97,14 @@ impl Config {
         }
     }
 
+    /// How long a slot lasts; none without slots.
+    pub fn slot(&self) -> Duration {
+        match self {
+            Self::FixedDelayArq(config) => config.tti,
+            other => other.ttis().map_or(Duration::ZERO, |ttis| ttis.tti),
+        }
+    }
+
     /// The entities of a direction to which the other one means nothing.
     fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
         match self {

@@ -74,6 +74,8 @@ pub struct Config {
     pub window_scaling: bool,
     /// Sequence number of the SYN on the wire.
     pub initial_sequence: u32,
+    /// What a window that closes over data in flight does to the sender.
+    pub shrunk_window: ShrunkWindow,
     /// Initial window in segments, 1 to 10: RFC 6928, RFC 5681 (3.1).
     pub initial_window: u32,
     /// Initial slow start threshold; unlimited if absent.
@@ -126,6 +128,7 @@ impl Default for Config {
             rnf: rnf::Rnf::Off,
             window_scaling: true,
             initial_sequence: 0,
+            shrunk_window: ShrunkWindow::Persist,
             initial_window: 10,
             initial_ssthresh: None,
             max_window: None,
@@ -204,6 +207,23 @@ pub enum WindowArithmetic {
     /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
     /// number, the threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
     Ns2,
+}
+
+/// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver "SHOULD
+/// NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts that freeze
+/// a sender do it on purpose (`middlebox.freeze`). See `tcp/sender/persist.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShrunkWindow {
+    /// It probes the window as any that is closed: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of the
+    /// retransmission timer, no timeout is counted, and the congestion window stays. When the window opens, what is
+    /// in flight is still in flight, and the retransmission timer starts anew.
+    #[default]
+    Persist,
+    /// The same, as in BSD: when the window opens, everything unacknowledged is sent again.
+    PersistAndGoBack,
+    /// The retransmission timer runs on: a timeout is a loss, as in Linux.
+    Retransmit,
 }
 
 /// Which segments are timed when there are no timestamps.

@@ -20,7 +20,7 @@ use super::rto::Rto;
 use super::state::{Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
-use super::{Config, RttSampling, SegmentTemplate, ecn, rnf, timestamp};
+use super::{Config, RttSampling, SegmentTemplate, ShrunkWindow, ecn, rnf, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -78,8 +78,9 @@ pub struct Sender {
     rto: Rto,
     /// When the retransmission timer expires, or the persist timer; `None` while both are off.
     rto_deadline: Option<Instant>,
-    /// The window keeps back what there is to send, and nothing is in flight.
+    /// The window is closed: it keeps back what there is to send while nothing is in flight, or has closed over what is.
     persist: Option<Persist>,
+    shrunk_window: ShrunkWindow,
     /// The first segment sent since the last timeout is the one that timed out.
     timed_out: bool,
     timed: Option<Timed>,
@@ -125,6 +126,7 @@ impl Sender {
             rto: Rto::new(&config.rto),
             rto_deadline: None,
             persist: None,
+            shrunk_window: config.shrunk_window,
             timed_out: false,
             timed: None,
             supplied: 0,
@@ -196,13 +198,15 @@ impl Sender {
         let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
         let rwnd = u64::from(packet.window) << shift;
         if self.persist.is_some() {
-            self.on_answer_to_probe(ack, rwnd);
+            self.on_answer_to_probe(now, ack, rwnd);
         }
         if ack > self.state.max || ack < self.state.una || !packet.flags.has(Flags::ACK) {
             return;
         }
         let same_window = rwnd == self.state.rwnd;
-        self.state.rwnd = rwnd;
+        if !same_window {
+            self.on_window_change(now, ack, rwnd);
+        }
         if self.looks_closer || self.reads_sack && packet.options.is_some() {
             return self.handle_ack(now, ack, same_window, packet);
         }
@@ -325,6 +329,10 @@ impl Sender {
 
     #[cold]
     fn handle_dupack(&mut self, now: Instant) {
+        if self.persist.is_some() {
+            // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
+            return;
+        }
         self.cc.on_arrival(now, &self.state.window, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
@@ -358,7 +366,7 @@ impl Sender {
             return;
         }
         if let Some(persist) = &mut self.persist {
-            persist.is_due = true;
+            persist.expire(&mut self.state);
             self.rto_deadline = None;
             return;
         }
@@ -434,6 +442,9 @@ impl Sender {
         }
         if !self.handshake.is_established() {
             return None;
+        }
+        if self.is_frozen() {
+            return self.poll_frozen(now);
         }
         if let Some((seq, cause)) = self.state.retransmit {
             self.state.retransmit = None;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from airpath.papers.extensions.at_the_rnc import RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS
 from airpath.papers.extensions.claims import CLAIMS
+from airpath.papers.extensions.hand_over import HANDOVER
 from airpath.papers.extensions.pages import PAGES
 from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
@@ -35,6 +36,7 @@ PAPER = Paper(
         RNC_GOODPUT,
         RNC_SENT_AGAIN,
         RNC_TIMEOUTS,
+        HANDOVER,
     ),
     claims=CLAIMS,
 )

@@ -53,7 +53,7 @@ def _cell(line: tuple[str, int, str], remedy: tuple[str, tuple[str, ...], Overri
         *more,
     )
     what = f"{rlc}, {delay_ms} ms, {loss} % lost, {name}"
-    return Cell(what, overrides, None, goodput, scenario="umts-snoop", runs=10, most_runs=30, reads=False)
+    return Cell(what, overrides, None, goodput, scenario="umts-snoop", runs=10, most_runs=30, is_read=False)
 
 
 def goodput(outcome: Outcome) -> float:

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from airpath.papers.claims import Claim
-from airpath.papers.conditions import AtLeast, AtMost, Condition, Less, Quantity, Tie, Times, rising
+from airpath.papers.conditions import (
+    AtLeast,
+    AtMost,
+    Condition,
+    Less,
+    Never,
+    Quantity,
+    Tie,
+    Times,
+    rising,
+)
 from airpath.papers.downloads import fast_retransmits
+from airpath.papers.extensions.hand_over import (
+    BEARERS,
+    HANDOVER,
+    LINK_LAYERS,
+    OUTAGES_S,
+    arrived_twice,
+    arrives_s,
+    lost_s,
+    measure,
+    timeouts,
+    window_kept,
+)
 from airpath.papers.extensions.pages import PAGES
 from airpath.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath.papers.extensions.users import USERS
-from airpath.papers.paper import Experiment
+from airpath.papers.paper import Experiment, Metric
 
 _WORST, _FAST, _MIDDLE = "384/576", "384/1500", "128/576"
 _UNHURT = ("128/1500", "64/576", "64/1500")
@@ -51,6 +73,31 @@ _FASTER_PAGES = (
     ("HTTP/1.0, four at once", _ONE),
     (_PIPELINED, _ONE),
 )
+
+_HAND_OVERS = tuple(
+    (link_layer, bearers, outage_s)
+    for link_layer in LINK_LAYERS
+    for bearers in BEARERS
+    for outage_s in OUTAGES_S
+)
+
+
+def _handed_over(
+    metric: Metric,
+    unit: str,
+    remedy: str,
+    *,
+    among: tuple[str, ...] = ("AM", "UM"),
+    bearers: str = "",
+    longer: int = 0,
+) -> tuple[Quantity, ...]:
+    """A metric of a remedy: over link layers, both fates of bearers or one, and outages of more than that."""
+    chosen = (key for key in _HAND_OVERS if key[0] in among and bearers in ("", key[1]) and key[2] > longer)
+    return tuple(measure(metric, unit, remedy, *key) for key in chosen)
+
+
+_FROZEN = ("freeze, network", "freeze, UE")
+
 
 CLAIMS = (
     _claim(
@@ -164,6 +211,88 @@ CLAIMS = (
             for fast, slow in _FASTER_PAGES
             for column in (_WORST, _FAST, _MIDDLE, *_UNHURT)
             for errors in ("0 %", "10 %")
+        ),
+    ),
+    _claim(
+        12,
+        HANDOVER,
+        "Frozen by the network or by the UE, a sender goes on within a round trip behind a pause of 1, 3 or "
+        "10 s, without a timeout and, in acknowledged mode, where nothing else is lost, with the window "
+        "that it had.",
+        *(
+            AtMost(q, 0.5, slack=0)
+            for remedy in _FROZEN
+            for q in _handed_over(arrives_s, "s", remedy, bearers="pause")
+        ),
+        *(Never(q) for remedy in _FROZEN for q in _handed_over(timeouts, "1", remedy, bearers="pause")),
+        *(
+            AtLeast(q, 100, slack=0)
+            for remedy in _FROZEN
+            for q in _handed_over(window_kept, "percent", remedy, among=("AM",), bearers="pause")
+        ),
+    ),
+    _claim(
+        13,
+        HANDOVER,
+        "Behind a pause, freezing by the network costs no more than the outage, and less than doing nothing.",
+        *(
+            AtMost(measure(lost_s, "s", _FROZEN[0], link_layer, "pause", outage_s), outage_s, slack=0.5)
+            for link_layer in LINK_LAYERS
+            for outage_s in OUTAGES_S
+        ),
+        *(
+            Less(frozen, knowing)
+            for frozen, knowing in zip(
+                _handed_over(lost_s, "s", _FROZEN[0], bearers="pause"),
+                _handed_over(lost_s, "s", "nothing", bearers="pause"),
+                strict=True,
+            )
+        ),
+    ),
+    _claim(
+        14,
+        HANDOVER,
+        "What is lost on the air in unacknowledged mode a frozen sender finds out by a timeout, unless it "
+        "goes back as BSD's does, or was warned in time; behind a pause, going back sends everything twice.",
+        *(
+            AtLeast(q, 1, slack=0)
+            for q in _handed_over(timeouts, "1", _FROZEN[0], among=("UM",), bearers="lose")
+        ),
+        *(
+            Never(q)
+            for remedy in ("the same, goes back", "freeze, UE")
+            for q in _handed_over(timeouts, "1", remedy, among=("UM",), bearers="lose")
+        ),
+        *(
+            AtLeast(q, 10, slack=0)
+            for q in _handed_over(arrived_twice, "1", "the same, goes back", bearers="pause")
+        ),
+        *(AtMost(q, 1, slack=0) for q in _handed_over(arrived_twice, "1", _FROZEN[0], bearers="pause")),
+    ),
+    _claim(
+        15,
+        HANDOVER,
+        "A sender that retransmits into a closed window, as Linux does, cannot be frozen by one for longer "
+        "than its timeout.",
+        *(
+            AtMost(q, 10, slack=0)
+            for q in _handed_over(window_kept, "percent", "the same, retransmits", among=("AM",), longer=1)
+        ),
+        *(AtLeast(q, 1, slack=0) for q in _handed_over(timeouts, "1", "the same, retransmits", longer=1)),
+    ),
+    _claim(
+        16,
+        HANDOVER,
+        "A download whose proxy loses its state at the hand-over never completes: what the sender has been "
+        "told of is not sent again. State that moves costs no more than the end-to-end connection does "
+        "without freezing.",
+        *(AtLeast(q, 35, slack=0) for q in _handed_over(lost_s, "s", "split, state lost")),
+        *(
+            AtMost(
+                measure(lost_s, "s", "split, state moves", link_layer, bearers, outage_s), limit, slack=0.5
+            )
+            for link_layer, bearers, outage_s in _HAND_OVERS
+            for limit in (outage_s + (6 if (link_layer, bearers, outage_s) == ("UM", "lose", 10) else 2),)
         ),
     ),
 )

@@ -7,7 +7,7 @@ use crate::host::{FlowSpec, arm};
 use crate::packet::{Dir, Packet};
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Receiver, Sender};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use serde_json::json;
 
 /// Parameters of a connection.
@@ -47,6 +47,12 @@ pub(super) struct Connection {
     supplied: u64,
     peak_buffer: u64,
     peak_ahead: u64,
+    /// On the way to another RNC until this time, with what has come meanwhile.
+    moving: Option<(Instant, Vec<(Dir, Box<Packet>)>)>,
+    moves: u64,
+    moved_bytes: u64,
+    /// The state is lost; octets whose sender takes them for delivered.
+    lost_bytes: Option<u64>,
 }
 
 impl Connection {
@@ -71,11 +77,63 @@ impl Connection {
             supplied: 0,
             peak_buffer: 0,
             peak_ahead: 0,
+            moving: None,
+            moves: 0,
+            moved_bytes: 0,
+            lost_bytes: None,
         }
     }
 
+    /// A segment has reached the box.
+    pub fn take(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, keys: Keys, wire: Wire) {
+        if let Some((_, waiting)) = &mut self.moving {
+            return waiting.push((dir, packet));
+        }
+        self.handle_packet(cx.now, dir, &packet);
+        cx.free(packet);
+        self.pump(cx, keys, wire);
+    }
+
+    /// A timer of either endpoint has expired, or the connection has arrived at another RNC.
+    pub fn handle_timer(&mut self, cx: &mut Cx<'_>, keys: Keys, wire: Wire) {
+        if self.moving.as_ref().is_some_and(|(until, _)| *until > cx.now) || self.is_lost() {
+            return;
+        }
+        for (dir, packet) in self.moving.take().map(|(_, waiting)| waiting).into_iter().flatten() {
+            self.handle_packet(cx.now, dir, &packet);
+            cx.free(packet);
+        }
+        self.handle_deadlines(cx.now);
+        self.pump(cx, keys, wire);
+    }
+
+    /// The connection goes to another RNC, which takes so long; another move under way is not waited for.
+    #[cold]
+    pub fn begin_move(&mut self, cx: &mut Cx<'_>, keys: Keys, takes: Duration) {
+        let until = cx.now + takes;
+        self.moves += 1;
+        self.moved_bytes += self.held();
+        let waiting = self.moving.take().map(|(_, waiting)| waiting).unwrap_or_default();
+        self.moving = Some((until, waiting));
+        cx.arm(keys.sender, until);
+        cx.disarm(keys.receiver);
+    }
+
+    /// The connection's state is lost.
+    #[cold]
+    pub fn lose(&mut self, cx: &mut Cx<'_>, keys: Keys) {
+        self.lost_bytes = Some(self.ahead());
+        cx.disarm(keys.sender);
+        cx.disarm(keys.receiver);
+    }
+
+    /// Whether the connection's state is lost.
+    pub fn is_lost(&self) -> bool {
+        self.lost_bytes.is_some()
+    }
+
     /// A segment arrived on its way towards `dir`: data or an ACK.
-    pub fn handle_packet(&mut self, now: Instant, dir: Dir, packet: &Packet) {
+    fn handle_packet(&mut self, now: Instant, dir: Dir, packet: &Packet) {
         if dir == self.dir {
             self.receiver.handle_segment(now, packet);
             let received = self.receiver.rcv_nxt();
@@ -89,13 +147,13 @@ impl Connection {
     }
 
     /// A deadline of either endpoint has passed.
-    pub fn handle_deadlines(&mut self, now: Instant) {
+    fn handle_deadlines(&mut self, now: Instant) {
         self.receiver.handle_deadline(now);
         self.sender.handle_deadline(now);
     }
 
     /// Sends what is due on either side, and arms the timers.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, keys: Keys, wire: Wire) {
+    fn pump(&mut self, cx: &mut Cx<'_>, keys: Keys, wire: Wire) {
         let now = cx.now;
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = self.packet(cx);
@@ -120,7 +178,7 @@ impl Connection {
     }
 
     /// Bytes in the buffer, those beyond gaps included.
-    fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.receiver.rcv_nxt() + self.receiver.out_of_order_bytes() - self.sender.state().una
     }
 
@@ -138,6 +196,8 @@ impl Connection {
             "direction": self.dir.name(),
             "buffer_bytes": { "peak": self.peak_buffer, "at_end": self.held() },
             "acked_ahead_bytes": { "peak": self.peak_ahead, "at_end": self.ahead() },
+            "moves": { "number": self.moves, "bytes": self.moved_bytes },
+            "lost_bytes": self.lost_bytes,
             "segments_sent": counters.segments_sent,
             "retransmissions": counters.retransmissions(),
             "fast_retransmits": counters.fast_retransmits,

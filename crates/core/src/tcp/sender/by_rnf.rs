@@ -55,8 +55,10 @@ impl Sender {
         let wire_una = self.handshake.wire_seq(una);
         let offset = |wire| unwrap_sequence(una, wire_una, wire);
         let blocks = packet.options().sack.as_slice().iter();
-        let mut blocks: Vec<_> =
-            blocks.filter_map(|(left, right)| offset(*left).zip(offset(*right))).filter(|(l, r)| l < r).collect();
+        let mut blocks: Vec<_> = blocks
+            .filter_map(|(left, right)| offset(*left).zip(offset(*right)))
+            .filter(|(l, r)| l < r)
+            .collect();
         blocks.sort_unstable();
         let mut end = una;
         let mut gaps = Vec::new();
@@ -88,6 +90,9 @@ impl Sender {
     /// A duplicate ACK that advances nothing, which may say that the radio has lost the segment.
     #[cold]
     pub(super) fn handle_dupack_with_rnf(&mut self, now: Instant, packet: &Packet) {
+        if self.is_frozen() {
+            return;
+        }
         let Some(feedback) = &mut self.rnf else { return self.handle_dupack(now) };
         let una = self.state.una;
         let acts = packet.flags.has(Flags::RNF) && packet.payload == 0 && feedback.on_flagged(una);

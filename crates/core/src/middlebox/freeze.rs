@@ -1,0 +1,386 @@
+//! Freezing: a sender that cannot reach its receiver for a time is told of a closed window, and takes the silence for
+//! no loss. When the window opens it goes on where it was, with the congestion window that it had.
+//!
+//! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5), 1997):
+//!   the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the beginning
+//!   of an outage it has an ACK to give, which says that the window is zero. ACKs that still come out of the radio say so
+//!   too, and so does the answer to each probe of the sender, which goes no further: one octet, or data
+//!   that was sent before. When the outage is over, the true window is told again.
+//! * `at = "ue"`, after Freeze-TCP (T. Goff, J. Moronski, D. S. Phatak and V. Gupta, "Freeze-TCP: a true end-to-end TCP
+//!   enhancement mechanism for mobile environments", INFOCOM 2000): the UE foresees the outage, by the hand-over's `warning`,
+//!   which should be a round-trip time. From then on its ACKs say that the window is zero, the first at once. After the
+//!   outage it sends its last ACK three times with the true window. An outage without warning it cannot announce, but the
+//!   three ACKs follow all the same.
+//!
+//! Senders downlink are frozen, whose ACKs come uplink. DEVIATION: M-TCP splits the connection at a supervisor host, and
+//! both find out about an outage by themselves, from missing ACKs or signal strengths; here the cell says when it begins
+//! (at the network `notice` later), and connections stay whole.
+//!
+//! What is withheld is one octet of the newest ACK, for `hold` at most: then the ACK goes out as it came. It makes ACKs
+//! look as if each segment came in two parts, of which the last octet arrives with the next: round-trip times are measured
+//! longer by the time between two ACKs. Repeated ACKs stay repeated, and what has been said is never taken back.
+//!
+//! The box changes a window and an acknowledgment number and nothing else. The ACKs that it makes are copies of the UE's
+//! last pure ACK, with the newest numbers: real packets too, except where SACK blocks of an old ACK would come with a
+//! new number. FIN ends the withholding, SYN and RST end the connection. Of `connections` connections the one that was
+//! used least recently goes for a new one; what was withheld of it is given.
+//!
+//! How a sender takes a window that closes over data in flight is its own affair: `tcp.shrunk_window`.
+//!
+//! Left out: uplink data, whose sender stands beside the box at the UE and hears of outages from its modem.
+
+mod connection;
+
+use super::Plan;
+use super::acks::{Deadlines, Place, Segment};
+use crate::element::{Cx, Element, Layout, Outage};
+use crate::error::ScenarioError;
+use crate::packet::{Dir, Flags, Packet};
+use crate::time::{Duration, Instant};
+use crate::trace::Reason;
+use connection::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Freezes senders for as long as a UE is out of reach: M-TCP, Freeze-TCP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands: in the network as in M-TCP, or at the UE as in Freeze-TCP.
+    pub at: Place,
+    /// In the network: whether the ACK of the last octet is withheld.
+    pub withhold: bool,
+    /// In the network: how long an octet's ACK is withheld if no newer one comes.
+    pub hold: Duration,
+    /// In the network: how long after its beginning the box knows of an outage.
+    pub notice: Duration,
+    /// At the UE: how often the last ACK is sent after an outage.
+    pub copies: u32,
+    /// Connections that are watched at most; beyond, the one used least recently goes.
+    pub connections: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            at: Place::Network,
+            withhold: true,
+            hold: Duration::from_millis(200),
+            notice: Duration::ZERO,
+            copies: 3,
+            connections: 1000,
+        }
+    }
+}
+
+/// Timers of the box.
+const RELEASE: u32 = 0;
+const NOTICE: u32 = 1;
+
+impl Config {
+    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+        Box::new(Freeze { config: self.clone(), ..Freeze::default() })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        let error = |key: &str, message: &str, hint: &str| Err(ScenarioError::new(key, message, hint));
+        if self.connections == 0 {
+            return error("connections", "the box could freeze nothing", "write at least 1");
+        }
+        if self.copies == 0 {
+            return error(
+                "copies",
+                "a frozen sender would never hear the true window",
+                "write 3, or at least 1",
+            );
+        }
+        if self.withhold && self.hold.is_zero() {
+            return error(
+                "hold",
+                "an ACK withheld for no time",
+                "write a time such as \"200 ms\", or withhold = false",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What has been counted.
+#[derive(Default)]
+struct Counters {
+    freezes: u64,
+    zero_window_acks_made: u64,
+    windows_closed: u64,
+    probes_answered: u64,
+    opening_acks_made: u64,
+    acks_withheld: u64,
+    withheld_given: u64,
+    peak_connections: usize,
+    connections_evicted: u64,
+}
+
+/// UE and flow.
+type Key = (u16, u16);
+
+#[derive(Default)]
+struct Freeze {
+    config: Config,
+    connections: BTreeMap<Key, Connection>,
+    /// When what is withheld is given.
+    releases: Deadlines<Key>,
+    /// UEs whose outage has begun and is not known yet, in order of time.
+    unnoticed: VecDeque<(Instant, u16)>,
+    /// UEs whose senders are told of a closed window.
+    closed: BTreeSet<u16>,
+    /// Uses of connections so far: what comes later is larger.
+    uses: u64,
+    counters: Counters,
+}
+
+impl Freeze {
+    fn withholds(&self) -> bool {
+        self.config.withhold && self.config.at == Place::Network
+    }
+
+    /// Connections of a UE with data on the way to it.
+    fn of_ue(&self, ue: u16) -> Vec<Key> {
+        let mine = self.connections.range((ue, 0)..=(ue, u16::MAX));
+        mine.filter(|(_, connection)| connection.has_data()).map(|(key, _)| *key).collect()
+    }
+
+    /// Sends a copy of the connection's last ACK, with its true window or with none. Whether there was one to copy.
+    fn send(&mut self, cx: &mut Cx<'_>, key: Key, is_open: bool) -> bool {
+        let Some(connection) = self.connections.get_mut(&key) else { return false };
+        let before = connection.release_at;
+        let mut packet = cx.packet();
+        let is_made = connection.make_ack(&mut packet, is_open);
+        if is_made {
+            self.releases.change(cx, key, before, None);
+            cx.emit(Dir::Uplink, packet);
+        } else {
+            cx.free(packet);
+        }
+        is_made
+    }
+
+    /// From now on senders to this UE are told of a closed window.
+    fn close(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        self.closed.insert(ue);
+        for key in self.of_ue(ue) {
+            if self.send(cx, key, false) {
+                self.counters.zero_window_acks_made += 1;
+                self.freeze(key);
+            }
+        }
+    }
+
+    fn freeze(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(&key).filter(|connection| !connection.is_frozen) {
+            connection.is_frozen = true;
+            self.counters.freezes += 1;
+        }
+    }
+
+    /// The UE can be reached again.
+    fn open(&mut self, cx: &mut Cx<'_>, ue: u16) {
+        let was_closed = self.closed.remove(&ue);
+        self.unnoticed.retain(|(_, unnoticed)| *unnoticed != ue);
+        let copies = match self.config.at {
+            Place::Network => u32::from(was_closed),
+            Place::Ue => self.config.copies,
+        };
+        for key in self.of_ue(ue) {
+            for _ in 0..copies {
+                self.counters.opening_acks_made += u64::from(self.send(cx, key, true));
+            }
+            if let Some(connection) = self.connections.get_mut(&key) {
+                connection.is_frozen = false;
+            }
+        }
+    }
+
+    /// What has not been given yet is given: nothing newer has come for a while, or will.
+    fn give(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let withheld = self.connections.get(&key).and_then(|connection| connection.release_at);
+        if withheld.is_some() {
+            if self.send(cx, key, true) {
+                self.counters.withheld_given += 1;
+            } else if let Some(connection) = self.connections.get_mut(&key) {
+                connection.release_at = None;
+                self.releases.change(cx, key, withheld, None);
+            }
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, key: Key) {
+        if let Some(connection) = self.connections.remove(&key) {
+            self.releases.change(cx, key, connection.release_at, None);
+        }
+    }
+
+    /// The connection to which a packet belongs, made if there is none.
+    fn connection(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<&mut Connection> {
+        if !self.connections.contains_key(&key) {
+            if self.connections.len() >= self.config.connections as usize {
+                let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
+                if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                    self.give(cx, oldest);
+                    self.forget(cx, oldest);
+                    self.counters.connections_evicted += 1;
+                }
+            }
+            self.connections.insert(key, Connection::default());
+            self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());
+        }
+        self.uses += 1;
+        let connection = self.connections.get_mut(&key)?;
+        connection.used = self.uses;
+        Some(connection)
+    }
+
+    /// A segment on its way to the UE. Whether it is a probe that has been answered.
+    fn note_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
+        let key = (packet.ue, packet.flow);
+        if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
+            self.forget(cx, key);
+        }
+        if packet.flags.has(Flags::RST) {
+            return false;
+        }
+        if packet.flags.has(Flags::FIN) {
+            self.give(cx, key);
+            if let Some(connection) = self.connection(cx, key) {
+                connection.is_ending = true;
+            }
+        }
+        if packet.payload == 0 {
+            return false;
+        }
+        let asks = self.config.at == Place::Network && self.closed.contains(&packet.ue);
+        let Some(connection) = self.connection(cx, key) else { return false };
+        let is_answered =
+            asks && connection.is_frozen && connection.is_probe(packet) && self.send(cx, key, false);
+        if is_answered {
+            self.counters.probes_answered += 1;
+        } else if let Some(connection) = self.connections.get_mut(&key) {
+            connection.note_data(packet);
+        }
+        is_answered
+    }
+
+    /// A segment from the UE. Its window may be closed, and the ACK of its last octet withheld.
+    fn handle_ack(&mut self, cx: &mut Cx<'_>, packet: &mut Packet) {
+        let key = (packet.ue, packet.flow);
+        if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
+            return self.forget(cx, key);
+        }
+        if !packet.flags.has(Flags::ACK) {
+            return;
+        }
+        let (is_closed, withholds) = (self.closed.contains(&packet.ue), self.withholds());
+        let hold = self.config.hold;
+        let Some(connection) = self.connection(cx, key) else { return };
+        let before = connection.release_at;
+        connection.note_ack(packet, Segment::of(packet) == Segment::PureAck);
+        connection.is_ending |= packet.flags.has(Flags::FIN);
+        if !connection.has_data() {
+            return;
+        }
+        let withheld = match connection.withhold(packet.ack) {
+            Some(ack) if withholds && !is_closed && !connection.is_ending => {
+                packet.write_ack(ack, packet.window);
+                connection.told = ack;
+                connection.release_at = Some(cx.now + hold);
+                true
+            }
+            _ => {
+                connection.tell(packet.ack);
+                false
+            }
+        };
+        let after = connection.release_at;
+        self.releases.change(cx, key, before, after);
+        self.counters.acks_withheld += u64::from(withheld);
+        if is_closed {
+            packet.write_ack(packet.ack, 0);
+            self.counters.windows_closed += 1;
+            self.freeze(key);
+        }
+    }
+}
+
+impl Element for Freeze {
+    fn layout(&self) -> Layout {
+        Layout { timers: 2, outages: true, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        match dir {
+            _ if !packet.is_tcp() => cx.emit(dir, packet),
+            Dir::Downlink => {
+                if self.note_data(cx, &packet) {
+                    cx.drop(packet, Reason::ProbeAnswered);
+                } else {
+                    cx.emit(dir, packet);
+                }
+            }
+            Dir::Uplink => {
+                self.handle_ack(cx, &mut packet);
+                cx.emit(dir, packet);
+            }
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        if key == RELEASE {
+            while let Some(connection) = self.releases.expired(cx.now) {
+                self.give(cx, connection);
+            }
+            return;
+        }
+        while let Some(&(at, ue)) = self.unnoticed.front() {
+            if at > cx.now {
+                return cx.arm(NOTICE, at);
+            }
+            self.unnoticed.pop_front();
+            self.close(cx, ue);
+        }
+    }
+
+    fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
+        match (self.config.at, phase) {
+            (Place::Network, Outage::Began) if self.config.notice.is_zero() => self.close(cx, ue),
+            (Place::Network, Outage::Began) => {
+                self.unnoticed.push_back((cx.now + self.config.notice, ue));
+                if self.unnoticed.len() == 1 {
+                    cx.arm(NOTICE, cx.now + self.config.notice);
+                }
+            }
+            (Place::Ue, Outage::Expected) => self.close(cx, ue),
+            (Place::Network, Outage::Expected) | (Place::Ue, Outage::Began) => {}
+            (_, Outage::Ended) => self.open(cx, ue),
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let counters = &self.counters;
+        json!({
+            "element": "middlebox.freeze",
+            "at": self.config.at,
+            "freezes": counters.freezes,
+            "zero_window_acks_made": counters.zero_window_acks_made,
+            "windows_closed": counters.windows_closed,
+            "probes_answered": counters.probes_answered,
+            "opening_acks_made": counters.opening_acks_made,
+            "acks_withheld": counters.acks_withheld,
+            "withheld_given": counters.withheld_given,
+            "peak_connections": counters.peak_connections,
+            "connections_evicted": counters.connections_evicted,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

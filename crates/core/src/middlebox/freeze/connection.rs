@@ -1,0 +1,102 @@
+//! What the box knows of a connection: what has gone to the UE, what the UE has said last, and what of that the sender
+//! has heard.
+
+use crate::middlebox::acks::is_after;
+use crate::packet::{Flags, Packet};
+use crate::time::Instant;
+
+/// A connection with data downlink.
+#[derive(Default)]
+pub(super) struct Connection {
+    /// The UE's last pure ACK, as it came: what is made is a copy of it.
+    last: Option<Box<Packet>>,
+    /// Newest acknowledgment number, and the window beside the newest segment.
+    ack: u32,
+    window: u16,
+    /// Newest acknowledgment number that the sender has heard.
+    pub told: u32,
+    /// End of the data that went to the UE; `None` before the first.
+    sent_end: Option<u32>,
+    /// When the octet that is withheld is acknowledged; `None` while none is.
+    pub release_at: Option<Instant>,
+    /// The sender has been told of a closed window.
+    pub is_frozen: bool,
+    /// A FIN has passed.
+    pub is_ending: bool,
+    /// When it was used last, on the box's own count.
+    pub used: u64,
+}
+
+impl Connection {
+    /// Whether data has gone to the UE.
+    pub fn has_data(&self) -> bool {
+        self.sent_end.is_some()
+    }
+
+    /// Whether data may be a probe: an octet, or what has been sent before.
+    pub fn is_probe(&self, packet: &Packet) -> bool {
+        let end = packet.seq.wrapping_add(packet.payload);
+        self.sent_end
+            .is_some_and(|sent_end| !is_after(end, sent_end.wrapping_add(u32::from(packet.payload == 1))))
+    }
+
+    /// Data goes to the UE.
+    pub fn note_data(&mut self, packet: &Packet) {
+        // A SYN has a sequence number of its own, before the data.
+        let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        let end = start.wrapping_add(packet.payload);
+        let Some(sent_end) = &mut self.sent_end else {
+            // ASSUMED: all before the first segment seen has been acknowledged, as after a handshake.
+            (self.ack, self.told) = (start, start);
+            self.sent_end = Some(end);
+            return;
+        };
+        if is_after(end, *sent_end) {
+            *sent_end = end;
+        }
+    }
+
+    /// The UE has said something.
+    pub fn note_ack(&mut self, packet: &Packet, is_pure: bool) {
+        if self.last.is_none() || !is_after(self.ack, packet.ack) {
+            (self.ack, self.window) = (packet.ack, packet.window);
+            if is_pure {
+                match &mut self.last {
+                    Some(last) => last.as_mut().clone_from(packet),
+                    None => self.last = Some(Box::new(packet.clone())),
+                }
+            } else if let Some(last) = &mut self.last {
+                last.seq = packet.seq.wrapping_add(packet.payload);
+                (last.ts_val, last.ts_ecr) = (packet.ts_val, packet.ts_ecr);
+            }
+        }
+    }
+
+    /// The number that an ACK of `ack` becomes if its last octet is withheld; `None` if there is nothing to withhold.
+    pub fn withhold(&self, ack: u32) -> Option<u32> {
+        let is_new = is_after(ack, self.told) && ack == self.ack;
+        is_new.then(|| ack.wrapping_sub(1))
+    }
+
+    /// The sender hears of `ack`.
+    pub fn tell(&mut self, ack: u32) {
+        if is_after(ack, self.told) {
+            self.told = ack;
+            self.release_at = None;
+        }
+    }
+
+    /// Makes `packet` an ACK of all that the UE has acknowledged, with the window that the UE has told, or closed. Whether
+    /// that can be said.
+    pub fn make_ack(&mut self, packet: &mut Packet, is_open: bool) -> bool {
+        let Some(last) = &self.last else { return false };
+        // SACK blocks below the acknowledgment number would report duplicates: RFC 2883.
+        if last.ack != self.ack && !last.options().sack.as_slice().is_empty() {
+            return false;
+        }
+        packet.clone_from(last);
+        packet.write_ack(self.ack, if is_open { self.window } else { 0 });
+        self.tell(self.ack);
+        true
+    }
+}

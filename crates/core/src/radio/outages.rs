@@ -1,0 +1,179 @@
+//! Outages of UEs in a cell, as hand-overs bring them.
+//!
+//! With `bearers = "pause"` neither direction of the UE begins a transmission from the beginning of the outage on until
+//! its end. One that began before is completed, TTIs stay on their grid, buffers go on admitting, and link layers stand
+//! still: what their timers want is done with the first TTI behind the outage. With `"lose"` both sides go on sending, and
+//! a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made all the
+//! same. Whoever subscribed hears of either (`Layout::outages`).
+//!
+//! A cell without hand-overs is not wrapped, and pays nothing.
+
+use crate::channel::Channel;
+use crate::element::{Cx, Element, Layout, Outage, RadioEvent};
+use crate::handover::{Bearers, Config};
+use crate::packet::{Dir, Packet};
+use crate::time::{Duration, Instant};
+use serde_json::{Value, json};
+
+/// A cell whose bearers can stand still.
+pub(super) trait Pausable: Element {
+    /// From now on until then neither direction of the UE begins a transmission.
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
+}
+
+/// The cell with these hand-overs.
+pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Config]) -> Box<dyn Element> {
+    if handovers.is_empty() {
+        return cell;
+    }
+    let mut changes = Vec::new();
+    for handover in handovers {
+        let mut change = |at: Instant, phase| changes.push(Change { at, phase, handover: handover.clone() });
+        if !handover.warning.is_zero() {
+            change(handover.expected(), Outage::Expected);
+        }
+        change(handover.begins(), Outage::Began);
+        change(handover.ends(), Outage::Ended);
+    }
+    // At one instant an outage ends before another begins.
+    let rank = |phase| match phase {
+        Outage::Ended => 0,
+        Outage::Expected => 1,
+        Outage::Began => 2,
+    };
+    changes.sort_by_key(|change| (change.at, rank(change.phase), change.handover.ue));
+    let timer = cell.layout().timers;
+    Box::new(WithOutages { cell, changes, next: 0, timer })
+}
+
+struct Change {
+    at: Instant,
+    phase: Outage,
+    handover: Config,
+}
+
+struct WithOutages {
+    cell: Box<dyn Pausable>,
+    /// In order of time.
+    changes: Vec<Change>,
+    /// The first that is still to come.
+    next: usize,
+    /// The timer behind those of the cell.
+    timer: u32,
+}
+
+impl WithOutages {
+    /// Whatever comes at the instant of a change comes after it.
+    fn catch_up(&mut self, cx: &mut Cx<'_>) {
+        while let Some(change) = self.changes.get(self.next).filter(|change| change.at <= cx.now) {
+            let Change { phase, ref handover, .. } = *change;
+            if phase == Outage::Began && handover.bearers == Bearers::Pause {
+                self.cell.pause(cx, handover.ue, handover.ends());
+            }
+            cx.outage(handover.ue, phase);
+            self.next += 1;
+        }
+    }
+
+    fn arm(&self, cx: &mut Cx<'_>) {
+        if let Some(change) = self.changes.get(self.next) {
+            cx.arm(self.timer, change.at);
+        }
+    }
+}
+
+impl Element for WithOutages {
+    fn layout(&self) -> Layout {
+        let layout = self.cell.layout();
+        Layout { timers: layout.timers + 1, ..layout }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        self.cell.handle_start(cx);
+        self.arm(cx);
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        self.catch_up(cx);
+        self.cell.handle_packet(cx, dir, packet);
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        self.catch_up(cx);
+        if key == self.timer {
+            self.arm(cx);
+        } else {
+            self.cell.handle_timer(cx, key);
+        }
+    }
+
+    fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
+        self.cell.handle_radio(cx, event);
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> Value {
+        let mut report = self.cell.report(cx);
+        let begun = self.changes[..self.next].iter().filter(|change| change.phase == Outage::Began);
+        let outages: Vec<_> = begun
+            .map(|Change { handover, .. }| {
+                json!({
+                    "ue": handover.ue,
+                    "at_s": handover.at.as_secs_f64(),
+                    "outage_s": handover.outage.as_secs_f64(),
+                    "bearers": handover.bearers,
+                })
+            })
+            .collect();
+        report["outages"] = outages.into();
+        report
+    }
+}
+
+/// When nothing that a UE sends, or that is sent to it, arrives.
+#[derive(Clone, Default)]
+pub(super) struct Silences(Vec<(Instant, Instant)>);
+
+impl Silences {
+    /// Those of a UE.
+    pub fn of(handovers: &[Config], ue: u16) -> Self {
+        let mine = handovers.iter().filter(|handover| handover.ue == ue && handover.bearers == Bearers::Lose);
+        Self(mine.map(|handover| (handover.begins(), handover.ends())).collect())
+    }
+
+    /// Whether anything of a transmission that took this time and ends now falls into one of them.
+    pub fn cover(&self, took: Duration, now: Instant) -> bool {
+        self.0.iter().any(|&(begins, ends)| begins < now && now < ends + took)
+    }
+
+    /// The channel with these silences, where a transmission takes this time.
+    pub fn over(self, channel: Box<dyn Channel>, air: Duration) -> Box<dyn Channel> {
+        if self.0.is_empty() { channel } else { Box::new(Silenced { channel, air, silences: self }) }
+    }
+}
+
+/// A channel of blocks that loses all that is on the air in a silence.
+struct Silenced {
+    channel: Box<dyn Channel>,
+    air: Duration,
+    silences: Silences,
+}
+
+impl Channel for Silenced {
+    fn block_lost(&mut self, now: Instant) -> bool {
+        self.channel.block_lost(now) | self.silences.cover(self.air, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silence_covers_what_is_on_the_air_for_any_part_of_it() {
+        let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let silences = Silences(vec![(ms(100), ms(200))]);
+        let covers = |end| silences.cover(Duration::from_millis(10), ms(end));
+        // From 90 to 100 ms it is over when the silence begins; from 200 ms on the silence is.
+        assert_eq!([100, 101, 209, 210].map(covers), [false, true, true, false]);
+    }
+}
