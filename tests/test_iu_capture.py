@@ -183,7 +183,19 @@ def frames_of(file: Path) -> list[tuple[int, bytes]]:
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str) -> list[list[str]]:
     """Fields of the frames that pass; of those that are there several times all."""
-    command = ["tshark", "-n", *options, "-r", str(file), "-Y", display_filter, "-T", "fields", "-E", "separator=;"]
+    command = [
+        "tshark",
+        "-n",
+        *options,
+        "-r",
+        str(file),
+        "-Y",
+        display_filter,
+        "-T",
+        "fields",
+        "-E",
+        "separator=;",
+    ]
     for name in names:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -5,7 +5,7 @@ Nothing here is published; what the studies show is stated as claims, which are 
 
 from __future__ import annotations
 
-from airpath.papers.extensions.at_the_rnc import RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS
+from airpath.papers.extensions.at_the_rnc import RNC_CLAIMS, RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS
 from airpath.papers.extensions.claims import CLAIMS
 from airpath.papers.extensions.hand_over import HANDOVER
 from airpath.papers.extensions.pages import PAGES
@@ -38,5 +38,5 @@ PAPER = Paper(
         RNC_TIMEOUTS,
         HANDOVER,
     ),
-    claims=CLAIMS,
+    claims=(*CLAIMS, *RNC_CLAIMS),
 )

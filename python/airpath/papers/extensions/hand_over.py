@@ -178,7 +178,7 @@ _END_TO_END = tuple(remedy for remedy in _ALL if not remedy.startswith("split"))
 
 HANDOVER = Experiment(
     "study",
-    11,
+    14,
     "Hand-overs",
     ("link layer", "bearers", "outage"),
     (),

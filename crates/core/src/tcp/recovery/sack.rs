@@ -68,8 +68,9 @@ impl Recovery for Sack {
         let mut high_rxt = if in_recovery { self.high_rxt } else { state.una };
         let mut lost_end = state.lost_end();
         if let Some(first) = state.segments.front().filter(|_| !in_recovery && state.is_under_repair()) {
-            // Known to be lost, and sent again.
-            high_rxt = first.end();
+            // Known to be lost, and sent again; and so are those behind it that have been.
+            let again = state.segments.iter().take_while(|one| one.is_sacked || one.transmissions > 1);
+            high_rxt = again.last().map_or(first.end(), |last| last.end().max(first.end()));
             lost_end = lost_end.max(high_rxt);
         }
         // (C), (3.3).
