@@ -87,9 +87,7 @@ def run_to_folder(
     """
     kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
     names = list(kinds) if probes is None else probes
-    simulation = simulate(
-        scenario, seed, names, capture=True, capture_rlc=capture_rlc, capture_iu=capture_iu
-    )
+    simulation = simulate(scenario, seed, names, capture=True, capture_rlc=capture_rlc, capture_iu=capture_iu)
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)

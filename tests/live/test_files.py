@@ -165,6 +165,24 @@ def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
 
 
 @needs("tshark")
+def test_packets_in_the_tunnels_of_the_iu_are_those_of_both_ends(live):
+    pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
+    outcome = live("umts-network", "--capture-iu", "--snaplen", "2000", command=list(pings), out=True)
+    assert outcome.code == 0, outcome.err
+    file = outcome.folder / "capture.pcapng"
+
+    def echoes(interface, *more):
+        here = f'icmp and frame.interface_name == "{interface}"'
+        fields = (arg for field in ("icmp.type", "icmp.seq", "icmp.checksum", *more) for arg in ("-e", field))
+        return tshark(file, here, "-T", "fields", *fields).splitlines()
+
+    options = ("icmp.checksum.status", "udp.checksum.status")
+    in_tunnels = [line.removesuffix("\t1\t1") for line in echoes("iu", *options)]
+    assert len(in_tunnels) == 40
+    assert sorted(in_tunnels) == sorted(echoes("ue")) == sorted(echoes("server"))
+
+
+@needs("tshark")
 def test_packets_put_together_from_their_pdus_are_those_of_both_ends(live):
     pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
     outcome = live("umts-384", "--capture-rlc", command=list(pings), out=True)
