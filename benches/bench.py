@@ -42,7 +42,7 @@ WORKLOADS = {
     "W1b": 3600,  # one flow, window 25 segments: no loss
     "W2": 600,  # W1 with RLC AM in the radio hop: a PDU of 480 bytes every 10 ms, a tenth of them lost
     "W2b": 600,  # W1b likewise
-    "W2u": 600,  # W2 in UMTS: GTP-U over two legs, and feedback from the RNC; at most 1.15 times W2's cost is the aim
+    "W2u": 600,  # W2 in UMTS: GTP-U over two legs, feedback from the RNC
     "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
     "T1R4": 3600,  # one flow over a link of variable delay, row 4 of Table 1 of the paper `chan`
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes

@@ -63,7 +63,7 @@ def test_tshark_finds_the_tunnels_and_the_packets_in_them(capture):
         numbers[teid] += 1
         assert int(length) > TUNNEL - 20
         down = way == "172.16.0.2"
-        assert ("10.0.0.1" == inner_src) == down
+        assert (inner_src == "10.0.0.1") == down
         inner.append((inner_src, inner_dst, *tcp))
     expected = {}
     for ue in core["ues"]:
@@ -183,19 +183,8 @@ def frames_of(file: Path) -> list[tuple[int, bytes]]:
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str) -> list[list[str]]:
     """Fields of the frames that pass; of those that are there several times all."""
-    command = [
-        "tshark",
-        "-n",
-        *options,
-        "-r",
-        str(file),
-        "-Y",
-        display_filter,
-        "-T",
-        "fields",
-        "-E",
-        "separator=;",
-    ]
+    command = ["tshark", "-n", *options, "-r", str(file), "-Y", display_filter]
+    command += ["-T", "fields", "-E", "separator=;"]
     for name in names:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

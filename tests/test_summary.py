@@ -103,3 +103,28 @@ def test_ack_rate_control_has_a_table(airpath_command: Callable[..., Outcome]) -
         "0",
     ]
     assert row in [line.split() for line in airpath_command(*what).out.splitlines()]
+
+
+def test_the_core_network_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
+    what = ("run", "umts-network", "--set", "duration=20 s", "--set", "umts.iu.buffer=8 kB")
+    core = json.loads(airpath_command(*what, "--json").out)["elements"][1]
+    assert core["dropped_queue_full"]["iu"] > 0
+    lines = [line.split() for line in airpath_command(*what).out.splitlines()]
+    for ue in core["ues"]:
+        down, up = ue["iu"]["downlink"], ue["iu"]["uplink"]
+        headers = 40 * (down["g_pdus"] + up["g_pdus"]) / (down["octets"] + up["octets"])
+        row = [
+            str(ue["ue"]),
+            ue["class"],
+            f"{ue['active_s']:.3f}",
+            str(down["g_pdus"]),
+            str(up["g_pdus"]),
+            f"{down['octets'] / 1e3:.1f}",
+            f"{up['octets'] / 1e3:.1f}",
+            f"{100 * headers:.1f}",
+            "0",
+        ]
+        assert row in lines
+    full = core["dropped_queue_full"]
+    dropped = f"core network: {full['gn']} packets dropped at the Gn, {full['iu']} at the Iu, 0 without"
+    assert any(" ".join(line).startswith(dropped) for line in lines)

@@ -102,8 +102,8 @@ def run(
     capture_rlc : bool
         Whether to capture the packets, and the PDUs of RLC on an interface of their own, `rlc`.
     capture_iu : bool
-        Whether to capture the packets, and the datagrams of GTP-U between SGSN and RNC on an interface of their
-        own, `iu`.
+        Whether to capture the packets, and the datagrams of GTP-U between SGSN and RNC on an interface of
+        their own, `iu`.
     progress : callable, optional
         Called with the share that is done, 0 to 1.
 
@@ -127,7 +127,12 @@ def run(
 
 
 def simulate(
-    scenario: Scenario, seed: int, probes: Sequence[str], capture: bool, capture_rlc: bool, capture_iu: bool
+    scenario: Scenario,
+    seed: int,
+    probes: Sequence[str],
+    capture: bool,
+    capture_rlc: bool,
+    capture_iu: bool,
 ) -> _core.Simulation:
     """Set a simulation up; see `run` for the parameters."""
     check_seed(seed)

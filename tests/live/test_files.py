@@ -165,6 +165,28 @@ def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
 
 
 @needs("tshark")
+def test_packets_in_the_tunnels_of_the_iu_are_those_of_both_ends(live):
+    pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
+    alone = ("radio.dch.ues=1", 'umts.qos=["interactive"]', "flow=[{}]")
+    changes = (word for change in alone for word in ("--set", change))
+    options = (*changes, "--capture-iu", "--snaplen", "2000")
+    outcome = live("umts-network", *options, command=list(pings), out=True)
+    assert outcome.code == 0, outcome.err
+    file = outcome.folder / "capture.pcapng"
+
+    def echoes(interface, *more, options=()):
+        here = f'icmp and frame.interface_name == "{interface}"'
+        fields = (arg for field in ("icmp.type", "icmp.seq", "icmp.checksum", *more) for arg in ("-e", field))
+        return tshark(file, here, *options, "-T", "fields", *fields).splitlines()
+
+    checksums = ("icmp.checksum.status", "udp.checksum.status")
+    checked = ("-o", "udp.check_checksum:TRUE")
+    in_tunnels = [line.removesuffix("\t1\t1") for line in echoes("iu", *checksums, options=checked)]
+    assert len(in_tunnels) == 40
+    assert sorted(in_tunnels) == sorted(echoes("ue")) == sorted(echoes("server"))
+
+
+@needs("tshark")
 def test_packets_put_together_from_their_pdus_are_those_of_both_ends(live):
     pings = ("ping", "-q", "-c", "20", "-i", "0.05", "-s", "600", "10.77.0.1")
     outcome = live("umts-384", "--capture-rlc", command=list(pings), out=True)

@@ -171,9 +171,9 @@ fn inherit_bearers(table: &mut Table) {
     let own = ["downlink", "uplink"].map(|dir| (dir, dch.get(dir).cloned()));
     let Some(Value::Table(classes)) = dch.get_mut("qos") else { return };
     for (_, class) in classes.iter_mut() {
-        for (dir, own) in &own {
-            if let (Some(Value::Table(own)), Some(Value::Table(bearer))) = (own, class.get_mut(dir)) {
-                *bearer = merged(own, bearer);
+        for (dir, base) in &own {
+            if let (Some(Value::Table(base)), Some(Value::Table(bearer))) = (base, class.get_mut(dir)) {
+                *bearer = merged(base, bearer);
             }
         }
     }

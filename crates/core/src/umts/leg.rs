@@ -87,7 +87,7 @@ impl Line {
     }
 }
 
-/// Octets of which the last is sent in `time`, begun ones as whole.
+/// Whole octets that are sent in `time`.
 #[cold]
 fn waiting(rate: Bitrate, time: Duration) -> u64 {
     rate.bytes_in(time)
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_dropped_and_takes_none() {
-        let mut line = line(Some(1500));
+        let mut short = line(Some(1500));
         let pass =
             |line: &mut Line, us: u64, octets| line.pass(Instant::from_nanos(us * 1000), octets).map(micros);
-        assert_eq!(pass(&mut line, 0, 1000), Some(6000));
-        assert_eq!(pass(&mut line, 0, 501), None);
-        assert_eq!(pass(&mut line, 0, 500), Some(6500));
+        assert_eq!(pass(&mut short, 0, 1000), Some(6000));
+        assert_eq!(pass(&mut short, 0, 501), None);
+        assert_eq!(pass(&mut short, 0, 500), Some(6500));
         // 1300 octets are left of both.
-        assert_eq!(pass(&mut line, 200, 201), None);
-        assert_eq!(pass(&mut line, 200, 200), Some(6700));
-        assert_eq!(pass(&mut line, 0, 1501), None);
+        assert_eq!(pass(&mut short, 200, 201), None);
+        assert_eq!(pass(&mut short, 200, 200), Some(6700));
+        assert_eq!(pass(&mut short, 0, 1501), None);
     }
 }

@@ -307,7 +307,7 @@ impl CoreNetwork {
         let route = self.routes.get(ue).map_or(&[][..], |route| &route.changes);
         let relocations: Vec<_> = route
             .iter()
-            .map(|(at, leg)| json!({ "at_s": at.as_secs_f64(), "teids": Tunnels::iu_teids(ue, *leg) }))
+            .map(|(at, other)| json!({ "at_s": at.as_secs_f64(), "teids": Tunnels::iu_teids(ue, *other) }))
             .collect();
         let is_active = context.active != Instant::NEVER;
         json!({

@@ -171,11 +171,9 @@ fn packets_inside_are_those_that_hosts_sent_but_for_what_the_box_sets() {
     let (from_server, from_ue) = (host(0, 17), host(1, 13));
     let (mut seen, mut flagged) = (0, 0);
     for g_pdu in g_pdus(&all) {
-        let sent = if g_pdu.up { &from_ue } else { &from_server };
-        let begins = |sent: &&Vec<u8>| {
-            g_pdu.packet[..12].starts_with(&sent[..12]) && g_pdu.packet[12..20] == sent[12..20]
-        };
-        let sent = sent.iter().find(begins).unwrap_or_else(|| panic!("{:?}: nobody sent it", g_pdu.at));
+        let all_sent = if g_pdu.up { &from_ue } else { &from_server };
+        let is_it = |frame: &&Vec<u8>| g_pdu.packet[..20] == frame[..20];
+        let sent = all_sent.iter().find(is_it).unwrap_or_else(|| panic!("{:?}: nobody sent it", g_pdu.at));
         let (headers, payload) = g_pdu.packet.split_at(sent.len());
         assert!(payload.iter().all(|octet| *octet == 0));
         seen += 1;

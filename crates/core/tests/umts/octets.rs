@@ -53,7 +53,7 @@ impl Nodes {
         from.send(teid, packet, &mut datagram).unwrap();
         let Relayed::Onward(datagram) = self.sgsn.receive(&datagram) else { panic!("not relayed") };
         match to.receive(&datagram) {
-            Received::Packet { packet, .. } => packet.to_vec(),
+            Received::Packet { packet: came, .. } => came.to_vec(),
             other => panic!("{other:?}"),
         }
     }
@@ -74,10 +74,10 @@ impl AtRnc {
         (packet.ue, packet.flow) = (0, 0);
         packet.body = Some(Box::new(Body { bytes: octets.to_vec(), touched: false }));
         self.0.handle_packet(Instant::ZERO, dir, packet);
-        let (_, _, mut packet) = self.0.poll_output().unwrap();
-        let mut body = packet.body.take().unwrap();
+        let (_, _, mut boxed) = self.0.poll_output().unwrap();
+        let mut body = boxed.body.take().unwrap();
         if body.touched {
-            rewrite(&mut body.bytes, &packet);
+            rewrite(&mut body.bytes, &boxed);
         }
         body.bytes
     }
@@ -159,7 +159,7 @@ fn a_wrong_checksum_stays_wrong() {
         sent[20 + 17] ^= 1;
         let came = plain.pass(Dir::Uplink, &sent);
         let sum = |octets: &[u8]| u32::from(u16::from_be_bytes([octets[36], octets[37]]));
-        let off = |wrong: u32, right: u32| (wrong + 0xffff - right) % 0xffff;
+        let off = |one: u32, other: u32| (one + 0xffff - other) % 0xffff;
         let mut other = AtRnc::new();
         other.pass(Dir::Downlink, &segment(1));
         for earlier in 0..number {
