@@ -129,9 +129,11 @@ fn it_works_beside_feedback() {
     let run = |snoop: &str| {
         let (mut flags, mut copies, mut time) = (0, 0, 0.0);
         for seed in 0..5 {
-            let results = results(&[(BLER, "1 %"), ("tcp.rnf", "first_flagged"), ("middlebox", &boxes(snoop))], seed);
+            let results =
+                results(&[(BLER, "1 %"), ("tcp.rnf", "first_flagged"), ("middlebox", &boxes(snoop))], seed);
             flags += results.flows[0].rnf.unwrap().wireless_fast_retransmits;
-            copies += element(&results, "middlebox.snoop")["local_retransmissions"]["total"].as_u64().unwrap();
+            copies +=
+                element(&results, "middlebox.snoop")["local_retransmissions"]["total"].as_u64().unwrap();
             time += results.flows[0].received_s.unwrap();
         }
         (flags, copies, time)
@@ -145,7 +147,8 @@ fn it_works_beside_feedback() {
 /// Over AM nothing is lost: the box has nothing to do but mischief, which it counts.
 #[test]
 fn over_a_link_layer_that_repairs_only_the_timer_has_work() {
-    let am = [("radio.dch.downlink.rlc", "{ am = {} }"), ("radio.dch.uplink.rlc", "{ am = {} }"), (BLER, "10 %")];
+    let am =
+        [("radio.dch.downlink.rlc", "{ am = {} }"), ("radio.dch.uplink.rlc", "{ am = {} }"), (BLER, "10 %")];
     for seed in 0..5 {
         let results = results(&[&am[..], &[("tcp.sack", "true")]].concat(), seed);
         let copies = &element(&results, "middlebox.snoop")["local_retransmissions"];

@@ -98,7 +98,8 @@ fn a_loss_of_the_radio_is_repaired_at_the_first_duplicate_and_none_reaches_the_s
         // One more than expected: the copy is lost as well.
         assert_eq!(snoop.ack(10, &ack(at(1))), (vec![at(1)], false));
         assert_eq!(snoop.ack(10, &ack(at(6))), (vec![], true));
-        let counts = ["local_retransmissions/dupack", "dupacks_suppressed", "peak_cached_packets", "cached_at_end"];
+        let counts =
+            ["local_retransmissions/dupack", "dupacks_suppressed", "peak_cached_packets", "cached_at_end"];
         assert_eq!(counts.map(|key| snoop.count(key)), [2, 5, 6, 0]);
         // Nothing is outstanding: the answer to a keep-alive.
         assert_eq!(snoop.ack(10, &ack(at(6))), (vec![], true));
@@ -146,7 +147,10 @@ fn blocks_show_every_gap_and_are_hidden_where_they_would_show_one_under_repair()
     // What goes on shows no gap: it is under repair.
     let partial = with_blocks(ack(2001), &[(4001, 6001)]);
     let left = snoop.put(10, Dir::Uplink, &partial);
-    assert_eq!(left, [(Dir::Uplink, Packet { options: left[0].1.options.clone(), len: partial.len, ..ack(2001) })]);
+    assert_eq!(
+        left,
+        [(Dir::Uplink, Packet { options: left[0].1.options.clone(), len: partial.len, ..ack(2001) })]
+    );
     assert!(!left[0].1.has_blocks());
     // NOPs take their place, so that the header is as long as before.
     assert_eq!(wire::tcp_header_bytes(&left[0].1), 32);
@@ -335,7 +339,8 @@ fn real_packets_come_back_with_their_octets() {
     // Blocks of an ACK that goes on are to be written over.
     let shown = real(with_blocks(ack(1), &[(101, 201)]), Dir::Uplink);
     assert!(snoop.put(9, Dir::Uplink, &shown).is_empty());
-    let (mut snoop, mut syn) = (Alone::new(&Config::default()), Packet { len: 44, ..with(ack(0), Flags::SYN) });
+    let (mut snoop, mut syn) =
+        (Alone::new(&Config::default()), Packet { len: 44, ..with(ack(0), Flags::SYN) });
     syn.flags = Flags::SYN;
     syn.options_mut().sack_permitted = true;
     snoop.put(1, Dir::Uplink, &real(Packet { seq: 6, ..syn.clone() }, Dir::Uplink));

@@ -121,7 +121,11 @@ impl Config {
         }
         if self.min_timeout.is_zero() || self.min_timeout > MAX_TIMEOUT {
             let message = format!("{} is no time to wait for an ACK", self.min_timeout);
-            return Err(ScenarioError::new("min_timeout", message, "write a time up to 60 s, such as \"200 ms\""));
+            return Err(ScenarioError::new(
+                "min_timeout",
+                message,
+                "write a time up to 60 s, such as \"200 ms\"",
+            ));
         }
         Ok(())
     }
@@ -243,7 +247,7 @@ impl Snoop {
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if self.connections.len() >= self.config.connections as usize {
             let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+            if let Some(oldest) = oldest.map(|(of, _)| *of) {
                 self.forget(cx, oldest);
                 self.counters.connections_evicted += 1;
             }
@@ -274,8 +278,9 @@ impl Snoop {
         }
         let before = connection.cached();
         let known = connection.downlink.take().filter(|known| !known.is_foreign(packet.seq));
-        let downlink =
-            connection.downlink.insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.limits.timer)));
+        let downlink = connection
+            .downlink
+            .insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.limits.timer)));
         let answer = downlink.on_data(cx.now, packet, &self.limits, &mut self.counters);
         let after = downlink.len();
         self.note_cached(cx, key, before, after);
@@ -355,7 +360,12 @@ impl Element for Snoop {
             Dir::Downlink => match self.handle_downlink(cx, key, &packet) {
                 Some(answer) => {
                     self.counters.answered += 1;
-                    tell(cx, key, SnoopAction::Answered, self.connections.get(&key).map_or(0, Connection::cached));
+                    tell(
+                        cx,
+                        key,
+                        SnoopAction::Answered,
+                        self.connections.get(&key).map_or(0, Connection::cached),
+                    );
                     cx.drop(packet, Reason::AlreadyAcknowledged);
                     cx.emit(Dir::Uplink, answer);
                 }

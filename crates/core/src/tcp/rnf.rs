@@ -85,13 +85,7 @@ pub(super) fn is_nack(packet: &Packet) -> bool {
 
 impl Feedback {
     pub fn new(needed: u32) -> Self {
-        Self {
-            needed,
-            hole: (0, 0),
-            named: Vec::new(),
-            again: VecDeque::new(),
-            report: Report::default(),
-        }
+        Self { needed, hole: (0, 0), named: Vec::new(), again: VecDeque::new(), report: Report::default() }
     }
 
     /// A NACK names the segment at `start`; whether it has been named often enough to be sent again.

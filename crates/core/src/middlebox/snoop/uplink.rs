@@ -61,7 +61,8 @@ impl Uplink {
             return;
         }
         if self.endpoints.is_none() {
-            self.endpoints = packet.body.as_ref().and_then(|body| endpoints(&body.bytes)).map(|(_, ends)| ends);
+            self.endpoints =
+                packet.body.as_ref().and_then(|body| endpoints(&body.bytes)).map(|(_, ends)| ends);
         }
         let fin = u32::from(packet.flags.has(Flags::FIN) || packet.flags.has(Flags::SYN));
         self.header = Some(Header {
@@ -125,7 +126,8 @@ impl Uplink {
 
     /// Gaps that one NACK can name: there is room for three blocks, and one may be that before the first gap.
     fn nameable(&self) -> usize {
-        let begins_at_ack = self.gaps.first().zip(self.header).is_some_and(|(gap, header)| gap.start == header.ack);
+        let begins_at_ack =
+            self.gaps.first().zip(self.header).is_some_and(|(gap, header)| gap.start == header.ack);
         SackBlocks::MAX - usize::from(!begins_at_ack)
     }
 

@@ -55,8 +55,10 @@ impl Sender {
         let wire_una = self.handshake.wire_seq(una);
         let offset = |wire| unwrap_sequence(una, wire_una, wire);
         let blocks = packet.options().sack.as_slice().iter();
-        let mut blocks: Vec<_> =
-            blocks.filter_map(|(left, right)| offset(*left).zip(offset(*right))).filter(|(l, r)| l < r).collect();
+        let mut blocks: Vec<_> = blocks
+            .filter_map(|(left, right)| offset(*left).zip(offset(*right)))
+            .filter(|(l, r)| l < r)
+            .collect();
         blocks.sort_unstable();
         let mut end = una;
         let mut gaps = Vec::new();
