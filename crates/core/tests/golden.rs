@@ -114,6 +114,7 @@ fn trajectories_are_the_same_everywhere() {
     umts-64: ends at 77210003200 ns, 8404 events c7b82f5b7b1bbf5f, capture c7bb27e7c7b34172
     umts-64-simple: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     umts-network: ends at 47460387200 ns, 19944 events 71e9185bc1c5d681, capture 740d91eb4e8615bc
+    umts-snoop: ends at 66550003200 ns, 6665 events de4103d7429f88b3, capture 529c7ff62e5e7a56
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");

@@ -130,10 +130,10 @@ fn after_so_many_tries_the_sender_has_to_do_it() {
     assert_eq!(snoop.ack(10, &ack(1)), (vec![], false));
     assert_eq!(snoop.ack(10, &ack(1)), (vec![], true));
     // With none allowed the box watches, and no more.
-    let mut snoop = Alone::new(&Config { max_local_retransmissions: 0, ..Config::default() });
-    snoop.send(1, 0..3);
-    assert_eq!([50, 10, 10].map(|after| snoop.ack(after, &ack(1))), [(); 3].map(|()| (vec![], true)));
-    assert!(snoop.wait(60_000).is_empty());
+    let mut watching = Alone::new(&Config { max_local_retransmissions: 0, ..Config::default() });
+    watching.send(1, 0..3);
+    assert_eq!([50, 10, 10].map(|after| watching.ack(after, &ack(1))), [(); 3].map(|()| (vec![], true)));
+    assert!(watching.wait(60_000).is_empty());
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn blocks_show_every_gap_and_are_hidden_where_they_would_show_one_under_repair()
     assert_eq!(snoop.ack(10, &with_blocks(ack(2001), &[(4001, 9001)])), (vec![2001], false));
     // A gap that is the sender's business stays to be seen.
     snoop.send(1, 2..3);
-    let shown = with_blocks(ack(2001), &[(4001, 9001)]);
-    assert_eq!(snoop.put(10, Dir::Uplink, &shown), [(Dir::Uplink, shown)]);
+    let to_be_seen = with_blocks(ack(2001), &[(4001, 9001)]);
+    assert_eq!(snoop.put(10, Dir::Uplink, &to_be_seen), [(Dir::Uplink, to_be_seen)]);
 }
 
 #[test]
@@ -170,23 +170,23 @@ fn the_timer_runs_from_the_first_round_trip_on_backs_off_and_gives_up() {
     let mut snoop = Alone::new(&config);
     snoop.send(1, 0..2);
     assert!(snoop.wait(100_000).is_empty(), "no round trip is known");
-    let mut snoop = Alone::new(&config);
-    snoop.send(1, 0..1);
-    assert_eq!(snoop.ack(40, &ack(1001)), (vec![], true));
-    snoop.send(1, 1..2);
+    let mut knowing = Alone::new(&config);
+    knowing.send(1, 0..1);
+    assert_eq!(knowing.ack(40, &ack(1001)), (vec![], true));
+    knowing.send(1, 1..2);
     // 40 ms + 4 * 20 ms are below the minimum of 200 ms.
-    assert!(snoop.wait(199).is_empty());
-    let times = [1, 399, 1, 799, 1, 60_000].map(|wait| snoop.wait(wait).len());
+    assert!(knowing.wait(199).is_empty());
+    let times = [1, 399, 1, 799, 1, 60_000].map(|wait| knowing.wait(wait).len());
     assert_eq!(times, [1, 0, 1, 0, 1, 0]);
-    assert_eq!(snoop.count("local_retransmissions/timer"), 3);
+    assert_eq!(knowing.count("local_retransmissions/timer"), 3);
     // Its window is closed: what lies in the cache is not wanted now.
-    let mut snoop = Alone::new(&config);
-    snoop.send(1, 0..1);
-    snoop.ack(40, &ack(1001));
-    snoop.send(1, 1..2);
+    let mut waiting = Alone::new(&config);
+    waiting.send(1, 0..1);
+    waiting.ack(40, &ack(1001));
+    waiting.send(1, 1..2);
     let closed = Packet { window: 0, ..ack(1001) };
-    assert_eq!([0; 4].map(|_| snoop.ack(10, &closed)), [(); 4].map(|()| (vec![], true)));
-    assert!(snoop.wait(60_000).is_empty());
+    assert_eq!([0; 4].map(|_| waiting.ack(10, &closed)), [(); 4].map(|()| (vec![], true)));
+    assert!(waiting.wait(60_000).is_empty());
 }
 
 #[test]
@@ -294,12 +294,10 @@ fn a_nack_names_what_the_radio_has_lost_and_says_nothing_for_the_server() {
     assert_eq!(snoop.wait(20).len(), 1);
     // The server has the first octets, the first gap is filled; three more segments come, and no new gap.
     snoop.put(1, Dir::Downlink, &Packet { ack: 1001, ..ack(0) });
-    let left = snoop.put(5, Dir::Uplink, &Packet { ack: 100, ..data(1001, 1000) });
-    assert_eq!(left.len(), 1);
-    let left = snoop.put(5, Dir::Uplink, &Packet { ack: 100, ..data(5001, 1000) });
-    assert_eq!(left.len(), 1);
-    let nack = snoop.wait(60_000);
-    assert_eq!(nack[0].1.options().sack.as_slice(), [(1002, 3001), (4001, 6001)]);
+    assert_eq!(snoop.put(5, Dir::Uplink, &Packet { ack: 100, ..data(1001, 1000) }).len(), 1);
+    assert_eq!(snoop.put(5, Dir::Uplink, &Packet { ack: 100, ..data(5001, 1000) }).len(), 1);
+    let again = snoop.wait(60_000);
+    assert_eq!(again[0].1.options().sack.as_slice(), [(1002, 3001), (4001, 6001)]);
     assert_eq!(snoop.put(1, Dir::Uplink, &Packet { ack: 100, ..data(3001, 1000) }).len(), 1);
     assert!(snoop.wait(600_000).is_empty());
 }
@@ -339,15 +337,15 @@ fn real_packets_come_back_with_their_octets() {
     // Blocks of an ACK that goes on are to be written over.
     let shown = real(with_blocks(ack(1), &[(101, 201)]), Dir::Uplink);
     assert!(snoop.put(9, Dir::Uplink, &shown).is_empty());
-    let (mut snoop, mut syn) =
+    let (mut uplink_box, mut syn) =
         (Alone::new(&Config::default()), Packet { len: 44, ..with(ack(0), Flags::SYN) });
     syn.flags = Flags::SYN;
     syn.options_mut().sack_permitted = true;
-    snoop.put(1, Dir::Uplink, &real(Packet { seq: 6, ..syn.clone() }, Dir::Uplink));
+    uplink_box.put(1, Dir::Uplink, &real(Packet { seq: 6, ..syn.clone() }, Dir::Uplink));
     syn.flags = Flags::SYN | Flags::ACK;
-    snoop.put(1, Dir::Downlink, &real(Packet { seq: 99, ack: 7, ..syn }, Dir::Downlink));
-    snoop.put(1, Dir::Uplink, &real(Packet { ack: 100, ..data(7, 100) }, Dir::Uplink));
-    let left = snoop.put(1, Dir::Uplink, &real(Packet { ack: 100, ..data(207, 100) }, Dir::Uplink));
+    uplink_box.put(1, Dir::Downlink, &real(Packet { seq: 99, ack: 7, ..syn }, Dir::Downlink));
+    uplink_box.put(1, Dir::Uplink, &real(Packet { ack: 100, ..data(7, 100) }, Dir::Uplink));
+    let left = uplink_box.put(1, Dir::Uplink, &real(Packet { ack: 100, ..data(207, 100) }, Dir::Uplink));
     let bytes = &left[1].1.body.as_ref().unwrap().bytes;
     let mut read = Packet::default();
     parse(bytes, &mut read);

@@ -247,7 +247,7 @@ impl Snoop {
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if self.connections.len() >= self.config.connections as usize {
             let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+            if let Some(oldest) = oldest.map(|(of, _)| *of) {
                 self.forget(cx, oldest);
                 self.counters.connections_evicted += 1;
             }

@@ -86,9 +86,9 @@ def _study(number: int, title: str, question: str, unit: str, what: str, metric:
 
 
 _SETTING = (
-    f"A file of {_FILE_BYTES // 1000} kB with NewReno and a window of 16 kB, 75 ms from the RNC, over 64 kbit/s; packets "
-    "are lost at the UE, and over AM blocks too, 10 % of them, which the link layer repairs. `delay` is that of the radio "
-    "beside the time of sending, one way. "
+    f"A file of {_FILE_BYTES // 1000} kB with NewReno and a window of 16 kB, 75 ms from the RNC, over 64 "
+    "kbit/s; packets are lost at the UE, and over AM blocks too, 10 % of them, which the link layer repairs. "
+    "`delay` is that of the radio beside the time of sending, one way. "
 )
 
 RNC_GOODPUT = _study(
@@ -138,8 +138,8 @@ RNC_CLAIMS = (
     _claim(
         17,
         RNC_GOODPUT,
-        "Each remedy is faster than none where one packet in twenty is lost, over UM and AM; at 300 ms already for one "
-        "in a hundred.",
+        "Each remedy is faster than none where one packet in twenty is lost, over UM and AM; at 300 ms "
+        "already for one in a hundred.",
         *(
             Less(_of(RNC_GOODPUT, line, "none"), _of(RNC_GOODPUT, line, remedy))
             for line in (("UM", 15, "5"), ("UM", 100, "5"), _SLOW, ("UM", 300, "1"), ("AM", 15, "5"))
@@ -149,16 +149,17 @@ RNC_CLAIMS = (
     _claim(
         18,
         RNC_GOODPUT,
-        "That snoop does not perform well over a slow radio (Rendon et al., as Jayanathan cites them) is not so here: with "
-        "300 ms each way and one packet in twenty lost it does as well as feedback, and better than split TCP.",
+        "That snoop does not perform well over a slow radio (Rendon et al., as Jayanathan cites them) is "
+        "not so here: with 300 ms each way and one packet in twenty lost it does as well as feedback, and "
+        "better than split TCP.",
         Tie(_of(RNC_GOODPUT, _SLOW, "snoop"), _of(RNC_GOODPUT, _SLOW, "feedback")),
         Less(_of(RNC_GOODPUT, _SLOW, "split"), _of(RNC_GOODPUT, _SLOW, "snoop")),
     ),
     _claim(
         19,
         RNC_TIMEOUTS,
-        "But its copies wait behind a window of packets, and where losses are few the server's timer expires more often "
-        "than without the box, although the server sends less again.",
+        "But its copies wait behind a window of packets, and where losses are few the server's timer expires "
+        "more often than without the box, although the server sends less again.",
         *(Less(_of(RNC_TIMEOUTS, line, "none"), _of(RNC_TIMEOUTS, line, "snoop")) for line in _FEW),
         *(Less(_of(RNC_SENT_AGAIN, line, "snoop"), _of(RNC_SENT_AGAIN, line, "none")) for line in _FEW),
     ),

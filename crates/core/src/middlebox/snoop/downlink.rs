@@ -263,7 +263,8 @@ impl Downlink {
     fn advance(&mut self, now: Instant, packet: &Packet, counters: &mut Counters) {
         let ack = packet.ack;
         let (mut newest, mut is_ambiguous) = (None, false);
-        while let Some(first) = self.segments.pop_front_if(|first| !is_after(first.end, ack)) {
+        while self.segments.front().is_some_and(|first| !is_after(first.end, ack)) {
+            let Some(first) = self.segments.pop_front() else { break };
             newest = Some(first.sent_at);
             is_ambiguous |= first.copies > 0 || first.by_sender;
             if first.copies > 0 && !first.by_sender && !first.is_needless {
