@@ -1,1 +1,120 @@
+use super::connection::Connection;
+use super::*;
+use crate::packet::{Body, SackBlocks};
+use crate::path::Path;
+use crate::trace::ProbeMask;
 
+fn data(seq: u32, payload: u32) -> Packet {
+    Packet { flags: Flags::ACK, seq, payload, len: 40 + payload, ..Packet::default() }
+}
+
+fn ack(number: u32) -> Packet {
+    Packet { flags: Flags::ACK, ack: number, window: 100, len: 40, ..Packet::default() }
+}
+
+/// Numbers wrap; what has been said is not taken back, and an octet of the newest ACK is all that is withheld.
+#[test]
+fn an_octet_of_the_newest_ack_is_withheld() {
+    for first in [1, u32::MAX - 500] {
+        let at = |n: u32| first.wrapping_add(n);
+        let mut connection = Connection::default();
+        connection.note_data(&data(first, 1000));
+        connection.note_data(&data(at(1000), 1000));
+        // The ACK of a handshake is not data's.
+        connection.note_ack(&ack(first), true);
+        assert_eq!(connection.withhold(first), None);
+        connection.note_ack(&ack(at(1000)), true);
+        assert_eq!(connection.withhold(at(1000)), Some(at(999)));
+        connection.told = at(999);
+        // A duplicate stays one.
+        assert_eq!(connection.withhold(at(1000)), Some(at(999)));
+        connection.tell(at(1000));
+        assert_eq!(connection.withhold(at(1000)), None);
+        // An old ACK that was overtaken says nothing new.
+        connection.note_ack(&ack(at(2000)), true);
+        connection.note_ack(&ack(at(1500)), true);
+        assert_eq!((connection.withhold(at(1500)), connection.withhold(at(2000))), (None, Some(at(1999))));
+        let mut made = Packet::default();
+        assert!(connection.make_ack(&mut made, false));
+        assert_eq!((made.ack, made.window, connection.told), (at(2000), 0, at(2000)));
+    }
+}
+
+#[test]
+fn a_probe_is_an_octet_or_old_data() {
+    let mut connection = Connection::default();
+    assert!(!connection.is_probe(&data(1, 1)));
+    connection.note_data(&data(u32::MAX - 10, 1000));
+    let end: u32 = 989;
+    for (seq, payload, is_probe) in
+        [(end, 1, true), (end, 2, false), (end - 100, 100, true), (u32::MAX - 10, 1, true), (end + 1, 1, false)]
+    {
+        assert_eq!(connection.is_probe(&data(seq, payload)), is_probe, "{seq} {payload}");
+    }
+}
+
+/// SACK blocks go with the number that they came with, or not at all.
+#[test]
+fn old_sack_blocks_are_not_sent_beside_a_new_number() {
+    let mut connection = Connection::default();
+    connection.note_data(&data(1, 1000));
+    let mut sack = SackBlocks::default();
+    sack.push(3001, 4001);
+    let mut duplicate = ack(1001);
+    duplicate.options_mut().sack = sack;
+    connection.note_ack(&duplicate, true);
+    let mut made = Packet::default();
+    assert!(connection.make_ack(&mut made, true) && made.options() == duplicate.options());
+    // With data of its own the UE acknowledges more.
+    connection.note_ack(&Packet { payload: 10, ..ack(4001) }, false);
+    assert!(!connection.make_ack(&mut made, true));
+}
+
+fn path(config: Config) -> Path {
+    Path::new(vec![Box::new(Freeze { config, ..Freeze::default() })], ProbeMask::NONE)
+}
+
+fn send(path: &mut Path, ms: u64, dir: Dir, packet: Packet) -> Vec<(Dir, u32, u16)> {
+    let mut boxed = path.packet();
+    *boxed = packet;
+    path.handle_packet(Instant::ZERO + Duration::from_millis(ms), dir, boxed);
+    std::iter::from_fn(|| path.poll_output()).map(|(_, dir, packet)| (dir, packet.ack, packet.window)).collect()
+}
+
+/// What a table can hold is bounded: the connection that goes gives what it has withheld. FIN ends the withholding.
+#[test]
+fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
+    let mut path = path(Config { connections: 1, ..Config::default() });
+    send(&mut path, 0, Dir::Downlink, data(1, 1000));
+    assert_eq!(send(&mut path, 1, Dir::Uplink, ack(1001)), [(Dir::Uplink, 1000, 100)]);
+    let other = |packet: Packet| Packet { flow: 1, ..packet };
+    let out = send(&mut path, 2, Dir::Downlink, other(data(1, 1000)));
+    assert_eq!(out, [(Dir::Uplink, 1001, 100), (Dir::Downlink, 0, 0)]);
+    assert_eq!(send(&mut path, 3, Dir::Uplink, other(ack(1001))), [(Dir::Uplink, 1000, 100)]);
+    let fin = Packet { flags: Flags::ACK | Flags::FIN, ..other(data(1001, 0)) };
+    assert_eq!(send(&mut path, 4, Dir::Downlink, fin)[0], (Dir::Uplink, 1001, 100));
+    assert_eq!(send(&mut path, 5, Dir::Uplink, other(ack(1002))), [(Dir::Uplink, 1002, 100)]);
+    path.handle_timeout(Instant::ZERO + Duration::from_secs(9));
+    assert!(path.poll_output().is_none());
+}
+
+/// What is made of a real packet is its octets with the header fields to be written.
+#[test]
+fn acks_that_are_made_of_real_packets_are_written_anew() {
+    let mut path = path(Config::default());
+    let real = |packet: Packet| Packet {
+        body: Some(Box::new(Body { bytes: vec![0x45; 40], touched: false })),
+        ..packet
+    };
+    send(&mut path, 0, Dir::Downlink, real(data(1, 1000)));
+    let mut boxed = path.packet();
+    *boxed = real(ack(1001));
+    path.handle_packet(Instant::ZERO, Dir::Uplink, boxed);
+    path.handle_timeout(Instant::ZERO + Duration::from_secs(1));
+    let out: Vec<_> = std::iter::from_fn(|| path.poll_output()).map(|(_, _, packet)| packet).collect();
+    assert_eq!(out.iter().map(|packet| packet.ack).collect::<Vec<_>>(), [1000, 1001]);
+    for packet in out {
+        let body = packet.body.unwrap();
+        assert!(body.touched && body.bytes == vec![0x45; 40]);
+    }
+}
