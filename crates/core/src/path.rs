@@ -180,10 +180,7 @@ impl Path {
         let now = self.now;
         let mut reports = Vec::new();
         for (index, element) in (0..).zip(&mut self.elements) {
-            match element.report(&mut Cx::new(now, index, &mut self.engine)) {
-                serde_json::Value::Array(several) => reports.extend(several),
-                one => reports.push(one),
-            }
+            reports.extend(element.reports(&mut Cx::new(now, index, &mut self.engine)));
         }
         reports
     }

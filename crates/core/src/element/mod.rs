@@ -58,10 +58,15 @@ pub trait Element: Any + Send + Sync {
         let _ = (cx, ue, phase);
     }
 
-    /// What the element counted, for the results of the run; a list from an element that stands for several.
+    /// What the element counted, for the results of the run.
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let _ = cx;
         serde_json::Value::Null
+    }
+
+    /// A report for each of those that the element stands for, from the server's side.
+    fn reports(&self, cx: &mut Cx<'_>) -> Vec<serde_json::Value> {
+        vec![self.report(cx)]
     }
 }
 

@@ -56,9 +56,9 @@ impl Element for LinkToCore {
         self.core.handle_capture(cx);
     }
 
-    fn report(&self, cx: &mut Cx<'_>) -> Value {
+    fn reports(&self, cx: &mut Cx<'_>) -> Vec<Value> {
         let queue_full = cx.dropped(Reason::QueueFull) - self.core.dropped_queue_full();
         let link = report_of(&self.halves, queue_full, cx.dropped(Reason::LinkLoss));
-        Value::Array(vec![link, self.core.report()])
+        vec![link, self.core.report()]
     }
 }
