@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scipy.special import stdtrit
@@ -65,7 +65,7 @@ class Estimate:
         return self.mean - half, self.mean + half
 
 
-def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
     """Estimate the mean of independent `values`.
 
     Raises
@@ -74,17 +74,17 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
         If there are no values, one is not finite, or `confidence` is not between 0 and 1.
     """
     check_confidence(confidence)
-    if not values:
-        raise ValueError("no values to average")
-    if not all(math.isfinite(value) for value in values):
-        raise ValueError("a metric must be finite in every run")
-    n = len(values)
-    if min(values) == max(values):  # Summing equal numbers must not leave a rounding error.
-        mean, sd = float(values[0]), 0.0 if n > 1 else math.nan
-    else:
-        mean, sd = statistics.fmean(values), statistics.stdev(values)
-    half = t_quantile(n, confidence) * sd / math.sqrt(n)
     known = tuple(float(value) for value in values)
+    if not known:
+        raise ValueError("no values to average")
+    if not all(math.isfinite(value) for value in known):
+        raise ValueError("a metric must be finite in every run")
+    n = len(known)
+    if min(known) == max(known):  # Summing equal numbers must not leave a rounding error.
+        mean, sd = known[0], 0.0 if n > 1 else math.nan
+    else:
+        mean, sd = statistics.fmean(known), statistics.stdev(known)
+    half = t_quantile(n, confidence) * sd / math.sqrt(n)
     return Estimate(mean, sd, n, mean - half, mean + half, known, confidence)
 
 
