@@ -8,23 +8,35 @@
 
 from airpath._core import ScenarioError
 from airpath._core import version as _version
+from airpath.batch_means import RunTooShortError, SteadyEstimate, batch_means, mser5
+from airpath.compare import PairedComparison, compare_paired, paired
+from airpath.estimate import Estimate
 from airpath.folder import run_to_folder
 from airpath.recorder import OutputError
-from airpath.replicate import Estimate, replicate
+from airpath.replicate import replicate
 from airpath.run import Result, run
 from airpath.scenario import Scenario, load
+from airpath.steady import steady
 
 __version__ = _version()
 
 __all__ = [
     "Estimate",
     "OutputError",
+    "PairedComparison",
     "Result",
+    "RunTooShortError",
     "Scenario",
     "ScenarioError",
+    "SteadyEstimate",
     "__version__",
+    "batch_means",
+    "compare_paired",
     "load",
+    "mser5",
+    "paired",
     "replicate",
     "run",
     "run_to_folder",
+    "steady",
 ]

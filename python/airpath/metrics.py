@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,53 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
             counters: dict[str, Any] | None = element["ues"][ue].get(direction)
             return counters
     return None
+
+
+def named(name: str) -> Callable[[dict[str, Any]], float]:
+    """Make what reads a number off the content of `results.json`, by its name.
+
+    Parameters
+    ----------
+    name : str
+        Keys from the outside to the inside with dots between, such as
+        ``"elements.1.ues.0.downlink.utilisation"``. Of a list, a number chooses one (from 0) and ``*``
+        averages over all: ``"flows.*.goodput_bps"``. What is no key of the whole is one of the first flow:
+        ``"goodput_bps"``, ``"rtt_ms.mean"``.
+
+    Raises
+    ------
+    ValueError
+        If `name` is no such text; the function, if a run has no such number or did not measure it.
+    """
+    path = name.split(".") if isinstance(name, str) else []
+    if not all(path) or not path:
+        raise ValueError(f"{name!r} names no metric: write keys of results.json, such as 'goodput_bps'")
+
+    def read(summary: dict[str, Any]) -> float:
+        start = path if path[0] in summary else ["flows", "0", *path]
+        return _number_at(summary, start, name)
+
+    return read
+
+
+def _number_at(inside: Any, path: list[str], name: str) -> float:
+    if not path:
+        if isinstance(inside, (int, float)):
+            return float(inside)
+        what = "is no number" if inside is not None else "is null: not measured, or not ended in time"
+        raise ValueError(f"metric '{name}' {what}")
+    key, *rest = path
+    if key == "*" and isinstance(inside, list) and inside:
+        return float(np.mean([_number_at(entry, rest, name) for entry in inside]))
+    if isinstance(inside, dict) and key in inside:
+        return _number_at(inside[key], rest, name)
+    if isinstance(inside, list) and key.isdecimal() and int(key) < len(inside):
+        return _number_at(inside[int(key)], rest, name)
+    if isinstance(inside, dict):
+        known = ", ".join(inside)
+    else:
+        known = f"* or a number below {len(inside)}" if isinstance(inside, list) else "nothing below it"
+    raise ValueError(f"metric '{name}': results have no '{key}' there; there is {known}")
 
 
 def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:

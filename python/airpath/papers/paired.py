@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from airpath.replicate import Estimate, estimate
+from airpath.estimate import Estimate, by_seed
 
-
-def by_seed(compute: Callable[..., float], *estimates: Estimate) -> Estimate:
-    """Estimate what follows from runs of several cells with the same seed."""
-    # Cells that have more runs than others count with the seeds that all have.
-    runs = zip(*(known.values for known in estimates), strict=False)
-    return estimate([compute(*run) for run in runs])
+__all__ = ["by_seed", "difference", "gain", "reduction", "share"]
 
 
 def difference(estimates: Sequence[Estimate]) -> Estimate:

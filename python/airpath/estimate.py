@@ -1,0 +1,106 @@
+"""Means of independent values with their Student-t intervals, and what follows from values in pairs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+CONFIDENCE = 0.95
+"""Confidence level of an interval unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean of a metric over independent runs, with its Student-t interval.
+
+    Attributes
+    ----------
+    mean, sd : float
+        Sample mean and standard deviation, in the unit of the metric; `sd` is NaN after one run.
+    n : int
+        Number of runs.
+    ci_low, ci_high : float
+        Interval for the expected value; NaN after one run.
+    values : tuple of float, length n
+        The metric of every run, in the order of the seeds.
+    confidence : float
+        Confidence level of the interval, 0 to 1.
+    is_precise : bool or None
+        Whether the interval became as narrow as was asked for; None if no width was.
+    """
+
+    mean: float
+    sd: float
+    n: int
+    ci_low: float
+    ci_high: float
+    values: tuple[float, ...]
+    confidence: float = CONFIDENCE
+    is_precise: bool | None = None
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval; NaN after one run."""
+        return (self.ci_high - self.ci_low) / 2
+
+    def half_width_at(self, confidence: float) -> float:
+        """Half the width of the interval at another confidence level, 0 to 1; NaN after one run."""
+        return t_quantile(self.n, confidence) * self.sd / math.sqrt(self.n)
+
+    def prediction_interval(self, m: int = 1) -> tuple[float, float]:
+        """Where the mean of `m` further runs falls, with the probability `confidence`.
+
+        Raises
+        ------
+        ValueError
+            If `m` is not positive.
+        """
+        if m < 1:
+            raise ValueError(f"a prediction needs at least one further run, not {m}")
+        half = t_quantile(self.n, self.confidence) * self.sd * math.sqrt(1 / self.n + 1 / m)
+        return self.mean - half, self.mean + half
+
+
+def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate the mean of independent `values`.
+
+    Raises
+    ------
+    ValueError
+        If there are no values, one is not finite, or `confidence` is not between 0 and 1.
+    """
+    check_confidence(confidence)
+    known = tuple(float(value) for value in values)
+    if not known:
+        raise ValueError("no values to average")
+    if not all(math.isfinite(value) for value in known):
+        raise ValueError("a metric must be finite in every run")
+    n = len(known)
+    if min(known) == max(known):  # Summing equal numbers must not leave a rounding error.
+        mean, sd = known[0], 0.0 if n > 1 else math.nan
+    else:
+        mean, sd = statistics.fmean(known), statistics.stdev(known)
+    half = t_quantile(n, confidence) * sd / math.sqrt(n)
+    return Estimate(mean, sd, n, mean - half, mean + half, known, confidence)
+
+
+def by_seed(compute: Callable[..., float], *estimates: Estimate, confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate what follows from runs of several scenarios with the same seed."""
+    # Scenarios that have more runs than others count with the seeds that all have.
+    runs = zip(*(known.values for known in estimates), strict=False)
+    return estimate([compute(*run) for run in runs], confidence)
+
+
+def t_quantile(n: int, confidence: float = CONFIDENCE) -> float:
+    """Student's t of the two-sided interval of `n` values; NaN for one value."""
+    return float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise a `ValueError` if no interval can have this confidence level."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}, and must lie between 0 and 1, such as 0.95")
