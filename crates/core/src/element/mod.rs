@@ -80,7 +80,7 @@ pub struct Layout {
     /// Whether [`Element::handle_radio`] is to be called.
     pub radio_events: bool,
     /// Whether it is to be called for drops alone: what a buffer had no room for, or its discipline chose
-    /// ([`RadioEventKind::Dropped`], [`RadioEventKind::Evicted`]). Packets that pass cost nothing then.
+    /// ([`RadioEventKind::Dropped`], [`RadioEventKind::Evicted`]). Packets that pass make no events then.
     pub radio_drops: bool,
     /// Whether [`Element::handle_outage`] is to be called.
     pub outages: bool,
