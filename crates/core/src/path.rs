@@ -34,7 +34,8 @@ impl Path {
         let who = |wants: fn(&Layout) -> bool| {
             (0..).zip(&layouts).filter(|(_, layout)| wants(layout)).map(|(i, _)| i).collect()
         };
-        let (subscribers, outage_subscribers) = (who(|layout| layout.radio_events), who(|layout| layout.outages));
+        let (subscribers, outage_subscribers) =
+            (who(|layout| layout.radio_events), who(|layout| layout.outages));
         let engine = Engine::new(&layouts, Recorder::new(probes));
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
         let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers };

@@ -41,7 +41,11 @@ app.cbr = { rate = "8 kbit/s", size = "172 B" }
 const LINK_LAYERS: [(&str, &str, Duration); 6] = [
     ("none", "{ none = {} }", Duration::from_millis(10)),
     ("slots", "{ fixed_delay_arq = {} }", Duration::from_millis(20)),
-    ("slots on a grid", "{ fixed_delay_arq = { slots = \"grid\", tti = \"10 ms\" } }", Duration::from_millis(10)),
+    (
+        "slots on a grid",
+        "{ fixed_delay_arq = { slots = \"grid\", tti = \"10 ms\" } }",
+        Duration::from_millis(10),
+    ),
     ("AM", "{ am = {} }", Duration::from_millis(10)),
     ("UM", "{ um = {} }", Duration::from_millis(10)),
     ("TM", "{ tm = { segmentation = true, timer_discard = \"9 s\" } }", Duration::from_millis(10)),
@@ -51,9 +55,8 @@ const BEGINS: f64 = 10.0;
 const ENDS: f64 = 13.0;
 
 fn scenario(rlc: &str, overrides: &[(&str, &str)]) -> Scenario {
-    let mut all: Vec<(String, String)> = Dir::BOTH
-        .map(|dir| (format!("radio.dch.{}.rlc", dir.name()), rlc.to_owned()))
-        .to_vec();
+    let mut all: Vec<(String, String)> =
+        Dir::BOTH.map(|dir| (format!("radio.dch.{}.rlc", dir.name()), rlc.to_owned())).to_vec();
     all.extend(overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
     Scenario::parse(SCENARIO, &all).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -141,7 +144,8 @@ fn transmissions_that_are_lost_go_on_and_what_is_on_the_air_is_lost() {
 /// Without link layer each packet that is lost is one that was on the air.
 #[test]
 fn packets_sent_whole_are_lost_one_by_one() {
-    let (results, trace) = run(&scenario("{ none = {} }", &[("handover.0.bearers", "lose")]), 1, &[Kind::Dropped]);
+    let (results, trace) =
+        run(&scenario("{ none = {} }", &[("handover.0.bearers", "lose")]), 1, &[Kind::Dropped]);
     let lost: Vec<f64> = trace
         .iter()
         .filter(|(_, event)| matches!(event, Event::Dropped { ue: 0, reason: Reason::LinkLoss, .. }))
@@ -150,7 +154,8 @@ fn packets_sent_whole_are_lost_one_by_one() {
     assert!(lost.len() > 10);
     assert!(lost.iter().all(|at| *at > BEGINS && *at < ENDS + 0.01), "{lost:?}");
     let cell = results.elements.iter().find(|report| report["element"] == "radio.dch").unwrap();
-    let discarded: u64 = Dir::BOTH.map(|dir| cell["ues"][0][dir.name()]["sdus_discarded"].as_u64().unwrap()).iter().sum();
+    let discarded: u64 =
+        Dir::BOTH.map(|dir| cell["ues"][0][dir.name()]["sdus_discarded"].as_u64().unwrap()).iter().sum();
     assert_eq!(discarded, lost.len() as u64);
 }
 
@@ -177,7 +182,8 @@ fn before_an_outage_runs_are_those_without() {
             let mut never = late.clone();
             never.handover.clear();
             let probes = [Kind::TcpState, Kind::SegmentSent, Kind::SegmentReceived];
-            let ((mut with, trace), (mut without, expected)) = (run(&late, 3, &probes), run(&never, 3, &probes));
+            let ((mut with, trace), (mut without, expected)) =
+                (run(&late, 3, &probes), run(&never, 3, &probes));
             assert_eq!(trace, expected, "{name}, {bearers}");
             for results in [&mut with, &mut without] {
                 results.elements.iter_mut().for_each(round_times);
@@ -195,7 +201,9 @@ fn the_first_transmission_begins_when_the_outage_ends() {
         let odd = scenario(rlc, &[("handover.0.outage", "3.003 s")]);
         let (_, trace) = run(&odd, 1, &[Kind::SlotEnded, Kind::RlcData, Kind::BearerDelivered]);
         let first = trace.iter().find_map(|(at, event)| match event {
-            Event::SlotEnded { ue: 0, direction: Dir::Downlink, .. } => (*at > 13.0).then_some(at - air.as_secs_f64()),
+            Event::SlotEnded { ue: 0, direction: Dir::Downlink, .. } => {
+                (*at > 13.0).then_some(at - air.as_secs_f64())
+            }
             Event::RlcData { ue: 0, direction: Dir::Downlink, .. } => (*at > 13.0).then_some(*at),
             Event::BearerDelivered { ue: 0, direction: Dir::Downlink, len_bytes, .. } if name == "none" => {
                 (*at > 13.0).then_some(at - f64::from(*len_bytes) * 8.0 / 384e3)
@@ -232,10 +240,11 @@ impl Element for Listener {
 
 #[test]
 fn subscribers_hear_of_each_outage_and_the_trace_says_the_same() {
-    let words = [
-        ("handover", r#"[{ at = "1 s", outage = "1 s", warning = "250 ms" }, { at = "2 s", outage = "1 s", warning = "0 s" },
-            { ue = 1, at = "2 s", outage = "500 ms", warning = "2 s" }]"#),
-    ];
+    let words = [(
+        "handover",
+        r#"[{ at = "1 s", outage = "1 s", warning = "250 ms" }, { at = "2 s", outage = "1 s", warning = "0 s" },
+            { ue = 1, at = "2 s", outage = "500 ms", warning = "2 s" }]"#,
+    )];
     for (_, rlc, _) in LINK_LAYERS {
         let scenario = scenario(rlc, &words);
         let mut elements = scenario.network(1);

@@ -476,7 +476,10 @@ fn state_that_moves_takes_its_time() {
         let ((moved, results), (kept, unmoved)) = (arrivals(&overrides), arrivals(&keep));
         let connections = split(&results)["connections"].as_array().unwrap();
         let bytes = connections[0]["moves"]["bytes"].as_u64().unwrap();
-        assert_eq!((&connections[0]["moves"]["number"], &connections[2]["moves"]["number"]), (&1.into(), &0.into()));
+        assert_eq!(
+            (&connections[0]["moves"]["number"], &connections[2]["moves"]["number"]),
+            (&1.into(), &0.into())
+        );
         assert!((10_000..=16_000).contains(&bytes), "{handshake}: {bytes}");
         let takes = 0.040 + bytes as f64 * 8.0 / 160e3;
         // With the next segment, which takes 0.1875 s on the bearer, that follows an ACK.
@@ -509,7 +512,10 @@ fn state_that_is_lost_is_lost_for_good() {
         assert!(other.received_s.is_some() && other.transfer_s.is_some());
         // The server's segments reach the UE over the gap; their ACKs tell nothing new to the server.
         assert!(download.timeouts > 3 && download.receiver.out_of_order > 0, "{handshake}: {download:?}");
-        assert!(download.bytes_acked >= download.bytes_received + lost[0].unwrap(), "{handshake}: {download:?}");
+        assert!(
+            download.bytes_acked >= download.bytes_received + lost[0].unwrap(),
+            "{handshake}: {download:?}"
+        );
         let passed = split(&results)["downlink"]["passed_unknown_flow"].as_u64().unwrap();
         assert!(passed > 0, "{handshake}");
     }

@@ -11,9 +11,9 @@
 mod bearer;
 mod capture;
 
+pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
-pub use crate::trace::Outage;
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
 

@@ -33,10 +33,9 @@ use std::collections::VecDeque;
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
     let ttis = [config.downlink.rlc.ttis()?, config.uplink.rlc.ttis()?];
-    let mut lines = make_bearers(config.ues, |ue, dir| {
-        Line::new(config.bearer(dir), ttis[dir.index()], plan, ue, dir)
-    })
-    .into_iter();
+    let mut lines =
+        make_bearers(config.ues, |ue, dir| Line::new(config.bearer(dir), ttis[dir.index()], plan, ue, dir))
+            .into_iter();
     let mut pairs = Vec::new();
     while let (Some(downlink), Some(uplink)) = (lines.next(), lines.next()) {
         let ends = rlc::ends(&config.downlink.rlc, &config.uplink.rlc)?;

@@ -43,7 +43,9 @@ impl Rlc for Whole {
     }
 
     fn end_slot(&mut self, now: Instant, _channel: &mut dyn Channel, report: &mut SlotReport) {
-        let (Some(air), Some((entered, packet))) = (self.air.take(), self.waiting.pop_front()) else { return };
+        let (Some(air), Some((entered, packet))) = (self.air.take(), self.waiting.pop_front()) else {
+            return;
+        };
         if self.silences.cover(air, now) {
             report.discarded.push(packet);
         } else {

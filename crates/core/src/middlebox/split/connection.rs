@@ -35,6 +35,9 @@ impl Keys {
     }
 }
 
+/// Packets that came while the state was on its way, with their directions.
+type Waiting = Vec<(Dir, Box<Packet>)>;
+
 /// A connection that the box has ended, with its continuation.
 pub(super) struct Connection {
     ue: u16,
@@ -48,7 +51,7 @@ pub(super) struct Connection {
     peak_buffer: u64,
     peak_ahead: u64,
     /// On the way to another RNC until this time, with what has come meanwhile.
-    moving: Option<(Instant, Vec<(Dir, Box<Packet>)>)>,
+    moving: Option<(Instant, Waiting)>,
     moves: u64,
     moved_bytes: u64,
     /// The state is lost; octets whose sender takes them for delivered.
