@@ -237,10 +237,10 @@ fn the_box_changes_the_window_and_withholds_an_octet_and_nothing_else() {
         // What the sender hears never goes back.
         let acks: Vec<u32> = after.iter().map(|(_, packet)| packet.ack).collect();
         assert!(acks.is_sorted());
-        let [before, after] = run.beside_box(Dir::Downlink);
+        let [came, went] = run.beside_box(Dir::Downlink);
         // But for probes, which come as they were or not at all.
-        assert_eq!(before.len(), after.len() + count("probes_answered"));
-        assert!(after.iter().all(|passed| before.contains(passed)));
+        assert_eq!(came.len(), went.len() + count("probes_answered"));
+        assert!(went.iter().all(|passed| came.contains(passed)));
     }
 }
 
