@@ -83,7 +83,7 @@ fn send(path: &mut Path, ms: u64, dir: Dir, packet: Packet) -> Vec<(Dir, u32, u1
     *boxed = packet;
     path.handle_packet(Instant::ZERO + Duration::from_millis(ms), dir, boxed);
     std::iter::from_fn(|| path.poll_output())
-        .map(|(_, dir, packet)| (dir, packet.ack, packet.window))
+        .map(|(_, towards, out)| (towards, out.ack, out.window))
         .collect()
 }
 
