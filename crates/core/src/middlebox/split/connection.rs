@@ -54,7 +54,8 @@ pub(super) struct Connection {
     moving: Option<(Instant, Waiting)>,
     moves: u64,
     moved_bytes: u64,
-    /// The state is lost; octets whose sender takes them for delivered.
+    /// The state is lost; octets whose sender takes them for delivered, while their receiver has not acknowledged them.
+    /// What of them is on its way may still arrive.
     lost_bytes: Option<u64>,
 }
 
