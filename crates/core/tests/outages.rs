@@ -284,8 +284,8 @@ fn what_cannot_be_is_refused() {
     let overlap = r#"[{ at = "1 s", outage = "2 s" }, { ue = 1, at = "2 s" }, { at = "2.9 s" }]"#;
     let error = refused("handover", overlap);
     assert!(error.starts_with("handover[2].at: the outage of UE 0 from 2.9 s"), "{error}");
-    let error = refused("radio", "{ variable = { ues = 2 } }");
-    assert!(error.starts_with("handover: radio.variable has no hand-overs"), "{error}");
-    let error = refused("radio", "{ evdo = { ues = 2 } }");
-    assert!(error.starts_with("handover: radio.evdo has no hand-overs"), "{error}");
+    for cell in ["variable", "evdo"] {
+        let refusal = refused("radio", &format!("{{ {cell} = {{ ues = 2 }} }}"));
+        assert!(refusal.starts_with(&format!("handover: radio.{cell} has no hand-overs")), "{refusal}");
+    }
 }

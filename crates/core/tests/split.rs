@@ -508,14 +508,12 @@ fn state_that_is_lost_is_lost_for_good() {
         let [download, upload, other] = &results.flows[..] else { panic!() };
         assert!(download.received_s.is_none() && download.transfer_s.is_none(), "{handshake}: {download:?}");
         // Nothing of the upload waited in the box, whose wire is faster than the radio: it goes on, end to end.
-        assert_eq!((lost[1].unwrap(), upload.received_s.is_some()), (0, true), "{handshake}");
+        // A segment was on the wire, which is not acknowledged to the box yet and arrives.
+        assert!(lost[1].unwrap() <= 1460 && upload.received_s.is_some(), "{handshake}: {lost:?}");
         assert!(other.received_s.is_some() && other.transfer_s.is_some());
         // The server's segments reach the UE over the gap; their ACKs tell nothing new to the server.
         assert!(download.timeouts > 3 && download.receiver.out_of_order > 0, "{handshake}: {download:?}");
-        assert!(
-            download.bytes_acked >= download.bytes_received + lost[0].unwrap(),
-            "{handshake}: {download:?}"
-        );
+        assert!(download.bytes_acked > download.bytes_received + 5000, "{handshake}: {download:?}");
         let passed = split(&results)["downlink"]["passed_unknown_flow"].as_u64().unwrap();
         assert!(passed > 0, "{handshake}");
     }

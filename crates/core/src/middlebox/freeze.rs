@@ -12,6 +12,11 @@
 //!   outage it sends its last ACK three times with the true window. An outage without warning it cannot announce, but the
 //!   three ACKs follow all the same.
 //!
+//! DEVIATION: the three ACKs of Freeze-TCP tell of windows that differ by a unit, the last one of the true window, if they
+//! open one that was closed. Otherwise two of them would be duplicates of the first, and the answer to a probe that was
+//! under way a third: a spurious fast retransmit, which halves the window that was to be kept. Where no warning came they
+//! are what the paper has, and bring the fast retransmit of what the outage has destroyed.
+//!
 //! Senders downlink are frozen, whose ACKs come uplink. DEVIATION: M-TCP splits the connection at a supervisor host, and
 //! both find out about an outage by themselves, from missing ACKs or signal strengths; here the cell says when it begins
 //! (at the network `notice` later), and connections stay whole.
@@ -38,7 +43,7 @@ use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
-use connection::Connection;
+use connection::{Connection, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -88,6 +93,9 @@ impl Config {
         let error = |key: &str, message: &str, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.connections == 0 {
             return error("connections", "the box could freeze nothing", "write at least 1");
+        }
+        if self.copies > 100 {
+            return error("copies", "no loss is so long", "write 3, or at most 100");
         }
         if self.copies == 0 {
             return error(
@@ -150,12 +158,12 @@ impl Freeze {
         mine.filter(|(_, connection)| connection.has_data()).map(|(key, _)| *key).collect()
     }
 
-    /// Sends a copy of the connection's last ACK, with its true window or with none. Whether there was one to copy.
-    fn send(&mut self, cx: &mut Cx<'_>, key: Key, is_open: bool) -> bool {
+    /// Sends a copy of the connection's last ACK with this window. Whether there was one to copy.
+    fn send(&mut self, cx: &mut Cx<'_>, key: Key, window: Window) -> bool {
         let Some(connection) = self.connections.get_mut(&key) else { return false };
         let before = connection.release_at;
         let mut packet = cx.packet();
-        let is_made = connection.make_ack(&mut packet, is_open);
+        let is_made = connection.make_ack(&mut packet, window);
         if is_made {
             self.releases.change(cx, key, before, None);
             cx.emit(Dir::Uplink, packet);
@@ -169,7 +177,7 @@ impl Freeze {
     fn close(&mut self, cx: &mut Cx<'_>, ue: u16) {
         self.closed.insert(ue);
         for key in self.of_ue(ue) {
-            if self.send(cx, key, false) {
+            if self.send(cx, key, Window::Closed) {
                 self.counters.zero_window_acks_made += 1;
                 self.freeze(key);
             }
@@ -192,8 +200,10 @@ impl Freeze {
             Place::Ue => self.config.copies,
         };
         for key in self.of_ue(ue) {
-            for _ in 0..copies {
-                self.counters.opening_acks_made += u64::from(self.send(cx, key, true));
+            let was_frozen = self.connections.get(&key).is_some_and(|connection| connection.is_frozen);
+            for left in (0..copies as u16).rev() {
+                let window = Window::Narrower(if was_frozen { left } else { 0 });
+                self.counters.opening_acks_made += u64::from(self.send(cx, key, window));
             }
             if let Some(connection) = self.connections.get_mut(&key) {
                 connection.is_frozen = false;
@@ -205,7 +215,7 @@ impl Freeze {
     fn give(&mut self, cx: &mut Cx<'_>, key: Key) {
         let withheld = self.connections.get(&key).and_then(|connection| connection.release_at);
         if withheld.is_some() {
-            if self.send(cx, key, true) {
+            if self.send(cx, key, Window::Narrower(0)) {
                 self.counters.withheld_given += 1;
             } else if let Some(connection) = self.connections.get_mut(&key) {
                 connection.release_at = None;
@@ -225,7 +235,7 @@ impl Freeze {
         if !self.connections.contains_key(&key) {
             if self.connections.len() >= self.config.connections as usize {
                 let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-                if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                if let Some(oldest) = oldest.map(|(one, _)| *one) {
                     self.give(cx, oldest);
                     self.forget(cx, oldest);
                     self.counters.connections_evicted += 1;
@@ -261,11 +271,11 @@ impl Freeze {
         let asks = self.config.at == Place::Network && self.closed.contains(&packet.ue);
         let Some(connection) = self.connection(cx, key) else { return false };
         let is_answered =
-            asks && connection.is_frozen && connection.is_probe(packet) && self.send(cx, key, false);
+            asks && connection.is_frozen && connection.is_probe(packet) && self.send(cx, key, Window::Closed);
         if is_answered {
             self.counters.probes_answered += 1;
-        } else if let Some(connection) = self.connections.get_mut(&key) {
-            connection.note_data(packet);
+        } else if let Some(watched) = self.connections.get_mut(&key) {
+            watched.note_data(packet);
         }
         is_answered
     }

@@ -8,7 +8,6 @@ from airpath.papers.conditions import (
     AtMost,
     Condition,
     Less,
-    Never,
     Quantity,
     Tie,
     Times,
@@ -224,7 +223,11 @@ CLAIMS = (
             for remedy in _FROZEN
             for q in _handed_over(arrives_s, "s", remedy, bearers="pause")
         ),
-        *(Never(q) for remedy in _FROZEN for q in _handed_over(timeouts, "1", remedy, bearers="pause")),
+        *(
+            AtMost(q, 0, slack=0)
+            for remedy in _FROZEN
+            for q in _handed_over(timeouts, "1", remedy, bearers="pause")
+        ),
         *(
             AtLeast(q, 100, slack=0)
             for remedy in _FROZEN
@@ -255,11 +258,11 @@ CLAIMS = (
         "What is lost on the air in unacknowledged mode a frozen sender finds out by a timeout, unless it "
         "goes back as BSD's does, or was warned in time; behind a pause, going back sends everything twice.",
         *(
-            AtLeast(q, 1, slack=0)
+            AtLeast(q, 0.8, slack=0)
             for q in _handed_over(timeouts, "1", _FROZEN[0], among=("UM",), bearers="lose")
         ),
         *(
-            Never(q)
+            AtMost(q, 0, slack=0)
             for remedy in ("the same, goes back", "freeze, UE")
             for q in _handed_over(timeouts, "1", remedy, among=("UM",), bearers="lose")
         ),

@@ -5,6 +5,15 @@ use crate::middlebox::acks::is_after;
 use crate::packet::{Flags, Packet};
 use crate::time::Instant;
 
+/// The window that an ACK tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// None.
+    Closed,
+    /// As the UE has told it, less so many units of the field, but open if that is.
+    Narrower(u16),
+}
+
 /// A connection with data downlink.
 #[derive(Default)]
 pub(super) struct Connection {
@@ -86,16 +95,19 @@ impl Connection {
         }
     }
 
-    /// Makes `packet` an ACK of all that the UE has acknowledged, with the window that the UE has told, or closed. Whether
-    /// that can be said.
-    pub fn make_ack(&mut self, packet: &mut Packet, is_open: bool) -> bool {
+    /// Makes `packet` an ACK of all that the UE has acknowledged, with this window. Whether that can be said.
+    pub fn make_ack(&mut self, packet: &mut Packet, window: Window) -> bool {
         let Some(last) = &self.last else { return false };
         // SACK blocks below the acknowledgment number would report duplicates: RFC 2883.
         if last.ack != self.ack && !last.options().sack.as_slice().is_empty() {
             return false;
         }
         packet.clone_from(last);
-        packet.write_ack(self.ack, if is_open { self.window } else { 0 });
+        let window = match window {
+            Window::Closed => 0,
+            Window::Narrower(units) => self.window.saturating_sub(units).max(self.window.min(1)),
+        };
+        packet.write_ack(self.ack, window);
         self.tell(self.ack);
         true
     }

@@ -35,7 +35,7 @@ fn an_octet_of_the_newest_ack_is_withheld() {
         connection.note_ack(&ack(at(1500)), true);
         assert_eq!((connection.withhold(at(1500)), connection.withhold(at(2000))), (None, Some(at(1999))));
         let mut made = Packet::default();
-        assert!(connection.make_ack(&mut made, false));
+        assert!(connection.make_ack(&mut made, Window::Closed));
         assert_eq!((made.ack, made.window, connection.told), (at(2000), 0, at(2000)));
     }
 }
@@ -46,9 +46,13 @@ fn a_probe_is_an_octet_or_old_data() {
     assert!(!connection.is_probe(&data(1, 1)));
     connection.note_data(&data(u32::MAX - 10, 1000));
     let end: u32 = 989;
-    for (seq, payload, is_probe) in
-        [(end, 1, true), (end, 2, false), (end - 100, 100, true), (u32::MAX - 10, 1, true), (end + 1, 1, false)]
-    {
+    for (seq, payload, is_probe) in [
+        (end, 1, true),
+        (end, 2, false),
+        (end - 100, 100, true),
+        (u32::MAX - 10, 1, true),
+        (end + 1, 1, false),
+    ] {
         assert_eq!(connection.is_probe(&data(seq, payload)), is_probe, "{seq} {payload}");
     }
 }
@@ -64,10 +68,10 @@ fn old_sack_blocks_are_not_sent_beside_a_new_number() {
     duplicate.options_mut().sack = sack;
     connection.note_ack(&duplicate, true);
     let mut made = Packet::default();
-    assert!(connection.make_ack(&mut made, true) && made.options() == duplicate.options());
+    assert!(connection.make_ack(&mut made, Window::Narrower(0)) && made.options() == duplicate.options());
     // With data of its own the UE acknowledges more.
     connection.note_ack(&Packet { payload: 10, ..ack(4001) }, false);
-    assert!(!connection.make_ack(&mut made, true));
+    assert!(!connection.make_ack(&mut made, Window::Narrower(0)));
 }
 
 fn path(config: Config) -> Path {
@@ -78,7 +82,9 @@ fn send(path: &mut Path, ms: u64, dir: Dir, packet: Packet) -> Vec<(Dir, u32, u1
     let mut boxed = path.packet();
     *boxed = packet;
     path.handle_packet(Instant::ZERO + Duration::from_millis(ms), dir, boxed);
-    std::iter::from_fn(|| path.poll_output()).map(|(_, dir, packet)| (dir, packet.ack, packet.window)).collect()
+    std::iter::from_fn(|| path.poll_output())
+        .map(|(_, towards, out)| (towards, out.ack, out.window))
+        .collect()
 }
 
 /// What a table can hold is bounded: the connection that goes gives what it has withheld. FIN ends the withholding.
@@ -117,4 +123,26 @@ fn acks_that_are_made_of_real_packets_are_written_anew() {
         let body = packet.body.unwrap();
         assert!(body.touched && body.bytes == vec![0x45; 40]);
     }
+}
+
+/// Those that open a closed window are no duplicates of each other; those of an outage that nobody foresaw are.
+#[test]
+fn the_three_acks_behind_an_outage_widen_the_window_they_open() {
+    for (is_warned, windows) in [(true, [98, 99, 100]), (false, [100; 3])] {
+        let mut connection = Connection::default();
+        connection.note_data(&data(1, 1000));
+        connection.note_ack(&ack(1001), true);
+        let narrower = |left: u16| Window::Narrower(if is_warned { left } else { 0 });
+        let told = [2, 1, 0].map(|left| {
+            let mut made = Packet::default();
+            assert!(connection.make_ack(&mut made, narrower(left)));
+            made.window
+        });
+        assert_eq!(told, windows);
+    }
+    let mut connection = Connection::default();
+    connection.note_data(&data(1, 1000));
+    connection.note_ack(&Packet { window: 1, ..ack(1001) }, true);
+    let mut made = Packet::default();
+    assert!(connection.make_ack(&mut made, Window::Narrower(2)) && made.window == 1);
 }

@@ -35,6 +35,9 @@ impl Keys {
     }
 }
 
+/// Packets that came while the state was on its way, with their directions.
+type Waiting = Vec<(Dir, Box<Packet>)>;
+
 /// A connection that the box has ended, with its continuation.
 pub(super) struct Connection {
     ue: u16,
@@ -48,10 +51,11 @@ pub(super) struct Connection {
     peak_buffer: u64,
     peak_ahead: u64,
     /// On the way to another RNC until this time, with what has come meanwhile.
-    moving: Option<(Instant, Vec<(Dir, Box<Packet>)>)>,
+    moving: Option<(Instant, Waiting)>,
     moves: u64,
     moved_bytes: u64,
-    /// The state is lost; octets whose sender takes them for delivered.
+    /// The state is lost; octets whose sender takes them for delivered, while their receiver has not acknowledged them.
+    /// What of them is on its way may still arrive.
     lost_bytes: Option<u64>,
 }
 
