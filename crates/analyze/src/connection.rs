@@ -235,7 +235,8 @@ impl Connection {
 
 /// Whether ACKs follow data at once: nothing lies between here and the receiver.
 fn has_receiver_at_hand(flow: &Flow) -> bool {
-    flow.rtt.forward.count() >= ENOUGH && flow.rtt.forward.mean().is_some_and(|mean| mean < AT_HAND.as_secs_f64())
+    flow.rtt.forward.count() >= ENOUGH
+        && flow.rtt.forward.mean().is_some_and(|mean| mean < AT_HAND.as_secs_f64())
 }
 
 /// A host at hand answers at once.

@@ -44,7 +44,9 @@ impl Delivery {
             self.latest.pop_front();
         }
         let span = shortest_rtt.unwrap_or_default();
-        while self.latest.len() > FEWEST + 1 && self.latest.get(1).is_some_and(|(at, _)| now.since(*at) >= span) {
+        while self.latest.len() > FEWEST + 1
+            && self.latest.get(1).is_some_and(|(at, _)| now.since(*at) >= span)
+        {
             self.latest.pop_front();
         }
         if self.latest.len() > FEWEST

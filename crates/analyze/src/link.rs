@@ -37,9 +37,9 @@ pub fn ip_packet(link_type: u32, frame: &[u8]) -> Carries<'_> {
         LINKTYPE_ETHERNET => by_ether_type(frame, 12),
         LINKTYPE_LINUX_SLL => by_ether_type(frame, 14),
         // Protocol type, reserved bytes, index, ARPHRD, packet type, address: draft, LINKTYPE_LINUX_SLL2.
-        LINKTYPE_LINUX_SLL2 => frame.first_chunk::<2>().and_then(|protocol| {
-            Some(by_protocol(u16::from_be_bytes(*protocol), frame.get(20..)?))
-        }),
+        LINKTYPE_LINUX_SLL2 => frame
+            .first_chunk::<2>()
+            .and_then(|protocol| Some(by_protocol(u16::from_be_bytes(*protocol), frame.get(20..)?))),
         // An address family of the machine that captured, in its byte order: the packet says what it is.
         LINKTYPE_NULL | LINKTYPE_LOOP => frame.get(4..).and_then(raw),
         other if DLT_RAW.contains(&other) => raw(frame),
@@ -105,7 +105,11 @@ mod tests {
         ];
         for (link_type, header) in cases {
             let frame = after(&header);
-            assert_eq!(ip_packet(link_type, &frame), Carries::Ip(&[0x45, 0, 0, 20]), "{link_type} {header:?}");
+            assert_eq!(
+                ip_packet(link_type, &frame),
+                Carries::Ip(&[0x45, 0, 0, 20]),
+                "{link_type} {header:?}"
+            );
         }
         let pppoe = ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0x21]);
         assert_eq!(ip_packet(1, &after(&pppoe)), Carries::Ip(&[0x45, 0, 0, 20]));

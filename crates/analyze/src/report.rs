@@ -209,9 +209,20 @@ pub struct RetransmissionReport {
 /// Loss episodes with their shares.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpisodeReport {
-    /// As a run counts them; the window is what was in flight.
-    #[serde(flatten)]
-    pub counts: Episodes,
+    /// All of them.
+    pub events: u64,
+    /// With one fast retransmit and nothing more.
+    pub single: u64,
+    /// With two or more, and no timeout.
+    pub double: u64,
+    /// With a timeout.
+    pub timeout: u64,
+    /// T0: mean wait for the first timeout of an episode, from what started the timer, seconds.
+    pub mean_timeout_s: Option<f64>,
+    /// The same from the fast retransmit before it, where there is one.
+    pub mean_timeout_wait_s: Option<f64>,
+    /// Root mean square of what was in flight just before the first cuts, segments.
+    pub max_window_rms_segments: Option<f64>,
     /// Share of episodes with one fast retransmit.
     pub p1: Option<f64>,
     /// Share with two or more and no timeout.
@@ -343,7 +354,7 @@ fn of_flow(connection: &Connection, side: Side, sender: &'static str) -> FlowRep
         goodput_bps,
         bottleneck_bps: rate.bottleneck_bps,
         rtt_ms: whole_rtt_ms(&rtt, viewpoint),
-        episodes: loss_episodes.counts.events,
+        episodes: loss_episodes.events,
         cuts: causes.fast_retransmit + causes.timeout,
         spurious_cuts: spurious.timeouts + spurious.fast_retransmits,
         spurious_timeouts: spurious.timeouts,
@@ -431,15 +442,30 @@ fn of_retransmissions(flow: &Flow, viewpoint: Viewpoint, found: Spurious) -> Ret
 }
 
 fn of_episodes(flow: &Flow) -> EpisodeReport {
-    let counts = flow.causes().episodes();
+    let Episodes {
+        events,
+        single,
+        double,
+        timeout,
+        mean_timeout_s,
+        mean_timeout_wait_s,
+        max_window_rms_segments,
+        undone: _,
+    } = flow.causes().episodes();
     let causes = flow.causes().counts();
-    let share = |part: u64| (counts.events > 0).then(|| part as f64 / counts.events as f64);
+    let share = |part: u64| (events > 0).then(|| part as f64 / events as f64);
     let acked = flow.bytes_acked() as f64 / flow.full_segment() as f64;
     EpisodeReport {
-        p1: share(counts.single),
-        p2: share(counts.double),
-        p3: share(counts.timeout),
+        p1: share(single),
+        p2: share(double),
+        p3: share(timeout),
         loss_probability: (acked > 0.0).then(|| (causes.fast_retransmit + causes.timeout) as f64 / acked),
-        counts,
+        events,
+        single,
+        double,
+        timeout,
+        mean_timeout_s,
+        mean_timeout_wait_s,
+        max_window_rms_segments,
     }
 }

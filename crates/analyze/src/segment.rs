@@ -5,7 +5,9 @@
 
 use std::net::IpAddr;
 
-use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice, TcpHeaderSlice, ip_number};
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice, TcpHeaderSlice, ip_number,
+};
 
 /// What a TCP segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,11 +205,14 @@ fn options(mut options: &[u8], segment: &mut Segment) -> Option<()> {
         };
         match (kind, value) {
             (MSS, &[high, low]) if is_syn => segment.offer.mss = Some(u16::from_be_bytes([high, low])),
-            (WINDOW_SCALE, &[shift]) if is_syn => segment.offer.window_scale = Some(shift.min(MAX_WINDOW_SCALE)),
+            (WINDOW_SCALE, &[shift]) if is_syn => {
+                segment.offer.window_scale = Some(shift.min(MAX_WINDOW_SCALE))
+            }
             (SACK_PERMITTED, []) if is_syn => segment.offer.sack_permitted = true,
             (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
                 segment.offer.timestamps = is_syn;
-                segment.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+                segment.timestamps =
+                    Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
             }
             (SACK, blocks) => {
                 for block in blocks.chunks_exact(8).take(4) {

@@ -7,7 +7,8 @@ use serde::Serialize;
 const MANTISSA_BITS: u32 = 7;
 /// Quantiles of a report, and points of its distribution function.
 const POINTS: [f64; 21] = [
-    0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 1.0,
+    0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98,
+    0.99, 1.0,
 ];
 
 /// A distribution of values that are not negative.

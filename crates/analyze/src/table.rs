@@ -75,7 +75,13 @@ impl Table {
         }
     }
 
-    fn handle_segment(&mut self, now: Instant, interface: u32, ends: (Endpoint, Endpoint), segment: &Segment) {
+    fn handle_segment(
+        &mut self,
+        now: Instant,
+        interface: u32,
+        ends: (Endpoint, Endpoint),
+        segment: &Segment,
+    ) {
         let (from, to) = ends;
         let side = usize::from(from > to);
         let key = Key { interface, low: from.min(to), high: from.max(to) };
@@ -132,7 +138,8 @@ impl Table {
         let start = self.first_at.unwrap_or(connection.first_at);
         let payload = connection.payload();
         // Those with little data are not worth a report while there are enough with more.
-        if self.done.len() >= self.options.most_connections.max(1) && payload <= self.others.least_kept_bytes {
+        if self.done.len() >= self.options.most_connections.max(1) && payload <= self.others.least_kept_bytes
+        {
             self.others.add(connection.packets.iter().sum(), payload);
             return;
         }
@@ -162,7 +169,8 @@ impl Table {
         self.done.sort_by_key(|done| done.number);
         let duration_s = self.first_at.map_or(0.0, |first| self.latest_at.since(first).as_secs_f64());
         for done in &mut self.done {
-            done.interface = file.interfaces.get(done.interface_number as usize).and_then(|it| it.name.clone());
+            done.interface =
+                file.interfaces.get(done.interface_number as usize).and_then(|it| it.name.clone());
         }
         Report {
             start_unix_s: self.first_at.map(Instant::as_secs_f64),

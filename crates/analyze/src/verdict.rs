@@ -159,7 +159,10 @@ mod tests {
             (Figures { segments: 19, ..GOOD }, "too little data"),
             (Figures { idle_share: Some(0.5), ..GOOD }, "the application"),
             (Figures { window_limited_share: Some(0.5), ..slow }, "receive window"),
-            (Figures { window_limited_share: Some(0.9), rtt_ms: Some((100.0, 110.0)), ..GOOD }, "receive window"),
+            (
+                Figures { window_limited_share: Some(0.9), rtt_ms: Some((100.0, 110.0)), ..GOOD },
+                "receive window",
+            ),
             (Figures { window_limited_share: Some(0.9), ..GOOD }, "the link"),
             (Figures { episodes: 3, rtt_ms: None, ..GOOD }, "the link"),
             (Figures { spurious_cuts: 5, spurious_timeouts: 1, ..lossy }, "spurious timeouts"),
@@ -176,7 +179,8 @@ mod tests {
 
     #[test]
     fn the_figures_are_named() {
-        let said = verdict(&Figures { episodes: 3, cuts: 3, retransmissions: 4, goodput_bps: Some(5e5), ..GOOD });
+        let said =
+            verdict(&Figures { episodes: 3, cuts: 3, retransmissions: 4, goodput_bps: Some(5e5), ..GOOD });
         let expected = "3 loss episodes, 4 retransmissions in 1000 segments; 500 kbit/s are 50 % of the bottleneck's \
                         1000 kbit/s; round trips 200 ms, the shortest 100 ms";
         assert_eq!(said.because, expected);

@@ -223,7 +223,9 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
     let options = airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() };
     let report = py.detach(|| airpath_analyze::analyze_file(&path, options));
     match report {
-        Ok(report) => serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string())),
+        Ok(report) => {
+            serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string()))
+        }
         Err(airpath_analyze::FileError::Io(error)) => Err(error.into()),
         Err(error @ airpath_analyze::FileError::NoCapture) => Err(PyValueError::new_err(error.to_string())),
     }

@@ -74,7 +74,8 @@ impl Layout {
                 continue;
             }
             self.last = Some(head.seconds);
-            let at_nanos = u64::from(head.seconds) * 1_000_000_000 + u64::from(head.ticks) * self.nanos_per_tick;
+            let at_nanos =
+                u64::from(head.seconds) * 1_000_000_000 + u64::from(head.ticks) * self.nanos_per_tick;
             let data = window.take(len, RECORD_HEADER_BYTES..len);
             return Ok(Some(Found { at_nanos, interface: 0, original_len: head.original, data }));
         }

@@ -222,7 +222,11 @@ impl Layout {
         }
         let is_known = matches!(self.u32(bytes, 0), Some(1..=6));
         is_known
-            && self.block_len(bytes).and_then(|len| bytes.get(..len)).and_then(|block| self.kind(block)).is_some()
+            && self
+                .block_len(bytes)
+                .and_then(|len| bytes.get(..len))
+                .and_then(|block| self.kind(block))
+                .is_some()
     }
 
     fn u32(&self, bytes: &[u8], at: usize) -> Option<u32> {

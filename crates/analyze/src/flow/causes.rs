@@ -20,8 +20,8 @@
 //! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
 //! first partial ACK: RFC 6582 (3.2).
 //!
-//! A cut that was needless is **undone** if the sender shows it: with a timeout's window not acknowledged it goes on with
-//! new data. A fast retransmit is undone on evidence that senders have too: timestamps or DSACK.
+//! A cut that was needless is **undone** if the sender shows it: with the window of the cut not acknowledged it goes on
+//! with new data. Then it ends its episode, as in a run.
 //!
 //! What a cut, a fast retransmit or a timeout, means for its window is [`LossEpisodes`]' business: an episode is here
 //! what it is in a run.
@@ -130,7 +130,7 @@ pub struct Causes {
     latest_data: Option<Instant>,
     /// The timer was started by a partial ACK of this recovery.
     had_partial_ack: bool,
-    /// The latest timeout was needless: what is sent next says whether the sender knows.
+    /// The latest cut was needless: what is sent next says whether the sender knows.
     awaits_undo: bool,
     losses: LossEpisodes,
     counts: Counts,
@@ -241,7 +241,11 @@ impl Causes {
                 Phase::Open => Cause::Other,
             };
         }
-        if place.answer.is_zero() { self.cause_at_hand(now, place, with_ack) } else { self.cause_from_afar(now, place) }
+        if place.answer.is_zero() {
+            self.cause_at_hand(now, place, with_ack)
+        } else {
+            self.cause_from_afar(now, place)
+        }
     }
 
     fn cause_from_afar(&self, now: Instant, place: &Place) -> Cause {
@@ -293,13 +297,14 @@ impl Causes {
         soon(self.latest_ack, REACTION + answer) || soon(self.with_ack, REACTION)
     }
 
-    /// The latest cut was needless, by what senders know too or not.
-    pub fn on_spurious(&mut self, by_sender_too: bool) {
-        match self.phase {
-            Phase::Loss { .. } => self.awaits_undo = true,
-            Phase::Recovery { .. } | Phase::Open if by_sender_too => self.undo(),
-            _ => {}
-        }
+    /// The latest cut was needless: whether the sender knows shows in what it sends next.
+    /// After a fast retransmit new data may go on all the same: `has_evidence` is whether the sender can know.
+    pub fn on_spurious(&mut self, has_evidence: bool) {
+        self.awaits_undo = match self.phase {
+            Phase::Loss { .. } => true,
+            Phase::Recovery { .. } => has_evidence,
+            Phase::Open => false,
+        };
     }
 
     /// As in a run with undo.

@@ -19,7 +19,7 @@ use causes::{Causes, Place};
 use flight::Flight;
 use late::{Filling, Late};
 use pieces::{Piece, Pieces};
-use retransmissions::{Evidence, NewAck, Retransmissions};
+use retransmissions::{NewAck, Retransmissions};
 use rtt::Rtt;
 
 /// Without anything better: RFC 9293 (3.7.1).
@@ -153,7 +153,8 @@ impl Flow {
         if start >= max {
             let is_first = self.una.is_none_or(|una| una >= max);
             self.causes.on_new_data(now, is_first, self.answer);
-            let has_paused = self.last_new_ack.is_none_or(|latest| now.since(latest) > self.answer + REACTION);
+            let has_paused =
+                self.last_new_ack.is_none_or(|latest| now.since(latest) > self.answer + REACTION);
             if is_first && has_paused {
                 self.delivery.pause();
             }
@@ -287,8 +288,8 @@ impl Flow {
         self.una = Some(ack);
         self.gap_dupacks = 0;
         self.causes.on_advance(now, ack);
-        if let Some(evidence) = self.retransmissions.on_ack(&new) {
-            self.causes.on_spurious(evidence == Evidence::Timestamps);
+        if self.retransmissions.on_ack(&new) {
+            self.causes.on_spurious(segment.timestamps.is_some());
         }
         if segment.payload == 0 {
             self.acks.on_new_ack(now, acked.last_at);

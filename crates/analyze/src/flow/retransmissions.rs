@@ -9,8 +9,8 @@
 //! * *too soon*: the ACK for it comes earlier than three quarters of the shortest round trip behind it. ASSUMED factor:
 //!   ACKs and segments differ in length.
 //!
-//! A **cut** was spurious if its first retransmission was, on evidence that names it, or if all of its retransmissions were
-//! reported by DSACKs.
+//! A **cut** was spurious if the original of its first retransmission is shown to have arrived, or if all of its
+//! retransmissions were reported by DSACKs.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ const MOST_JUDGED: usize = 512;
 
 /// How a retransmission was found to be spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
+enum Evidence {
     /// Acknowledged before it was sent.
     Acknowledged,
     /// The echoed timestamp.
@@ -47,6 +47,8 @@ struct Retransmission {
     cut: u64,
     /// It is what the cut sent first.
     is_first: bool,
+    /// The same was sent again before.
+    is_repeated: bool,
     is_judged: bool,
     is_spurious: bool,
     is_reported: bool,
@@ -107,10 +109,18 @@ pub struct NewAck {
 
 impl Retransmissions {
     /// A segment was sent again.
-    pub fn push(&mut self, at: Instant, (start, end): (u64, u64), tsval: Option<u32>, cause: Cause, una: u64) {
+    pub fn push(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        tsval: Option<u32>,
+        cause: Cause,
+        una: u64,
+    ) {
         let is_first = matches!(cause, Cause::Fast | Cause::Timeout);
         if is_first {
-            self.cut = Cut { number: self.cut.number + 1, is_timeout: cause == Cause::Timeout, ..Cut::default() };
+            self.cut =
+                Cut { number: self.cut.number + 1, is_timeout: cause == Cause::Timeout, ..Cut::default() };
         }
         self.cut.unreported = self.cut.unreported.saturating_add(1);
         let mut new = Retransmission {
@@ -120,6 +130,7 @@ impl Retransmissions {
             tsval,
             cut: self.cut.number,
             is_first,
+            is_repeated: self.list.iter().rev().any(|before| before.start <= start && start < before.end),
             is_judged: false,
             is_spurious: false,
             is_reported: false,
@@ -137,10 +148,10 @@ impl Retransmissions {
         }
     }
 
-    /// Judges what an ACK acknowledges; on what evidence the latest cut is found spurious by it, if it is.
-    pub fn on_ack(&mut self, new: &NewAck) -> Option<Evidence> {
+    /// Judges what an ACK acknowledges; whether the latest cut is found spurious by it.
+    pub fn on_ack(&mut self, new: &NewAck) -> bool {
         if self.unjudged == 0 {
-            return None;
+            return false;
         }
         let is_covered = |sent: &Retransmission| !sent.is_judged && sent.end <= new.ack;
         let edge = self.list.iter().filter(|sent| is_covered(sent) && sent.start <= new.una);
@@ -150,7 +161,7 @@ impl Retransmissions {
             (Some(echo), Some(tsval)) => (echo.wrapping_sub(tsval) as i32) < 0,
             _ => false,
         };
-        let mut of_cut = None;
+        let mut is_of_cut = false;
         for sent in self.list.iter_mut().filter(|sent| is_covered(sent)) {
             sent.is_judged = true;
             self.unjudged -= 1;
@@ -165,11 +176,11 @@ impl Retransmissions {
                 sent.is_spurious = true;
                 self.spurious.count(evidence);
             }
-            if sent.is_first && sent.cut == self.cut.number {
-                of_cut = Some(evidence);
-            }
+            // What was sent again before may have arrived in place of the original.
+            let of_original = evidence == Evidence::Timestamps || !sent.is_repeated;
+            is_of_cut |= sent.is_first && of_original && sent.cut == self.cut.number;
         }
-        of_cut.filter(|_| self.cut_was_spurious())
+        is_of_cut && self.cut_was_spurious()
     }
 
     /// Judges what a SACK block reports.
@@ -191,9 +202,10 @@ impl Retransmissions {
         let is_meant =
             |sent: &&mut Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
         // What is known to be spurious is the likeliest to be meant, else what was sent last.
-        let known = self.list.iter().position(|sent| {
-            sent.is_spurious && !sent.is_reported && start <= sent.start && sent.end <= end
-        });
+        let known = self
+            .list
+            .iter()
+            .position(|sent| sent.is_spurious && !sent.is_reported && start <= sent.start && sent.end <= end);
         let meant = match known {
             Some(at) => self.list.get_mut(at),
             None => self.list.iter_mut().rev().find(is_meant),

@@ -1,7 +1,7 @@
 //! Round trips as seen from the place of the capture, and the time in which ends answer.
 //!
 //! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
-//! from the first segment with a TSval to the first ACK that moves the left edge and echoes it (RFC 7323 (4.1));
+//! from the first segment with a TSval to each ACK that moves the left edge and echoes it (RFC 7323 (4.1));
 //! without, from the first segment that an ACK acknowledges, unless any of those was sent again (Karn). Both contain the delay
 //! of a delayed ACK, as they do at the sender.
 //!
@@ -52,19 +52,25 @@ impl Echoes {
         }
     }
 
-    /// When the first segment with this timestamp passed, if nothing has echoed it before.
-    fn take(&mut self, echo: u32) -> Option<Instant> {
+    /// When the first segment with this timestamp passed. What is older is forgotten.
+    fn find(&mut self, echo: u32) -> Option<Instant> {
         while let Some(&(tsval, at)) = self.passed.front() {
             let age = echo.wrapping_sub(tsval) as i32;
-            if age < 0 {
-                return None;
+            if age <= 0 {
+                return (age == 0).then_some(at);
             }
             self.passed.pop_front();
-            if age == 0 {
-                return Some(at);
-            }
         }
         None
+    }
+
+    /// The same, for whoever echoes it first.
+    fn take(&mut self, echo: u32) -> Option<Instant> {
+        let found = self.find(echo);
+        if found.is_some() {
+            self.passed.pop_front();
+        }
+        found
     }
 }
 
@@ -85,7 +91,7 @@ impl Rtt {
             Some((tsval, echo)) => {
                 self.acks.push(tsval, now);
                 self.by_timestamps = true;
-                self.sent.take(echo)
+                self.sent.find(echo)
             }
             None => sent,
         };
