@@ -1,7 +1,7 @@
 //! Segments that come late to the place of the capture: overtaken, or sent again because they were lost before it.
 //!
-//! A segment that fills a gap was **overtaken** if its timestamp is older than that of the segment behind the gap.
-//! Where timestamps say nothing, it was if it comes within half of the shortest round trip, or 3 ms where that is
+//! A segment that fills a gap was **overtaken** if its timestamp is not newer than that of the segment behind the gap;
+//! ASSUMED: clocks tick more than once in a round trip. Without timestamps it was if it comes within half of the shortest round trip, or 3 ms where that is
 //! not known, and before three duplicate ACKs for the gap have passed. Otherwise it was lost before it came here, and
 //! is a retransmission. The extent is that of RFC 4737 (4.2): segments that came between the first behind the gap and this.
 
@@ -59,16 +59,11 @@ pub struct Filling {
 impl Late {
     /// Whether the segment was overtaken by the one behind its gap; if so, it is counted.
     pub fn handle_filling(&mut self, filling: &Filling, behind: &Piece) -> bool {
-        let age = match (filling.tsval, behind.tsval) {
-            (Some(own), Some(other)) => own.wrapping_sub(other) as i32,
-            _ => 0,
-        };
         let lateness = filling.at.since(behind.first_at);
         let within = filling.shortest_rtt.map_or(WITHOUT_RTT, |rtt| Duration::from_nanos(rtt.as_nanos() / 2));
-        let is_overtaken = match age {
-            ..0 => true,
-            0 => lateness <= within && filling.dupacks < THRESHOLD,
-            1.. => false,
+        let is_overtaken = match (filling.tsval, behind.tsval) {
+            (Some(own), Some(other)) => own.wrapping_sub(other) as i32 <= 0,
+            _ => lateness <= within && filling.dupacks < THRESHOLD,
         };
         if is_overtaken {
             let extent = filling.number.saturating_sub(behind.number);
