@@ -4,8 +4,8 @@
 //!
 //! 1. fewer than 20 segments: *too little data*;
 //! 2. nothing in flight for half of the time: *the application*;
-//! 3. the receiver's window held no further segment for half of the time: *receive window*, unless the data stand in a queue
-//!    all the same, as rule 4 has it;
+//! 3. the receiver's window held no further segment for half of the time: *receive window*, unless it fills the link: rule 4
+//!    holds, and half of the round trips are twice as long as the shortest;
 //! 4. goodput of at least 0.85 of the bottleneck's rate, and a queue in front of it (half of the round trips are longer than
 //!    the shortest by a quarter) or losses: *the link*;
 //! 5. at least half of the loss episodes' cuts were spurious, a timeout among them: *spurious timeouts*;
@@ -20,6 +20,8 @@ const FEWEST_SEGMENTS: u64 = 20;
 const HALF: f64 = 0.5;
 const FULL: f64 = 0.85;
 const QUEUED: f64 = 1.25;
+/// A window that stands in a queue for as long as the empty path takes fills the link.
+const DEEP: f64 = 2.0;
 const SOME_IDLE: f64 = 0.2;
 
 /// What the rules look at; `None` is not known.
@@ -77,7 +79,8 @@ fn judge(figures: &Figures) -> (&'static str, String) {
     let is_full = use_of_link.is_some_and(|share| share >= FULL);
     let is_queued = figures.rtt_ms.is_some_and(|(shortest, median)| median >= QUEUED * shortest);
     let window = figures.window_limited_share.unwrap_or(0.0);
-    if window >= HALF && !(is_full && is_queued) {
+    let is_deep = figures.rtt_ms.is_some_and(|(shortest, median)| median >= DEEP * shortest);
+    if window >= HALF && !(is_full && is_deep) {
         let because = format!("the receiver's window was full for {:.0} % of the time", 100.0 * window);
         return ("receive window", because);
     }

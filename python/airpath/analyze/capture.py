@@ -37,6 +37,9 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
         If it cannot be read.
     """
     path = Path(capture)
+    # An error of the system has the file's name only if Python opens it.
+    with path.open("rb"):
+        pass
     try:
         report: dict[str, Any] = json.loads(_core.analyze(path, most))
     except ValueError as error:
