@@ -1,4 +1,4 @@
-"""The analysis of our own captures finds what the runs themselves have counted; and what a user sees of it."""
+"""The analysis of our own captures finds what the runs have counted; and what a user sees of it."""
 
 from __future__ import annotations
 
@@ -145,8 +145,10 @@ def test_verdicts_fit_what_was_built(analyzed):
 
 
 def test_the_command_prints_a_table_and_writes_json_and_a_page(analyzed, tmp_path, airpath_command):
-    run, found, file = analyzed("umts-384", {})
-    done = airpath_command("analyze", str(file), "--json", str(tmp_path / "found.json"), "--out", str(tmp_path / "page"))
+    _, found, file = analyzed("umts-384", {})
+    done = airpath_command(
+        "analyze", str(file), "--json", str(tmp_path / "found.json"), "--out", str(tmp_path / "page")
+    )
     assert done.code == 0, done.err
     assert "loss episodes" in done.out and "2 TCP connections" in done.out
     written = json.loads((tmp_path / "found.json").read_text())
@@ -169,7 +171,7 @@ def test_what_is_no_capture_is_refused(tmp_path, airpath_command):
 
 
 def test_a_damaged_capture_gives_what_can_be_read(analyzed, tmp_path):
-    _, found, file = analyzed("umts-384", {})
+    _, _, file = analyzed("umts-384", {})
     whole = file.read_bytes()
     damaged = bytearray(whole[: len(whole) - 7])
     middle = len(damaged) // 2

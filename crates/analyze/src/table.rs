@@ -22,7 +22,7 @@ const LATEST_NANOS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Table {
     options: Options,
-    open: HashMap<Key, Connection>,
+    open: HashMap<Key, Box<Connection>>,
     opened: u64,
     accounted: usize,
     done: Vec<ConnectionReport>,
@@ -90,13 +90,13 @@ impl Table {
             Entry::Occupied(mut entry) => {
                 if entry.get().is_another(side, segment) {
                     self.opened += 1;
-                    replaced = Some(entry.insert(Connection::new(key, self.opened, now)));
+                    replaced = Some(entry.insert(Box::new(Connection::new(key, self.opened, now))));
                 }
                 entry.into_mut()
             }
             Entry::Vacant(entry) => {
                 self.opened += 1;
-                entry.insert(Connection::new(key, self.opened, now))
+                entry.insert(Box::new(Connection::new(key, self.opened, now)))
             }
         };
         connection.handle(now, side, segment);
@@ -106,7 +106,7 @@ impl Table {
             connection.accounted = bytes;
         }
         if let Some(connection) = replaced {
-            self.finish(connection);
+            self.finish(&connection);
         }
         if self.accounted > self.options.memory_bytes {
             self.make_room();
@@ -121,19 +121,19 @@ impl Table {
             .map(|(key, connection)| (!connection.is_closed(), connection.latest_at, *key))
             .collect();
         keys.sort_unstable();
-        let wanted = self.options.memory_bytes / 4 * 3;
+        let wanted = self.options.memory_bytes / 2;
         for (is_open, _, key) in keys {
             if self.accounted <= wanted {
                 break;
             }
             if let Some(connection) = self.open.remove(&key) {
                 self.packets.connections_cut += u64::from(is_open);
-                self.finish(connection);
+                self.finish(&connection);
             }
         }
     }
 
-    fn finish(&mut self, connection: Connection) {
+    fn finish(&mut self, connection: &Connection) {
         self.accounted = self.accounted.saturating_sub(connection.accounted);
         let start = self.first_at.unwrap_or(connection.first_at);
         let payload = connection.payload();
@@ -143,7 +143,7 @@ impl Table {
             self.others.add(connection.packets.iter().sum(), payload);
             return;
         }
-        self.done.push(report::of_connection(&connection, start));
+        self.done.push(report::of_connection(connection, start));
         if self.done.len() >= 2 * self.options.most_connections.max(1) {
             self.keep_largest();
         }
@@ -163,7 +163,7 @@ impl Table {
         let mut rest: Vec<_> = self.open.drain().map(|(_, connection)| connection).collect();
         rest.sort_by_key(|connection| connection.number);
         for connection in rest {
-            self.finish(connection);
+            self.finish(&connection);
         }
         self.keep_largest();
         self.done.sort_by_key(|done| done.number);

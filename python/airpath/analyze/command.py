@@ -23,7 +23,8 @@ MOST_IN_WORDS = 4
 def analyze_command(
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file.")],
     json_: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for the terminal.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for the terminal."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write a page with plots, index.html, here.")
@@ -116,7 +117,15 @@ def _print(report: dict[str, Any], name: str) -> None:
     table = plain_table()
     for heading in ("#", "from > to"):
         table.add_column(heading)
-    for heading in ("kbit/s", "RTT ms\nmin", "\nmedian", "seg-\nments", "re-\nsent", "spu-\nrious", "time-\nouts"):
+    for heading in (
+        "kbit/s",
+        "RTT ms\nmin",
+        "\nmedian",
+        "seg-\nments",
+        "re-\nsent",
+        "spu-\nrious",
+        "time-\nouts",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("limited by")
     for one, flow in flows[:MOST_ROWS]:
@@ -151,7 +160,9 @@ def in_words(flow: dict[str, Any]) -> list[str]:
     """A flow in a few lines."""
     verdict, episodes, acks = flow["verdict"], flow["loss_episodes"], flow["acks"]
     again, late, flight = flow["retransmissions"], flow["reordering"], flow["flight"]
-    causes = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in again["by_cause"].items() if count)
+    causes = ", ".join(
+        f"{count} {key.replace('_', ' ')}" for key, count in again["by_cause"].items() if count
+    )
     lines = [
         f"limited by {verdict['limited_by']}: {verdict['because']}",
         f"seen from: {flow['viewpoint']}",

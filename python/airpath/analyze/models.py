@@ -65,6 +65,6 @@ def predictions(flow: dict[str, Any]) -> list[dict[str, Any]]:
                 kbit = model.predict(episodes, link).kbit_per_s(flow["segment_bytes"])
             except ValueError as error:
                 reason = str(error).partition(";")[0]
-        error = None if kbit is None or not goodput else kbit * 1000 / goodput - 1
-        said.append({"name": model.name, "kbit_per_s": kbit, "relative_error": error, "reason": reason})
+        off = None if kbit is None or not goodput else kbit * 1000 / goodput - 1
+        said.append({"name": model.name, "kbit_per_s": kbit, "relative_error": off, "reason": reason})
     return said

@@ -48,7 +48,11 @@ def render(report: dict[str, Any], name: str) -> str:
             parts.append(f'<figure><img alt="plots" src="data:image/png;base64,{source}"></figure>')
     style = files("airpath.papers").joinpath("page.css").read_text(encoding="utf-8")
     head = f'<meta charset="utf-8"><title>{escape(name)} - airpath</title><style>\n{style}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n'
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
 
 
 def picture(flow: dict[str, Any]) -> bytes | None:

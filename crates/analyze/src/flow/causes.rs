@@ -200,7 +200,7 @@ impl Causes {
             Cause::TailProbe => &mut counts.tail_probe,
             Cause::Other => &mut counts.other,
         } += 1;
-        let window = (place.max - place.una).div_ceil(place.mss.max(1)).min(LARGEST_WINDOW);
+        let window = place.max.saturating_sub(place.una).div_ceil(place.mss.max(1)).min(LARGEST_WINDOW);
         let cut = Cut { una: place.una, max: place.max, cwnd_segments: window };
         match cause {
             Cause::Fast => {

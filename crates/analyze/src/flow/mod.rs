@@ -296,7 +296,7 @@ impl Flow {
         }
         self.delivery.on_ack(now, ack, self.rtt.shortest);
         self.last_new_ack = Some(now);
-        self.progress.add(now, (ack - self.first.unwrap_or(ack)) as f64);
+        self.progress.add(now, ack.saturating_sub(self.first.unwrap_or(ack)) as f64);
     }
 
     /// Reads SACK blocks; whether they report something new.
