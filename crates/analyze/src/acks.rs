@@ -46,12 +46,12 @@ impl Acks {
 
     /// An ACK that acknowledges new data, the last byte of which was sent at `sent`, and only then.
     pub fn on_new_ack(&mut self, now: Instant, sent: Option<Instant>) {
-        let pair = sent.map(|sent| (now, sent));
-        if let (Some((now, sent)), Some((before, sent_before))) = (pair, self.latest_pair)
-            && sent > sent_before
+        let pair = sent.map(|at| (now, at));
+        if let (Some((_, data)), Some((before, data_before))) = (pair, self.latest_pair)
+            && data > data_before
         {
             self.compared += 1;
-            let data_s = sent.since(sent_before).as_secs_f64();
+            let data_s = data.since(data_before).as_secs_f64();
             self.compressed += u64::from(now.since(before).as_secs_f64() < COMPRESSED * data_s);
         }
         self.latest_pair = pair;

@@ -105,8 +105,8 @@ impl Table {
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);
             connection.accounted = bytes;
         }
-        if let Some(connection) = replaced {
-            self.finish(&connection);
+        if let Some(before) = replaced {
+            self.finish(&before);
         }
         if self.accounted > self.options.memory_bytes {
             self.make_room();

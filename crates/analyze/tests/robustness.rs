@@ -3,8 +3,11 @@
 use airpath_analyze::{Options, analyze};
 use proptest::prelude::*;
 
+/// Whether it is an answer, milliseconds before it, numbers, flags, data offset, length, options.
+type Fields = (bool, u16, [u8; 12], u8, u8, u16, Vec<u8>);
+
 /// A capture of raw IP in which a few ends exchange segments of which every field is arbitrary.
-fn capture(segments: &[(bool, u16, [u8; 12], u8, u8, u16, Vec<u8>)]) -> Vec<u8> {
+fn capture(segments: &[Fields]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
         file.extend(word.to_le_bytes());
@@ -102,7 +105,7 @@ proptest! {
     fn a_capture_with_bytes_changed(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..30),
     ) {
-        let segment = |number: u8| (number % 2 == 0, 50, [0, 0, number, 0, 0, 0, number, 0, 9, 9, 9, 9], 16, 5, 1040, vec![]);
+        let segment = |number: u8| (number.is_multiple_of(2), 50, [0, 0, number, 0, 0, 0, number, 0, 9, 9, 9, 9], 16, 5, 1040, vec![]);
         let mut file = capture(&(0..60).map(segment).collect::<Vec<_>>());
         for (at, byte) in changes {
             let at = at.index(file.len());

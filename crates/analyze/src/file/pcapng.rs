@@ -110,7 +110,7 @@ impl Layout {
     /// Length of the block that begins here; `None` if there is none.
     fn block_len(&self, bytes: &[u8]) -> Option<usize> {
         let len = self.u32(bytes, 4)? as usize;
-        (len >= FRAME_BYTES && len <= LARGEST_BLOCK && len % 4 == 0).then_some(len)
+        ((FRAME_BYTES..=LARGEST_BLOCK).contains(&len) && len.is_multiple_of(4)).then_some(len)
     }
 
     /// Type of a whole block; `None` if its lengths disagree.
@@ -120,7 +120,7 @@ impl Layout {
         } else {
             RawBlock::from_slice::<LittleEndian>(block)
         };
-        read.ok().map(|(_, block)| block.type_)
+        read.ok().map(|(_, raw)| raw.type_)
     }
 
     /// A packet, with its place in the block's body; `None` if the block has none.

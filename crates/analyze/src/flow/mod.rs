@@ -308,7 +308,7 @@ impl Flow {
         let mut offsets = [None; 4];
         for (offset, (left, right)) in offsets.iter_mut().zip(blocks) {
             let edges = self.sequence.offset(*left).zip(self.sequence.offset(*right));
-            *offset = edges.filter(|(left, right)| left < right);
+            *offset = edges.filter(|edges| edges.0 < edges.1);
         }
         let mut has_news = false;
         for (at, block) in offsets.into_iter().enumerate() {

@@ -58,7 +58,7 @@ impl Pieces {
         let start = piece.start;
         match self.pieces.back() {
             Some(last) if last.end > start => {
-                let at = self.pieces.partition_point(|piece| piece.start < start);
+                let at = self.pieces.partition_point(|other| other.start < start);
                 self.pieces.insert(at, piece);
             }
             _ => self.pieces.push_back(piece),

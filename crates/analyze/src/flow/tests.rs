@@ -197,8 +197,8 @@ fn round_trips_follow_karn_or_timestamps() {
     assert_eq!((forward.samples, forward.min, forward.max), (2, 100.0, 150.0));
     let mut stamped = Script::with_timestamps();
     stamped.data(0, 0, 1).ack_with(100, 1, &[], 0).data(1100, 1, 1).ack_with(1220, 2, &[], 1100);
-    let forward = stamped.flow.rtt.forward.distribution(1e3).expect("samples");
-    assert_eq!((forward.samples, forward.max), (2, 120.0));
+    let by_echo = stamped.flow.rtt.forward.distribution(1e3).expect("samples");
+    assert_eq!((by_echo.samples, by_echo.max), (2, 120.0));
 }
 
 #[test]
