@@ -203,7 +203,10 @@ impl Connection {
             let is_near = has_receiver_at_hand(&self.flows[side]);
             return if is_near { Viewpoint::Receiver } else { Viewpoint::Unknown };
         };
-        if back <= NEAR * (forward + back) {
+        // What was lost on the way here shows that there is a way.
+        let counters = &self.flows[side].counters;
+        let lost_before = 2 * counters.seen_before < counters.retransmissions;
+        if back <= NEAR * (forward + back) && !lost_before {
             Viewpoint::Sender
         } else if forward <= NEAR * (forward + back) {
             Viewpoint::Receiver

@@ -13,7 +13,7 @@
 //! * Above `una`: *by SACK* in a recovery, *going back* after a timeout; the last segment of all with no ACK, a
 //!   *tail probe* (RFC 8985 (7)).
 //!
-//! Far from the sender nobody knows what it had heard. There a retransmission at `una` is by *timeout* if the data
+//! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a retransmission at `una` is by *timeout* if the data
 //! had paused for longer than the answer to an ACK takes and 200 ms more, the smallest timeout in use; a *fast
 //! retransmit* with three duplicate ACKs for it; and what its phase suggests otherwise.
 //!
@@ -106,6 +106,8 @@ pub struct Place {
     pub has_sacked: bool,
     /// From an ACK's passing to that of its answer, at most, where the sender is not at hand.
     pub answer: Duration,
+    /// Its first transmission was seen here, and not lost before it came.
+    pub was_seen: bool,
     /// The mean round trip so far.
     pub rtt: Option<Duration>,
 }
@@ -241,7 +243,7 @@ impl Causes {
                 Phase::Open => Cause::Other,
             };
         }
-        if place.answer.is_zero() {
+        if place.answer.is_zero() && place.was_seen {
             self.cause_at_hand(now, place, with_ack)
         } else {
             self.cause_from_afar(now, place)

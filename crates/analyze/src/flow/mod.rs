@@ -215,6 +215,7 @@ impl Flow {
             mss: self.full_segment(),
             has_sacked: self.pieces.has_sacked(),
             answer: self.answer,
+            was_seen,
             rtt: self.rtt.mean().map(|forward| forward + self.answer),
         };
         let cause = self.causes.handle_retransmission(now, &place);
