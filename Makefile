@@ -15,13 +15,13 @@ BIN := .venv/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
-RUST_TESTED := -p airpath-core -p airpath-live -p airpath-bench
+RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath-bench
 PYTEST_FLAGS ?=
 SOAK_FLAGS ?=
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
-RUST_SOURCES := $(shell find crates/core/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/live/Cargo.toml \
+RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/analyze/Cargo.toml crates/live/Cargo.toml \
 	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: help

@@ -1,4 +1,4 @@
-"""The command line: `airpath run | live | doctor | list | config | export | predict | reproduce`.
+"""The command line: `airpath run | live | doctor | list | config | export | predict | analyze | reproduce`.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -16,6 +16,7 @@ import typer
 from airpath import _core
 from airpath._core import ScenarioError
 from airpath.analytic.command import predict
+from airpath.analyze.command import analyze_command
 from airpath.arguments import (
     CaptureIuOption,
     CaptureRlcOption,
@@ -125,6 +126,7 @@ def config(scenario: ScenarioArgument, set_: SetOption = None) -> None:
 
 app.command()(export)
 app.command()(predict)
+app.command(name="analyze")(analyze_command)
 app.command()(reproduce)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)

@@ -224,6 +224,23 @@ fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> 
     Ok(result)
 }
 
+/// What the TCP connections in a capture did, as JSON; `most` of them in full.
+///
+/// Raises OSError if the file cannot be read, and ValueError if it is no capture.
+#[pyfunction]
+#[pyo3(signature = (path, most = 100))]
+fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
+    let options = airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() };
+    let report = py.detach(|| airpath_analyze::analyze_file(&path, options));
+    match report {
+        Ok(report) => {
+            serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string()))
+        }
+        Err(airpath_analyze::FileError::Io(error)) => Err(error.into()),
+        Err(error @ airpath_analyze::FileError::NoCapture) => Err(PyValueError::new_err(error.to_string())),
+    }
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
@@ -239,6 +256,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(analyze, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live_driver, module)?)?;
     Ok(())

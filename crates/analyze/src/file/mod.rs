@@ -1,0 +1,184 @@
+//! Records of a capture file, one after the other, and what of the file could not be read.
+//!
+//! pcap (draft-ietf-opsawg-pcap, microseconds or nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), each in
+//! either byte order. Where records make no sense, reading goes on at the next place where they do.
+
+mod pcap;
+mod pcapng;
+mod window;
+
+use std::fmt;
+use std::io::{self, Read};
+
+use serde::Serialize;
+use window::Window;
+
+/// A packet as captured.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Nanoseconds since 1970.
+    pub at_nanos: u64,
+    /// Number of its interface in [`Summary::interfaces`].
+    pub interface: u32,
+    /// LINKTYPE_ of its interface.
+    pub link_type: u32,
+    /// Its length on the wire.
+    pub original_len: u32,
+    /// What was captured of it.
+    pub data: &'a [u8],
+}
+
+/// Why there is nothing to analyse.
+#[derive(Debug)]
+pub enum FileError {
+    /// The operating system's words.
+    Io(io::Error),
+    /// The file does not begin as a capture does.
+    NoCapture,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::NoCapture => f.write_str("does not begin like a pcap or pcapng file"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// An interface of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Interface {
+    /// Its name, where the file has one.
+    pub name: Option<String>,
+    /// LINKTYPE_ of its frames.
+    pub link_type: u32,
+    /// Packets captured on it.
+    pub packets: u64,
+}
+
+/// What the file was, and what of it could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// `pcap` or `pcapng`.
+    pub format: &'static str,
+    /// Bytes of the file read.
+    pub bytes: u64,
+    /// Packets in it.
+    pub records: u64,
+    /// In the order of the file.
+    pub interfaces: Vec<Interface>,
+    /// Packets of which not all bytes were captured.
+    pub truncated_records: u64,
+    /// Bytes that belong to no readable record.
+    pub unreadable_bytes: u64,
+    /// Where the first of them lies.
+    pub unreadable_from: Option<u64>,
+    /// The file ends within a record.
+    pub ends_within_record: bool,
+    /// Packets without time or interface, as in simple packet blocks: not analysed.
+    pub records_without_time: u64,
+}
+
+/// More interfaces than this are taken for one.
+const MOST_INTERFACES: usize = 4096;
+
+/// A capture file being read.
+#[derive(Debug)]
+pub struct Source<R> {
+    window: Window<R>,
+    format: Format,
+    summary: Summary,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(pcap::Layout),
+    Pcapng(pcapng::Layout),
+}
+
+impl<R: Read> Source<R> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is no capture.
+    pub fn open(reader: R) -> Result<Self, FileError> {
+        let mut window = Window::new(reader);
+        let mut summary = Summary::default();
+        let start = window.fill(24)?;
+        let format = if let Some(layout) = pcap::Layout::read(start) {
+            window.advance(pcap::FILE_HEADER_BYTES);
+            summary.format = "pcap";
+            summary.interfaces.push(Interface { link_type: layout.link_type, ..Interface::default() });
+            Format::Pcap(layout)
+        } else if pcapng::is_section(start) {
+            summary.format = "pcapng";
+            Format::Pcapng(pcapng::Layout::default())
+        } else {
+            return Err(FileError::NoCapture);
+        };
+        Ok(Self { window, format, summary })
+    }
+
+    /// The next packet; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read; never for what it holds.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FileError> {
+        let found = match &mut self.format {
+            Format::Pcap(layout) => layout.next(&mut self.window, &mut self.summary)?,
+            Format::Pcapng(layout) => layout.next(&mut self.window, &mut self.summary)?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        self.summary.records += 1;
+        let interface = &mut self.summary.interfaces[found.interface];
+        interface.packets += 1;
+        if found.data.len() < found.original_len as usize {
+            self.summary.truncated_records += 1;
+        }
+        Ok(Some(Record {
+            at_nanos: found.at_nanos,
+            interface: found.interface as u32,
+            link_type: interface.link_type,
+            original_len: found.original_len,
+            data: self.window.at(found.data),
+        }))
+    }
+
+    /// What is known of the file now.
+    pub fn into_summary(self) -> Summary {
+        Summary { bytes: self.window.offset(), ..self.summary }
+    }
+}
+
+/// A record found, its bytes by their place in the window.
+#[derive(Debug)]
+struct Found {
+    at_nanos: u64,
+    interface: usize,
+    original_len: u32,
+    data: std::ops::Range<usize>,
+}
+
+impl Summary {
+    /// Bytes were skipped from here on.
+    fn skipped(&mut self, offset: u64, bytes: u64) {
+        if bytes > 0 {
+            self.unreadable_bytes += bytes;
+            self.unreadable_from.get_or_insert(offset);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Files by hand: formats, byte orders, and what is damaged.
+
+use super::*;
+
+/// A pcap of raw IP with records of these bytes, one each second.
+fn pcap(big: bool, nanos: bool, records: &[&[u8]]) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let magic = if nanos { 0xA1B2_3C4D } else { 0xA1B2_C3D4 };
+    let version = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
+    let mut file = [word(magic), version, word(0), word(0), word(65_535), word(101)].concat();
+    for (second, bytes) in records.iter().enumerate() {
+        let len = bytes.len() as u32;
+        for field in [1000 + second as u32, 500, len, len + 2] {
+            file.extend(word(field));
+        }
+        file.extend(*bytes);
+    }
+    file
+}
+
+fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let mut body = body.to_vec();
+    body.resize(body.len().next_multiple_of(4), 0);
+    let len = word(body.len() as u32 + 12);
+    [&word(kind)[..], &len, &body, &len].concat()
+}
+
+/// A pcapng with an interface `lo` of Ethernet frames, its times in units of 10^-`places` seconds.
+fn pcapng(big: bool, places: u8, records: &[&[u8]]) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let section = [&word(0x1A2B_3C4D)[..], &half(1), &half(0), &[0xFF; 8]].concat();
+    let interface = [
+        &half(1)[..],
+        &half(0),
+        &word(0),
+        &half(2),
+        &half(2),
+        b"lo\0\0",
+        &half(9),
+        &half(1),
+        &[places, 0, 0, 0],
+    ];
+    let mut file = block(big, 0x0A0D_0D0A, &section);
+    file.extend(block(big, 1, &interface.concat()));
+    for (tick, bytes) in records.iter().enumerate() {
+        let len = bytes.len() as u32;
+        let head = [word(0), word(0), word(7 + tick as u32), word(len), word(len)].concat();
+        file.extend(block(big, 6, &[&head, *bytes].concat()));
+    }
+    file
+}
+
+/// Times and bytes of all records, and what is said of the file.
+fn all(file: &[u8]) -> (Vec<(u64, Vec<u8>)>, Summary) {
+    let mut source = Source::open(file).expect("a capture");
+    let mut found = Vec::new();
+    while let Some(record) = source.next_record().expect("memory is read") {
+        found.push((record.at_nanos, record.data.to_vec()));
+    }
+    (found, source.into_summary())
+}
+
+#[test]
+fn pcap_is_read_in_both_orders_and_resolutions() {
+    for (big, nanos) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (found, summary) = all(&pcap(big, nanos, &[b"one", b""]));
+        let fraction = if nanos { 500 } else { 500_000 };
+        assert_eq!(found[0], (1_000_000_000_000 + fraction, b"one".to_vec()));
+        assert_eq!((summary.records, summary.truncated_records, summary.format), (2, 2, "pcap"));
+        assert_eq!((summary.unreadable_bytes, summary.interfaces[0].link_type), (0, 101));
+    }
+}
+
+#[test]
+fn pcapng_is_read_in_both_orders_and_any_resolution() {
+    for (big, places, nanos) in
+        [(false, 6, 7000), (true, 6, 7000), (false, 9, 7), (true, 3, 7_000_000), (false, 10, 0)]
+    {
+        let (found, summary) = all(&pcapng(big, places, &[b"one", b"three"]));
+        assert_eq!(found[0], (nanos, b"one".to_vec()), "{big} {places}");
+        assert_eq!(found[1].1, b"three");
+        let interface = Interface { name: Some("lo".to_owned()), link_type: 1, packets: 2 };
+        assert_eq!((summary.interfaces, summary.truncated_records), (vec![interface], 0));
+    }
+    // 2^-10 seconds.
+    assert_eq!(all(&pcapng(false, 0x8A, &[b"one"])).0[0].0, 6_835_937);
+}
+
+#[test]
+fn a_file_cut_off_anywhere_gives_the_records_before() {
+    for (file, header, record) in [
+        (pcap(false, false, &[&[1; 40], &[2; 40]]), 24, 56),
+        (pcapng(true, 6, &[&[1; 40], &[2; 40]]), 64, 72),
+    ] {
+        for len in header..=file.len() {
+            let (found, summary) = all(&file[..len]);
+            assert_eq!(found.len(), (len - header) / record, "{len}");
+            let rest = (len - header) % record;
+            assert_eq!(
+                (summary.unreadable_bytes, summary.ends_within_record),
+                (rest as u64, rest > 0),
+                "{len}"
+            );
+            assert_eq!(summary.unreadable_from, (rest > 0).then_some((len - rest) as u64));
+        }
+    }
+}
+
+#[test]
+fn behind_a_damaged_stretch_reading_goes_on() {
+    let records: Vec<Vec<u8>> = (0..20).map(|number| vec![0xF0 | number; 60]).collect();
+    let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+    for (mut file, from) in
+        [(pcap(false, true, &records), 24 + 5 * 76), (pcapng(false, 9, &records), 64 + 5 * 92)]
+    {
+        file[from..from + 30].fill(0xEE);
+        let (found, summary) = all(&file);
+        assert_eq!((found.len(), summary.unreadable_from), (19, Some(from as u64)));
+        assert_eq!(found[5].1, records[6]);
+        assert!(!summary.ends_within_record && summary.unreadable_bytes >= 76);
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    for bytes in [&b""[..], b"GET / HTTP/1.1\r\nHost: example\r\n", &[0xA1, 0xB2, 0xC3]] {
+        assert!(matches!(Source::open(bytes), Err(FileError::NoCapture)));
+    }
+}
+
+#[test]
+fn blocks_without_time_and_without_interface_are_counted() {
+    let mut file = pcapng(false, 6, &[]);
+    file.extend(block(false, 3, &[4, 0, 0, 0, 1, 2, 3, 4]));
+    file.extend(block(false, 6, &[[9, 0, 0, 0], [0; 4], [0; 4], [0; 4], [0; 4]].concat()));
+    file.extend(block(false, 77, b"whatever"));
+    let (found, summary) = all(&file);
+    assert_eq!((found.len(), summary.records_without_time, summary.unreadable_bytes), (0, 2, 0));
+}

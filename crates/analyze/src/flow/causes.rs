@@ -1,0 +1,327 @@
+//! Why a segment was sent again, told from outside: what the sender had heard by then, and when.
+//!
+//! The rules look at the oldest unacknowledged byte (`una`), the end of what has been sent (`max`), and the latest
+//! ACK. A retransmission goes **with an ACK** if it passes at most [`REACTION`] and the time that an ACK takes to the
+//! sender and its answer back later, or that behind another which did.
+//!
+//! * At `una`, with the third duplicate ACK or a later one and not yet sent again: a *fast retransmit*
+//!   (RFC 5681 (3.2)). With SACK blocks above and no recovery under way, an ACK less will do (RFC 6675 (5)), and so
+//!   will a short while later (RFC 8985: the reordering timer).
+//! * At `una`, with an ACK that moved it: a *partial ACK* of a recovery (RFC 6582 (3.2)), or, after a timeout, *going
+//!   back*.
+//! * At `una` otherwise: a *timeout*. Each expiration of the timer counts, backed-off ones too.
+//! * Above `una`: *by SACK* in a recovery, *going back* after a timeout; the last segment of all with no ACK, a
+//!   *tail probe* (RFC 8985 (7)).
+//!
+//! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a retransmission at `una` is by *timeout* if the data
+//! had paused for longer than the answer to an ACK takes and 200 ms more, the smallest timeout in use; a *fast
+//! retransmit* with three duplicate ACKs for it; and what its phase suggests otherwise.
+//!
+//! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
+//! first partial ACK: RFC 6582 (3.2).
+//!
+//! A cut that was needless is **undone** if the sender shows it: with the window of the cut not acknowledged it goes on
+//! with new data. Then it ends its episode, as in a run.
+//!
+//! What a cut, a fast retransmit or a timeout, means for its window is [`LossEpisodes`]' business: an episode is here
+//! what it is in a run.
+
+use airpath_core::tcp::loss_episodes::{Cut, LossEpisodes, Report as Episodes};
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+/// What a host takes to answer.
+const REACTION: Duration = Duration::from_millis(1);
+/// The smallest retransmission timeout of systems in use.
+const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
+/// RFC 5681 (3.2).
+const THRESHOLD: u32 = 3;
+/// Windows are counted up to here, segments.
+const LARGEST_WINDOW: u64 = 1_000_000;
+
+/// Why a segment was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Duplicate ACKs or SACK blocks.
+    Fast,
+    /// A partial ACK in a recovery.
+    Partial,
+    /// SACK blocks in a recovery.
+    Sack,
+    /// The retransmission timer expired.
+    Timeout,
+    /// After a timeout, with the ACKs that followed.
+    GoBackN,
+    /// The last segment, to provoke an ACK.
+    TailProbe,
+    /// None of these can be told.
+    Other,
+}
+
+/// Segments sent again by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Fast retransmits.
+    pub fast_retransmit: u64,
+    /// On partial ACKs.
+    pub partial_ack: u64,
+    /// By SACK, in recovery.
+    pub sack: u64,
+    /// At the expiration of the timer.
+    pub timeout: u64,
+    /// The others after a timeout.
+    pub go_back_n: u64,
+    /// Tail loss probes.
+    pub tail_probe: u64,
+    /// Not to be told.
+    pub other: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Open,
+    Recovery {
+        end: u64,
+    },
+    Loss {
+        end: u64,
+    },
+}
+
+/// Where the sender stands when it sends again.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Offset of the first byte sent again.
+    pub start: u64,
+    /// Offset behind the last.
+    pub end: u64,
+    /// Oldest unacknowledged byte.
+    pub una: u64,
+    /// End of what has been sent.
+    pub max: u64,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// Something above `una` was reported by SACK blocks.
+    pub has_sacked: bool,
+    /// From an ACK's passing to that of its answer, at most, where the sender is not at hand.
+    pub answer: Duration,
+    /// Its first transmission was seen here, and not lost before it came.
+    pub was_seen: bool,
+    /// The mean round trip so far.
+    pub rtt: Option<Duration>,
+}
+
+/// Follows a sender through its recoveries.
+#[derive(Clone, Debug, Default)]
+pub struct Causes {
+    phase: Phase,
+    dupacks: u32,
+    latest_ack: Option<Instant>,
+    /// The latest ACK moved `una`.
+    has_advanced: bool,
+    /// The latest transmission that went with an ACK.
+    with_ack: Option<Instant>,
+    /// When the threshold of duplicate ACKs was reached.
+    threshold_at: Option<Instant>,
+    /// When the retransmission timer was last started.
+    timer_from: Instant,
+    /// `una` was sent again since it is `una`.
+    is_sent_again: bool,
+    /// The latest data.
+    latest_data: Option<Instant>,
+    /// The timer was started by a partial ACK of this recovery.
+    had_partial_ack: bool,
+    /// The latest cut was needless: what is sent next says whether the sender knows.
+    awaits_undo: bool,
+    losses: LossEpisodes,
+    counts: Counts,
+}
+
+impl Causes {
+    /// An ACK moved `una` here.
+    pub fn on_advance(&mut self, now: Instant, una: u64) {
+        self.latest_ack = Some(now);
+        self.has_advanced = true;
+        self.dupacks = 0;
+        self.threshold_at = None;
+        self.is_sent_again = false;
+        let is_partial = matches!(self.phase, Phase::Recovery { end } if una < end);
+        if !is_partial || !std::mem::replace(&mut self.had_partial_ack, true) {
+            self.timer_from = now;
+        }
+        if let Phase::Recovery { end } | Phase::Loss { end } = self.phase
+            && una >= end
+        {
+            self.phase = Phase::Open;
+        }
+    }
+
+    /// A duplicate ACK came.
+    pub fn on_dupack(&mut self, now: Instant) {
+        self.latest_ack = Some(now);
+        self.has_advanced = false;
+        self.dupacks += 1;
+        if self.dupacks == THRESHOLD {
+            self.threshold_at = Some(now);
+        }
+    }
+
+    /// An ACK that neither moved `una` nor is a duplicate: a window update, or new SACK blocks.
+    pub fn on_other_ack(&mut self, now: Instant) {
+        self.latest_ack = Some(now);
+        self.has_advanced = false;
+    }
+
+    /// New data was sent; `is_first` if nothing was in flight.
+    pub fn on_new_data(&mut self, now: Instant, is_first: bool, answer: Duration) {
+        if is_first {
+            self.timer_from = now;
+        }
+        self.latest_data = Some(now);
+        if std::mem::take(&mut self.awaits_undo) {
+            self.undo();
+        }
+        if self.goes_with_ack(now, answer) {
+            self.with_ack = Some(now);
+        }
+    }
+
+    /// Tells why a segment is sent again, and counts it.
+    pub fn handle_retransmission(&mut self, now: Instant, place: &Place) -> Cause {
+        self.awaits_undo = false;
+        let cause = self.cause(now, place);
+        self.latest_data = Some(now);
+        let counts = &mut self.counts;
+        *match cause {
+            Cause::Fast => &mut counts.fast_retransmit,
+            Cause::Partial => &mut counts.partial_ack,
+            Cause::Sack => &mut counts.sack,
+            Cause::Timeout => &mut counts.timeout,
+            Cause::GoBackN => &mut counts.go_back_n,
+            Cause::TailProbe => &mut counts.tail_probe,
+            Cause::Other => &mut counts.other,
+        } += 1;
+        let window = place.max.saturating_sub(place.una).div_ceil(place.mss.max(1)).min(LARGEST_WINDOW);
+        let cut = Cut { una: place.una, max: place.max, cwnd_segments: window };
+        match cause {
+            Cause::Fast => {
+                self.losses.on_fast_retransmit(cut);
+                self.losses.fast_retransmit_was_at(now);
+                self.phase = Phase::Recovery { end: place.max };
+                self.had_partial_ack = false;
+            }
+            Cause::Timeout => {
+                self.losses.on_timeout(now, cut, now.since(self.timer_from));
+                self.phase = Phase::Loss { end: place.max };
+                self.dupacks = 0;
+                self.threshold_at = None;
+            }
+            _ => {}
+        }
+        if place.start <= place.una {
+            self.is_sent_again = true;
+        }
+        if matches!(cause, Cause::Fast | Cause::Timeout) {
+            self.timer_from = now;
+        }
+        if cause != Cause::Timeout && self.goes_with_ack(now, place.answer) {
+            self.with_ack = Some(now);
+        }
+        cause
+    }
+
+    fn cause(&self, now: Instant, place: &Place) -> Cause {
+        let with_ack = self.goes_with_ack(now, place.answer);
+        if place.start > place.una {
+            return match self.phase {
+                Phase::Loss { .. } => Cause::GoBackN,
+                Phase::Recovery { .. } if place.has_sacked => Cause::Sack,
+                Phase::Recovery { .. } => Cause::GoBackN,
+                Phase::Open if !with_ack && place.end >= place.max => Cause::TailProbe,
+                Phase::Open if with_ack && place.has_sacked => Cause::Sack,
+                Phase::Open => Cause::Other,
+            };
+        }
+        if place.answer.is_zero() && place.was_seen {
+            self.cause_at_hand(now, place, with_ack)
+        } else {
+            self.cause_from_afar(now, place)
+        }
+    }
+
+    fn cause_from_afar(&self, now: Instant, place: &Place) -> Cause {
+        let pause = self.latest_data.map(|latest| now.since(latest));
+        if pause.is_none_or(|pause| pause >= place.answer + SMALLEST_TIMEOUT) {
+            return Cause::Timeout;
+        }
+        let has_reason = self.dupacks >= THRESHOLD || place.has_sacked;
+        match self.phase {
+            Phase::Open if has_reason => Cause::Fast,
+            Phase::Recovery { .. } if self.dupacks >= THRESHOLD && !self.had_partial_ack => Cause::Fast,
+            Phase::Recovery { .. } => Cause::Partial,
+            Phase::Loss { .. } => Cause::GoBackN,
+            Phase::Open => Cause::Other,
+        }
+    }
+
+    fn cause_at_hand(&self, now: Instant, place: &Place, with_ack: bool) -> Cause {
+        if with_ack && self.has_advanced {
+            return match self.phase {
+                Phase::Recovery { .. } => Cause::Partial,
+                Phase::Loss { .. } => Cause::GoBackN,
+                Phase::Open if place.has_sacked => Cause::Fast,
+                Phase::Open => Cause::Partial,
+            };
+        }
+        let reaches = self.dupacks >= THRESHOLD && !self.is_sent_again;
+        if with_ack && (self.dupacks == THRESHOLD || reaches) {
+            let again = matches!(self.phase, Phase::Recovery { .. }) && self.is_sent_again;
+            return if again { Cause::Sack } else { Cause::Fast };
+        }
+        let is_open = self.phase == Phase::Open && !self.is_sent_again;
+        if is_open && place.has_sacked && (with_ack || self.is_soon(now, place)) {
+            return Cause::Fast;
+        }
+        Cause::Timeout
+    }
+
+    /// Soon after the duplicate ACKs, too soon for a timer that was started before them: RFC 8985 (7.2) waits for
+    /// a quarter of a round trip.
+    fn is_soon(&self, now: Instant, place: &Place) -> bool {
+        let from = self.threshold_at.or(self.latest_ack);
+        let Some((from, rtt)) = from.zip(place.rtt) else { return false };
+        now.since(from).as_nanos() < rtt.as_nanos() / 2
+    }
+
+    fn goes_with_ack(&self, now: Instant, answer: Duration) -> bool {
+        let soon = |at: Option<Instant>, within: Duration| at.is_some_and(|at| now.since(at) <= within);
+        soon(self.latest_ack, REACTION + answer) || soon(self.with_ack, REACTION)
+    }
+
+    /// The latest cut was needless: whether the sender knows shows in what it sends next.
+    /// After a fast retransmit new data may go on all the same: `has_evidence` is whether the sender can know.
+    pub fn on_spurious(&mut self, has_evidence: bool) {
+        self.awaits_undo = match self.phase {
+            Phase::Loss { .. } => true,
+            Phase::Recovery { .. } => has_evidence,
+            Phase::Open => false,
+        };
+    }
+
+    /// As in a run with undo.
+    fn undo(&mut self) {
+        self.losses.on_undo();
+        self.phase = Phase::Open;
+    }
+
+    /// Segments sent again so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Loss episodes so far; windows are what was in flight.
+    pub fn episodes(&self) -> Episodes {
+        self.losses.report()
+    }
+}

@@ -1,0 +1,94 @@
+//! Segments that come late to the place of the capture: overtaken, or sent again because they were lost before it.
+//!
+//! A segment that fills a gap was **overtaken** if its timestamp is not newer than that of the segment behind the gap;
+//! ASSUMED: clocks tick more than once in a round trip. Without timestamps it was if it comes within half of the shortest round trip, or 3 ms where that is
+//! not known, and before three duplicate ACKs for the gap have passed. Otherwise it was lost before it came here, and
+//! is a retransmission. The extent is that of RFC 4737 (4.2): segments that came between the first behind the gap and this.
+
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+use super::pieces::Piece;
+
+const WITHOUT_RTT: Duration = Duration::from_millis(3);
+const THRESHOLD: u64 = 3;
+
+/// Segments overtaken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Late {
+    overtaken: u64,
+    extents: u64,
+    max_extent: u64,
+    max_lateness: Duration,
+    from_acks: u64,
+}
+
+/// Reordering as reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Segments that came here late and are no retransmissions.
+    pub late_segments: u64,
+    /// Share of all segments with data.
+    pub share: Option<f64>,
+    /// Mean of the segments that overtook them.
+    pub mean_extent: Option<f64>,
+    /// Most segments that overtook one.
+    pub max_extent: u64,
+    /// Longest time behind the first that overtook, ms.
+    pub max_lateness_ms: f64,
+    /// Bytes that, by the receiver's SACK blocks, arrived behind later ones and were not sent again: reordering
+    /// between here and the receiver.
+    pub late_bytes_by_sack: u64,
+}
+
+/// A segment that fills a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling {
+    /// When it came.
+    pub at: Instant,
+    /// Its number among those with data.
+    pub number: u64,
+    /// Its TSval.
+    pub tsval: Option<u32>,
+    /// Duplicate ACKs for the gap so far.
+    pub dupacks: u64,
+    /// Shortest round trip so far.
+    pub shortest_rtt: Option<Duration>,
+}
+
+impl Late {
+    /// Whether the segment was overtaken by the one behind its gap; if so, it is counted.
+    pub fn handle_filling(&mut self, filling: &Filling, behind: &Piece) -> bool {
+        let lateness = filling.at.since(behind.first_at);
+        let within = filling.shortest_rtt.map_or(WITHOUT_RTT, |rtt| Duration::from_nanos(rtt.as_nanos() / 2));
+        let is_overtaken = match (filling.tsval, behind.tsval) {
+            (Some(own), Some(other)) => own.wrapping_sub(other) as i32 <= 0,
+            _ => lateness <= within && filling.dupacks < THRESHOLD,
+        };
+        if is_overtaken {
+            let extent = filling.number.saturating_sub(behind.number);
+            self.overtaken += 1;
+            self.extents += extent;
+            self.max_extent = self.max_extent.max(extent);
+            self.max_lateness = self.max_lateness.max(lateness);
+        }
+        is_overtaken
+    }
+
+    /// The receiver's reports show that so many bytes came late.
+    pub fn on_late_bytes(&mut self, bytes: u64) {
+        self.from_acks += bytes;
+    }
+
+    /// What is known so far, of so many segments with data.
+    pub fn report(&self, segments: u64) -> Report {
+        Report {
+            late_segments: self.overtaken,
+            share: (segments > 0).then(|| self.overtaken as f64 / segments as f64),
+            mean_extent: (self.overtaken > 0).then(|| self.extents as f64 / self.overtaken as f64),
+            max_extent: self.max_extent,
+            max_lateness_ms: self.max_lateness.as_secs_f64() * 1e3,
+            late_bytes_by_sack: self.from_acks,
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! One direction of data in a connection: the data of one end, and what the other acknowledges.
+
+pub mod causes;
+pub mod flight;
+pub mod late;
+pub mod pieces;
+pub mod retransmissions;
+pub mod rtt;
+
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+use crate::acks::Acks;
+use crate::delivery::Delivery;
+use crate::segment::{ACK, FIN, RST, SYN, Segment};
+use crate::sequence::Sequence;
+use crate::series::Series;
+use causes::{Causes, Place};
+use flight::Flight;
+use late::{Filling, Late};
+use pieces::{Piece, Pieces};
+use retransmissions::{NewAck, Retransmissions};
+use rtt::Rtt;
+
+/// Without anything better: RFC 9293 (3.7.1).
+const DEFAULT_MSS: u64 = 536;
+
+/// What is counted of a flow.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Counters {
+    /// Segments with data.
+    pub segments: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Segments with data sent again, as far as can be told here.
+    pub retransmissions: u64,
+    /// Their payload.
+    pub retransmitted_bytes: u64,
+    /// Those that were seen here before.
+    pub seen_before: u64,
+    /// Segments of at most one byte beyond a closed window.
+    pub window_probes: u64,
+    /// Segments that repeat the last byte acknowledged, with at most one byte.
+    pub keepalives: u64,
+    /// ACKs without data.
+    pub pure_acks: u64,
+    /// RFC 5681 (2).
+    pub dupacks: u64,
+    /// ACKs below what had been acknowledged: ACKs that were overtaken.
+    pub old_acks: u64,
+    /// DSACK blocks.
+    pub dsacks: u64,
+    /// Bytes acknowledged that were never seen here.
+    pub unseen_bytes: u64,
+    /// Data or ACKs that belong nowhere near the others.
+    pub out_of_window: u64,
+}
+
+/// With nothing in flight, a sender with more to send has answered by then.
+const REACTION: Duration = Duration::from_millis(1);
+
+/// One direction of data.
+#[derive(Clone, Debug, Default)]
+pub struct Flow {
+    sequence: Sequence,
+    /// Offset of the first byte known of.
+    first: Option<u64>,
+    una: Option<u64>,
+    /// End of what has been seen or acknowledged.
+    max: Option<u64>,
+    /// Offset of the FIN.
+    fin: Option<u64>,
+    largest_payload: u64,
+    /// What the receiver's SYN allows.
+    pub offered_mss: Option<u16>,
+    /// Shift of the windows that the receiver announces; `None` if unknown.
+    pub window_shift: Option<u8>,
+    /// From an ACK's passing here to that of what it makes the sender send.
+    pub answer: Duration,
+    latest_window: Option<u16>,
+    gap_dupacks: u64,
+    pieces: Pieces,
+    causes: Causes,
+    retransmissions: Retransmissions,
+    late: Late,
+    /// Round trips.
+    pub rtt: Rtt,
+    /// Bytes in flight.
+    pub flight: Flight,
+    /// ACKs.
+    pub acks: Acks,
+    /// The rate of delivery.
+    pub delivery: Delivery,
+    /// Bytes acknowledged over time.
+    pub progress: Series,
+    /// What was counted.
+    pub counters: Counters,
+    /// When data was first seen.
+    pub first_data: Option<Instant>,
+    /// When the last data was.
+    pub last_data: Option<Instant>,
+    /// When something was last acknowledged.
+    pub last_new_ack: Option<Instant>,
+    first_ack: Option<Instant>,
+}
+
+impl Flow {
+    /// The sender's SYN: data begins behind it.
+    pub fn on_syn(&mut self, seq: u32) {
+        if self.sequence.is_new() {
+            let first = self.sequence.offset(seq.wrapping_add(1));
+            (self.first, self.una, self.max) = (first, first, first);
+        }
+    }
+
+    /// The sender sends a segment.
+    pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
+        if segment.payload == 0 && !segment.has(FIN) || segment.has(SYN | RST) {
+            return;
+        }
+        let Some(start) = self.sequence.offset(segment.seq) else {
+            self.counters.out_of_window += 1;
+            return;
+        };
+        let payload = u64::from(segment.payload);
+        let end = start + payload;
+        if segment.has(FIN) {
+            self.fin.get_or_insert(end);
+        }
+        if payload == 0 {
+            return;
+        }
+        if payload == 1 && self.una == Some(start + 1) {
+            self.counters.keepalives += 1;
+            return;
+        }
+        self.rtt.on_data(now, segment.timestamps);
+        let counters = &mut self.counters;
+        counters.segments += 1;
+        counters.bytes += payload;
+        self.first_data.get_or_insert(now);
+        self.last_data = Some(now);
+        self.flight.start(now);
+        self.largest_payload = self.largest_payload.max(payload);
+        self.first.get_or_insert(start);
+        let max = *self.max.get_or_insert(start);
+        let is_probe = payload == 1
+            && self.una.zip(self.flight.window()).is_some_and(|(una, window)| start >= una + window);
+        if is_probe {
+            self.counters.window_probes += 1;
+        }
+        let tsval = segment.timestamps.map(|(tsval, _)| tsval);
+        if start >= max {
+            let is_first = self.una.is_none_or(|una| una >= max);
+            self.causes.on_new_data(now, is_first, self.answer);
+            let has_paused =
+                self.last_new_ack.is_none_or(|latest| now.since(latest) > self.answer + REACTION);
+            if is_first && has_paused {
+                self.delivery.pause();
+            }
+            self.push(now, start, end, tsval);
+            if start > max {
+                self.gap_dupacks = 0;
+            }
+        } else {
+            if !is_probe {
+                self.handle_below(now, start, end.min(max), tsval);
+            }
+            if end > max {
+                self.push(now, max, end, tsval);
+            }
+        }
+        if end > max {
+            self.max = Some(end);
+            self.sequence.move_to(end);
+        }
+        self.update_flight(now);
+    }
+
+    fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
+        let number = self.counters.segments;
+        let piece = Piece { start, end, first_at: now, transmissions: 1, is_sacked: false, number, tsval };
+        self.pieces.push(piece);
+    }
+
+    /// Data below the end of what was seen: sent again, or late.
+    fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
+        let una = self.una.unwrap_or(start);
+        let was_seen = self.pieces.send_again(start, end) || end <= una;
+        if !was_seen {
+            let behind = self.pieces.after(start).copied();
+            let filling = Filling {
+                at: now,
+                number: self.counters.segments,
+                tsval,
+                dupacks: self.gap_dupacks,
+                shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
+            };
+            let is_late = behind.is_some_and(|behind| self.late.handle_filling(&filling, &behind));
+            self.push(now, start, end, tsval);
+            if is_late {
+                return;
+            }
+            // It was sent before: nobody knows when.
+            self.pieces.send_again(start, end);
+        }
+        self.counters.retransmissions += 1;
+        self.counters.retransmitted_bytes += end - start;
+        self.counters.seen_before += u64::from(was_seen);
+        let place = Place {
+            start,
+            end,
+            una,
+            max: self.max.unwrap_or(end),
+            mss: self.full_segment(),
+            has_sacked: self.pieces.has_sacked(),
+            answer: self.answer,
+            was_seen,
+            rtt: self.rtt.mean().map(|forward| forward + self.answer),
+        };
+        let cause = self.causes.handle_retransmission(now, &place);
+        self.retransmissions.push(now, (start, end), tsval, cause, una);
+    }
+
+    /// The receiver sends a segment.
+    pub fn handle_ack(&mut self, now: Instant, segment: &Segment) {
+        if !segment.has(ACK) || segment.has(RST) {
+            return;
+        }
+        let is_pure = segment.payload == 0 && !segment.has(SYN | FIN);
+        let Some(mut ack) = self.sequence.offset(segment.ack) else {
+            self.counters.out_of_window += 1;
+            return;
+        };
+        if is_pure {
+            self.counters.pure_acks += 1;
+            self.acks.on_ack(now);
+        }
+        if let Some(fin) = self.fin
+            && ack == fin + 1
+        {
+            ack = fin;
+        }
+        self.first.get_or_insert(ack);
+        self.first_ack.get_or_insert(now);
+        let max = *self.max.get_or_insert(ack);
+        let una = *self.una.get_or_insert_with(|| self.first.unwrap_or(ack).min(ack));
+        let is_same_window = self.latest_window.replace(segment.window) == Some(segment.window);
+        let has_news = self.take_sack(now, segment, ack);
+        if ack > una {
+            self.on_new_ack(now, segment, una, ack, max);
+        } else if ack == una && is_pure && is_same_window && max > una {
+            self.counters.dupacks += 1;
+            self.gap_dupacks += 1;
+            self.causes.on_dupack(now);
+        } else if ack == una {
+            if has_news && max > una {
+                self.causes.on_dupack(now);
+            } else {
+                self.causes.on_other_ack(now);
+            }
+        } else {
+            self.counters.old_acks += 1;
+        }
+        if ack >= una {
+            let shift = if segment.has(SYN) { Some(0) } else { self.window_shift };
+            self.flight.set_window(now, shift.map(|shift| u64::from(segment.window) << shift));
+        }
+        self.update_flight(now);
+    }
+
+    fn on_new_ack(&mut self, now: Instant, segment: &Segment, una: u64, ack: u64, max: u64) {
+        if ack > max {
+            self.counters.unseen_bytes += ack - max;
+            self.max = Some(ack);
+            self.sequence.move_to(ack);
+        }
+        let acked = self.pieces.acknowledge(ack);
+        self.late.on_late_bytes(acked.late_bytes);
+        let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
+        self.rtt.on_new_ack(now, segment.timestamps, sent);
+        let new = NewAck {
+            at: now,
+            una,
+            ack,
+            echo: segment.timestamps.map(|(_, echo)| echo),
+            shortest_rtt: self.rtt.shortest,
+        };
+        self.una = Some(ack);
+        self.gap_dupacks = 0;
+        self.causes.on_advance(now, ack);
+        if self.retransmissions.on_ack(&new) {
+            self.causes.on_spurious(segment.timestamps.is_some());
+        }
+        if segment.payload == 0 {
+            self.acks.on_new_ack(now, acked.last_at);
+        }
+        self.delivery.on_ack(now, ack, self.rtt.shortest);
+        self.last_new_ack = Some(now);
+        self.progress.add(now, ack.saturating_sub(self.first.unwrap_or(ack)) as f64);
+    }
+
+    /// Reads SACK blocks; whether they report something new.
+    fn take_sack(&mut self, now: Instant, segment: &Segment, ack: u64) -> bool {
+        let blocks = segment.sack();
+        if blocks.is_empty() {
+            return false;
+        }
+        let mut offsets = [None; 4];
+        for (offset, (left, right)) in offsets.iter_mut().zip(blocks) {
+            let edges = self.sequence.offset(*left).zip(self.sequence.offset(*right));
+            *offset = edges.filter(|edges| edges.0 < edges.1);
+        }
+        let mut has_news = false;
+        for (at, block) in offsets.into_iter().enumerate() {
+            let Some(block) = block else { continue };
+            // RFC 2883 (4): below the ACK, or within the second block.
+            let is_within = |outer: (u64, u64)| outer.0 <= block.0 && block.1 <= outer.1;
+            if at == 0 && (block.1 <= ack || offsets[1].is_some_and(is_within)) {
+                self.counters.dsacks += 1;
+                if self.retransmissions.on_dsack(block) {
+                    self.causes.on_spurious(true);
+                }
+                continue;
+            }
+            let (is_new, late_bytes) = self.pieces.sack(block.0, block.1);
+            self.late.on_late_bytes(late_bytes);
+            has_news |= is_new;
+            if is_new {
+                self.retransmissions.on_sack(now, block, self.rtt.shortest);
+            }
+        }
+        has_news
+    }
+
+    fn update_flight(&mut self, now: Instant) {
+        if let (Some(una), Some(max)) = (self.una, self.max)
+            && self.first_data.is_some()
+        {
+            self.flight.set(now, max - una.min(max), self.full_segment());
+        }
+    }
+
+    /// Payload of a full segment, as far as is known.
+    pub fn full_segment(&self) -> u64 {
+        let offered = self.offered_mss.map_or(self.largest_payload, u64::from);
+        match self.largest_payload.min(offered) {
+            0 => DEFAULT_MSS,
+            largest => largest,
+        }
+    }
+
+    /// Bytes acknowledged, without what came before the capture.
+    pub fn bytes_acked(&self) -> u64 {
+        self.una.zip(self.first).map_or(0, |(una, first)| una.saturating_sub(first))
+    }
+
+    /// Bytes of the stream seen or acknowledged.
+    pub fn bytes_known(&self) -> u64 {
+        self.max.zip(self.first).map_or(0, |(max, first)| max.saturating_sub(first))
+    }
+
+    /// From the first data to the last ACK for any, or between what there is of both.
+    pub fn duration(&self) -> Option<Duration> {
+        let from = self.first_data.or(self.first_ack)?;
+        let to = self.last_new_ack.or(self.last_data)?;
+        (to > from).then(|| to.since(from))
+    }
+
+    /// Retransmissions by cause.
+    pub fn causes(&self) -> &Causes {
+        &self.causes
+    }
+
+    /// What was needless of them.
+    pub fn spurious(&self) -> retransmissions::Spurious {
+        self.retransmissions.spurious()
+    }
+
+    /// Reordering.
+    pub fn late(&self) -> late::Report {
+        self.late.report(self.counters.segments)
+    }
+
+    /// Segments that could not be followed because too many were in flight.
+    pub fn forgotten(&self) -> u64 {
+        self.pieces.forgotten
+    }
+
+    /// Bytes of memory it takes, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.pieces.bytes()
+            + self.retransmissions.bytes()
+            + self.rtt.bytes()
+            + self.flight.bytes()
+            + self.acks.bytes()
+            + self.delivery.bytes()
+            + self.progress.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! What of a stream was seen and is not acknowledged, in pieces as they were sent.
+
+use std::collections::VecDeque;
+
+use airpath_core::time::Instant;
+
+/// More pieces than this are not kept: without ACKs, or with a window above 90 MB.
+const MOST: usize = 65_536;
+
+/// A stretch of the stream sent in one segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Offset behind its last.
+    pub end: u64,
+    /// When it was first seen.
+    pub first_at: Instant,
+    /// How often it was.
+    pub transmissions: u32,
+    /// The receiver has reported it.
+    pub is_sacked: bool,
+    /// Which segment with data it was, counted as they passed.
+    pub number: u64,
+    /// Its TSval.
+    pub tsval: Option<u32>,
+}
+
+/// Pieces in the order of the stream, without overlap; there may be gaps.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    pieces: VecDeque<Piece>,
+    /// Everything below was left behind.
+    floor: u64,
+    /// Pieces left behind because there were too many.
+    pub forgotten: u64,
+    sacked: usize,
+    /// End of the highest piece reported.
+    pub sacked_to: u64,
+}
+
+/// What an ACK took away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acked {
+    /// When the first of them was first sent.
+    pub first_at: Option<Instant>,
+    /// When the last was, if it was sent once.
+    pub last_at: Option<Instant>,
+    /// One of them was sent more than once.
+    pub is_ambiguous: bool,
+    /// One of them, never sent again, lay below what had been reported before: it came late.
+    pub late_bytes: u64,
+}
+
+impl Pieces {
+    /// Adds what was sent for the first time.
+    pub fn push(&mut self, piece: Piece) {
+        let start = piece.start;
+        match self.pieces.back() {
+            Some(last) if last.end > start => {
+                let at = self.pieces.partition_point(|other| other.start < start);
+                self.pieces.insert(at, piece);
+            }
+            _ => self.pieces.push_back(piece),
+        }
+        if self.pieces.len() > MOST
+            && let Some(first) = self.pieces.pop_front()
+        {
+            self.sacked -= usize::from(first.is_sacked);
+            self.floor = first.end;
+            self.forgotten += 1;
+        }
+    }
+
+    /// Notes that a stretch was sent again; whether any of it had been seen.
+    pub fn send_again(&mut self, start: u64, end: u64) -> bool {
+        let at = self.pieces.partition_point(|piece| piece.end <= start);
+        let mut was_seen = start < self.floor;
+        for piece in self.pieces.iter_mut().skip(at).take_while(|piece| piece.start < end) {
+            piece.transmissions = piece.transmissions.saturating_add(1);
+            was_seen = true;
+        }
+        was_seen
+    }
+
+    /// What follows the gap that holds `start`.
+    pub fn after(&self, start: u64) -> Option<&Piece> {
+        self.pieces.get(self.pieces.partition_point(|piece| piece.end <= start))
+    }
+
+    /// The receiver has a stretch; whether that is new, and how much of it came late.
+    pub fn sack(&mut self, start: u64, end: u64) -> (bool, u64) {
+        let at = self.pieces.partition_point(|piece| piece.start < start);
+        let (mut is_new, mut late_bytes) = (false, 0);
+        let to = self.sacked_to;
+        for piece in self.pieces.iter_mut().skip(at).take_while(|piece| piece.end <= end) {
+            if !piece.is_sacked {
+                piece.is_sacked = true;
+                self.sacked += 1;
+                is_new = true;
+                if piece.transmissions == 1 && piece.end < to {
+                    late_bytes += piece.end - piece.start;
+                }
+                self.sacked_to = self.sacked_to.max(piece.end);
+            }
+        }
+        (is_new, late_bytes)
+    }
+
+    /// Whether anything above the left edge was reported.
+    pub fn has_sacked(&self) -> bool {
+        self.sacked > 0
+    }
+
+    /// Takes away what lies below `ack`.
+    pub fn acknowledge(&mut self, ack: u64) -> Acked {
+        let mut acked = Acked::default();
+        while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack) {
+            acked.first_at.get_or_insert(piece.first_at);
+            acked.is_ambiguous |= piece.transmissions > 1;
+            acked.last_at = (piece.transmissions == 1).then_some(piece.first_at);
+            if piece.transmissions == 1 && !piece.is_sacked && piece.end.min(ack) < self.sacked_to {
+                acked.late_bytes += piece.end.min(ack) - piece.start;
+            }
+            if piece.end > ack {
+                piece.start = ack;
+                break;
+            }
+            self.sacked -= usize::from(piece.is_sacked);
+            self.pieces.pop_front();
+        }
+        acked
+    }
+
+    /// Bytes they take, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Piece>() * self.pieces.capacity()
+    }
+}

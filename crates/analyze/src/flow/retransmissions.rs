@@ -1,0 +1,261 @@
+//! Which of the segments sent again were needless, because what they repeat had arrived or was on its way.
+//!
+//! A retransmission is **spurious** on this evidence, and needed for all that is known without any:
+//!
+//! * *acknowledged*: it repeats what was acknowledged before it was sent;
+//! * *timestamps*: the first ACK for it, of a left edge that was sent again, echoes a time before that: Eifel,
+//!   RFC 3522 (3.2). What that ACK acknowledges beyond the edge had arrived before, too;
+//! * *dsack*: the receiver reports it as a duplicate: RFC 2883 (4), RFC 3708;
+//! * *too soon*: the ACK for it comes earlier than three quarters of the shortest round trip behind it. ASSUMED factor:
+//!   ACKs and segments differ in length.
+//!
+//! A **cut** was spurious if the original of its first retransmission is shown to have arrived, or if all of its
+//! retransmissions were reported by DSACKs.
+
+use std::collections::VecDeque;
+
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+use super::causes::Cause;
+
+/// More are not remembered at a time.
+const MOST: usize = 4096;
+/// Those are remembered for a DSACK after their ACK.
+const MOST_JUDGED: usize = 512;
+
+/// How a retransmission was found to be spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// Acknowledged before it was sent.
+    Acknowledged,
+    /// The echoed timestamp.
+    Timestamps,
+    /// Reported as a duplicate.
+    Dsack,
+    /// Acknowledged too soon.
+    TooSoon,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    start: u64,
+    end: u64,
+    at: Instant,
+    tsval: Option<u32>,
+    /// Number of the cut that it belongs to.
+    cut: u64,
+    /// It is what the cut sent first.
+    is_first: bool,
+    /// The same was sent again before.
+    is_repeated: bool,
+    is_judged: bool,
+    is_spurious: bool,
+    is_reported: bool,
+}
+
+/// A fast retransmit or a timeout.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cut {
+    number: u64,
+    is_timeout: bool,
+    /// Retransmissions of it that no DSACK has reported.
+    unreported: u32,
+    is_spurious: bool,
+}
+
+/// Spurious retransmissions as reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spurious {
+    /// All of them.
+    pub total: u64,
+    /// Acknowledged before they were sent.
+    pub acknowledged: u64,
+    /// By timestamps.
+    pub timestamps: u64,
+    /// By DSACK.
+    pub dsack: u64,
+    /// Acknowledged too soon.
+    pub too_soon: u64,
+    /// Timeouts that were.
+    pub timeouts: u64,
+    /// Fast retransmits that were.
+    pub fast_retransmits: u64,
+}
+
+/// The retransmissions of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct Retransmissions {
+    list: VecDeque<Retransmission>,
+    unjudged: usize,
+    cut: Cut,
+    spurious: Spurious,
+}
+
+/// An ACK that acknowledges something new.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAck {
+    /// When it came.
+    pub at: Instant,
+    /// The left edge before it.
+    pub una: u64,
+    /// The left edge now.
+    pub ack: u64,
+    /// TSecr.
+    pub echo: Option<u32>,
+    /// The shortest round trip so far.
+    pub shortest_rtt: Option<Duration>,
+}
+
+impl Retransmissions {
+    /// A segment was sent again.
+    pub fn push(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        tsval: Option<u32>,
+        cause: Cause,
+        una: u64,
+    ) {
+        let is_first = matches!(cause, Cause::Fast | Cause::Timeout);
+        if is_first {
+            self.cut =
+                Cut { number: self.cut.number + 1, is_timeout: cause == Cause::Timeout, ..Cut::default() };
+        }
+        self.cut.unreported = self.cut.unreported.saturating_add(1);
+        let mut new = Retransmission {
+            start,
+            end,
+            at,
+            tsval,
+            cut: self.cut.number,
+            is_first,
+            is_repeated: self.list.iter().rev().any(|before| before.start <= start && start < before.end),
+            is_judged: false,
+            is_spurious: false,
+            is_reported: false,
+        };
+        if end <= una {
+            self.spurious.count(Evidence::Acknowledged);
+            (new.is_judged, new.is_spurious) = (true, true);
+        }
+        self.unjudged += usize::from(!new.is_judged);
+        self.list.push_back(new);
+        while self.list.len() > MOST || self.list.len() > MOST_JUDGED && self.list[0].is_judged {
+            if let Some(old) = self.list.pop_front() {
+                self.unjudged -= usize::from(!old.is_judged);
+            }
+        }
+    }
+
+    /// Judges what an ACK acknowledges; whether the latest cut is found spurious by it.
+    pub fn on_ack(&mut self, new: &NewAck) -> bool {
+        if self.unjudged == 0 {
+            return false;
+        }
+        let is_covered = |sent: &Retransmission| !sent.is_judged && sent.end <= new.ack;
+        let edge = self.list.iter().filter(|sent| is_covered(sent) && sent.start <= new.una);
+        let first_at_edge = edge.filter_map(|sent| sent.tsval).next();
+        let is_original = match (new.echo, first_at_edge) {
+            // RFC 7323 (5.2): times wrap.
+            (Some(echo), Some(tsval)) => (echo.wrapping_sub(tsval) as i32) < 0,
+            _ => false,
+        };
+        let mut is_of_cut = false;
+        for sent in self.list.iter_mut().filter(|sent| is_covered(sent)) {
+            sent.is_judged = true;
+            self.unjudged -= 1;
+            let evidence = if is_original {
+                Evidence::Timestamps
+            } else if is_too_soon(sent.at, new.at, new.shortest_rtt) {
+                Evidence::TooSoon
+            } else {
+                continue;
+            };
+            if !sent.is_spurious {
+                sent.is_spurious = true;
+                self.spurious.count(evidence);
+            }
+            // What was sent again before may have arrived in place of the original.
+            let of_original = evidence == Evidence::Timestamps || !sent.is_repeated;
+            is_of_cut |= sent.is_first && of_original && sent.cut == self.cut.number;
+        }
+        is_of_cut && self.cut_was_spurious()
+    }
+
+    /// Judges what a SACK block reports.
+    pub fn on_sack(&mut self, now: Instant, (start, end): (u64, u64), shortest_rtt: Option<Duration>) {
+        if self.unjudged == 0 {
+            return;
+        }
+        for sent in &mut self.list {
+            let is_covered = !sent.is_judged && start <= sent.start && sent.end <= end;
+            if is_covered && !sent.is_spurious && is_too_soon(sent.at, now, shortest_rtt) {
+                sent.is_spurious = true;
+                self.spurious.count(Evidence::TooSoon);
+            }
+        }
+    }
+
+    /// A duplicate was reported; whether the latest cut is found spurious by it.
+    pub fn on_dsack(&mut self, (start, end): (u64, u64)) -> bool {
+        let is_meant =
+            |sent: &&mut Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
+        // What is known to be spurious is the likeliest to be meant, else what was sent last.
+        let known = self
+            .list
+            .iter()
+            .position(|sent| sent.is_spurious && !sent.is_reported && start <= sent.start && sent.end <= end);
+        let meant = match known {
+            Some(at) => self.list.get_mut(at),
+            None => self.list.iter_mut().rev().find(is_meant),
+        };
+        let Some(sent) = meant else { return false };
+        sent.is_reported = true;
+        if !sent.is_spurious {
+            sent.is_spurious = true;
+            self.spurious.count(Evidence::Dsack);
+        }
+        if sent.cut != self.cut.number || self.cut.number == 0 {
+            return false;
+        }
+        self.cut.unreported = self.cut.unreported.saturating_sub(1);
+        self.cut.unreported == 0 && self.cut_was_spurious()
+    }
+
+    /// The latest cut was spurious; whether that is news.
+    fn cut_was_spurious(&mut self) -> bool {
+        let is_news = self.cut.number > 0 && !std::mem::replace(&mut self.cut.is_spurious, true);
+        if is_news {
+            let spurious = &mut self.spurious;
+            *(if self.cut.is_timeout { &mut spurious.timeouts } else { &mut spurious.fast_retransmits }) += 1;
+        }
+        is_news
+    }
+
+    /// What was found so far.
+    pub fn spurious(&self) -> Spurious {
+        self.spurious
+    }
+
+    /// Bytes they take, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Retransmission>() * self.list.capacity()
+    }
+}
+
+impl Spurious {
+    fn count(&mut self, evidence: Evidence) {
+        self.total += 1;
+        *match evidence {
+            Evidence::Acknowledged => &mut self.acknowledged,
+            Evidence::Timestamps => &mut self.timestamps,
+            Evidence::Dsack => &mut self.dsack,
+            Evidence::TooSoon => &mut self.too_soon,
+        } += 1;
+    }
+}
+
+fn is_too_soon(sent: Instant, now: Instant, shortest_rtt: Option<Duration>) -> bool {
+    shortest_rtt.is_some_and(|rtt| now.since(sent).as_nanos() < rtt.as_nanos() / 4 * 3)
+}

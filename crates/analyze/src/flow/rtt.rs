@@ -1,0 +1,124 @@
+//! Round trips as seen from the place of the capture, and the time in which ends answer.
+//!
+//! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
+//! from the first segment with a TSval to each ACK that moves the left edge and echoes it (RFC 7323 (4.1));
+//! without, from the first segment that an ACK acknowledges, unless any of those was sent again (Karn). Both contain the delay
+//! of a delayed ACK, as they do at the sender.
+//!
+//! *Back* is from an ACK to the first data that echoes its TSval: the round trip between here and the sender, and the
+//! sender's time to answer. Where there is always something to send this is a few segments' time at most too long.
+
+use std::collections::VecDeque;
+
+use airpath_core::time::{Duration, Instant};
+
+use crate::series::Series;
+use crate::sketch::Sketch;
+
+/// Timestamps remembered at a time.
+const MOST: usize = 2048;
+
+/// Round trips of one direction of data.
+#[derive(Clone, Debug, Default)]
+pub struct Rtt {
+    sent: Echoes,
+    acks: Echoes,
+    /// Forward, seconds.
+    pub forward: Sketch,
+    /// Forward over time.
+    pub over_time: Series,
+    /// Back, seconds.
+    pub back: Sketch,
+    /// The shortest forward, the handshake's too.
+    pub shortest: Option<Duration>,
+    /// Samples come from timestamps.
+    pub by_timestamps: bool,
+}
+
+/// Timestamps that passed, oldest first.
+#[derive(Clone, Debug, Default)]
+struct Echoes {
+    passed: VecDeque<(u32, Instant)>,
+}
+
+impl Echoes {
+    fn push(&mut self, tsval: u32, now: Instant) {
+        let is_newer = self.passed.back().is_none_or(|(latest, _)| (tsval.wrapping_sub(*latest) as i32) > 0);
+        if is_newer {
+            self.passed.push_back((tsval, now));
+            if self.passed.len() > MOST {
+                self.passed.pop_front();
+            }
+        }
+    }
+
+    /// When the first segment with this timestamp passed. What is older is forgotten.
+    fn find(&mut self, echo: u32) -> Option<Instant> {
+        while let Some(&(tsval, at)) = self.passed.front() {
+            let age = echo.wrapping_sub(tsval) as i32;
+            if age <= 0 {
+                return (age == 0).then_some(at);
+            }
+            self.passed.pop_front();
+        }
+        None
+    }
+
+    /// The same, for whoever echoes it first.
+    fn take(&mut self, echo: u32) -> Option<Instant> {
+        let found = self.find(echo);
+        if found.is_some() {
+            self.passed.pop_front();
+        }
+        found
+    }
+}
+
+impl Rtt {
+    /// Data passes.
+    pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
+        if let Some((tsval, echo)) = timestamps {
+            self.sent.push(tsval, now);
+            if let Some(at) = self.acks.take(echo) {
+                self.back.add(now.since(at).as_secs_f64());
+            }
+        }
+    }
+
+    /// An ACK passes that moves the left edge; `sent` is when the first segment below was sent, if once.
+    pub fn on_new_ack(&mut self, now: Instant, timestamps: Option<(u32, u32)>, sent: Option<Instant>) {
+        let from = match timestamps {
+            Some((tsval, echo)) => {
+                self.acks.push(tsval, now);
+                self.by_timestamps = true;
+                self.sent.find(echo)
+            }
+            None => sent,
+        };
+        if let Some(from) = from {
+            self.add(now, now.since(from));
+        }
+    }
+
+    fn add(&mut self, now: Instant, rtt: Duration) {
+        self.forward.add(rtt.as_secs_f64());
+        self.over_time.add(now, rtt.as_secs_f64());
+        self.add_shortest(rtt);
+    }
+
+    /// A round trip that is no sample of data: the handshake's.
+    pub fn add_shortest(&mut self, rtt: Duration) {
+        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+    }
+
+    /// The mean forward, while there is one.
+    pub fn mean(&self) -> Option<Duration> {
+        self.forward.mean().map(|seconds| Duration::from_nanos((seconds * 1e9) as u64))
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let echoes = 16 * (self.sent.passed.capacity() + self.acks.passed.capacity());
+        echoes + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()
+    }
+}

@@ -1,0 +1,69 @@
+//! What the TCP connections in a capture did, from the capture alone.
+//!
+//! [`file`] reads records of pcap and pcapng, [`link`] finds the IP packet in a frame, [`segment`] reads its
+//! headers, [`table`] keeps the connections, and a [`flow`] is one direction of data of a [`connection`]: the data
+//! of one end and the ACKs of the other. [`verdict`] says what limited it, and [`report`] has the words of the
+//! result.
+//!
+//! A capture is read once, from front to end. Memory is bounded whatever it holds: series are thinned out as they
+//! grow, distributions are counted in buckets of equal ratio, and connections that have ended are reported and
+//! forgotten, as are those idle for longest when there are too many.
+
+pub mod acks;
+pub mod connection;
+pub mod delivery;
+pub mod file;
+pub mod flow;
+pub mod link;
+pub mod report;
+pub mod segment;
+pub mod sequence;
+pub mod series;
+pub mod sketch;
+pub mod table;
+pub mod verdict;
+
+pub use file::FileError;
+pub use report::Report;
+
+use std::io::Read;
+use std::path::Path;
+
+/// What is kept and reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Connections reported in full, those with most data; the others are summed up.
+    pub most_connections: usize,
+    /// Bytes that connections may keep at a time, about.
+    pub memory_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { most_connections: 100, memory_bytes: 64 << 20 }
+    }
+}
+
+/// Analyses the capture in a file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or does not begin as a capture does. Whatever is wrong behind its beginning is
+/// counted in the report.
+pub fn analyze_file(path: &Path, options: Options) -> Result<Report, FileError> {
+    analyze(std::fs::File::open(path)?, options)
+}
+
+/// Analyses a capture; see [`analyze_file`].
+///
+/// # Errors
+///
+/// As [`analyze_file`].
+pub fn analyze(reader: impl Read, options: Options) -> Result<Report, FileError> {
+    let mut source = file::Source::open(reader)?;
+    let mut table = table::Table::new(options);
+    while let Some(record) = source.next_record()? {
+        table.handle_record(&record);
+    }
+    Ok(table.into_report(source.into_summary()))
+}

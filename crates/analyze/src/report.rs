@@ -1,0 +1,471 @@
+//! The words of the result. Names of fields are those of the JSON; units stand in them.
+
+use std::net::IpAddr;
+
+use airpath_core::tcp::loss_episodes::Report as Episodes;
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+use crate::acks;
+use crate::connection::{Connection, Side, Viewpoint};
+use crate::delivery;
+use crate::file::Summary;
+use crate::flow::causes::Counts;
+use crate::flow::retransmissions::Spurious;
+use crate::flow::{Counters, Flow, flight, late};
+use crate::segment::{Endpoint, Offer};
+use crate::series::Curve;
+use crate::sketch::Distribution;
+use crate::verdict::{Figures, Verdict, verdict};
+
+/// What a capture holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The file, and what of it could not be read.
+    pub file: Summary,
+    /// Time of the first packet, seconds since 1970.
+    pub start_unix_s: Option<f64>,
+    /// From the first packet to the last, seconds.
+    pub duration_s: f64,
+    /// Packets by what could be done with them.
+    pub packets: Packets,
+    /// Connections in the capture.
+    pub connections_seen: u64,
+    /// Those with most data, in the order of their first packets.
+    pub connections: Vec<ConnectionReport>,
+    /// The rest.
+    pub others: Others,
+}
+
+/// Packets by what could be done with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Packets {
+    /// Segments of TCP that were read.
+    pub tcp: u64,
+    /// IP with something else.
+    pub not_tcp: u64,
+    /// Frames without IP.
+    pub not_ip: u64,
+    /// Frames of links that are not known.
+    pub unknown_link: u64,
+    /// Fragments of IP packets, which are not put together.
+    pub fragments: u64,
+    /// Packets whose lengths contradict each other.
+    pub bad_lengths: u64,
+    /// Packets captured without their whole headers.
+    pub truncated_headers: u64,
+    /// Segments read without their options.
+    pub options_unread: u64,
+    /// Packets with a time before that of another in front of them.
+    pub time_went_back: u64,
+    /// Connections reported before their end because there were too many: what came later is another.
+    pub connections_cut: u64,
+}
+
+/// Connections that are not reported one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Others {
+    /// How many.
+    pub connections: u64,
+    /// Their packets.
+    pub packets: u64,
+    /// Their payload.
+    pub payload_bytes: u64,
+    #[serde(skip)]
+    pub(crate) least_kept_bytes: u64,
+}
+
+impl Others {
+    pub(crate) fn add(&mut self, packets: u64, payload_bytes: u64) {
+        self.connections += 1;
+        self.packets += packets;
+        self.payload_bytes = self.payload_bytes.saturating_add(payload_bytes);
+    }
+}
+
+/// A connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConnectionReport {
+    /// In the order of first packets, from 1.
+    pub number: u64,
+    /// Where it was captured, if the file says so.
+    pub interface: Option<String>,
+    /// The same by number, from 0.
+    pub interface_number: u32,
+    /// Who opened it, or the first end if that is not known.
+    pub client: String,
+    /// The other.
+    pub server: String,
+    /// From the capture's first packet to its own first, seconds.
+    pub start_s: f64,
+    /// From its first packet to its last, seconds.
+    pub duration_s: f64,
+    /// Packets of both ends.
+    pub packets: u64,
+    /// Payload of both.
+    pub payload_bytes: u64,
+    /// Whether the handshake was captured: `whole`, `part` or `none`.
+    pub opening: &'static str,
+    /// `fin` of both ends, `half_closed`, `rst` or `open` at the end of the capture.
+    pub closing: &'static str,
+    /// From SYN to the end of the handshake, ms.
+    pub handshake_rtt_ms: Option<f64>,
+    /// SYNs sent again.
+    pub syn_retransmissions: u64,
+    /// What the client's SYN offered; `None` if it was not captured.
+    pub client_offers: Option<Offer>,
+    /// What the server's SYN offered.
+    pub server_offers: Option<Offer>,
+    /// Directions with data, the client's first.
+    pub flows: Vec<FlowReport>,
+    /// What the capture does not tell.
+    pub not_known: Vec<String>,
+}
+
+/// One direction of data.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// `client` or `server`.
+    pub sender: &'static str,
+    /// Where the capture was taken.
+    pub viewpoint: Viewpoint,
+    /// From the first data to the last ACK, seconds.
+    pub duration_s: Option<f64>,
+    /// Bytes of the stream acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes of the stream seen or acknowledged.
+    pub bytes_known: u64,
+    /// `bytes_acked` over `duration_s`; where no ACKs were captured, bytes seen.
+    pub goodput_bps: Option<f64>,
+    /// Payload of a full segment.
+    pub segment_bytes: u64,
+    /// What was counted.
+    pub counters: Counters,
+    /// Round trips.
+    pub rtt: RttReport,
+    /// ACKs.
+    pub acks: acks::Report,
+    /// Reordering.
+    pub reordering: late::Report,
+    /// Retransmissions.
+    pub retransmissions: RetransmissionReport,
+    /// Loss episodes.
+    pub loss_episodes: EpisodeReport,
+    /// Bytes in flight and windows.
+    pub flight: flight::Report,
+    /// Rates.
+    pub rate: delivery::Report,
+    /// Bytes acknowledged over time.
+    pub progress: Curve,
+    /// What limited it.
+    pub verdict: Verdict,
+}
+
+/// Round trips.
+#[derive(Clone, Debug, Serialize)]
+pub struct RttReport {
+    /// `timestamps` or `sequence`; `None` without a sample.
+    pub method: Option<&'static str>,
+    /// The shortest from here to the receiver and back, the handshake's too, ms.
+    pub min_ms: Option<f64>,
+    /// From here to the receiver and back, ms.
+    pub forward_ms: Option<Distribution>,
+    /// From here to the sender and back, with its time to answer, ms; by timestamps.
+    pub back_ms: Option<Distribution>,
+    /// Round trips beyond the shortest: time spent in buffers, ms.
+    pub queueing_ms: Option<Queueing>,
+    /// Forward over time, ms.
+    pub over_time: Curve,
+}
+
+/// Delay beyond the shortest round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Queueing {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// 95 % are below.
+    pub p95: f64,
+    /// Most.
+    pub max: f64,
+}
+
+/// Segments sent again.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RetransmissionReport {
+    /// All.
+    pub total: u64,
+    /// Those for which nothing shows that they were needless.
+    pub needed: u64,
+    /// Those that were needless.
+    pub spurious: Spurious,
+    /// By cause.
+    pub by_cause: Counts,
+    /// Share of the segments with data.
+    pub share: Option<f64>,
+}
+
+/// Loss episodes with their shares.
+#[derive(Clone, Debug, Serialize)]
+pub struct EpisodeReport {
+    /// All of them.
+    pub events: u64,
+    /// With one fast retransmit and nothing more.
+    pub single: u64,
+    /// With two or more, and no timeout.
+    pub double: u64,
+    /// With a timeout.
+    pub timeout: u64,
+    /// T0: mean wait for the first timeout of an episode, from what started the timer, seconds.
+    pub mean_timeout_s: Option<f64>,
+    /// The same from the fast retransmit before it, where there is one.
+    pub mean_timeout_wait_s: Option<f64>,
+    /// Root mean square of what was in flight just before the first cuts, segments.
+    pub max_window_rms_segments: Option<f64>,
+    /// Share of episodes with one fast retransmit.
+    pub p1: Option<f64>,
+    /// Share with two or more and no timeout.
+    pub p2: Option<f64>,
+    /// Share with a timeout.
+    pub p3: Option<f64>,
+    /// Fast retransmits and timeouts per segment acknowledged.
+    pub loss_probability: Option<f64>,
+}
+
+fn text((address, port): Endpoint) -> String {
+    match address {
+        IpAddr::V4(address) => format!("{address}:{port}"),
+        IpAddr::V6(address) => format!("[{address}]:{port}"),
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Reports a connection of a capture that began at `start`.
+pub(crate) fn of_connection(connection: &Connection, start: Instant) -> ConnectionReport {
+    let client: Side = connection.opener.unwrap_or(0);
+    let sides = [(client, "client"), (1 - client, "server")];
+    let flows = sides
+        .iter()
+        .filter(|(side, _)| {
+            let flow = &connection.flows[*side];
+            flow.counters.segments > 0 || flow.bytes_known() > 1
+        })
+        .map(|(side, name)| of_flow(connection, *side, name))
+        .collect();
+    let (to_peer, to_opener) = connection.handshake;
+    ConnectionReport {
+        number: connection.number,
+        interface: None,
+        interface_number: connection.key.interface,
+        client: text(connection.end(client)),
+        server: text(connection.end(1 - client)),
+        start_s: connection.first_at.since(start).as_secs_f64(),
+        duration_s: connection.latest_at.since(connection.first_at).as_secs_f64(),
+        packets: connection.packets.iter().sum(),
+        payload_bytes: connection.payload(),
+        opening: match connection.offers {
+            [Some(_), Some(_)] => "whole",
+            [None, None] => "none",
+            _ => "part",
+        },
+        closing: match (connection.fin, connection.rst) {
+            (_, rst) if rst != [false; 2] => "rst",
+            ([true, true], _) => "fin",
+            ([false, false], _) => "open",
+            _ => "half_closed",
+        },
+        handshake_rtt_ms: to_peer.zip(to_opener).map(|(one, other)| ms(one + other)),
+        syn_retransmissions: connection.syns_again,
+        client_offers: connection.offers[client],
+        server_offers: connection.offers[1 - client],
+        flows,
+        not_known: not_known(connection),
+    }
+}
+
+fn not_known(connection: &Connection) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |line: &str| lines.push(line.to_owned());
+    if connection.opener.is_none() {
+        say("the capture begins in the middle of the connection: who opened it, and what was agreed on");
+    }
+    if connection.packets.contains(&0) {
+        say("one direction was not captured: round trips, and why segments were sent again");
+    }
+    if connection.opener.is_some() && connection.offers.iter().any(Option::is_none) {
+        say("not both SYNs were captured: options");
+    }
+    if connection.flows.iter().any(|flow| flow.counters.segments > 0 && flow.window_shift.is_none()) {
+        say("the window scale: receive windows are not judged");
+    }
+    for (side, flow) in connection.flows.iter().enumerate().filter(|(_, flow)| flow.counters.segments > 0) {
+        let name = text(connection.end(side));
+        match connection.viewpoint(side) {
+            Viewpoint::Unknown => say(&format!("from where {name} was seen: taken to be its own side")),
+            Viewpoint::Receiver | Viewpoint::Between => say(&format!(
+                "what {name} had in flight and when it acted: the capture was not taken at its side, and what was \
+                 lost before it is known from gaps alone"
+            )),
+            Viewpoint::Sender => {}
+        }
+        if flow.counters.unseen_bytes > 0 {
+            let bytes = flow.counters.unseen_bytes;
+            say(&format!("{bytes} bytes of {name} were acknowledged and are not in the capture"));
+        }
+        if flow.forgotten() > 0 {
+            say(&format!("what became of {} segments of {name}: too many were in flight", flow.forgotten()));
+        }
+        if flow.counters.retransmissions > 0 && !flow.rtt.by_timestamps && flow.counters.dsacks == 0 {
+            say(&format!(
+                "whether retransmissions of {name} were spurious, but for those acknowledged too soon: neither \
+                 timestamps nor DSACK"
+            ));
+        }
+    }
+    if connection.went_back > 0 {
+        say(&format!("the order of {} packets, whose times go back", connection.went_back));
+    }
+    lines
+}
+
+fn of_flow(connection: &Connection, side: Side, sender: &'static str) -> FlowReport {
+    let flow = &connection.flows[side];
+    let start = connection.first_at;
+    let duration_s = flow.duration().map(Duration::as_secs_f64);
+    let bytes_acked = flow.bytes_acked();
+    let bytes = if bytes_acked > 0 { bytes_acked } else { flow.bytes_known() };
+    let goodput_bps = duration_s.map(|seconds| bytes as f64 * 8.0 / seconds);
+    let viewpoint = connection.viewpoint(side);
+    let rtt = of_rtt(flow, start);
+    let flight = flight_as_seen(flow.flight.report(start), viewpoint);
+    let rate = flow.delivery.report();
+    let spurious = flow.spurious();
+    let retransmissions = of_retransmissions(flow, viewpoint, spurious);
+    let loss_episodes = of_episodes(flow);
+    let causes = flow.causes().counts();
+    let figures = Figures {
+        segments: flow.counters.segments,
+        idle_share: flight.idle_share,
+        window_limited_share: flight.window_limited_share,
+        goodput_bps,
+        bottleneck_bps: rate.bottleneck_bps,
+        rtt_ms: whole_rtt_ms(&rtt, viewpoint),
+        episodes: loss_episodes.events,
+        cuts: causes.fast_retransmit + causes.timeout,
+        spurious_cuts: spurious.timeouts + spurious.fast_retransmits,
+        spurious_timeouts: spurious.timeouts,
+        retransmissions: flow.counters.retransmissions,
+    };
+    FlowReport {
+        sender,
+        viewpoint,
+        duration_s,
+        bytes_acked,
+        bytes_known: flow.bytes_known(),
+        goodput_bps,
+        segment_bytes: flow.full_segment(),
+        counters: flow.counters,
+        rtt,
+        acks: flow.acks.report(),
+        reordering: flow.late(),
+        retransmissions,
+        loss_episodes,
+        flight,
+        rate,
+        progress: flow.progress.curve(start, 1.0),
+        verdict: verdict(&figures),
+    }
+}
+
+/// At the receiver nothing is in flight: the shares of time say nothing there.
+fn flight_as_seen(report: flight::Report, viewpoint: Viewpoint) -> flight::Report {
+    match viewpoint {
+        Viewpoint::Sender | Viewpoint::Unknown => report,
+        Viewpoint::Between | Viewpoint::Receiver => {
+            flight::Report { idle_share: None, window_limited_share: None, ..report }
+        }
+    }
+}
+
+/// The shortest and the median round trip from sender to receiver and back, where they can be told.
+fn whole_rtt_ms(rtt: &RttReport, viewpoint: Viewpoint) -> Option<(f64, f64)> {
+    let forward = rtt.forward_ms.as_ref()?;
+    let shortest = rtt.min_ms?;
+    match viewpoint {
+        Viewpoint::Sender | Viewpoint::Unknown => Some((shortest, forward.median)),
+        Viewpoint::Between | Viewpoint::Receiver => {
+            let back = rtt.back_ms.as_ref()?;
+            Some((shortest + back.min, forward.median + back.median))
+        }
+    }
+}
+
+fn of_rtt(flow: &Flow, start: Instant) -> RttReport {
+    let rtt = &flow.rtt;
+    let forward = rtt.forward.distribution(1e3);
+    let min_ms = rtt.shortest.map(ms);
+    let queueing_ms = forward.as_ref().zip(min_ms).map(|(forward, min)| Queueing {
+        mean: forward.mean - min,
+        median: (forward.median - min).max(0.0),
+        p95: (forward.p95 - min).max(0.0),
+        max: forward.max - min,
+    });
+    RttReport {
+        method: forward.as_ref().map(|_| if rtt.by_timestamps { "timestamps" } else { "sequence" }),
+        min_ms,
+        forward_ms: forward,
+        back_ms: rtt.back.distribution(1e3),
+        queueing_ms,
+        over_time: rtt.over_time.curve(start, 1e3),
+    }
+}
+
+fn of_retransmissions(flow: &Flow, viewpoint: Viewpoint, found: Spurious) -> RetransmissionReport {
+    let total = flow.counters.retransmissions;
+    // What has come to the receiver before was sent in vain, whatever ACKs say.
+    let in_vain = match viewpoint {
+        Viewpoint::Receiver => flow.counters.seen_before.max(found.total),
+        _ => found.total,
+    };
+    let segments = flow.counters.segments;
+    RetransmissionReport {
+        total,
+        needed: total.saturating_sub(in_vain),
+        spurious: Spurious { total: in_vain, ..found },
+        by_cause: flow.causes().counts(),
+        share: (segments > 0).then(|| total as f64 / segments as f64),
+    }
+}
+
+fn of_episodes(flow: &Flow) -> EpisodeReport {
+    let Episodes {
+        events,
+        single,
+        double,
+        timeout,
+        mean_timeout_s,
+        mean_timeout_wait_s,
+        max_window_rms_segments,
+        undone: _,
+    } = flow.causes().episodes();
+    let causes = flow.causes().counts();
+    let share = |part: u64| (events > 0).then(|| part as f64 / events as f64);
+    let acked = flow.bytes_acked() as f64 / flow.full_segment() as f64;
+    EpisodeReport {
+        p1: share(single),
+        p2: share(double),
+        p3: share(timeout),
+        loss_probability: (acked > 0.0).then(|| (causes.fast_retransmit + causes.timeout) as f64 / acked),
+        events,
+        single,
+        double,
+        timeout,
+        mean_timeout_s,
+        mean_timeout_wait_s,
+        max_window_rms_segments,
+    }
+}

@@ -1,0 +1,110 @@
+//! Headers by hand, whole, cut off and wrong.
+
+use super::*;
+
+/// IPv4 with TCP, the given options, and a payload of which nothing is there.
+fn packet(options: &[u8], flags: u8, payload: usize) -> Vec<u8> {
+    let header = 20 + options.len();
+    let total = (20 + header + payload) as u16;
+    let mut bytes = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    bytes[2..4].copy_from_slice(&total.to_be_bytes());
+    bytes.extend([
+        0,
+        80,
+        0xC0,
+        0,
+        0,
+        0,
+        0,
+        7,
+        0,
+        0,
+        0,
+        9,
+        ((header / 4) << 4) as u8,
+        flags,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]);
+    bytes.extend(options);
+    bytes
+}
+
+fn one(bytes: &[u8]) -> Segment {
+    read(bytes, 0).expect("a segment").2
+}
+
+#[test]
+fn fields_and_options_are_read() {
+    let (from, to, segment) = read(&packet(&[], ACK, 1000), 1000).expect("a segment");
+    assert_eq!((from, to), (("10.0.0.1".parse().unwrap(), 80), ("10.0.0.2".parse().unwrap(), 49152)));
+    let expected = Segment { seq: 7, ack: 9, flags: ACK, window: 256, payload: 1000, ..Segment::default() };
+    assert_eq!(segment, expected);
+    let syn = one(&packet(&[2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 3, 3, 15], SYN, 0));
+    let offer = Offer { mss: Some(1460), window_scale: Some(14), sack_permitted: true, timestamps: true };
+    assert_eq!((syn.offer, syn.timestamps, syn.lacks_options), (offer, Some((1, 2)), false));
+    let sack = one(&packet(&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 3], ACK, 0));
+    assert_eq!(sack.sack(), [(1, 3)]);
+}
+
+#[test]
+fn what_was_cut_off_is_told_from_what_is_wrong() {
+    let whole = packet(&[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], ACK, 100);
+    for len in 1..whole.len() {
+        let cut = &whole[..len];
+        match read(cut, 0) {
+            Ok((_, _, segment)) => {
+                assert!(len >= 36 && segment.lacks_options && segment.payload == 100, "{len}")
+            }
+            Err(why) => assert_eq!((why, len < 36), (Unread::Truncated, true), "{len}"),
+        }
+    }
+    assert_eq!(read(&[], 0), Err(Unread::Truncated));
+    assert_eq!(read(&[0x15; 40], 0), Err(Unread::BadLength));
+    let mut short = whole.clone();
+    short[2..4].copy_from_slice(&50_u16.to_be_bytes());
+    assert_eq!(read(&short, 0), Err(Unread::BadLength));
+    let mut no_options = whole.clone();
+    no_options[32] = 0x40;
+    assert_eq!(read(&no_options, 0), Err(Unread::BadLength));
+    // An option of length 0 ends the reading of options alone.
+    let odd = one(&packet(&[8, 0, 0, 0], ACK, 0));
+    assert!(odd.lacks_options);
+}
+
+#[test]
+fn padding_is_no_payload_and_a_length_left_to_the_card_is_that_of_the_frame() {
+    let mut padded = packet(&[], ACK, 0);
+    padded.extend([0; 6]);
+    assert_eq!(one(&padded).payload, 0);
+    let mut offloaded = packet(&[], ACK, 0);
+    offloaded[2..4].fill(0);
+    assert_eq!(read(&offloaded, 60_000).expect("a segment").2.payload, 60_000);
+}
+
+#[test]
+fn other_protocols_and_fragments_are_told_apart() {
+    let mut udp = packet(&[], 0, 0);
+    udp[9] = 17;
+    assert_eq!(read(&udp, 0), Err(Unread::NotTcp));
+    let mut fragment = packet(&[], 0, 0);
+    fragment[6] = 0x20;
+    assert_eq!(read(&fragment, 0), Err(Unread::Fragment));
+}
+
+#[test]
+fn ipv6_extension_headers_are_skipped() {
+    let tcp = &packet(&[], ACK, 0)[20..];
+    let mut bytes = vec![0x60, 0, 0, 0, 0, 8 + 20 + 5, 0, 64];
+    bytes.extend([&[0; 15][..], &[1], &[0; 15], &[2]].concat());
+    bytes.extend([6, 0, 1, 4, 0, 0, 0, 0]);
+    bytes.extend(tcp);
+    let (from, _, segment) = read(&bytes, 5).expect("a segment");
+    assert_eq!((from.0, segment.payload), ("::1".parse::<IpAddr>().unwrap(), 5));
+    bytes[6] = 44;
+    assert_eq!(read(&bytes, 5), Err(Unread::Fragment));
+}
