@@ -16,9 +16,9 @@
 //! so (`tcp_output`: a window that shrank to zero cancels a pending retransmission and enters persist state), and M-TCP
 //! and Freeze-TCP rest on it. When the window opens, BSD has gone back to the oldest unacknowledged byte and sends
 //! everything from there again, which repairs what was lost without a timeout and is a waste where nothing was; the
-//! RFCs ask for neither. Linux has no such state: its retransmission timer runs on (`tcp_retransmit_timer`, "receiver
-//! dastardly shrinks window"), enters the loss state and sends the oldest segment as a probe, so that freezing does not
-//! keep the window. A round-trip time is not measured over a freeze, except by timestamps, which know nothing of it.
+//! RFCs ask for neither. Linux has no such state: its retransmission timer runs on (`tcp_retransmit_timer`), and at its
+//! expiry the sender enters the loss state and sends the oldest segment as a probe, so that freezing does not keep the
+//! window. A round-trip time is not measured over a freeze, except by timestamps, which know nothing of it.
 
 use super::{Sender, ShrunkWindow, State, Transmit};
 use crate::tcp::state::Phase;
