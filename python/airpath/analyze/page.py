@@ -124,5 +124,6 @@ def _cdf(axes: Axes, distribution: dict[str, Any] | None) -> bool:
         return False
     values, shares = zip(*distribution["cdf"], strict=True)
     axes.plot(values, shares, color=MEASURED, linewidth=1.2)
+    axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
     return True
