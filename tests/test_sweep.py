@@ -22,11 +22,12 @@ from airpath import _core
 from airpath.metrics import named
 from airpath.sweep import driver as driver_module
 from airpath.sweep import store as store_module
-from airpath.sweep.driver import run_sweep
+from airpath.sweep.driver import Progress, run_sweep
 from airpath.sweep.error import SweepError
 from airpath.sweep.plan import read_plan
 from airpath.sweep.pool import Pool, Task
 from airpath.sweep.results import read_results
+from airpath.sweep.screen import progress_words
 
 SHORT = """
 scenario = "umts-384"
@@ -206,8 +207,8 @@ def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
 def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed):
     killed = []
 
-    def kill(_progress):
-        if len(killed) < 2 and (children := multiprocessing.active_children()):
+    def kill(progress):
+        if progress.fresh and len(killed) < 2 and (children := multiprocessing.active_children()):
             os.kill(children[0].pid, signal.SIGKILL)
             killed.append(children[0].pid)
             time.sleep(0.1)
@@ -220,19 +221,20 @@ def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed):
 
 
 DRIVER = """
-import sys
+import sys, time
 from pathlib import Path
 from airpath.sweep import driver
 from airpath.sweep.plan import read_plan
 if __name__ == "__main__":
-    driver.WRITE_S, driver.TASK_S = 0.02, 0.02
-    outcome = driver.run_sweep(read_plan(Path(sys.argv[1])), Path(sys.argv[2]), 2)
+    driver.WRITE_S, driver.MAX_TASK_RUNS = 0.02, 1
+    plan, out = read_plan(Path(sys.argv[1])), Path(sys.argv[2])
+    outcome = driver.run_sweep(plan, out, 2, on_progress=lambda _: time.sleep(0.01))
     print(outcome.fresh, outcome.interrupted)
 """
 
 
 def started(folder):
-    """A driver of its own that writes often."""
+    """A driver of its own that writes often and takes its time, some seconds."""
     (folder / "driver.py").write_text(DRIVER)
     command = [sys.executable, folder / "driver.py", written(folder), folder / "out"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -421,6 +423,20 @@ def test_what_a_run_did_not_measure_is_null_and_counted(tmp_path, airpath_comman
     assert "5 of 5 without" in airpath_command("results", out).out
 
 
+def test_a_metric_that_is_not_always_measured_is_never_precise(tmp_path):
+    # Some of these transfers are over by then.
+    text = SMALL.replace("runs = 5", "precision = 0.9\nmax_runs = 40").replace(
+        "[set]", '[set]\nduration = "3300 ms"'
+    )
+    run_sweep(plan_of(tmp_path, text), tmp_path / "out", 1)
+    runs = {}
+    for row in rows_of(tmp_path / "out"):
+        runs.setdefault(row["point"], []).append(row["transfer_s"])
+    some = [values for values in runs.values() if None in values]
+    assert some and any(set(values) != {None} for values in some)
+    assert all(len(values) == 40 for values in some)
+
+
 def test_a_metric_that_is_not_there_ends_the_sweep(tmp_path, airpath_command):
     path = written(tmp_path, SMALL.replace("transfer_s", "transfre_s"))
     outcome = airpath_command("sweep", path, "--out", tmp_path / "out", "--workers", 1)
@@ -440,6 +456,22 @@ def test_a_run_that_kills_every_worker_ends_the_sweep(tmp_path):
             while pool.is_busy:
                 kill_all()
                 pool.answers(5)
+
+
+def test_progress_tells_rate_widest_interval_and_time_left(tmp_path):
+    told = []
+    plan = plan_of(tmp_path)
+    run_sweep(plan, tmp_path / "out", 1, on_progress=lambda progress: told.append(progress_words(progress)))
+    assert told[-1].startswith("600/600 runs, 4/4 points at ") and told[-1].endswith("0:00:00 left")
+    widest = max(
+        estimate.half_width / estimate.mean
+        for point in read_results(tmp_path / "out").points
+        for estimate in point.estimates.values()
+        if estimate.mean
+    )
+    assert f"widest ± {100 * widest:.2g} %" in told[-1]
+    half_way = Progress(300, 7500, 200, 1, 25, 10.0, lambda: 0.25)
+    assert progress_words(half_way) == "300/7500 runs, 1/25 points at 0.0667/s, widest ± 25 %, 0:06:00 left"
 
 
 def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):

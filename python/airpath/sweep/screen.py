@@ -22,15 +22,10 @@ def sweep_bar(name: str) -> Iterator[Callable[[Progress], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[words]}"),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(12), TextColumn("{task.fields[words]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(name, total=None, words="starting")
         shown = -math.inf
@@ -46,17 +41,15 @@ def sweep_bar(name: str) -> Iterator[Callable[[Progress], None] | None]:
 
 
 def progress_words(progress: Progress) -> str:
-    """What the bar does not say of a sweep: points, rates, the widest interval, the time left."""
-    parts = [f"{progress.points_done}/{progress.points} points"]
-    if progress.fresh and progress.seconds > 0:
-        rate = progress.fresh / progress.seconds
-        # Points per second follow from runs: points with many runs end all at once.
-        share = progress.points / progress.expected
-        parts.append(f"{rate:.3g} runs/s, {rate * share:.3g} points/s")
+    """Runs and points that are done, points per second, the widest interval so far and the time left."""
+    parts = [f"{progress.done}/{progress.expected} runs, {progress.points_done}/{progress.points} points"]
     worst = progress.worst()
     if math.isfinite(worst):
-        parts.append(f"widest ± {100 * worst:.3g} %")
+        parts.append(f"widest ± {100 * worst:.2g} %")
     if progress.fresh and progress.seconds > 0:
-        left = int((progress.expected - progress.done) / rate)
+        rate = progress.fresh / progress.seconds
+        # From runs: where points have many, they end all at once.
+        parts[0] += f" at {rate * progress.points / progress.expected:.3g}/s"
+        left = math.ceil((progress.expected - progress.done) / rate)
         parts.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
     return ", ".join(parts)
