@@ -127,28 +127,31 @@ class Totals:
     """Means and spreads of all points as rows come in, by Welford's recurrence; for the progress alone."""
 
     def __init__(self, points: int, metrics: int, confidence: float) -> None:
-        self._n = np.zeros((points, metrics))
-        self._mean = np.zeros((points, metrics))
-        self._squares = np.zeros((points, metrics))
+        # Plain lists: NumPy's arrays take several times as long to change one number.
+        self._n = [[0] * metrics for _ in range(points)]
+        self._mean = [[0.0] * metrics for _ in range(points)]
+        self._squares = [[0.0] * metrics for _ in range(points)]
         self._confidence = confidence
 
     def add(self, point: int, values: Values) -> None:
         """Take in a run; what was not measured is left out."""
+        n, mean, squares = self._n[point], self._mean[point], self._squares[point]
         for i, value in enumerate(values):
             if value is not None:
-                self._n[point, i] += 1
-                off = value - self._mean[point, i]
-                self._mean[point, i] += off / self._n[point, i]
-                self._squares[point, i] += off * (value - self._mean[point, i])
+                n[i] += 1
+                off = value - mean[i]
+                mean[i] += off / n[i]
+                squares[i] += off * (value - mean[i])
 
     def worst(self) -> float:
         """The widest relative half-width among those of two runs or more; NaN if there is none."""
-        known = (self._n > 1) & (self._mean != 0)
+        all_n, all_means, all_squares = (np.array(kept) for kept in (self._n, self._mean, self._squares))
+        known = (all_n > 1) & (all_means != 0)
         if not known.any():
             return math.nan
-        n = self._n[known]
-        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(self._squares[known] / (n - 1) / n)
-        return float(np.max(half / np.abs(self._mean[known])))
+        n = all_n[known].astype(float)
+        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(all_squares[known] / (n - 1) / n)
+        return float(np.max(half / np.abs(all_means[known])))
 
 
 def _reader(i: int) -> Callable[[Values], float]:
