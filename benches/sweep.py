@@ -3,7 +3,7 @@
     .venv/bin/python benches/sweep.py [--runs N] [--rounds N]
 
 Prints seconds and the share that the sweep's machinery adds: processes, rows, files. To start a worker, some
-0.4 s, is part of it. The driver wants a processor beside the worker's now and then: a busy machine shows more.
+0.4 s, is part of it. The driver wants a processor beside the worker's now and then: a busy machine shows it.
 """
 
 from __future__ import annotations
