@@ -67,10 +67,11 @@ lint: build ## check formatting, lints and types; changes nothing
 	$(BIN)/mypy
 
 .PHONY: bench
-bench: build ## measure speed and memory beside ns-2, and the live link (four to eight minutes)
+bench: build ## measure speed and memory beside ns-2, the live link, and sweeps (five to nine minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(PYTHON) benches/live.py
+	$(BIN)/python benches/sweep.py
 
 .PHONY: soak
 soak: build ## load airpath live for twice ten minutes and watch its memory

@@ -1,4 +1,4 @@
-"""The command line: `airpath run | live | doctor | list | config | export | predict | analyze | reproduce`.
+"""The command line: `airpath run`, `live`, `sweep`, `reproduce` and the others that `airpath` lists.
 
 Commands print what they found on standard output; progress and errors go to standard error. An
 expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
@@ -38,6 +38,8 @@ from airpath.papers.command import reproduce
 from airpath.progress import progress_bar
 from airpath.recorder import OutputError
 from airpath.run import run as run_in_memory
+from airpath.sweep.command import results, sweep
+from airpath.sweep.error import SweepError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -128,6 +130,8 @@ app.command()(export)
 app.command()(predict)
 app.command(name="analyze")(analyze_command)
 app.command()(reproduce)
+app.command()(sweep)
+app.command()(results)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)
 
@@ -142,7 +146,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     try:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
-    except (ScenarioError, OutputError, LiveError, ExportError) as error:
+    except (ScenarioError, OutputError, LiveError, ExportError, SweepError) as error:
         _fail(*error.args)
     except typer.TyperException as error:
         if not error.format_message():  # Without a command the help was printed: that is all.

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class NotMeasuredError(ValueError):
+    """A run has this number and did not measure it, such as the time of a transfer that did not end."""
+
+
 def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
     """Counters of one radio bearer, or None if the run had no such bearer.
 
@@ -45,7 +49,8 @@ def named(name: str) -> Callable[[dict[str, Any]], float]:
     Raises
     ------
     ValueError
-        If `name` is no such text; the function, if a run has no such number or did not measure it.
+        If `name` is no such text; the function, if a run has no such number, and as `NotMeasuredError` if it
+        did not measure it.
     """
     path = name.split(".") if isinstance(name, str) else []
     if not all(path) or not path:
@@ -62,8 +67,9 @@ def _number_at(inside: Any, path: list[str], name: str) -> float:
     if not path:
         if isinstance(inside, (int, float)):
             return float(inside)
-        what = "is no number" if inside is not None else "is null: not measured, or not ended in time"
-        raise ValueError(f"metric '{name}' {what}")
+        if inside is None:
+            raise NotMeasuredError(f"metric '{name}' is null: not measured, or not ended in time")
+        raise ValueError(f"metric '{name}' is no number")
     key, *rest = path
     if key == "*" and isinstance(inside, list) and inside:
         return float(np.mean([_number_at(entry, rest, name) for entry in inside]))

@@ -1,0 +1,149 @@
+"""Worker processes of a sweep on this machine: a task at a time for each, and what is done when one dies."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from airpath.sweep.error import SweepError
+from airpath.sweep.worker import Answer, Runs, serve
+
+MAX_DEATHS = 3
+"""A run during which so many workers died in turn is what kills them."""
+
+AHEAD = 2
+"""Tasks that a worker has at once, so that it need not wait for the driver between them."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs for a worker, and how many workers died over them."""
+
+    runs: Sequence[Runs]
+    deaths: int = 0
+
+    def singly(self) -> list[Task]:
+        """The same runs as tasks of one run each, one death later."""
+        return [
+            Task([(point, text, (seed,))], self.deaths + 1)
+            for point, text, seeds in self.runs
+            for seed in seeds
+        ]
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: BaseProcess
+    connection: Connection
+    tasks: deque[Task] = field(default_factory=deque)
+
+
+class Pool:
+    """So many worker processes; a context manager that ends them."""
+
+    def __init__(self, workers: int, metrics: Sequence[str]) -> None:
+        # Started afresh: a fork would take threads, locks and the sweep's memory along.
+        self._context = multiprocessing.get_context("spawn")
+        self._metrics = tuple(metrics)
+        self._workers: list[_Worker] = []
+        self._size = workers
+        self._again: deque[Task] = deque()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for worker in self._workers:
+            worker.connection.close()
+            worker.process.kill()
+        for worker in self._workers:
+            worker.process.join()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any task was handed in and is not answered."""
+        return bool(self._again) or any(worker.tasks for worker in self._workers)
+
+    @property
+    def room(self) -> int:
+        """How many tasks it would take now."""
+        held = sum(len(worker.tasks) for worker in self._workers) + len(self._again)
+        return AHEAD * self._size - held
+
+    def hand_in(self, task: Task) -> None:
+        """Give a task to whoever has the least to do."""
+        if len(self._workers) < self._size and all(worker.tasks for worker in self._workers):
+            self._workers.append(self._start())
+        worker = min(self._workers, key=lambda worker: len(worker.tasks))
+        worker.tasks.append(task)
+        with contextlib.suppress(OSError):  # It has died: `answers` will find out.
+            worker.connection.send(task.runs)
+
+    def answers(self, timeout: float) -> list[Answer]:
+        """Wait so many seconds at most for answers; replace workers that died, and have their work redone.
+
+        Raises
+        ------
+        SweepError
+            If one run has killed several workers.
+        """
+        by_connection = {worker.connection: worker for worker in self._workers}
+        found = []
+        for ready in wait(list(by_connection), timeout):
+            worker = by_connection[ready]  # type: ignore[index]
+            try:
+                answer: Answer = worker.connection.recv()
+            except Exception:  # The end of the pipe, or half an answer from one that was killed.
+                self._bury(worker)
+            else:
+                worker.tasks.popleft()
+                found.append(answer)
+        for _ in range(len(self._again)):
+            self.hand_in(self._again.popleft())
+        return found
+
+    def _start(self) -> _Worker:
+        here, there = self._context.Pipe()
+        process = self._context.Process(target=serve, args=(there, self._metrics), daemon=True)
+        with _ignored_interrupts():
+            process.start()
+        there.close()
+        return _Worker(process, here)
+
+    def _bury(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        worker.connection.close()
+        worker.process.kill()
+        worker.process.join()
+        # Only the first of its tasks was being worked on.
+        for number, task in enumerate(worker.tasks):
+            if number > 0:
+                self._again.append(task)
+                continue
+            if task.deaths + 1 >= MAX_DEATHS:
+                (point, _, seeds), *_ = task.runs
+                where = f"at point {point}, seed {seeds[0]}"
+                what = f"{MAX_DEATHS} workers died (code {worker.process.exitcode}) {where}"
+                remedy = "look at memory and at that run alone; what was written before is safe"
+                raise SweepError("workers", what, remedy)
+            self._again.extend(task.singly())
+
+
+@contextlib.contextmanager
+def _ignored_interrupts() -> Iterator[None]:
+    """Have a process that is started here ignore Ctrl-C from its first moment."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

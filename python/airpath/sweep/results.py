@@ -1,0 +1,155 @@
+"""What a sweep's folder holds: means and intervals by point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airpath.estimate import Estimate, estimate
+from airpath.sweep.store import read_manifest, read_rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What is known of a point.
+
+    Attributes
+    ----------
+    point : int
+        Its number in the dataset.
+    parameters : dict
+        Dotted keys and values.
+    runs : int
+        Runs that are there.
+    estimates : dict of Estimate or None
+        By metric; None where no run measured it.
+    """
+
+    point: int
+    parameters: dict[str, Any]
+    runs: int
+    estimates: dict[str, Estimate | None]
+
+    def missing(self, metric: str) -> int:
+        """How many runs did not measure a metric."""
+        known = self.estimates[metric]
+        return self.runs - (known.n if known else 0)
+
+
+@dataclass(frozen=True)
+class SweepResults:
+    """What is known of all points, and files of the folder that are damaged or not the sweep's."""
+
+    name: str
+    scenario: str
+    confidence: float
+    parameters: tuple[str, ...]
+    metrics: tuple[str, ...]
+    points: tuple[PointResult, ...]
+    warnings: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Make plain data of it; intervals that one run does not give are null."""
+        return {
+            "name": self.name,
+            "scenario": self.scenario,
+            "confidence": self.confidence,
+            "points": [
+                {
+                    "point": point.point,
+                    "parameters": point.parameters,
+                    "runs": point.runs,
+                    "metrics": {name: _json(point, name) for name in self.metrics},
+                }
+                for point in self.points
+            ],
+        }
+
+
+def read_results(folder: Path) -> SweepResults:
+    """Read a sweep's folder, also while it is being written.
+
+    Raises
+    ------
+    SweepError
+        If it is no such folder, or cannot be read.
+    """
+    manifest = read_manifest(folder) or {}
+    rows, warnings = read_rows(folder, manifest)
+    metrics, confidence = tuple(manifest["metrics"]), manifest["runs"]["confidence"]
+    by_point: list[list[tuple[float | None, ...]]] = [[] for _ in manifest["points"]]
+    for point, _, values in rows:
+        by_point[point].append(values)
+    points = []
+    for number, (described, runs) in enumerate(zip(manifest["points"], by_point, strict=True)):
+        estimates = {
+            name: _estimate([values[i] for values in runs], confidence) for i, name in enumerate(metrics)
+        }
+        points.append(PointResult(number, described["parameters"], len(runs), estimates))
+    return SweepResults(
+        manifest["name"],
+        manifest["scenario"],
+        confidence,
+        tuple(manifest["parameters"]),
+        metrics,
+        tuple(points),
+        tuple(warnings),
+    )
+
+
+def table_of(results: SweepResults) -> Table:
+    """Lay the means out, a line for each point, each with half the width of its interval."""
+    from rich.table import Table
+
+    level = f"{100 * results.confidence:g} %"
+    title = f"{results.name} ({results.scenario}): mean ± half of the {level} interval"
+    table = Table(title=title, title_justify="left")
+    for column in ("point", *results.parameters, "runs", *results.metrics):
+        is_name = column in results.parameters
+        table.add_column(column, justify="left" if is_name else "right", overflow="fold")
+    for point in results.points:
+        table.add_row(
+            str(point.point),
+            *(str(point.parameters.get(key, "")) for key in results.parameters),
+            str(point.runs),
+            *(_cell(point, name) for name in results.metrics),
+        )
+    return table
+
+
+def _cell(point: PointResult, metric: str) -> str:
+    known, missing = point.estimates[metric], point.missing(metric)
+    if known is None:
+        text = "–"
+    elif known.n > 1 and known.half_width > 0:
+        # Two digits of the interval that count, and the mean as far as these go.
+        places = max(0, 1 - math.floor(math.log10(known.half_width)))
+        text = f"{known.mean:.{places}f} ± {known.half_width:.{places}f}"
+    else:
+        text = f"{known.mean:.6g}" + (" ± 0" if known.n > 1 else "")
+    return f"{text} ({missing} of {point.runs} without)" if missing else text
+
+
+def _json(point: PointResult, metric: str) -> dict[str, Any] | None:
+    known = point.estimates[metric]
+    if known is None:
+        return None
+    several = known.n > 1
+    return {
+        "mean": known.mean,
+        "sd": known.sd if several else None,
+        "n": known.n,
+        "ci_low": known.ci_low if several else None,
+        "ci_high": known.ci_high if several else None,
+        "not_measured": point.missing(metric),
+    }
+
+
+def _estimate(values: list[float | None], confidence: float) -> Estimate | None:
+    known = [value for value in values if value is not None]
+    return estimate(known, confidence) if known else None

@@ -1,0 +1,55 @@
+"""How far a sweep is, on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airpath.sweep.driver import Progress
+
+SHOW_EVERY_S = 0.5
+
+
+@contextlib.contextmanager
+def sweep_bar(name: str) -> Iterator[Callable[[Progress], None] | None]:
+    """Show runs, points, rates, the widest interval and the time left, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(12), TextColumn("{task.fields[words]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None, words="starting")
+        shown = -math.inf
+
+        def show(progress: Progress) -> None:
+            nonlocal shown
+            if time.monotonic() - shown >= SHOW_EVERY_S:
+                shown = time.monotonic()
+                words = progress_words(progress)
+                bar.update(task, completed=progress.done, total=progress.expected, words=words)
+
+        yield show
+
+
+def progress_words(progress: Progress) -> str:
+    """Runs and points that are done, points per second, the widest interval so far and the time left."""
+    parts = [f"{progress.done}/{progress.expected} runs, {progress.points_done}/{progress.points} points"]
+    worst = progress.worst()
+    if math.isfinite(worst):
+        parts.append(f"widest ± {100 * worst:.2g} %")
+    if progress.fresh and progress.seconds > 0:
+        rate = progress.fresh / progress.seconds
+        # From runs: where points have many, they end all at once.
+        parts[0] += f" at {rate * progress.points / progress.expected:.3g}/s"
+        left = math.ceil((progress.expected - progress.done) / rate)
+        parts.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
+    return ", ".join(parts)

@@ -1,0 +1,162 @@
+"""Which runs a sweep still wants, and how well it knows what it has."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import stdtrit
+
+from airpath.replicate import Replication, Rule
+from airpath.sweep.worker import Row
+
+Values = tuple[float | None, ...]
+
+
+class PointReplication(Replication[Values]):
+    """Replication of a point, in which a metric that was not measured in some run is never precise."""
+
+    def __init__(self, rule: Rule, metrics: int) -> None:
+        first, *others = (_reader(i) for i in range(metrics))
+        # Equal metrics do not make two runs equal: constants are doubted as long as the rule does.
+        super().__init__(first, rule, lambda _: object(), others)
+
+    def _excess(self, metric: Callable[[Values], float]) -> float:
+        if any(math.isnan(metric(values)) for values in self.outcomes):
+            return math.inf
+        return super()._excess(metric)
+
+
+class Wanted:
+    """Runs that are to be made, point by point in the order of the seeds.
+
+    Which they are in the end depends on the sweep alone, not on the order in which they are made.
+    """
+
+    def __init__(self, rule: Rule, points: int, metrics: int, rows: Sequence[Row]) -> None:
+        self.done, self._points_done = 0, 0
+        self._rule = rule
+        self._known: list[dict[int, Values]] = [{} for _ in range(points)]
+        for point, seed, values in rows:
+            self._known[point][seed] = values
+        self._replications: list[PointReplication] | None = None
+        if math.isfinite(rule.precision):
+            self._replications = [PointReplication(rule, metrics) for _ in range(points)]
+        self._ready: deque[tuple[int, int]] = deque()
+        self._missing = [0] * points
+        self._expected = [0] * points
+        self._totals = Totals(points, metrics, rule.confidence)
+        for point in range(points):
+            self._ask(point)
+
+    @property
+    def expected(self) -> int:
+        """How many runs there will be in all, as far as is known."""
+        return sum(self._expected)
+
+    @property
+    def points_done(self) -> int:
+        """Points with all their runs."""
+        return self._points_done
+
+    @property
+    def worst(self) -> float:
+        """The widest interval of any metric and point, half of it as a fraction of the mean; NaN if none."""
+        return self._totals.worst()
+
+    def take(self, most: int) -> list[tuple[int, list[int]]]:
+        """Take up to so many runs to make, as points and seeds."""
+        taken: list[tuple[int, list[int]]] = []
+        for _ in range(min(most, len(self._ready))):
+            point, seed = self._ready.popleft()
+            if taken and taken[-1][0] == point:
+                taken[-1][1].append(seed)
+            else:
+                taken.append((point, [seed]))
+        return taken
+
+    def add(self, row: Row) -> None:
+        """Take in a run that was made."""
+        point, seed, values = row
+        self._known[point][seed] = values
+        self._count(point, seed)
+        self._missing[point] -= 1
+        if self._missing[point] == 0:
+            self._ask(point)
+
+    def _count(self, point: int, seed: int) -> None:
+        self.done += 1
+        self._totals.add(point, self._known[point][seed])
+        if self._replications is not None:
+            self._replications[point].add(seed, self._known[point][seed])
+
+    def _ask(self, point: int) -> None:
+        """Ask for a point's next seeds, until some are missing or none is wanted."""
+        while True:
+            seeds = self._next_seeds(point)
+            if not seeds:
+                self._expected[point] = len(self._known[point])
+                self._points_done += 1
+                return
+            missing = [seed for seed in seeds if seed not in self._known[point]]
+            for seed in seeds:
+                if seed in self._known[point]:
+                    self._count(point, seed)
+            if missing:
+                self._missing[point] = len(missing)
+                self._ready.extend((point, seed) for seed in missing)
+                if self._replications is not None:
+                    self._expected[point] = self._replications[point].expected_runs()
+                else:
+                    self._expected[point] = self._rule.max_runs
+                return
+
+    def _next_seeds(self, point: int) -> list[int]:
+        if self._replications is not None:
+            return self._replications[point].next_seeds()
+        if self._expected[point]:
+            return []
+        self._expected[point] = self._rule.max_runs
+        first = self._rule.first_seed
+        return list(range(first, first + self._rule.max_runs))
+
+
+class Totals:
+    """Means and spreads of all points as rows come in, by Welford's recurrence; for the progress alone."""
+
+    def __init__(self, points: int, metrics: int, confidence: float) -> None:
+        # Plain lists: NumPy's arrays take several times as long to change one number.
+        self._n = [[0] * metrics for _ in range(points)]
+        self._mean = [[0.0] * metrics for _ in range(points)]
+        self._squares = [[0.0] * metrics for _ in range(points)]
+        self._confidence = confidence
+
+    def add(self, point: int, values: Values) -> None:
+        """Take in a run; what was not measured is left out."""
+        n, mean, squares = self._n[point], self._mean[point], self._squares[point]
+        for i, value in enumerate(values):
+            if value is not None:
+                n[i] += 1
+                off = value - mean[i]
+                mean[i] += off / n[i]
+                squares[i] += off * (value - mean[i])
+
+    def worst(self) -> float:
+        """The widest relative half-width among those of two runs or more; NaN if there is none."""
+        all_n, all_means, all_squares = (np.array(kept) for kept in (self._n, self._mean, self._squares))
+        known = (all_n > 1) & (all_means != 0)
+        if not known.any():
+            return math.nan
+        n = all_n[known].astype(float)
+        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(all_squares[known] / (n - 1) / n)
+        return float(np.max(half / np.abs(all_means[known])))
+
+
+def _reader(i: int) -> Callable[[Values], float]:
+    def read(values: Values) -> float:
+        value = values[i]
+        return math.nan if value is None else value
+
+    return read
