@@ -111,6 +111,10 @@ impl Element for WithOutages {
         self.cell.handle_radio(cx, event);
     }
 
+    fn handle_capture(&mut self, cx: &mut Cx<'_>) {
+        self.cell.handle_capture(cx);
+    }
+
     fn report(&self, cx: &mut Cx<'_>) -> Value {
         let mut report = self.cell.report(cx);
         let begun = self.changes[..self.next].iter().filter(|change| change.phase == Outage::Began);

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from airpath.papers.conditions import Quantity
 from airpath.papers.grid import Grid, GridRow
-from airpath.papers.observe import Observation
+from airpath.papers.observe import Observation, column, times_s, words
 from airpath.papers.paper import Cell, Experiment, Metric, Outcome, Overrides
 from airpath.trace import Events
 
@@ -61,23 +60,14 @@ class HandOver:
     kept: float
 
 
-def _numbers(events: Events, kind: str, name: str) -> NDArray[np.float64]:
-    return np.asarray(events[kind][name]).astype(np.float64)
-
-
 def _hand_over(events: Events) -> HandOver:
-    codes, words = events["outage"]["phase"]
-    phases = np.asarray(codes)
-    times_s = _numbers(events, "outage", "time_ns") / 1e9
-    begins_s, ends_s = (times_s[phases == words.index(word)][0] for word in ("began", "ended"))
-    in_order = np.maximum.accumulate(_numbers(events, "segment_received", "rcv_nxt"))
-    received_s = _numbers(events, "segment_received", "time_ns")[np.diff(in_order, prepend=0) > 0] / 1e9
+    at_s, phases = times_s(events, "outage"), words(events, "outage", "phase")
+    begins_s, ends_s = (at_s[phases == phase][0] for phase in ("began", "ended"))
+    in_order = np.maximum.accumulate(column(events, "segment_received", "rcv_nxt"))
+    received_s = times_s(events, "segment_received")[np.diff(in_order, prepend=0) > 0]
     behind = received_s[received_s >= ends_s]
     arrives_s = float(behind[0] - ends_s) if behind.size else RUN_S - float(ends_s)
-    cwnd, state_s = (
-        _numbers(events, "tcp_state", "tcpi_snd_cwnd"),
-        _numbers(events, "tcp_state", "time_ns") / 1e9,
-    )
+    cwnd, state_s = column(events, "tcp_state", "tcpi_snd_cwnd"), times_s(events, "tcp_state")
     before = cwnd[state_s < begins_s - 2][-1]
     during = cwnd[(state_s >= begins_s) & (state_s < ends_s + 1)]
     return HandOver(arrives_s, float(min(during.min() if during.size else before, before) / before))
