@@ -1,14 +1,14 @@
 //! tshark, which knows GTP by its port, reads the messages that the codec writes, and the packets in them.
 #![allow(clippy::unwrap_used)]
 
+mod tshark;
+
 use std::net::Ipv4Addr;
-use std::process::Command;
 
 use airpath_core::gtp::{Endpoint, Received, Tunnel};
 use airpath_core::packet::{Dir, Flags, Packet};
-use airpath_core::time::Instant;
 use airpath_core::wire::gtp::{Body, ExtensionHeader, Message, Outer};
-use airpath_core::wire::{PcapngWriter, octets_of};
+use airpath_core::wire::octets_of;
 
 const FIELDS: &[&str] = &[
     "ip.src",
@@ -35,34 +35,12 @@ const SGSN: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// What tshark shows of each datagram, `name=value` for fields that it has; `None` where tshark is not installed.
 fn dissected(datagrams: &[Vec<u8>]) -> Option<Vec<String>> {
-    let mut writer = PcapngWriter::new(&["iu"]);
-    for (i, packet) in datagrams.iter().enumerate() {
-        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), packet, packet.len() as u32);
-    }
-    let file = std::env::temp_dir().join(format!("airpath-gtp-{}.pcapng", std::process::id()));
-    std::fs::write(&file, writer.take()).unwrap();
-    let mut tshark = Command::new("tshark");
-    tshark.args(["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
-    tshark.args(["-T", "fields", "-E", "separator=;", "-r"]).arg(&file);
-    tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
-    let output = tshark.output();
-    std::fs::remove_file(&file).unwrap();
-    let output = match output {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        output => output.unwrap(),
+    let options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];
+    let shown = tshark::dissected("gtp", &options, FIELDS, datagrams)?;
+    let words = |fields: Vec<(&str, String)>| {
+        fields.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let shown = |line: &str| {
-        let fields = FIELDS.iter().zip(line.split(';')).filter(|(_, value)| !value.is_empty());
-        fields.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-    };
-    Some(String::from_utf8(output.stdout).unwrap().lines().map(shown).collect())
-}
-
-/// Cargo knows no skipped tests: where all must run, this one fails.
-fn without_tshark() {
-    assert!(std::env::var_os("AIRPATH_ALL_TOOLS").is_none(), "tshark is not installed");
-    eprintln!("skipped: tshark is not installed");
+    Some(shown.into_iter().map(words).collect())
 }
 
 fn segment(seq: u32) -> Vec<u8> {
@@ -96,7 +74,7 @@ fn tshark_reads_what_the_codec_writes() {
     let types = Message::signalling(0, Body::SupportedExtensionHeaders(&[0x40, 0xc0]));
     Outer::new(RNC, SGSN).encapsulate(&types, &mut notification).unwrap();
     let datagrams = [with_number, without, extended, echo, echo_answer, indication, notification];
-    let Some(shown) = dissected(&datagrams) else { return without_tshark() };
+    let Some(shown) = dissected(&datagrams) else { return tshark::without_tshark() };
     let seen = |seq| format!("tcp.seq_raw={seq} tcp.len=1000 ip.checksum.status=1,1");
     let (good, none) = ("udp.checksum.status=1", "udp.checksum.status=3");
     let from = |node: &str| format!("ip.src={node} udp.dstport=2152 gtp.flags=");

@@ -1,11 +1,9 @@
 //! tshark, which knows RLC by itself, reads the PDUs that the codec writes.
 #![allow(clippy::unwrap_used)]
 
-use std::process::Command;
+mod tshark;
 
 use airpath_core::packet::Dir;
-use airpath_core::time::Instant;
-use airpath_core::wire::PcapngWriter;
 use airpath_core::wire::rlc::udp::{Channel, Mode, datagram, datagram_of};
 use airpath_core::wire::rlc::{
     AmdPdu, Begin, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail, UmdPdu,
@@ -43,33 +41,12 @@ const FIELDS: &[&str] = &[
 
 /// What tshark shows of each datagram, `name=value` for fields that it has; `None` where tshark is not installed.
 fn dissected(mode: &str, datagrams: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
-    let mut writer = PcapngWriter::new(&["rlc"]);
-    for (i, packet) in datagrams.iter().enumerate() {
-        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), packet, packet.len() as u32);
-    }
-    let file = std::env::temp_dir().join(format!("airpath-rlc-{mode}-{}.pcapng", std::process::id()));
-    std::fs::write(&file, writer.take()).unwrap();
-    let mut tshark = Command::new("tshark");
-    tshark.args(["--enable-heuristic", "rlc_udp", "-T", "fields", "-E", "separator=;", "-r"]).arg(&file);
-    tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
-    let output = tshark.output();
-    std::fs::remove_file(&file).unwrap();
-    let output = match output {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        output => output.unwrap(),
+    let options = ["--enable-heuristic", "rlc_udp"];
+    let shown = tshark::dissected(&format!("rlc-{mode}"), &options, FIELDS, datagrams)?;
+    let words = |fields: Vec<(&str, String)>| {
+        fields.iter().map(|(name, value)| format!("{}={value}", name.trim_start_matches("rlc."))).collect()
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let shown = |line: &str| {
-        let fields = FIELDS.iter().zip(line.split(';')).filter(|(_, value)| !value.is_empty());
-        fields.map(|(name, value)| format!("{}={value}", name.trim_start_matches("rlc."))).collect()
-    };
-    Some(String::from_utf8(output.stdout).unwrap().lines().map(shown).collect())
-}
-
-/// Cargo knows no skipped tests: where all must run, this one fails.
-fn without_tshark() {
-    assert!(std::env::var_os("AIRPATH_ALL_TOOLS").is_none(), "tshark is not installed");
-    eprintln!("skipped: tshark is not installed");
+    Some(shown.into_iter().map(words).collect())
 }
 
 fn amd(sn: u64, poll: bool, data: &[u8], ends: &[u16], tail: Tail) -> Pdu {
@@ -106,7 +83,7 @@ fn tshark_reads_what_the_codec_writes() {
         pdu.encode(&mut bytes).unwrap();
         datagram(*channel, &bytes)
     });
-    let Some(shown) = dissected("am", &encoded.collect::<Vec<_>>()) else { return without_tshark() };
+    let Some(shown) = dissected("am", &encoded.collect::<Vec<_>>()) else { return tshark::without_tshark() };
     let data = |octet: &str, octets| octet.repeat(octets);
     let mrw_shown = "sufi.sn_mrw=17,19 sufi.n=2";
     let expected = [
@@ -160,7 +137,7 @@ fn tshark_reads_unacknowledged_and_transparent_mode() {
     });
     let transparent = datagram_of(Mode::Tm, down, &[0x45; 30]);
     let datagrams: Vec<_> = encoded.chain([transparent]).collect();
-    let Some(shown) = dissected("um", &datagrams) else { return without_tshark() };
+    let Some(shown) = dissected("um", &datagrams) else { return tshark::without_tshark() };
     let data = |octet: &str, octets| octet.repeat(octets);
     let expected = [
         format!("seq=126 li.value=124 data={}", data("ab", 39)),
