@@ -8,11 +8,11 @@ predecessors within a few milliseconds it calls "out of order".
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tshark import captured, needs_tshark
 
 import airpath
 
@@ -25,21 +25,13 @@ OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_se
 SHORT_QUEUE = {"radio.dch.downlink.queue.droptail.packets": 6}
 TWO_UES = {"radio.dch.ues": 2}
 
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-
 
 @pytest.fixture
 def capture(tmp_path):
     """Run with changes; give the run's result and its capture file."""
 
     def make(name: str, changes: dict[str, str | int | bool]) -> tuple[airpath.Result, Path]:
-        scenario = airpath.load(name)
-        for path, value in changes.items():
-            scenario = scenario.with_(path, value)
-        result = airpath.run(scenario, seed=1, probes=(), capture=True)
-        file = tmp_path / "capture.pcapng"
-        file.write_bytes(result.capture)
-        return result, file
+        return captured(tmp_path, name, changes, probes=(), capture=True)
 
     return make
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from collections import Counter
@@ -10,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from conftest import check_error
+from tshark import captured, fields, needs_tshark
 
 import airpath
-
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 SERVER, UE, IU = range(3)
 ENHANCED_PACKET = 6
@@ -37,13 +35,9 @@ def capture(tmp_path):
     """Run with changes; give the run's result and its capture file."""
 
     def make(changes: dict[str, str | int | bool]) -> tuple[airpath.Result, Path]:
-        scenario = airpath.load("umts-network")
-        for path, value in changes.items():
-            scenario = scenario.with_(path, value)
-        result = airpath.run(scenario, seed=1, probes=("rnc_feedback", "bearer_enqueued"), capture_iu=True)
-        file = tmp_path / "capture.pcapng"
-        file.write_bytes(result.capture)
-        return result, file
+        return captured(
+            tmp_path, "umts-network", changes, probes=("rnc_feedback", "bearer_enqueued"), capture_iu=True
+        )
 
     return make
 
@@ -179,13 +173,3 @@ def frames_of(file: Path) -> list[tuple[int, bytes]]:
             found.append((interface, content[position + 28 : position + 28 + captured]))
         position += length
     return found
-
-
-def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str) -> list[list[str]]:
-    """Fields of the frames that pass; of those that are there several times all."""
-    command = ["tshark", "-n", *options, "-r", str(file), "-Y", display_filter]
-    command += ["-T", "fields", "-E", "separator=;"]
-    for name in names:
-        command += ["-e", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [line.split(";") for line in done.stdout.splitlines()]

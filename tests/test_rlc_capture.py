@@ -6,17 +6,14 @@ in putting packets together. What a PDU says of itself it reads right all the sa
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import tshark
 from conftest import check_error
 
 import airpath
-
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
 SEQUENCE_NUMBERS = 4096
@@ -45,18 +42,14 @@ def capture(tmp_path):
     """Run with changes; give the run's result and its capture file."""
 
     def make(changes: dict[str, str | int | bool]) -> tuple[airpath.Result, Path]:
-        scenario = airpath.load("umts-384")
-        for path, value in changes.items():
-            scenario = scenario.with_(path, value)
-        result = airpath.run(scenario, seed=1, probes=("rlc_data", "rlc_status"), capture_rlc=True)
-        file = tmp_path / "capture.pcapng"
-        file.write_bytes(result.capture)
-        return result, file
+        return tshark.captured(
+            tmp_path, "umts-384", changes, probes=("rlc_data", "rlc_status"), capture_rlc=True
+        )
 
     return make
 
 
-@needs_tshark
+@tshark.needs_tshark
 @pytest.mark.parametrize("changes", [{}, IN_BURSTS, PDUS_APART, LARGE_PDUS], ids=repr)
 def test_tshark_reads_what_the_run_traced(changes, capture):
     result, file = capture({"duration": "15 s"} | changes)
@@ -85,7 +78,7 @@ def test_tshark_reads_what_the_run_traced(changes, capture):
     assert any(report[2] for log in reports.values() for report in log)
 
 
-@needs_tshark
+@tshark.needs_tshark
 @pytest.mark.parametrize("changes", [{}, LARGE_PDUS], ids=repr)
 def test_tshark_puts_packets_together(changes, capture):
     result, file = capture({"duration": "3500 ms"} | changes)
@@ -108,7 +101,7 @@ def test_tshark_puts_packets_together(changes, capture):
     assert fields(file, wrong, ("frame.number", "_ws.expert.message"), *alone) == []
 
 
-@needs_tshark
+@tshark.needs_tshark
 def test_a_folder_has_pdus_if_it_is_to(airpath_command, tmp_path):
     command = ("run", "umts-384", "--set", "duration=2 s", "--out", tmp_path)
     assert airpath_command(*command).code == 0
@@ -161,20 +154,5 @@ def missing(pdu: dict[str, str]) -> int:
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str, at: int | None = None):
     """Fields of the frames that pass; of those that are there several times all, or the one in place `at`."""
-    command = [
-        "tshark",
-        "-n",
-        "--enable-heuristic",
-        "rlc_udp",
-        *options,
-        "-r",
-        str(file),
-        "-Y",
-        display_filter,
-    ]
-    command += ["-T", "fields", "-E", "separator=;"]
-    for name in names:
-        command += ["-e", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line.split(";") for line in done.stdout.splitlines()]
+    lines = tshark.fields(file, display_filter, names, "--enable-heuristic", "rlc_udp", *options)
     return lines if at is None else [[value.split(",")[at] for value in line] for line in lines]
