@@ -144,17 +144,15 @@ fn it_works_beside_feedback() {
     assert!(time < 1.05 * longer, "{time} {longer}");
 }
 
-/// Over AM nothing is lost: the box has nothing to do but mischief, which it counts.
+/// A tenth of the blocks is lost, and no packet: the timer has learned the link layer's delay.
 #[test]
-fn over_a_link_layer_that_repairs_only_the_timer_has_work() {
+fn over_a_link_layer_that_repairs_nothing_is_sent_again() {
     let am =
         [("radio.dch.downlink.rlc", "{ am = {} }"), ("radio.dch.uplink.rlc", "{ am = {} }"), (BLER, "10 %")];
     for seed in 0..5 {
         let results = results(&[&am[..], &[("tcp.sack", "true")]].concat(), seed);
-        let copies = &element(&results, "middlebox.snoop")["local_retransmissions"];
-        assert_eq!(copies["dupack"].as_u64(), Some(0), "{copies}");
-        // Whatever it has sent again has come twice, and the UE's reports say so.
-        assert!(copies["needless"].as_u64() <= copies["total"].as_u64(), "{copies}");
+        let snoop = element(&results, "middlebox.snoop");
+        assert_eq!(snoop["local_retransmissions"]["total"].as_u64(), Some(0), "{snoop}");
     }
 }
 

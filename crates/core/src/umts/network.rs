@@ -117,11 +117,13 @@ impl CoreNetwork {
         let mut iu = vec![IuLeg::new(&config.iu)];
         let mut in_use = vec![Instant::ZERO];
         let mut routes = Vec::new();
-        for (ue, at, relocation) in &plan.relocations {
+        // Legs are numbered in order of time: of two packets that come at one instant that of the lower leg is first.
+        let mut relocations = plan.relocations.clone();
+        relocations.sort_by_key(|(_, at, _)| *at);
+        for (ue, at, relocation) in &relocations {
             routes.resize_with(plan.active.len(), Route::default);
             if let Some(route) = routes.get_mut(usize::from(*ue)) {
                 route.changes.push((*at, iu.len()));
-                route.changes.sort_by_key(|(from, _)| *from);
             }
             in_use.push(*at);
             iu.push(IuLeg::new(&relocation.iu));

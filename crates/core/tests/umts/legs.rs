@@ -153,15 +153,23 @@ fn after_a_relocation_packets_take_the_other_leg_and_none_overtakes() {
     let expected = [
         // Over the old leg; the next could be there at 105 ms, and waits.
         (0, Downlink, 129_999),
-        (2, Downlink, 130_000),
         (1, Downlink, 129_999),
+        (2, Downlink, 130_000),
         (3, Downlink, 146_000),
     ];
-    let mut came = out(&mut path);
-    came.sort_by_key(|(number, ..)| *number);
-    let mut sorted = expected;
-    sorted.sort_by_key(|(number, ..)| *number);
-    assert_eq!(came, sorted);
+    assert_eq!(out(&mut path), expected);
+}
+
+/// The entries are not in order of time, and both packets come at one instant.
+#[test]
+fn on_whatever_leg_the_older_packet_is_first() {
+    let legs = [(0, 200_000, json!({"delay": "1 ms"})), (0, 100_000, json!({"delay": "30 ms"}))];
+    for (dir, first, second) in [(Downlink, 199_999, 200_000), (Uplink, 199_999, 200_000)] {
+        let mut path = network(json!({}), &legs);
+        put(&mut path, first, dir, 0, 1000, 0);
+        put(&mut path, second, dir, 0, 1000, 1);
+        assert_eq!(out(&mut path), [(0, dir, 229_999), (1, dir, 229_999)]);
+    }
 }
 
 #[test]

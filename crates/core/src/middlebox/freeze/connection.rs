@@ -84,7 +84,8 @@ impl Connection {
     /// The number that an ACK of `ack` becomes if its last octet is withheld; `None` if there is nothing to withhold.
     pub fn withhold(&self, ack: u32) -> Option<u32> {
         let is_new = is_after(ack, self.told) && ack == self.ack;
-        is_new.then(|| ack.wrapping_sub(1))
+        // What could not be given later is not withheld.
+        (is_new && self.can_ack()).then(|| ack.wrapping_sub(1))
     }
 
     /// The sender hears of `ack`.
@@ -95,13 +96,15 @@ impl Connection {
         }
     }
 
+    /// Whether there is an ACK to copy: SACK blocks below the acknowledgment number would report duplicates (RFC 2883).
+    fn can_ack(&self) -> bool {
+        let last = self.last.as_ref();
+        last.is_some_and(|last| last.ack == self.ack || last.options().sack.as_slice().is_empty())
+    }
+
     /// Makes `packet` an ACK of all that the UE has acknowledged, with this window. Whether that can be said.
     pub fn make_ack(&mut self, packet: &mut Packet, window: Window) -> bool {
-        let Some(last) = &self.last else { return false };
-        // SACK blocks below the acknowledgment number would report duplicates: RFC 2883.
-        if last.ack != self.ack && !last.options().sack.as_slice().is_empty() {
-            return false;
-        }
+        let Some(last) = self.last.as_ref().filter(|_| self.can_ack()) else { return false };
         packet.clone_from(last);
         let window = match window {
             Window::Closed => 0,

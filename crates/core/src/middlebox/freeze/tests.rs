@@ -72,6 +72,19 @@ fn old_sack_blocks_are_not_sent_beside_a_new_number() {
     // With data of its own the UE acknowledges more.
     connection.note_ack(&Packet { payload: 10, ..ack(4001) }, false);
     assert!(!connection.make_ack(&mut made, Window::Narrower(0)));
+    // So nothing is withheld of it, which could not be given later.
+    assert_eq!(connection.withhold(4001), None);
+    connection.note_ack(&ack(5001), true);
+    assert_eq!(connection.withhold(5001), Some(5000));
+}
+
+/// A UE that has sent data and never a pure ACK leaves none to copy.
+#[test]
+fn what_cannot_be_given_is_not_withheld() {
+    let mut connection = Connection::default();
+    connection.note_data(&data(1, 1000));
+    connection.note_ack(&Packet { payload: 10, ..ack(1001) }, false);
+    assert_eq!(connection.withhold(1001), None);
 }
 
 fn path(config: Config) -> Path {

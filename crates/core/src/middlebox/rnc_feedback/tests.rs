@@ -149,7 +149,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
 
 /// Issue 7: at most 32 octets a cached segment, the room that a table keeps for further ones included.
 #[test]
-fn a_cached_segment_takes_32_octets_at_most() {
+fn a_cached_segment_takes_32_octets_at_most_while_the_table_fills() {
     for limit in [1_usize, 3, 4, 5, 100, 1000, 1025] {
         let mut table = Table::new(0);
         for n in 0..3 * limit as u32 {
