@@ -148,6 +148,8 @@ def test_a_latin_hypercube_has_a_point_in_each_interval_of_each_axis(tmp_path, s
         (("runs = 150", ""), "runs", "either runs or precision", "precision = 0.05"),
         (("runs = 150", "runs = 0"), "runs", "is 0", "1 or more"),
         (("runs = 150", "precision = -1"), "precision", "-1", "statistics"),
+        (("runs = 150", "precision = inf"), "precision", "no number", "0.05"),
+        (("runs = 150", f"precision = 1{'0' * 400}"), "precision", "no number", "0.05"),
         (("runs = 150", "runs = 5\nmax_runs = 9"), "max_runs", "beside runs", "leave it out"),
         (("umts-384", "umts-385"), "scenario", "no such scenario", "umts-384"),
         (('["transfer_s", ', '["", '), "metrics", "names no metric", "dots"),

@@ -116,8 +116,11 @@ class _Driver:
                     self._hand_out(pool)
                     if not pool.is_busy:
                         break
-                    for answer in pool.answers(POLL_S):
+                    answers = pool.answers(POLL_S)
+                    for answer in answers:
                         self._take_in(answer)
+                    for answer in answers:
+                        self._refuse_failure(answer)
                     self._write_if_due()
                     self._on_progress(self._progress())
                 interrupted = stopped() and self._wanted.points_done < len(self._store.points)
@@ -142,15 +145,17 @@ class _Driver:
             self._wanted.add(row)
         self._unwritten += answer.rows
         self._fresh += len(answer.rows)
+        if answer.rows and answer.seconds > 0:
+            fitting = int(TASK_S * len(answer.rows) / answer.seconds)
+            self._task_runs = max(1, min(fitting, 4 * self._task_runs, self._fair_share(), MAX_TASK_RUNS))
+
+    def _refuse_failure(self, answer: Answer) -> None:
         if answer.failure is not None:
             point, seed, what = answer.failure
             where = f"point {point} ({words(self._store.points[point].parameters)}), seed {seed}"
             raise SweepError(
                 "run", f"{where}: {what}", "mend the sweep; runs that succeeded are in the folder"
             )
-        if answer.rows and answer.seconds > 0:
-            fitting = int(TASK_S * len(answer.rows) / answer.seconds)
-            self._task_runs = max(1, min(fitting, 4 * self._task_runs, self._fair_share(), MAX_TASK_RUNS))
 
     def _fair_share(self) -> int:
         """Towards the end tasks become shorter, so that no worker is left alone with a long one."""

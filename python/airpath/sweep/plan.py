@@ -17,7 +17,7 @@ from airpath.metrics import named
 from airpath.replicate import MAX_RUNS, Rule
 from airpath.scenario import Scenario, load
 from airpath.sweep.error import SweepError
-from airpath.sweep.points import DESIGNS, Point, flat_values, points_of, text_of
+from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
 
 KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
 TABLES = ("axes", "list", *DESIGNS)
@@ -220,6 +220,7 @@ def _whole(sweep: dict[str, Any], key: str, default: int, least: int) -> int:
 
 def _number(sweep: dict[str, Any], key: str, default: float) -> float:
     value = sweep.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SweepError(key, f"is {value!r}", f"write a number such as {default}")
+    # TOML has infinities, and whole numbers beyond any float.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+        raise SweepError(key, "is no number that can be used", f"write a number such as {default}")
     return float(value)

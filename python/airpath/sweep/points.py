@@ -25,6 +25,9 @@ DESIGNS = ("random", "latin_hypercube")
 MAX_POINTS = 1_000_000
 """More than that is a slip: each is a scenario of its own, and held in memory."""
 
+LARGEST = 1e300
+"""Beyond every number that a sweep may mean; whole numbers in TOML may be beyond any float."""
+
 _QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S.*?)?\s*")
 
 
@@ -172,7 +175,7 @@ def _range(key: str, table: Any) -> Range:
 
 
 def _quantity(key: str, value: Any) -> tuple[float, str]:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST:
         return float(value), ""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     try:

@@ -26,6 +26,8 @@ from airpath.sweep.worker import Row
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
 FORMAT = 1
+KNOWN = {"metrics", "parameters", "points", "name", "scenario", "runs"}
+"""What a manifest must have."""
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNFINISHED = re.compile(r"\.(part-\d{6,}\.parquet|manifest\.json)\.tmp")
 _TYPES = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
@@ -131,7 +133,9 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
     path = out / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        if manifest["format"] != FORMAT or not {"metrics", "parameters", "points"} <= set(manifest):
+        if manifest["format"] != FORMAT or any(key not in manifest for key in KNOWN):
+            raise KeyError
+        if not all({"scenario_sha256", "parameters"} <= set(point) for point in manifest["points"]):
             raise KeyError
     except FileNotFoundError as error:
         if not must_exist:
