@@ -18,6 +18,9 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DIS
 RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath-bench
 PYTEST_FLAGS ?=
 SOAK_FLAGS ?=
+SWEEP_SOAK_FLAGS ?=
+# Of the transfers between our TCP and the kernel's, such as --transfers 100.
+TRANSFERS_FLAGS ?=
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
@@ -73,9 +76,16 @@ bench: build ## measure speed and memory beside ns-2, the live link, and sweeps 
 	$(PYTHON) benches/live.py
 	$(BIN)/python benches/sweep.py
 
+.PHONY: scale
+scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what follows for larger machines
+	$(CARGO) build --release -p airpath-bench
+	$(BIN)/python benches/scale.py
+
 .PHONY: soak
-soak: build ## load airpath live for twice ten minutes and watch its memory
+soak: build ## kill sweeps again and again; load airpath live for twice ten minutes; 1,000 transfers of our TCP
+	$(BIN)/python tests/sweep_soak.py $(SWEEP_SOAK_FLAGS)
 	$(BIN)/python tests/live/soak.py $(SOAK_FLAGS)
+	$(BIN)/python tests/live/transfers.py $(TRANSFERS_FLAGS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler

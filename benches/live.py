@@ -9,6 +9,10 @@ Each link is a constant trace. Reported are
 * how late packets left the bearer, against the model (median, 99th percentile);
 * CPU time of the driver for each packet that came out at either end.
 
+Then each mechanism that works on real packets, on a bearer of 100 Mbit/s: CPU time of the driver for each
+packet that came in at either end, as a ratio to that without one in the same round; of these the median is
+to be 1.2 at most.
+
 Needs Linux, iperf3, ping and what `airpath doctor` asks for; without them it says so and measures nothing.
 """
 
@@ -18,6 +22,7 @@ import argparse
 import json
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,6 +41,35 @@ ping -q -c {pings} -i {interval} $AIRPATH_UE
 ping -q -c {pings} -i {interval} $AIRPATH_SERVER
 iperf3 -c $AIRPATH_SERVER -R -C cubic -t {seconds} -J > {report}
 """
+
+
+# A wire and a bearer on which no mechanism slows a connection down.
+BEARER = """
+[wired]
+delay = "5 ms"
+[radio.dch.downlink]
+rate = "100 Mbit/s"
+delay = "5 ms"
+queue.droptail = { packets = 200, in_service = "excluded" }
+[radio.dch.uplink]
+rate = "100 Mbit/s"
+delay = "5 ms"
+queue.droptail = { packets = 200, in_service = "excluded" }
+[[flow]]
+app.bulk = {}
+"""
+MECHANISMS = {
+    "ack_filter": "ack_filter = {}",
+    "ack_pacing": "ack_pacing = {}",
+    "ack_rate_control": 'ack_rate_control.t_id.linear = { maxth = 100, maxd = "12 ms" }',
+    "ack_regulator": 'ack_regulator.growth = "acked"',
+    "freeze": "freeze = {}",
+    "packet_loss": 'packet_loss.downlink.loss = "0 %"',
+    "rnc_feedback": "rnc_feedback = {}",
+    "snoop": "snoop.cache_packets = 1000",
+}
+MOST_RATIO = 1.2
+MECHANISM_SECONDS = 3
 
 
 def measure(mbps: int, seconds: int) -> dict[str, float]:
@@ -69,6 +103,41 @@ def measure(mbps: int, seconds: int) -> dict[str, float]:
     }
 
 
+def cpu_us_per_packet(scenario: str, seconds: int) -> float:
+    """Carry one connection through a scenario; give the driver's CPU time for each packet that came in."""
+    with tempfile.TemporaryDirectory() as folder:
+        link, out = Path(folder, "link.toml"), Path(folder, "out")
+        link.write_text(scenario, encoding="utf-8")
+        command = [str(AIRPATH), "live", str(link), "--no-view", "--out", str(out), "--no-capture"]
+        command += ["--probes", "", "--server", "exec iperf3 -s -1 > /dev/null", "--", "sh", "-c"]
+        command += [f"exec iperf3 -c $AIRPATH_SERVER -R -C cubic -t {seconds} > /dev/null"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"live.py: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
+        live = json.loads((out / "results.json").read_text())["live"]
+    came_in: int = sum(end["sent"] for end in live["ends"].values())
+    cpu_s: float = live["cpu_s"]
+    return cpu_s * 1e6 / came_in
+
+
+def mechanisms(rounds: int, seconds: int) -> dict[str, dict[str, float]]:
+    """Measure each mechanism beside none, in rounds; print and give costs and ratios."""
+    boxes = {"none": ""} | {name: f"[[middlebox]]\n{text}\n" for name, text in MECHANISMS.items()}
+    costs: dict[str, list[float]] = {name: [] for name in boxes}
+    for _ in range(rounds):
+        for name, text in boxes.items():
+            costs[name].append(cpu_us_per_packet(text + BEARER, seconds))
+    print(f"\nmechanism           CPU per packet   ratio: median of {rounds}, range")
+    found = {}
+    for name, mine in costs.items():
+        ratios = sorted(one / none for one, none in zip(mine, costs["none"], strict=True))
+        ratio = statistics.median(ratios)
+        found[name] = {"cpu_us_per_packet": statistics.median(mine), "ratio": ratio}
+        cost, verdict = found[name]["cpu_us_per_packet"], "" if ratio <= MOST_RATIO else "   TOO MUCH"
+        print(f"{name:18}   {cost:11.2f} us   {ratio:5.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}{verdict}")
+    return found
+
+
 def obstacle() -> str | None:
     """Say what keeps us from measuring."""
     for tool in ("iperf3", "ping"):
@@ -78,19 +147,12 @@ def obstacle() -> str | None:
     return None if doctor.returncode == 0 else "'airpath doctor' says that live does not work here"
 
 
-def main() -> None:
-    """Measure, print a table, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--seconds", type=int, default=10, help="length of each transfer")
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-live.json", metavar="FILE")
-    options = parser.parse_args()
-    if missing := obstacle():
-        print(f"live: not measured: {missing}")
-        return
+def links(seconds: int) -> dict[str, object]:
+    """Measure the links of all rates; print and give the figures."""
     print("live          IP rate   added RTT   lateness p50     p99   CPU per packet")
-    figures = {}
+    figures: dict[str, object] = {}
     for mbps in RATES_MBPS:
-        found = figures[f"{mbps} Mbit/s"] = measure(mbps, options.seconds)
+        figures[f"{mbps} Mbit/s"] = found = measure(mbps, seconds)
         print(
             f"{mbps:5} Mbit/s   {found['share_of_rate']:6.3f}   {found['added_rtt_ms']:6.3f} ms"
             f"   {found['lateness_p50_us']:9.0f} us {found['lateness_p99_us']:5.0f} us"
@@ -98,6 +160,22 @@ def main() -> None:
             f"{'' if found['valid'] else ', NOT VALID'}",
             flush=True,
         )
+    return figures
+
+
+def main() -> None:
+    """Measure, print a table, and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--seconds", type=int, default=10, help="length of each transfer")
+    parser.add_argument("--rounds", type=int, default=5, help="of all mechanisms")
+    parser.add_argument("--mechanisms-only", action="store_true", help="leave the links out")
+    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-live.json", metavar="FILE")
+    options = parser.parse_args()
+    if missing := obstacle():
+        print(f"live: not measured: {missing}")
+        return
+    figures: dict[str, object] = {} if options.mechanisms_only else links(options.seconds)
+    figures["mechanisms"] = mechanisms(options.rounds, min(options.seconds, MECHANISM_SECONDS))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

@@ -51,6 +51,7 @@ def test_configuration_unless_told_otherwise(configured):
         "command": ["ping", "-c", "1", "10.0.0.1"],
         "server": None,
         "environment": {},
+        "endpoint": None,
         "duration_s": None,
         "sysctl": {},
         "status_interval_s": 0.2,
@@ -175,6 +176,42 @@ def test_a_link_by_trace_is_endless_undelayed_and_counts_ip(tmp_path):
 BOTH = ("--downlink-trace", "TRACE", "--uplink-trace", "TRACE")
 
 BAD = {
+    "no such TCP": (
+        ("umts-384", "--sender", "bsd", "--", "true"),
+        *("--sender", "'bsd' is no TCP", "airpath or kernel"),
+    ),
+    "both ends ours": (
+        ("umts-384", "--sender", "airpath", "--receiver", "airpath", "--", "true"),
+        *("--receiver", "no end is left", "'airpath run'"),
+    ),
+    "our end and a server": (
+        ("umts-384", "--sender", "airpath", "--server", "x", "--", "true"),
+        *("--server", "the server's end is ours", "COMMAND be the other end"),
+    ),
+    "COMMAND at the server and a server": (
+        ("umts-384", "--receiver", "airpath", "--server", "x", "--", "true"),
+        *("--server", "COMMAND runs on the server's side", "leave it out"),
+    ),
+    "a pause of nobody": (
+        ("umts-384", "--pause", "1s", "--", "true"),
+        *("--pause", "there is no end of ours", "add --sender airpath"),
+    ),
+    "no pause": (
+        ("umts-384", "--sender", "airpath", "--pause", "1", "--", "true"),
+        *("--pause", "missing unit", "60 ms"),
+    ),
+    "connections to nowhere": (
+        ("umts-384", "--sender", "airpath", "--connections", "3", "--", "true"),
+        *("--connections", "our end opens none", "--connect PORT"),
+    ),
+    "no port": (
+        ("umts-384", "--sender", "airpath", "--connect", "70000", "--", "true"),
+        *("--connect", "70000 is no port", "65535"),
+    ),
+    "no connections": (
+        ("umts-384", "--sender", "airpath", "--connect", "80", "--connections", "0", "--", "true"),
+        *("--connections", "0 connections", "write 1 to 4096"),
+    ),
     "nothing": ([], "SCENARIO", "nothing says", "--downlink-trace"),
     "both": (["umts-384", *BOTH], "SCENARIO", "'umts-384' and by --downlink-trace", "leave one"),
     "one trace": (BOTH[:2], "--uplink-trace", "missing", "either direction"),
@@ -245,6 +282,22 @@ def test_a_rate_that_cannot_be_is_explained_by_the_core(tmp_path, monkeypatch, a
     monkeypatch.setattr(_core, "constant_trace", lambda _: throw(refused), raising=False)
     outcome = airpath_command("live", "--downlink-trace", "100 Mbps", "--uplink-trace", "x")
     check_error(outcome, "--downlink-trace", "unknown unit", "Mbit/s?")
+
+
+PASSIVE = {"end": "server", "connect": None, "connections": 1, "pause_s": 0.0}
+ACTIVE = {"end": "ue", "connect": 80, "connections": 3, "pause_s": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--sender", "airpath"), PASSIVE),
+        (("--receiver", "airpath", "--connect", "80", "--connections", "3", "--pause", "1500ms"), ACTIVE),
+        (("--sender", "kernel"), None),
+    ],
+)
+def test_an_end_of_ours(options, told, configured):
+    assert configured("umts-384", *options, "--", "true")["endpoint"] == told
 
 
 def test_a_folder_with_a_run_is_left_alone(tmp_path, monkeypatch, airpath_command):

@@ -161,7 +161,8 @@ def test_only_a_full_effort_makes_more_runs_than_the_rule():
     full, quick = Effort.of(quick=False, runs=None), Effort.of(quick=True, runs=None)
     assert (full.rule_for(20).min_runs, full.rule_for(20).max_runs) == (20, 100)
     assert (full.rule_for(1000).min_runs, full.rule_for(1000).max_runs) == (1000, 1000)
-    assert full.rule_for(1) == Rule()
+    # Without that, the guarded rule of docs/statistics.md.
+    assert full.rule_for(1) == Rule(min_runs=20, batch=10, looks=2)
     assert quick.rule_for(1000).max_runs == 5
     assert Effort.of(quick=False, runs=3).rule_for(20) == Rule.exactly(3)
 

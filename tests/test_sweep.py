@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
-from airpath.metrics import named
+from airpath.metrics import NotMeasuredError, named
 from airpath.sweep import driver as driver_module
 from airpath.sweep import store as store_module
 from airpath.sweep.driver import Progress, run_sweep
@@ -28,6 +27,7 @@ from airpath.sweep.plan import read_plan
 from airpath.sweep.pool import Pool, Task
 from airpath.sweep.results import read_results
 from airpath.sweep.screen import progress_words
+from airpath.sweep.worker import Readers
 
 SHORT = """
 scenario = "umts-384"
@@ -41,6 +41,9 @@ runs = 150
 tcp.initial_window = [1, 4]
 "radio.dch.downlink.channel.bernoulli.bler" = ["1 %", "10 %"]
 """
+
+
+looks_for_processes = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
 def written(folder, text=SHORT):
@@ -193,9 +196,63 @@ def test_a_row_is_what_a_run_of_its_own_gives(tmp_path, undisturbed):
     assert len({row["key"] for row in undisturbed}) == 600
 
 
+def numbers_in(inside, path=()):
+    """Paths of all numbers and nulls in results."""
+    if isinstance(inside, (dict, list)):
+        pairs = inside.items() if isinstance(inside, dict) else enumerate(inside)
+        for key, value in pairs:
+            yield from numbers_in(value, (*path, str(key)))
+    elif inside is None or (isinstance(inside, (int, float)) and not isinstance(inside, bool)):
+        yield path
+
+
+@pytest.mark.parametrize("name", ["umts-384", "hdr-4", "chan-variable-delay", "umts-384-simple"])
+def test_the_core_measures_what_the_results_say(name):
+    text = _core.resolve(airpath.load(name).text, [("duration", "8 s")])
+    results = json.loads(_core.run(text, 3))
+    # Keys with dots in them, rates of 1xEV-DO, are in no metric's name.
+    paths = [
+        path for path in numbers_in(results) if path[0] in ("flows", "elements") and "." not in "".join(path)
+    ]
+    assert len(paths) > 40
+    (numbers,) = _core.measure(text, [3], paths)
+    for path, number in zip(paths, numbers, strict=True):
+        try:
+            assert named(".".join(path))(results) == number, path
+        except NotMeasuredError:
+            assert number is None, path
+
+
+@pytest.mark.parametrize(
+    "metric", ["flows.*.goodput_bps", "simulated_s", "flows.0.nothing", "flows.9.goodput_bps", "flows.0.kind"]
+)
+def test_what_the_core_cannot_measure_it_gives_whole(tmp_path, metric):
+    text = plan_of(tmp_path).points[0].text
+    assert _core.measure(text, [4, 5], [["flows", "0", "goodput_bps"], metric.split(".")]) == [
+        _core.run(text, 4),
+        _core.run(text, 5),
+    ]
+
+
+def test_metrics_that_are_no_plain_numbers_are_read_all_the_same(tmp_path):
+    metrics = ("flows.*.goodput_bps", "goodput_bps", "simulated_s", "complete")
+    text = plan_of(tmp_path).points[0].text
+    expected = [
+        tuple(named(metric)(json.loads(_core.run(text, seed))) for metric in metrics) for seed in (1, 2, 3)
+    ]
+    assert list(Readers(metrics).values(text, (1, 2, 3))) == expected
+
+
+def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
+    command = [sys.executable, "-c", "import sys, airpath.sweep.worker; print(*sys.modules)"]
+    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not {"scipy", "pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
+
+
 def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
     out = tmp_path / "out"
     monkeypatch.setattr(driver_module, "WRITE_ROWS", 100)
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
     first = run_sweep(plan_of(tmp_path), out, 2)
     assert (first.fresh, first.runs, first.interrupted) == (600, 600, False)
     parts(out)[1].unlink()
@@ -206,20 +263,24 @@ def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
     assert run_sweep(plan_of(tmp_path), out, 2).fresh == 0
 
 
-def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed):
+@looks_for_processes
+def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed, monkeypatch):
+    # So many tasks that there are some left for two deaths, and none twice for a worker that is being buried.
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
     killed = []
 
     def kill(progress):
-        if progress.fresh and len(killed) < 2 and (children := multiprocessing.active_children()):
-            os.kill(children[0].pid, signal.SIGKILL)
-            killed.append(children[0].pid)
+        alive = [child for child in children_of(os.getpid()) if child not in killed]
+        if progress.fresh and len(killed) < 2 and alive:
+            os.kill(alive[0], signal.SIGKILL)
+            killed.append(alive[0])
             time.sleep(0.1)
 
     outcome = run_sweep(plan_of(tmp_path), tmp_path / "out", 2, on_progress=kill)
     assert len(set(killed)) == 2
     assert outcome.fresh == 600
     assert rows_of(tmp_path / "out") == undisturbed
-    assert not multiprocessing.active_children()
+    assert not children_of(os.getpid())
 
 
 DRIVER = """
@@ -266,7 +327,7 @@ def has_parts(out, count):
     return (out / "runs").is_dir() and len(list((out / "runs").glob("part-*"))) >= count
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+@looks_for_processes
 def test_a_driver_that_is_killed_loses_only_what_was_not_written(tmp_path, undisturbed):
     out = tmp_path / "out"
     interrupted = 0
@@ -313,7 +374,8 @@ def test_a_second_driver_is_told_who_has_the_folder(tmp_path, airpath_command):
 SMALL = SHORT.replace("150", "5")
 
 
-def test_damaged_and_foreign_files_are_named_and_left_alone(tmp_path):
+def test_damaged_and_foreign_files_are_named_and_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver_module, "WRITE_S", 60.0)  # One file, however slow the machine.
     out = tmp_path / "out"
     other = tmp_path / "other"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
@@ -341,6 +403,52 @@ def test_damaged_and_foreign_files_are_named_and_left_alone(tmp_path):
     assert pq.read_table(out / "runs" / "part-000008.parquet").to_pylist() == whole
 
 
+@pytest.mark.parametrize(("column", "value"), [("seed", 77), ("point", 2), ("key", "0" * 64)])
+def test_results_leave_out_rows_that_are_not_what_their_key_says(tmp_path, column, value):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    table = pq.read_table(parts(out)[0])
+    place = table.schema.get_field_index(column)
+    values = table[column].to_pylist()
+    values[7] = value
+    foreign = out / "runs" / "part-000005.parquet"
+    pq.write_table(table.set_column(place, table.schema.field(place), [values]), foreign)
+    found = read_results(out)
+    assert [point.runs for point in found.points] == [5, 5, 5, 5]
+    (warning,) = found.warnings
+    assert warning.startswith(f"{foreign}: holds runs of something else")
+
+
+def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_command):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format": 1}))
+    check_error(airpath_command("results", out), "out", "earlier airpath, in format 1", "another folder")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"runs": {}},
+        {"runs": 5},
+        {"sweep": "a = ["},
+        {"metrics": 5},
+        {"parameters": {"x": "odd"}},
+    ],
+)
+def test_a_damaged_manifest_is_named_as_such(tmp_path, damage):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | damage))
+    for read in (read_results, lambda folder: run_sweep(plan_of(tmp_path, SMALL), folder, 1)):
+        with pytest.raises(SweepError) as refused:
+            read(out)
+        assert refused.value.args[0] == "out"
+        assert "is damaged" in refused.value.args[1]
+
+
 def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
     tmp_path, undisturbed, monkeypatch, airpath_command
 ):
@@ -355,6 +463,7 @@ def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
         write_all(file, content)
 
     monkeypatch.setattr(driver_module, "WRITE_ROWS", 50)
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
     with monkeypatch.context() as full:
         full.setattr(store_module, "write_all", write_until_full)
         outcome = airpath_command("sweep", written(tmp_path), "--out", out, "--workers", 1)
@@ -399,7 +508,8 @@ def test_a_version_of_other_models_is_not_mixed_in(tmp_path, monkeypatch):
     assert error.value.args[0] == "rng"
 
 
-def test_a_sweep_by_precision_makes_the_runs_of_replicate_however_it_was_interrupted(tmp_path):
+def test_a_sweep_by_precision_makes_the_runs_of_replicate_however_it_was_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver_module, "WRITE_S", 60.0)  # One file, however slow the machine.
     text = SMALL.replace("runs = 5", "precision = 0.05\nmax_runs = 60").replace(
         ', "retransmissions.total"', ""
     )
@@ -445,12 +555,13 @@ def test_a_metric_that_is_not_there_ends_the_sweep(tmp_path, airpath_command):
     check_error(outcome, "run", "results have no 'transfre_s' there", "mend the sweep")
 
 
+@looks_for_processes
 def test_a_run_that_kills_every_worker_ends_the_sweep(tmp_path):
     plan = plan_of(tmp_path, SMALL)
 
     def kill_all():
-        for child in multiprocessing.active_children():
-            os.kill(child.pid, signal.SIGKILL)
+        for child in children_of(os.getpid()):
+            os.kill(child, signal.SIGKILL)
 
     with Pool(1, plan.metrics) as pool:
         pool.hand_in(Task([(2, plan.points[2].text, (9,))]))

@@ -1,16 +1,16 @@
 //! `airpath-bench WORKLOAD [--time SECONDS]`: runs one workload and prints what was delivered.
 //!
-//! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of
-//! 384 kbit/s, with ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno
-//! download over a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, and W2u, W2 with the core network
-//! of UMTS and feedback from the RNC around it, which ns-2 without additions has not.
+//! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of 384 kbit/s, with ns-2's
+//! settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over a link of
+//! variable delay, HDR8, eight downloads in a cell of 1xEV-DO, and W2u, W2 with the core network of UMTS and feedback
+//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not. `airpath-bench
+//! FILE.toml` runs a scenario, with seed 1 and nothing around it, for those who count instructions or memory.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: airpath-bench W1|W1b|W2|W2b|W2u|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS]";
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -20,6 +20,8 @@ const MSS_HDR8: u64 = 960;
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
     Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
+    /// W1 with TCP as in Linux: what its parts cost, by hand.
+    Linux,
     /// One dedicated channel of 384 kbit/s with RLC AM, and what is around it.
     Acknowledged { window: u32, around: &'static str },
     /// A link of variable delay.
@@ -34,6 +36,7 @@ fn workload(name: &str) -> Option<Workload> {
     Some(match name {
         "W1" => one(122),
         "W1b" => one(25),
+        "W1L" => Workload::Linux,
         "W2" => Workload::Acknowledged { window: 122, around: "" },
         "W2b" => Workload::Acknowledged { window: 25, around: "" },
         "W2u" => Workload::Acknowledged { window: 122, around: IN_UMTS },
@@ -180,7 +183,23 @@ fn hdr(seconds: u64) -> String {
     )
 }
 
+/// Run a scenario's file; what was received, in bytes.
+fn run_file(path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::new(&scenario, 1, Observe::default());
+    simulation.run();
+    let bytes: u64 = simulation.flows().iter().map(|flow| flow.bytes_received).sum();
+    let simulated_s = simulation.now().as_secs_f64();
+    Ok(format!(r#"{{"bytes_received": {bytes}, "simulated_s": {simulated_s}}}"#))
+}
+
 fn run(args: &[String]) -> Result<String, String> {
+    if let [path] = args
+        && path.ends_with(".toml")
+    {
+        return run_file(path);
+    }
     let (name, seconds) = match args {
         [name] => (name, None),
         [name, flag, seconds] if flag == "--time" => {
@@ -196,6 +215,10 @@ fn run(args: &[String]) -> Result<String, String> {
         Workload::Acknowledged { window, around } => {
             let bare = dedicated(ACKNOWLEDGED, 1, "10 Mbit/s", window, seconds.unwrap_or(600));
             (format!("{bare}{around}"), MSS)
+        }
+        Workload::Linux => {
+            let text = dedicated(PLAIN, 1, "10 Mbit/s", 122, seconds.unwrap_or(3600));
+            (text.replace("recovery.newreno = {}", "profile = \"linux\""), MSS - 12)
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),

@@ -11,6 +11,7 @@ from airpath._core import version as _version
 from airpath.batch_means import RunTooShortError, SteadyEstimate, batch_means, mser5
 from airpath.compare import PairedComparison, compare_paired, paired
 from airpath.estimate import Estimate
+from airpath.figures.plot_sweep import SweepFigure, plot_sweep
 from airpath.folder import run_to_folder
 from airpath.recorder import OutputError
 from airpath.replicate import replicate
@@ -29,12 +30,14 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SteadyEstimate",
+    "SweepFigure",
     "__version__",
     "batch_means",
     "compare_paired",
     "load",
     "mser5",
     "paired",
+    "plot_sweep",
     "replicate",
     "run",
     "run_to_folder",

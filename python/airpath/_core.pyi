@@ -1,5 +1,6 @@
 """Types of the compiled core; its behaviour is documented in the Rust sources."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self, TypeAlias, final
 
@@ -13,6 +14,7 @@ __all__ = [
     "captures",
     "constant_trace",
     "live_driver",
+    "measure",
     "octets",
     "probes",
     "registry",
@@ -36,6 +38,9 @@ def resolve(text: str, overrides: list[tuple[str, str]] = ..., folder: Path | No
 def constant_trace(rate: str) -> str: ...
 def captures(text: str) -> tuple[bool, bool]: ...
 def run(text: str, seed: int) -> str: ...
+def measure(
+    text: str, seeds: Sequence[int], paths: Sequence[Sequence[str]]
+) -> list[list[float | None] | str]: ...
 def probes() -> dict[str, list[str]]: ...
 def registry() -> str: ...
 def schema() -> str: ...

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from typing import Annotated, NoReturn
 
 import typer
 
 from airpath import _core
 from airpath._core import ScenarioError
+from airpath.agreement.command import compare
 from airpath.analytic.command import predict
 from airpath.analyze.command import analyze_command
 from airpath.arguments import (
@@ -30,6 +32,7 @@ from airpath.arguments import (
 )
 from airpath.export.command import export
 from airpath.export.source import ExportError
+from airpath.figures.command import plot
 from airpath.folder import run_to_folder
 from airpath.live.command import BeforeCommand, live
 from airpath.live.doctor import doctor
@@ -50,6 +53,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+class Kind(StrEnum):
+    """What `airpath list` can be asked for alone."""
+
+    scenarios = "scenarios"
+    sweeps = "sweeps"
+    components = "components"
+    probes = "probes"
+
+
+KindArgument = Annotated[Kind | None, typer.Argument(help="Only these; everything if absent.")]
 ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")]
 
 
@@ -110,14 +124,17 @@ def run(
 
 
 @app.command(name="list")
-def list_(json_: JsonOption = False) -> None:
-    """Show the bundled scenarios and everything registered, with parameters, defaults and meanings."""
+def list_(kind: KindArgument = None, json_: JsonOption = False) -> None:
+    """Show the bundled scenarios and sweeps and everything registered, with defaults and meanings."""
     from airpath.summary import catalogue, print_catalogue
 
+    content = catalogue()
+    if kind is not None:
+        content = {kind.value: content[kind.value]}
     if json_:
-        typer.echo(json.dumps(catalogue(), indent=2))
+        typer.echo(json.dumps(content, indent=2))
     else:
-        print_catalogue(catalogue())
+        print_catalogue(content)
 
 
 @app.command()
@@ -132,8 +149,10 @@ app.command(name="analyze")(analyze_command)
 app.command()(reproduce)
 app.command()(sweep)
 app.command()(results)
+app.command()(plot)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)
+app.command()(compare)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

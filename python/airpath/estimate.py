@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 """Confidence level of an interval unless another is asked for."""
 
@@ -97,6 +95,8 @@ def by_seed(compute: Callable[..., float], *estimates: Estimate, confidence: flo
 
 def t_quantile(n: int, confidence: float = CONFIDENCE) -> float:
     """Student's t of the two-sided interval of `n` values; NaN for one value."""
+    from scipy.special import stdtrit  # Here, as it takes long to load: what only runs scenarios needs none.
+
     return float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
 
 

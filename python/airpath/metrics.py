@@ -52,15 +52,30 @@ def named(name: str) -> Callable[[dict[str, Any]], float]:
         If `name` is no such text; the function, if a run has no such number, and as `NotMeasuredError` if it
         did not measure it.
     """
-    path = name.split(".") if isinstance(name, str) else []
-    if not all(path) or not path:
+    keys = _keys_of(name)
+    return lambda summary: _number_at(summary, _from_the_top(keys, summary), name)
+
+
+def path_of(name: str, summary: dict[str, Any]) -> list[str]:
+    """Where a metric is, from the outside to the inside, in this content of `results.json` and any like it.
+
+    Raises
+    ------
+    ValueError
+        If `name` is no text that `named` takes.
+    """
+    return _from_the_top(_keys_of(name), summary)
+
+
+def _keys_of(name: str) -> list[str]:
+    keys = name.split(".") if isinstance(name, str) else []
+    if not all(keys) or not keys:
         raise ValueError(f"{name!r} names no metric: write keys of results.json, such as 'goodput_bps'")
+    return keys
 
-    def read(summary: dict[str, Any]) -> float:
-        start = path if path[0] in summary else ["flows", "0", *path]
-        return _number_at(summary, start, name)
 
-    return read
+def _from_the_top(keys: list[str], summary: dict[str, Any]) -> list[str]:
+    return keys if keys[0] in summary else ["flows", "0", *keys]
 
 
 def _number_at(inside: Any, path: list[str], name: str) -> float:

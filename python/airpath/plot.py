@@ -34,7 +34,10 @@ NUMBERS = (
     *("snd_una", "rtt_us", "seq", "queued_sdus"),
 )
 WORDS = ("event", "direction", "cause", "reason")
-RETRANSMISSIONS = ("fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "retransmission")
+RETRANSMISSIONS = (
+    *("fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe"),
+    "retransmission",
+)
 # Of a live run, flows that carried less than this share of the busiest are not drawn: control connections,
 # name look-ups.
 LEAST_SHARE = 0.1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airpath import _core
 from airpath.metrics import bearer, block_error_share, utilisation
 from airpath.scenario import bundled
+from airpath.sweep.bundled import bundled as bundled_sweeps
 from airpath.trace import UNITS
 
 if TYPE_CHECKING:
@@ -84,12 +85,16 @@ def _performance_table(summary: dict[str, Any], flows: list[dict[str, Any]]) -> 
 
 
 def _sender_table(flows: list[dict[str, Any]]) -> Table:
-    headings = ("segments\nsent", "retrans-\nmitted", "of which\nfast", "partial\nACK", "\nSACK")
-    table = _flow_table(*headings, "\ntimeout", "\ngo-back-N", "timer\nexpired")
+    headings = ["segments\nsent", "retrans-\nmitted", "of which\nfast", "partial\nACK", "\nSACK"]
+    headings += ["\ntimeout", "\ngo-back-N"]
+    causes = ["total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n"]
+    if any("tail_loss_probe" in flow["retransmissions"] for flow in flows):
+        headings.append("\nprobe")
+        causes.append("tail_loss_probe")
+    table = _flow_table(*headings, "timer\nexpired")
     for flow in flows:
         repeated = flow["retransmissions"]
-        causes = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n")
-        counts = (flow["segments_sent"], *(repeated[cause] for cause in causes), flow["timeouts"])
+        counts = (flow["segments_sent"], *(repeated.get(cause, 0) for cause in causes), flow["timeouts"])
         table.add_row(_label(flow), *(str(count) for count in counts))
     return table
 
@@ -348,9 +353,10 @@ def number_text(value: float | None, digits: int = 0) -> str:
 
 
 def catalogue() -> dict[str, Any]:
-    """Everything that can be named: scenarios, registered components, probes with columns and units."""
+    """Everything that can be named: scenarios, sweeps, components, probes with columns and units."""
     return {
         "scenarios": bundled(),
+        "sweeps": bundled_sweeps(),
         "components": json.loads(_core.registry()),
         "probes": {
             kind: {column: UNITS[column] for column in columns} for kind, columns in _core.probes().items()
@@ -359,17 +365,37 @@ def catalogue() -> dict[str, Any]:
 
 
 def print_catalogue(content: dict[str, Any]) -> None:
-    """Print what `catalogue` found."""
+    """Print what `catalogue` found, or a part of it."""
+    console = console_for()
+    if "scenarios" in content:
+        _print_named(console, "Scenarios", "airpath run NAME", content["scenarios"])
+    if "sweeps" in content:
+        _print_named(console, "Sweeps", "airpath sweep NAME", content["sweeps"])
+    if "components" in content:
+        _print_components(console, content["components"])
+    if "probes" in content:
+        shown = {
+            kind: ", ".join(f"{column} ({unit})" if unit else column for column, unit in columns.items())
+            for kind, columns in content["probes"].items()
+        }
+        _print_named(console, "Probes", "columns of trace.parquet", shown)
+
+
+def _print_named(console: Console, title: str, use: str, named: dict[str, str]) -> None:
     from rich.markup import escape
 
-    console = console_for()
-    console.print("[bold]Scenarios[/] (airpath run NAME)")
+    console.print(f"[bold]{title}[/] ({use})")
     table = plain_table(show_header=False)
-    for name, shows in content["scenarios"].items():
+    for name, shows in named.items():
         table.add_row(name, escape(shows.removeprefix(f"{name}: ")))
     console.print(table)
+
+
+def _print_components(console: Console, components: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+
     console.print("[bold]Components[/] (in a scenario or with --set)")
-    for component in content["components"]:
+    for component in components:
         name = ".".join(part for part in (component["folder"], component["name"]) if part)
         console.print(f"[bold]{name}[/]  {escape(component['description'])}")
         table = plain_table(show_header=False)
@@ -379,12 +405,6 @@ def print_catalogue(content: dict[str, Any]) -> None:
             table.add_row(*(escape(str(cell)) for cell in cells))
         if table.row_count:
             console.print(table)
-    console.print("[bold]Probes[/] (columns of trace.parquet)")
-    table = plain_table(show_header=False)
-    for kind, columns in content["probes"].items():
-        with_units = (f"{column} ({unit})" if unit else column for column, unit in columns.items())
-        table.add_row(kind, escape(", ".join(with_units)))
-    console.print(table)
 
 
 def _default(value: Any) -> str:

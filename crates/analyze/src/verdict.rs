@@ -4,10 +4,10 @@
 //!
 //! 1. fewer than 20 segments: *too little data*;
 //! 2. nothing in flight for half of the time: *the application*;
-//! 3. the receiver's window held no further segment for half of the time: *receive window*, unless it fills the link: rule 4
-//!    holds, and half of the round trips are twice as long as the shortest;
-//! 4. goodput of at least 0.85 of the bottleneck's rate, and a queue in front of it (half of the round trips are longer than
-//!    the shortest by a quarter) or losses: *the link*;
+//! 3. the receiver's window held no further segment for half of the time: *receive window*, unless it fills the link:
+//!    rule 4 holds, and half of the round trips are twice as long as the shortest;
+//! 4. goodput of at least 0.85 of the bottleneck's rate, and a queue in front of it (half of the round trips are longer
+//!    than the shortest by a quarter) or losses: *the link*;
 //! 5. at least half of the loss episodes' cuts were spurious, a timeout among them: *spurious timeouts*;
 //! 6. losses: *loss episodes*;
 //! 7. nothing in flight for a fifth of the time: *the application*;

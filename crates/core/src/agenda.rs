@@ -10,7 +10,7 @@
 //! path and never by insertion, and results do not depend on how the search works.
 
 use crate::packet::{Dir, Packet};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -117,6 +117,15 @@ impl Agenda {
             let Some((_, packet)) = packet else { continue };
             return Some((at, Due::Packet { target: line.target, dir: line.dir, packet }));
         }
+    }
+
+    /// The least of all times, each with so much added: a look at every timer and lane.
+    pub fn next_time_with(&self, timers: &[Duration], lanes: &[Duration]) -> Option<Instant> {
+        let wanted = self.timers.iter().map(|timer| timer.wanted);
+        let heads = self.lanes.iter().map(|lane| lane.packets.front().map_or(Instant::NEVER, |head| head.0));
+        let later =
+            |(at, by): (Instant, &Duration)| Instant::from_nanos(at.as_nanos().saturating_add(by.as_nanos()));
+        wanted.zip(timers).chain(heads.zip(lanes)).map(later).min().filter(|at| *at != Instant::NEVER)
     }
 
     /// Packets on all lanes.

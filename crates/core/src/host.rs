@@ -214,7 +214,12 @@ impl ReceivingEnd {
 /// Tells what an ACK or a timeout has made of a sender.
 #[inline]
 fn probe_sender(cx: &mut Cx<'_>, spec: &FlowSpec, sender: &mut Sender) {
-    let (ue, flow) = (spec.ue, spec.flow);
+    probe_tcp(cx, spec.ue, spec.flow, sender);
+}
+
+/// The same of a sender that is no flow's of a scenario.
+#[inline]
+pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
     if cx.probes(Kind::RttSample)
         && let Some(rtt) = sender.take_rtt_sample()
     {

@@ -161,7 +161,8 @@ struct Link {
 
 impl Element for Link {
     fn layout(&self) -> Layout {
-        Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
+        let ahead = self.halves.each_ref().map(|half| half.delay);
+        Layout { lanes: Dir::BOTH.to_vec(), ahead, passes_on: true, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

@@ -7,7 +7,7 @@
 //! Each deadline is handled at its own instant, however late the driver wakes.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine, RadioEventKind};
+use crate::element::{BearerView, Capture, Cx, Element, Engine, Lookahead, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -24,6 +24,8 @@ pub struct Path {
     subscribers: Vec<(u16, bool)>,
     /// Elements that want to hear of hand-overs.
     outage_subscribers: Vec<u16>,
+    /// How much later than what is due inside something can leave.
+    lookahead: Lookahead,
 }
 
 impl Path {
@@ -35,8 +37,9 @@ impl Path {
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
         let engine = Engine::new(&layouts, Recorder::new(probes));
+        let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers };
+        let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead };
         for index in 0..path.elements.len() {
             path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
             path.settle_now();
@@ -112,6 +115,12 @@ impl Path {
     /// When [`Path::handle_timeout`] has something to do next.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         self.engine.agenda.next_time()
+    }
+
+    /// Until when a driver may sleep: nothing leaves the path before this, unless a packet arrives or a deadline is
+    /// handled. What [`Path::poll_timeout`] has by then is handled together, each thing at its own instant.
+    pub fn poll_wakeup(&self) -> Option<Instant> {
+        self.engine.agenda.next_time_with(&self.lookahead.timers, &self.lookahead.lanes)
     }
 
     /// The next packet that left the path, with the model time at which it did.

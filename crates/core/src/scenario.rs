@@ -1,9 +1,9 @@
 //! Scenarios: everything that describes a run except its seed, as TOML.
 //!
-//! A scenario is read in three steps, each with errors that name the key: text to a table (with
-//! `path=value` overrides applied, and files that it names replaced by what they hold), table to
-//! configuration (unknown keys are refused), and validation of what the types cannot express. The resolved scenario, with every default written out, reads
-//! back as the same scenario.
+//! A scenario is read in three steps, each with errors that name the key: text to a table (with `path=value` overrides
+//! applied, and files that it names replaced by what they hold), table to configuration (unknown keys are refused), and
+//! validation of what the types cannot express. The resolved scenario, with every default written out, reads back as
+//! the same scenario.
 
 mod files;
 mod table;
@@ -248,21 +248,27 @@ impl Scenario {
     /// The elements between the hosts, from the server's side: link, core network, boxes, cell, boxes at the UEs.
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
         let active = (0..self.radio.ues()).map(|ue| self.active(ue)).collect();
-        self.elements(run_seed, active)
+        let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
+        self.elements(run_seed, active, &flows, None)
     }
 
     /// As [`Scenario::network`], with every UE ready to send from time zero: for a driver whose programs start when
-    /// they like.
+    /// they like, and whose connections are none of the scenario's: boxes know of a flow what they see of it.
     pub fn network_in_session(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
-        self.elements(run_seed, vec![Some(Instant::ZERO); self.radio.ues().into()])
+        self.elements(run_seed, vec![Some(Instant::ZERO); self.radio.ues().into()], &[], Some(&self.tcp))
     }
 
-    /// `active` says of each UE since when its PDP context is active, if ever.
-    fn elements(&self, run_seed: u64, active: Vec<Option<Instant>>) -> Vec<Box<dyn Element>> {
-        let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
+    /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.
+    fn elements(
+        &self,
+        run_seed: u64,
+        active: Vec<Option<Instant>>,
+        flows: &[FlowSpec],
+        session: Option<&tcp::Config>,
+    ) -> Vec<Box<dyn Element>> {
         let boxes = |place: Place| {
             let there = self.middlebox.iter().enumerate().filter(move |(_, config)| config.place() == place);
-            there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows: &flows }))
+            there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows, session }))
         };
         let mut elements = vec![match &self.umts {
             None => self.wired.build(run_seed, "wired"),

@@ -149,4 +149,83 @@ impl Results {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
+
+    /// The numbers that the JSON text has at `paths`, keys of objects and numbers of lists from the outside to
+    /// the inside; `None` in place of a null. Nothing at all if a path leads elsewhere than to a number or null
+    /// of a flow or an element: the text then says what is there.
+    pub fn numbers_at(&self, paths: &[Vec<String>]) -> Option<Vec<Option<f64>>> {
+        let mut flows: Vec<Option<Value>> = vec![None; self.flows.len()];
+        let number = |path: &Vec<String>| {
+            let [part, number, inside @ ..] = path.as_slice() else { return None };
+            let number = index(number)?;
+            match part.as_str() {
+                "flows" => {
+                    let flow = flows.get_mut(number)?;
+                    if flow.is_none() {
+                        *flow = serde_json::to_value(self.flows.get(number)?).ok();
+                    }
+                    number_in(flow.as_ref()?, inside)
+                }
+                "elements" => number_in(self.elements.get(number)?, inside),
+                _ => None,
+            }
+        };
+        paths.iter().map(number).collect()
+    }
+}
+
+/// The number below `value`; the inner `None` is a null, the outer one anything else.
+fn number_in(value: &Value, path: &[String]) -> Option<Option<f64>> {
+    match (value, path) {
+        (Value::Null, []) => Some(None),
+        (Value::Number(number), []) => number.as_f64().map(Some),
+        (Value::Object(map), [key, inside @ ..]) => number_in(map.get(key)?, inside),
+        (Value::Array(list), [number, inside @ ..]) => number_in(list.get(index(number)?)?, inside),
+        _ => None,
+    }
+}
+
+/// Place in a list, in decimal digits.
+fn index(text: &str) -> Option<usize> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_path_and_nothing_else_is() {
+        let results = Results {
+            format: RESULTS_FORMAT,
+            rng: rng::VERSION,
+            seed: 1,
+            simulated_s: 2.5,
+            complete: true,
+            flows: Vec::new(),
+            elements: vec![serde_json::json!({ "a": [7, null, { "b": 0.1 }], "on": true, "word": "x" })],
+        };
+        let at = |path: &str| results.numbers_at(&[path.split('.').map(String::from).collect()]);
+        assert_eq!(at("elements.0.a.0"), Some(vec![Some(7.0)]));
+        assert_eq!(at("elements.0.a.1"), Some(vec![None]));
+        assert_eq!(at("elements.0.a.2.b"), Some(vec![Some(0.1)]));
+        for elsewhere in [
+            "",
+            "elements",
+            "elements.0",
+            "elements.1.a.0",
+            "elements.+0.a.0",
+            "elements.0.a",
+            "elements.0.a.3",
+            "elements.0.a.0.b",
+            "elements.0.on",
+            "elements.0.word",
+            "elements.0.b",
+            "flows.0.ue",
+            "simulated_s",
+        ] {
+            assert_eq!(at(elsewhere), None, "{elsewhere}");
+        }
+        assert_eq!(results.numbers_at(&[]), Some(Vec::new()));
+    }
 }

@@ -140,6 +140,8 @@ words! {
         HandshakeTimeout = "handshake_timeout",
         /// A duplicate ACK said that the radio had lost it: [jayanathan2006].
         WirelessFastRetransmit = "wireless_fast_retransmit",
+        /// The last segment again, as ACKs stay away: RFC 8985 (7).
+        TailLossProbe = "tail_loss_probe",
     }
 }
 
@@ -152,7 +154,8 @@ impl SendCause {
             | Self::Sack
             | Self::Timeout
             | Self::GoBackN
-            | Self::WirelessFastRetransmit => true,
+            | Self::WirelessFastRetransmit
+            | Self::TailLossProbe => true,
             Self::Handshake
             | Self::New
             | Self::WindowProbe

@@ -22,8 +22,8 @@ fn overrides(pairs: &[(&str, &str)]) -> Overrides {
     pairs.iter().map(|(key, value)| (whole(key), (*value).to_owned())).collect()
 }
 
-/// Packets of 1000 B take 8 ms on the downlink, and ACKs of 40 B 1 ms on the uplink: five ACKs come 8 ms apart from 9 ms
-/// on, and find 4, 3, 2, 1 and no SDU in the buffer. 10 ms of delay for each.
+/// Packets of 1000 B take 8 ms on the downlink, and ACKs of 40 B 1 ms on the uplink: five ACKs come 8 ms apart from 9
+/// ms on, and find 4, 3, 2, 1 and no SDU in the buffer. 10 ms of delay for each.
 const FIVE_SEGMENTS: &str = r#"
     duration = "2 h"
     [[middlebox]]

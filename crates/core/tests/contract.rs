@@ -343,6 +343,65 @@ fn lateness_of_the_driver_does_not_move_the_model() {
     }
 }
 
+/// A wire of 5 ms, the element, and unless it is one itself a cell of 15 ms and 3 packets, whose UE is out of reach
+/// now and then, behind it or before it.
+fn line_around(name: &str, element: Box<dyn Element>, is_at_ue: bool) -> Vec<Box<dyn Element>> {
+    let wire = link::Config { delay: Duration::from_millis(5), ..link::Config::default() };
+    let mut line = vec![wire.build(1, "wired"), element];
+    if !name.starts_with("radio") {
+        let bearer = serde_json::json!({"rate": "128 kbit/s", "delay": "15 ms", "queue": {"droptail": {"packets": 3}}});
+        let cell = serde_json::json!({"dch": {"ues": 2, "downlink": bearer, "uplink": bearer}});
+        let outages = serde_json::json!([
+            {"at": "700 ms", "outage": "300 ms", "warning": "100 ms"}, {"ue": 1, "at": "1500 ms", "outage": "200 ms"},
+        ]);
+        let handovers: Vec<airpath_core::handover::Config> = serde_json::from_value(outages).unwrap();
+        let plan = radio::Plan { handovers: &handovers, ..radio::Plan::of(1) };
+        let at = if is_at_ue { 1 } else { 2 };
+        line.insert(at, serde_json::from_value::<radio::Config>(cell).unwrap().build(&plan));
+    }
+    line
+}
+
+/// A driver may sleep until something can leave: nothing does before that, and what then does has the same times.
+#[test]
+fn nothing_leaves_before_the_path_said_so() {
+    let (mut slept, mut woken) = (0, 0);
+    for ((name, build), is_at_ue) in elements().iter().flat_map(|one| [(one, false), (one, true)]) {
+        let run = |sleeps: bool| {
+            let mut path = Path::new(line_around(name, build(9), is_at_ue), ProbeMask::NONE);
+            let mut stream = rng::stream(9, "contract.arrivals");
+            let (mut clock, mut wakeups, mut log) = (Instant::ZERO, 0_u64, Vec::new());
+            for number in 0..=200 {
+                clock += Duration::from_nanos(stream.next_u64() % 30_000_000);
+                let end = if number == 200 { Instant::from_nanos(30_000_000_000) } else { clock };
+                loop {
+                    let next = if sleeps { path.poll_wakeup() } else { path.poll_timeout() };
+                    let Some(next) = next.filter(|next| *next < end) else { break };
+                    // Up to the moment before it nothing comes.
+                    path.handle_timeout(path.now().max(Instant::from_nanos(next.as_nanos() - 1)));
+                    assert!(path.poll_output().is_none(), "{name}: out before {next:?}");
+                    path.handle_timeout(next);
+                    wakeups += 1;
+                    log.extend(
+                        std::iter::from_fn(|| path.poll_output()).map(|(at, dir, out)| (at, dir, out.seq)),
+                    );
+                }
+                let towards = if stream.next_u64().is_multiple_of(2) { Dir::Downlink } else { Dir::Uplink };
+                let packet = packet(&mut path, number);
+                path.handle_packet(end, towards, packet);
+                log.extend(
+                    std::iter::from_fn(|| path.poll_output()).map(|(at, dir, out)| (at, dir, out.seq)),
+                );
+            }
+            (log, wakeups)
+        };
+        let ((asleep, few), (awake, many)) = (run(true), run(false));
+        assert_eq!(asleep, awake, "{name}, {is_at_ue}");
+        (slept, woken) = (slept + few, woken + many);
+    }
+    assert!(slept < woken, "{slept} of {woken}");
+}
+
 /// Keeps what happened in the buffers.
 #[derive(Default)]
 struct Listener {

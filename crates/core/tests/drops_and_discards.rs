@@ -116,8 +116,8 @@ fn over_am(pairs: &[(&str, &str)]) -> Run {
     Run::of(&text, pairs)
 }
 
-/// Both count the same: from each drop of PDPC on, ACK rate control uses its second function until PDPC's own counter is
-/// used up.
+/// Both count the same: from each drop of PDPC on, ACK rate control uses its second function until PDPC's own counter
+/// is used up.
 #[test]
 fn every_drop_of_pdpc_is_followed_by_ack_rate_control() {
     let flows = ("flow", "[{}, {}, {}, {}]");

@@ -107,6 +107,7 @@ fn trajectories_are_the_same_everywhere() {
     hdr-single: ends at 600000000000 ns, 198859 events e07535b09dbb470a, capture 053511c8aa48621f
     hdr-single-ar: ends at 600000000000 ns, 363623 events 42475f8eecc409bb, capture 0ec95b8a55b14677
     jayanathan-48: ends at 442615039707 ns, 10301 events dece64dfaf66279c, capture d59cee05c6b817f1
+    lundsten-384-576: ends at 5140000000 ns, 1396 events 9239a1e5826153f5, capture 59a7feace5f554e6
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
     umts-128: ends at 78430006400 ns, 11747 events 1a8d142b2d3a8076, capture 2f79660b045b5bce
     umts-128-simple: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
@@ -116,7 +117,7 @@ fn trajectories_are_the_same_everywhere() {
     umts-64-simple: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
     umts-handover: ends at 60000000000 ns, 20501 events fc12783fa6f0d2e2, capture 7b7dde3f6d8a2117
     umts-network: ends at 47460387200 ns, 19944 events 71e9185bc1c5d681, capture 740d91eb4e8615bc
-    umts-snoop: ends at 66550003200 ns, 6665 events de4103d7429f88b3, capture 529c7ff62e5e7a56
+    umts-snoop: ends at 66390003200 ns, 6630 events 2b2c62e614461122, capture d50f437b82b3e9de
     variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");

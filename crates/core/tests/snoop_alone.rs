@@ -355,8 +355,8 @@ fn real_packets_come_back_with_their_octets() {
 }
 
 proptest! {
-    /// Whatever comes: the cache keeps its bound, no ACK goes to the server that the UE has not sent, what goes to the UE
-    /// has come from the server or is a NACK of its latest number, and nothing goes on for ever.
+    /// Whatever comes: the cache keeps its bound, no ACK goes to the server that the UE has not sent, what goes to the
+    /// UE has come from the server or is a NACK of its latest number, and nothing goes on for ever.
     #[test]
     fn any_packets_in_any_order(
         first in prop_oneof![any::<u32>(), u32::MAX - 1200..u32::MAX], limit in 1..6_u32, connections in 1..3_u32,
@@ -402,4 +402,37 @@ proptest! {
             }
         }
     }
+}
+
+/// Kernels move the window with every segment that comes: with SACK it is the blocks that make a duplicate (RFC 6675
+/// (2)).
+#[test]
+fn a_duplicate_with_blocks_is_one_whatever_its_window() {
+    let mut snoop = Alone::new(&Config::default());
+    snoop.send(1, 0..6);
+    snoop.ack(50, &ack(1001));
+    let duplicate = |window: u16, end: u32| Packet { window, ..with_blocks(ack(1001), &[(2001, end)]) };
+    // The sender hears of a window that has grown, and of no gap.
+    let left = snoop.put(10, Dir::Uplink, &duplicate(950, 3001));
+    let told: Vec<_> = left.iter().map(|(dir, packet)| (*dir, packet.window, packet.has_blocks())).collect();
+    assert_eq!(told, [(Dir::Uplink, 950, false), (Dir::Downlink, 500, false)]);
+    assert_eq!(left[1].1.seq, 1001);
+    assert_eq!(snoop.ack(10, &duplicate(940, 4001)), (vec![], false), "smaller");
+    assert_eq!(snoop.ack(10, &duplicate(940, 5001)), (vec![], false), "the same");
+    assert_eq!(["dupacks_suppressed", "dupacks_passed"].map(|key| snoop.count(key)), [2, 1]);
+    // Without blocks a window that moves is news: RFC 5681 (2).
+    assert_eq!(snoop.ack(10, &Packet { window: 960, ..ack(1001) }), (vec![], true));
+}
+
+/// Its block lies below the ACK: something came twice (RFC 2883), and nothing is missing.
+#[test]
+fn a_duplicate_report_alone_is_no_gap() {
+    let mut snoop = Alone::new(&Config::default());
+    snoop.send(1, 0..3);
+    snoop.ack(50, &ack(1001));
+    assert_eq!(snoop.ack(10, &with_blocks(ack(1001), &[(1, 1001)])), (vec![], true));
+    assert_eq!(snoop.count("local_retransmissions/total"), 0);
+    // A window that was closed opens: nobody keeps that.
+    snoop.ack(10, &Packet { window: 0, ..ack(1001) });
+    assert_eq!(snoop.ack(10, &with_blocks(ack(1001), &[(2001, 3001)])), (vec![], true));
 }

@@ -34,7 +34,7 @@ impl Pair {
             now: Instant::ZERO,
             sender: Sender::new(config, Role::Passive),
             receiver: Receiver::new(config, Role::Active),
-            window: config.advertised_window(),
+            window: config.largest_window(),
             under_way: BTreeMap::new(),
             count: 0,
             fate,
@@ -137,8 +137,8 @@ fn check_loss_episodes(sender: &Sender) {
     assert!(window.map_or(episodes.events == 0, |window| window >= 1.0), "{case}");
 }
 
-const RECOVERIES: [&str; 4] = ["reno", "newreno", "sack", "tahoe"];
-const UNDOS: [&str; 4] = ["none", "dsack", "eifel", "frto"];
+const RECOVERIES: [&str; 5] = ["reno", "newreno", "sack", "tahoe", "rack"];
+const UNDOS: [&str; 5] = ["none", "dsack", "eifel", "frto", "linux"];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -149,13 +149,23 @@ proptest! {
         undo in prop::sample::select(&UNDOS[..]),
         sack: bool,
         multiple_fast_retransmits: bool,
+        prr: bool,
+        as_linux: bool,
         fates in prop::collection::vec((0..100_u32, 0..3000_u64), 1..400),
         often in 0..25_u32,
         buffer in prop::sample::select(&[4_000_u64, 20_000, 65_535][..]),
         segments in 1..120_u64,
     ) {
         let mut config = config(recovery, undo, "");
-        config.sack = sack || recovery == "sack" || undo == "dsack";
+        let by_scoreboard = recovery == "sack" || recovery == "rack";
+        config.sack = sack || by_scoreboard || undo == "dsack";
+        config.prr = prr && by_scoreboard;
+        if as_linux {
+            config.cc = toml::from_str::<Config>("cc.cubic = { hystart = \"linux\", variant = \"linux\" }").unwrap().cc;
+            config.rto.timer = airpath_core::tcp::rto::Timer::Linux;
+            (config.quickack, config.delayed_ack) = (16, airpath_core::tcp::Delay::Linux);
+            config.receive_buffer_max = Some(Bytes::from_bytes(2 * buffer));
+        }
         config.receive_buffer = Bytes::from_bytes(buffer);
         config.multiple_fast_retransmits = multiple_fast_retransmits;
         let size = segments * 1000 - 1;
@@ -180,8 +190,10 @@ proptest! {
     #[test]
     fn with_sack_five_losses_in_a_window_need_no_timeout(
         lost in prop::collection::btree_set(80..120_u32, 1..6),
+        recovery in prop::sample::select(vec!["sack", "rack"]),
+        prr: bool,
     ) {
-        let config = config("sack", "none", "max_window = 40\n");
+        let config = config(recovery, "none", &format!("max_window = 40\nprr = {prr}\n"));
         // The first transmission of these segments; two round trips in slow start make a window of 40.
         let mut lost: BTreeSet<u32> = lost.into_iter().map(|segment| 1 + segment * 1000).collect();
         let fate = move |_: Instant, packet: &Packet, to_receiver: bool| {
@@ -200,7 +212,8 @@ proptest! {
 fn a_sudden_delay_is_no_loss() {
     let (start, end) = (Instant::ZERO + ms(1000), Instant::ZERO + ms(4000));
     for recovery in RECOVERIES {
-        for (undo, spurious, most) in [("none", 0, 20), ("dsack", 1, 20), ("eifel", 1, 2), ("frto", 1, 2)] {
+        let undos = [("none", 0, 20), ("dsack", 1, 20), ("eifel", 1, 2), ("frto", 1, 2), ("linux", 1, 2)];
+        for (undo, spurious, most) in undos {
             let mut last = Instant::ZERO;
             let fate = move |now: Instant, _: &Packet, to_receiver: bool| {
                 if !to_receiver {

@@ -57,8 +57,8 @@ impl Driver {
         Self { path, flows: Flows::default(), left_out: 0, bytes: Vec::new(), spare: Vec::new() }
     }
 
-    /// Handles all that has arrived or is due. Returns when something is due next; it may be in the past
-    /// where a turn had to end before everything was done.
+    /// Handles all that has arrived or is due. Returns when something may leave next, and so until when there is time
+    /// to sleep; it may be in the past where a turn had to end before everything was done.
     pub fn turn(&mut self, world: &mut impl World) -> Option<Instant> {
         for _ in 0..STEPS_PER_TURN {
             let now = world.now();
@@ -68,7 +68,7 @@ impl Driver {
             } else if let Some(at) = due {
                 self.path.handle_next(at);
             } else {
-                break;
+                return self.path.poll_wakeup();
             }
             self.put_out(world);
             if self.path.stopped() {

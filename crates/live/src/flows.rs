@@ -5,8 +5,12 @@ use airpath_core::wire::{self, Endpoints};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Flows told apart. Whatever comes beyond has the number of the last one, and nothing is measured on it.
+/// Flows that are measured. Boxes must tell connections apart for as long as a link lasts: what comes beyond has
+/// numbers from here on, the oldest of which are used again.
 pub const MOST_FLOWS: u16 = 4096;
+
+/// Numbers beyond [`MOST_FLOWS`].
+const MOST_UNMEASURED: usize = (u16::MAX - MOST_FLOWS) as usize + 1;
 
 const TCP: u8 = 6;
 
@@ -65,6 +69,10 @@ struct Known {
 pub struct Flows {
     known: HashMap<FlowKey, Known>,
     keys: Vec<FlowKey>,
+    /// Those beyond, by number less [`MOST_FLOWS`].
+    unmeasured: Vec<FlowKey>,
+    /// The place of the next of these.
+    next: usize,
 }
 
 impl Flows {
@@ -85,24 +93,49 @@ impl Flows {
         }
     }
 
+    /// The number of a TCP connection of which no packet has been read yet.
+    pub fn reserve(&mut self, server: SocketAddr, ue: SocketAddr) -> u16 {
+        self.add(FlowKey { protocol: TCP, server, ue }, None)
+    }
+
     #[cold]
     fn add(&mut self, key: FlowKey, syn: Option<u32>) -> u16 {
-        let number = self.keys.len().min(usize::from(MOST_FLOWS)) as u16;
-        if number < MOST_FLOWS {
+        let number = if self.keys.len() < usize::from(MOST_FLOWS) {
             self.keys.push(key);
-            self.known.insert(key, Known { number, syn });
-        }
+            self.keys.len() as u16 - 1
+        } else {
+            MOST_FLOWS + self.add_unmeasured(key)
+        };
+        self.known.insert(key, Known { number, syn });
         number
     }
 
-    /// Every flow that has a number, in order.
+    fn add_unmeasured(&mut self, key: FlowKey) -> u16 {
+        let place = self.next;
+        self.next = (place + 1) % MOST_UNMEASURED;
+        match self.unmeasured.get_mut(place) {
+            None => self.unmeasured.push(key),
+            Some(oldest) => {
+                let gone = std::mem::replace(oldest, key);
+                // It may have a later number by now.
+                let number = MOST_FLOWS + place as u16;
+                if self.known.get(&gone).is_some_and(|known| known.number == number) {
+                    self.known.remove(&gone);
+                }
+            }
+        }
+        place as u16
+    }
+
+    /// Every flow that is measured, in the order of their numbers.
     pub fn keys(&self) -> &[FlowKey] {
         &self.keys
     }
 
     /// Addresses of a packet of this flow that goes this way.
     pub fn endpoints(&self, flow: u16, dir: Dir) -> Option<Endpoints> {
-        let FlowKey { server, ue, .. } = *self.keys.get(usize::from(flow))?;
+        let beyond = || self.unmeasured.get(usize::from(flow).checked_sub(usize::from(MOST_FLOWS))?);
+        let FlowKey { server, ue, .. } = *self.keys.get(usize::from(flow)).or_else(beyond)?;
         Some(match dir {
             Dir::Downlink => Endpoints { src: server, dst: ue },
             Dir::Uplink => Endpoints { src: ue, dst: server },
@@ -170,7 +203,29 @@ mod tests {
             number(&mut flows, Dir::Uplink, port, Flags::SYN, 7);
         }
         assert_eq!(flows.keys().len(), usize::from(MOST_FLOWS));
-        assert_eq!(number(&mut flows, Dir::Uplink, MOST_FLOWS + 50, Flags::ACK, 7), MOST_FLOWS);
-        assert_eq!(flows.endpoints(MOST_FLOWS, Dir::Uplink), None);
+    }
+
+    #[test]
+    fn beyond_those_that_are_measured_connections_are_still_told_apart() {
+        let mut flows = Flows::default();
+        for port in 0..MOST_FLOWS + 100 {
+            assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 7), port);
+        }
+        let port = MOST_FLOWS + 50;
+        assert_eq!(number(&mut flows, Dir::Downlink, port, Flags::ACK, 7), port);
+        assert_eq!(flows.endpoints(port, Dir::Downlink).unwrap().dst.port(), port);
+        assert_eq!(flows.endpoints(MOST_FLOWS + 100, Dir::Uplink), None);
+        // A connection over the same ports has another number, and all of them begin anew at last.
+        assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 8), MOST_FLOWS + 100);
+        for seq in 9..9 + (u16::MAX - MOST_FLOWS - 100) {
+            number(&mut flows, Dir::Uplink, 1, Flags::SYN, seq.into());
+        }
+        assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::SYN, 9), MOST_FLOWS);
+        assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::ACK, 1), MOST_FLOWS);
+        // Whose number has gone to another is a new flow, and those whose number has not keep it.
+        assert_eq!(number(&mut flows, Dir::Uplink, MOST_FLOWS, Flags::ACK, 1), MOST_FLOWS + 1);
+        assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
+        assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);
+        assert!(flows.known.len() <= usize::from(u16::MAX) + 1);
     }
 }

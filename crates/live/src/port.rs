@@ -18,6 +18,8 @@ pub struct Port {
     /// Bytes of each packet that the capture keeps.
     snaplen: usize,
     flows: Vec<Flow>,
+    /// Whoever sends behind it tells of segments and round-trip times by itself.
+    tells_of_sender: bool,
     /// What this end sent into the path, and what it was handed.
     pub sent: Counts,
     /// What the path handed to this end.
@@ -90,7 +92,12 @@ impl Port {
     /// An end that sends towards `dir` and keeps `snaplen` bytes of each packet, if there is a capture.
     pub fn new(dir: Dir, snaplen: usize) -> Self {
         let (sent, received) = (Counts::default(), Counts::default());
-        Self { dir, snaplen, flows: Vec::new(), sent, received }
+        Self { dir, snaplen, flows: Vec::new(), tells_of_sender: true, sent, received }
+    }
+
+    /// One that leaves it to the sender to tell of the segments that it sends and of the round-trip times.
+    pub fn without_sender_events(self) -> Self {
+        Self { tells_of_sender: false, ..self }
     }
 
     /// What this end saw of a flow, if it saw anything.
@@ -119,7 +126,7 @@ impl Port {
     }
 
     fn meter(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &Packet) {
-        let index = usize::from(packet.flow);
+        let (index, tells) = (usize::from(packet.flow), self.tells_of_sender);
         if index >= self.flows.len() {
             self.flows.resize_with(index + 1, Flow::default);
         }
@@ -136,7 +143,9 @@ impl Port {
         }
         if dir == self.dir {
             flow.incoming.handle_sent(packet);
-            if let Some((seq, again)) = flow.outgoing.handle_sent(now, packet) {
+            if let Some((seq, again)) = flow.outgoing.handle_sent(now, packet)
+                && tells
+            {
                 let cause = if again { SendCause::Retransmission } else { SendCause::New };
                 cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
                     ue,
@@ -148,7 +157,9 @@ impl Port {
             }
             return;
         }
-        if let Some(rtt) = flow.outgoing.handle_ack(now, packet) {
+        if let Some(rtt) = flow.outgoing.handle_ack(now, packet)
+            && tells
+        {
             let rtt_us = rtt.as_micros() as u32;
             cx.probe(Probe::RttSample, move || Event::RttSample { ue, flow: number, rtt_us });
         }
@@ -165,26 +176,33 @@ impl Port {
     }
 }
 
-impl Element for Port {
-    fn layout(&self) -> Layout {
-        Layout::default()
-    }
-
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+impl Port {
+    /// Takes note of a packet that passes.
+    pub(crate) fn pass(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &mut Packet) {
         // Before it is captured: what a box changed is what this end gets.
         if let Some(mut body) = packet.body.take() {
             if body.touched {
-                rewrite(&mut body.bytes, &packet);
+                rewrite(&mut body.bytes, packet);
                 body.touched = false;
             }
             packet.body = Some(body);
         }
-        self.capture(cx, &packet);
-        if dir == self.dir { &mut self.sent } else { &mut self.received }.add(&packet);
-        // Beyond the last number there is no telling what belongs together.
+        self.capture(cx, packet);
+        if dir == self.dir { &mut self.sent } else { &mut self.received }.add(packet);
+        // Results have an end.
         if packet.flow < crate::flows::MOST_FLOWS {
-            self.meter(cx, dir, &packet);
+            self.meter(cx, dir, packet);
         }
+    }
+}
+
+impl Element for Port {
+    fn layout(&self) -> Layout {
+        Layout { passes_on: true, ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+        self.pass(cx, dir, &mut packet);
         cx.emit(dir, packet);
     }
 }

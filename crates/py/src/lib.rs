@@ -72,6 +72,30 @@ fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
     Ok(results.to_json())
 }
 
+/// What is wanted of a run: its numbers, or where one of them is not to be had, the results as JSON.
+#[derive(IntoPyObject)]
+enum Measured {
+    Numbers(Vec<Option<f64>>),
+    Json(String),
+}
+
+/// Runs a scenario with one seed after the other and returns of each run the numbers at `paths` in its results,
+/// None for a null; or the results as JSON, where a path leads to no number.
+#[pyfunction]
+fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>) -> PyResult<Vec<Measured>> {
+    let scenario = parse(text, &[])?;
+    let run = |seed| {
+        let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
+        simulation.run();
+        let results = simulation.results();
+        match results.numbers_at(&paths) {
+            Some(numbers) => Measured::Numbers(numbers),
+            None => Measured::Json(results.to_json()),
+        }
+    };
+    Ok(py.detach(|| seeds.into_iter().map(run).collect()))
+}
+
 /// Everything registered, as JSON.
 #[pyfunction]
 fn registry() -> String {
@@ -250,6 +274,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(measure, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(probes, module)?)?;

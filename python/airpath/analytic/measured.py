@@ -182,7 +182,7 @@ def segment_bytes(tcp: dict[str, Any]) -> int:
 
 def window_limit(tcp: dict[str, Any]) -> int:
     """Largest window that receiver and sender allow, whole segments, at least one."""
-    advertised = _core.octets(tcp["receive_buffer"])
+    advertised = _core.octets(tcp.get("receive_buffer_max", tcp["receive_buffer"]))
     if not tcp["window_scaling"]:
         advertised = min(advertised, UNSCALED_WINDOW_BYTES)
     segments = max(1, advertised // segment_bytes(tcp))

@@ -42,22 +42,25 @@ def analyze_command(
         chosen = [one for one in report["connections"] if one["number"] == connection]
         if not chosen:
             known = ", ".join(str(one["number"]) for one in report["connections"][:MOST_ROWS])
-            raise ScenarioError("--connection", f"there is no {connection}", f"choose from {known}")
+            remedy = f"choose from {known}" if known else "leave it out: the capture has no TCP connection"
+            raise ScenarioError("--connection", f"there is no {connection}", remedy)
         report["connections"] = chosen
+    to_terminal = json_ is not None and str(json_) == "-"
     if json_ is not None:
         text = json.dumps(report, indent=2)
-        if str(json_) == "-":
+        if to_terminal:
             typer.echo(text)
-            return
-        json_.write_text(text + "\n", encoding="utf-8")
-    _print(report, capture.name)
+        else:
+            json_.write_text(text + "\n", encoding="utf-8")
+    if not to_terminal:
+        _print(report, capture.name)
     if out is not None:
         from airpath.analyze.page import render
 
         out.mkdir(parents=True, exist_ok=True)
         page = out / "index.html"
         page.write_text(render(report, capture.name), encoding="utf-8")
-        typer.echo(f"page: {page}")
+        typer.echo(f"page: {page}", err=to_terminal)
 
 
 def rows(report: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airpath.analyze.command import complaints, in_words, label, rows
-from airpath.papers.picture import GRID, MEASURED, OTHERS, PUBLISHED, as_png, without_frame
+from airpath.figures.style import GRID, as_bytes, without_frame
+from airpath.papers.picture import MEASURED, OTHERS, PUBLISHED
 
 MOST_WITH_PICTURES = 12
 """More flows are described in words only."""
@@ -77,7 +78,7 @@ def picture(flow: dict[str, Any]) -> bytes | None:
         axes.set_ylabel(y)
         axes.grid(True, color=GRID, linewidth=0.7)
         without_frame(axes)
-    return as_png(figure) if drawn else None
+    return as_bytes(figure) if drawn else None
 
 
 def _band(axes: Axes, curve: dict[str, list[float]], scale: float, colour: str) -> bool:

@@ -24,6 +24,7 @@ from airpath.arguments import (
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.options import (
+    choose_endpoint,
     choose_probes,
     choose_scenario,
     choose_view,
@@ -64,6 +65,21 @@ def live(
     set_: SetOption = None,
     seed: SeedOption = 1,
     server: Annotated[str | None, _option("CMD", "What runs on the server's side, as for sh -c.")] = None,
+    sender: Annotated[
+        str | None, _option("TCP", "airpath: our TCP is the server's end, in the place of the kernel's.")
+    ] = None,
+    receiver: Annotated[
+        str | None, _option("TCP", "airpath: our TCP is the UE's end, and COMMAND runs on the server's side.")
+    ] = None,
+    connect: Annotated[
+        int | None, _option("PORT", "Our end opens the connection, to this port of COMMAND's.")
+    ] = None,
+    connections: Annotated[
+        int | None, _option("N", "With --connect: so many, one after the other; 1 if absent.")
+    ] = None,
+    pause: Annotated[
+        str | None, _option("TIME", "Our end reads nothing for so long after a connection has begun.")
+    ] = None,
     duration: Annotated[str | None, _option("TIME", "End COMMAND after this, such as 30s.")] = None,
     out: OutOption = None,
     force: ForceOption = False,
@@ -109,6 +125,7 @@ def live(
     """Run a program behind a simulated bearer.
 
     COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
+    With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE.
     The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
     """
     if context.args:
@@ -140,6 +157,7 @@ def live(
         hint = f"write {LEAST_SNAPLEN} or more"
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
     kinds = choose_probes(probes) if out else {}
+    endpoint = choose_endpoint(sender, receiver, server, connect, connections, pause)
     command: list[str] = context.obj
     environment: dict[str, str] = {}
     shell = not command
@@ -159,6 +177,7 @@ def live(
         "command": command,
         "server": server,
         "environment": environment,
+        "endpoint": endpoint,
         "duration_s": None if duration is None else positive_seconds("--duration", duration),
         "sysctl": parse_sysctls(sysctl),
         "status_interval_s": STATUS_INTERVAL_S,

@@ -64,6 +64,66 @@ def positive_seconds(option: str, text: str) -> float:
     return value
 
 
+# Local ports of connections that our end opens begin at 40000: the driver's.
+MOST_CONNECTIONS = 4096
+
+
+def choose_endpoint(
+    sender: str | None,
+    receiver: str | None,
+    server: str | None,
+    connect: int | None,
+    connections: int | None,
+    pause: str | None,
+) -> dict[str, object] | None:
+    """Choose the end where our TCP stands in the place of the kernel's, if any.
+
+    Parameters
+    ----------
+    sender, receiver : str, optional
+        What was given with these options.
+    server : str, optional
+        The command for the server's side.
+    connect, connections, pause
+        Further options, which need such an end.
+
+    Raises
+    ------
+    ScenarioError
+        If these contradict each other, or mean nothing.
+    """
+    for option, value in (("--sender", sender), ("--receiver", receiver)):
+        if value not in (None, "airpath", "kernel"):
+            raise ScenarioError(option, f"'{value}' is no TCP", "write airpath or kernel")
+    ends = {"server": sender == "airpath", "ue": receiver == "airpath"}
+    if all(ends.values()):
+        hint = "leave one of them to the kernel, or simulate both with 'airpath run'"
+        raise ScenarioError("--receiver", "no end is left for a program", hint)
+    further = (("--connect", connect), ("--connections", connections), ("--pause", pause))
+    if not any(ends.values()):
+        for option, given in further:
+            if given is not None:
+                hint = "add --sender airpath or --receiver airpath"
+                raise ScenarioError(option, "there is no end of ours", hint)
+        return None
+    if server is not None:
+        what = "the server's end is ours" if ends["server"] else "COMMAND runs on the server's side"
+        raise ScenarioError("--server", what, "leave it out, and let COMMAND be the other end")
+    if connect is not None and not 1 <= connect <= 65535:
+        raise ScenarioError("--connect", f"{connect} is no port", "write 1 to 65535")
+    if connections is not None and connect is None:
+        hint = "add --connect PORT"
+        raise ScenarioError("--connections", "our end opens none", hint)
+    if connections is not None and not 1 <= connections <= MOST_CONNECTIONS:
+        raise ScenarioError("--connections", f"{connections} connections", f"write 1 to {MOST_CONNECTIONS}")
+    return {
+        "end": "server" if ends["server"] else "ue",
+        "connect": connect,
+        "connections": connections or 1,
+        "pause_s": 0.0 if pause is None else positive_seconds("--pause", pause),
+    }
+
+
 def choose_probes(kinds: str | None) -> dict[str, list[str]]:
     """Choose kinds of events, all if none is named, with their columns.
 

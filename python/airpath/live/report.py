@@ -44,7 +44,7 @@ def print_report(results: dict[str, Any], name: str, command: list[str]) -> None
         console.print(f"and {len(flows) - MOST_FLOWS} flows that carried less: with --out, see results.json")
     for ue, direction in itertools.product(sorted({flow["ue"] for flow in flows} | {0}), DIRECTIONS):
         console.print(bearer_line(results, ue, direction), highlight=False)
-    for line in (_lateness_line(live), *_losses(live), verdict(live)):
+    for line in (*_endpoint_lines(live), _lateness_line(live), *_losses(live), verdict(live)):
         console.print(line, highlight=False, markup=False)
 
 
@@ -88,6 +88,28 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
             number_text((flow["retransmissions"] or {}).get("total")),
         )
     return table
+
+
+def _endpoint_lines(live: dict[str, Any]) -> list[str]:
+    """What our TCP at one end has done, if there is one."""
+    ours = live.get("endpoint")
+    if not ours:
+        return []
+    names = ("accepted", "opened", "closed", "refused", "reset", "timed_out", "aborted")
+    counts = ", ".join(f"{ours[name]} {name.replace('_', ' ')}" for name in names if ours[name])
+    lines = [
+        f"airpath's TCP at the {ours['end']}'s end: {counts or 'no connection'}; {ours['open']} left open"
+    ]
+    sender = ours["sender"]
+    if sender["segments_sent"]:
+        spurious = sender["spurious_timeouts"] + sender["spurious_fast_retransmits"]
+        lines.append(
+            f"its senders: {sender['segments_sent']} segments, {sender['retransmissions']} of them again, "
+            f"{sender['timeouts']} timeouts, {spurious} recoveries found spurious"
+        )
+    if ours["syns_dropped"] or ours["bad_checksums"]:
+        lines.append(f"there: {ours['syns_dropped']} SYNs dropped, {ours['bad_checksums']} wrong checksums")
+    return lines
 
 
 def _lateness_line(live: dict[str, Any]) -> str:

@@ -55,12 +55,15 @@ class View:
             )
         minutes, seconds = divmod(int(status["now_s"]), 60)
         rtt, lateness = (number_text(status[key]) for key in ("rtt_ms", "lateness_p99_us"))
-        head = (
+        head = [
             f"{self._name}  {minutes}:{seconds:02d}",
             f"{status['flows']} flow{'' if status['flows'] == 1 else 's'}",
             f"RTT {rtt} ms",
             f"lateness p99 {lateness} us",
-        )
+        ]
+        if ours := status.get("endpoint"):
+            again, timeouts = ours["retransmissions"], ours["timeouts"]
+            head.append(f"our TCP: {ours['open']} open, {again} sent again, {timeouts} timeouts")
         outer = Table.grid()
         outer.add_row(Text("  ".join(head), style="bold", no_wrap=True))
         outer.add_row(table)

@@ -55,7 +55,10 @@ class Watcher:
                     self._tell(notice)
                 if self._greet:
                     server, ue = status["server_addr"], status["ue_addr"]
-                    self._tell(f"this shell is the UE, {ue}; the server is {server} ($AIRPATH_SERVER)")
+                    if status.get("command_at") == "server":
+                        self._tell(f"this shell is the server, {server}; the UE is {ue} ($AIRPATH_UE)")
+                    else:
+                        self._tell(f"this shell is the UE, {ue}; the server is {server} ($AIRPATH_SERVER)")
             case "notice":
                 self._tell(status["text"])
             case "running" if self._screen:

@@ -17,13 +17,12 @@ from airpath import _core
 from airpath.papers.claims import judge as judge_claim
 from airpath.papers.conditions import Quantity
 from airpath.papers.observe import Observation
-from airpath.papers.paper import Cell, Experiment, Outcome, Overrides, Paper, Published, Reading, Row
+from airpath.papers.paper import Cell, Experiment, Outcome, Paper, Published, Reading, Row
 from airpath.papers.report import Comparison, Effort, Report, Section
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict, verdict
 from airpath.papers.wording import reason_for
 from airpath.replicate import Estimate, Job, Replication, Results, Rule, drive, without_seed
-from airpath.scenario import Scenario, load
 
 _Key = tuple[str, str | None, Observation | None]
 """What tells jobs apart: texts of the scenario and of its twin, and what is kept of the trace."""
@@ -146,15 +145,11 @@ class Reproduction:
         return simulate
 
     def _key(self, cell: Cell, reading: Reading) -> _Key:
-        return self._text(cell, cell.overrides, reading), self._reference_text(cell, reading), cell.observe
-
-    def _text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
-        base = load(cell.scenario) if cell.scenario else self._paper.base
-        reads = reading.overrides if cell.is_read else ()
-        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
+        text = self._paper.text(cell, cell.overrides, reading)
+        return text, self._reference_text(cell, reading), cell.observe
 
     def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
-        return None if cell.reference is None else self._text(cell, cell.reference, reading)
+        return None if cell.reference is None else self._paper.text(cell, cell.reference, reading)
 
     def _tell(self, progress: Progress | None, what: str) -> None:
         if progress:

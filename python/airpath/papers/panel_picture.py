@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from airpath.figures.style import INK, MARKERS, as_bytes, finish
 from airpath.papers.conditions import Quantity
 from airpath.papers.panel import Chart, Layers, Line, Path, Plane, Series, Trace
-from airpath.papers.picture import GRID, INK, MEASURED, OTHERS, PUBLISHED, as_png, without_frame
+from airpath.papers.picture import MEASURED, OTHERS, PUBLISHED
 from airpath.papers.wording import unit_name
 from airpath.replicate import Estimate
 
 _COLOURS = (MEASURED, *OTHERS, INK)
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 # Two lines that coincide are both seen.
 _STYLES = ("-", "-", "--", "--")
 WIDTH_IN, PANEL_IN = 8.0, 3.6
@@ -40,7 +40,7 @@ def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimat
         if all(float(value).is_integer() for value in chart.values):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(fontsize=8, frameon=False)
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 def _draw_line(
@@ -51,7 +51,7 @@ def _draw_line(
         chart.values,
         [estimate.mean for estimate in known],
         yerr=[0.0 if estimate.n == 1 else estimate.half_width for estimate in known],
-        marker=_MARKERS[number % len(_MARKERS)],
+        marker=MARKERS[number % len(MARKERS)],
         markersize=4,
         capsize=2,
         linewidth=1.2,
@@ -87,7 +87,7 @@ def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimat
         _finish(axes, plane.title, *(f"{name} [{unit_name(unit)}]" for name, unit in names))
         axes.tick_params(labelbottom=True, labelleft=True)
         axes.legend(fontsize=7, frameon=False, title=f"marks: {_range(plane)}", title_fontsize=7)
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 def _range(plane: Plane) -> str:
@@ -116,7 +116,7 @@ def traces_picture(traces: Sequence[tuple[Trace, Series | Layers]]) -> bytes:
             axes.set_xlim(float(observed.x[0]), float(observed.x[-1]))
         axes.set_ylim(bottom=0)
         _finish(axes, trace.title, trace.x_label, trace.y_label)
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 _LAYERS = ((MEASURED, ".", 2.0), (OTHERS[1], ".", 2.0), (PUBLISHED, "x", 5.0), (OTHERS[2], "s", 3.0))
@@ -137,7 +137,4 @@ def _draw_layers(axes: Axes, layers: Layers) -> None:
 
 def _finish(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     axes.set_title(title, loc="left", fontsize=9)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.grid(True, color=GRID, linewidth=0.7)
-    without_frame(axes)
+    finish(axes, x_label, y_label)

@@ -389,6 +389,12 @@ class Paper:
         """The base scenario."""
         return load(self.scenario)
 
+    def text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
+        """Write a cell's scenario with these changes, under a reading, every default written out."""
+        base = load(cell.scenario) if cell.scenario else self.base
+        reads = reading.overrides if cell.is_read else ()
+        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
+
     def not_covered(self) -> int:
         """Count the published values that no experiment covers yet; background is not counted."""
         covered = {row.published_id for experiment in self.experiments for row in experiment.rows}

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
+from airpath.figures.style import GRID, as_bytes, without_frame
 from airpath.papers.observe import Received
 from airpath.papers.send_window import SendWindow
 from airpath.papers.wording import unit_name
 
-DOTS_PER_INCH = 120
-INK = "#1b2733"
 MEASURED = "#1f6fb4"
 OTHERS = ("#8a9aa8", "#c08a3e", "#6f9a5b", "#9a6fa8")
 PUBLISHED = "#b3261e"
-GRID = "#e3e8ec"
 CLOSE_UP_S = 60.0
 """Length of the close-up of a window over time, seconds."""
 
@@ -49,7 +44,7 @@ def window_picture(window: SendWindow) -> bytes:
         axes.grid(True, color=GRID, linewidth=0.7)
         without_frame(axes)
     axes.set_xlabel("time [s]")
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
@@ -70,7 +65,7 @@ def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
     axes.set_xlabel(f"time [round trips of {1000 * round_trip_s:.0f} ms]")
     axes.grid(True, color=GRID, linewidth=0.7)
     without_frame(axes)
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
@@ -105,7 +100,7 @@ def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
     axes.grid(True, color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     without_frame(axes)
-    return as_png(figure)
+    return as_bytes(figure)
 
 
 def comparison_picture(
@@ -154,18 +149,4 @@ def comparison_picture(
     axes.grid(True, axis="x", which="both", color=GRID, linewidth=0.7)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     without_frame(axes)
-    return as_png(figure)
-
-
-def without_frame(axes: Axes) -> None:
-    """Take away the upper and right side of the frame."""
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def as_png(figure: Figure) -> bytes:
-    """Write a figure as PNG, without the name and version of the program that drew it."""
-    FigureCanvasAgg(figure)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-    return buffer.getvalue()
+    return as_bytes(figure)

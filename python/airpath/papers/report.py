@@ -14,6 +14,9 @@ from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict
 from airpath.replicate import Estimate, Rule, estimate
 
+FULL_RULE = Rule(min_runs=20, batch=10, looks=2)
+"""Guarded against intervals that are narrow by luck, docs/statistics.md."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -31,7 +34,7 @@ class Effort:
         Whether the number of runs is the user's, and the same for all cells.
     """
 
-    rule: Rule = field(default_factory=Rule)
+    rule: Rule = FULL_RULE
     all_readings: bool = True
     is_full: bool = False
     is_exact: bool = False

@@ -13,7 +13,7 @@ from airpath.sweep.error import SweepError
 INTERRUPTED = 130
 
 SweepArgument = Annotated[
-    Path, typer.Argument(metavar="SWEEP.toml", help="What to sweep, see docs/sweep.md.")
+    str, typer.Argument(metavar="SWEEP", help="A .toml file, see docs/sweep.md, or a bundled name.")
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="What 'airpath sweep' wrote.")]
 SweepOutOption = Annotated[
@@ -22,21 +22,49 @@ SweepOutOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes; as many as processors if absent.")
 ]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of this Dask scheduler, not here."),
+]
+DaskWaitOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="SECONDS", help="How long to wait for Dask workers when there are none; 60."),
+]
+RunsOption = Annotated[
+    int | None, typer.Option(min=1, help="Runs at each point, instead of what the sweep says.")
+]
 JsonFileOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the means and intervals there too.")
 ]
 
 
-def sweep(sweep_file: SweepArgument, out: SweepOutOption = None, workers: WorkersOption = None) -> None:
+def sweep(
+    sweep_file: SweepArgument,
+    out: SweepOutOption = None,
+    workers: WorkersOption = None,
+    runs: RunsOption = None,
+    dask: DaskOption = None,
+    dask_wait: DaskWaitOption = None,
+) -> None:
     """Run a scenario over many points, each with many runs; the same command goes on where it stopped."""
+    from airpath.sweep.bundled import find
     from airpath.sweep.driver import run_sweep
     from airpath.sweep.plan import read_plan
     from airpath.sweep.screen import sweep_bar
 
-    plan = read_plan(sweep_file)
+    if dask is not None and workers is not None:
+        what = "has no meaning beside --dask"
+        raise SweepError(
+            "--workers", what, "leave it out: how many workers a cluster has is said where they start"
+        )
+    if dask is None and dask_wait is not None:
+        raise SweepError("--dask-wait", "has no meaning without --dask", "leave it out, or name a scheduler")
+    plan = read_plan(find(sweep_file), runs)
     folder = out or Path("out") / plan.name
     with sweep_bar(plan.name) as on_progress:
-        outcome = run_sweep(plan, folder, workers, on_progress=on_progress, warn=_warn)
+        outcome = run_sweep(
+            plan, folder, workers, dask=dask, dask_wait_s=dask_wait, on_progress=on_progress, warn=_warn
+        )
     made = f"{outcome.fresh} of them made now in {outcome.seconds:.1f} s"
     if outcome.interrupted:
         typer.echo(f"interrupted: {outcome.runs} runs are in {folder}; the same command goes on", err=True)

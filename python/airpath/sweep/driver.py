@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from airpath.sweep.cluster import WORKERS_S, ClusterPool
 from airpath.sweep.error import SweepError
 from airpath.sweep.plan import Plan, words
 from airpath.sweep.pool import Pool, Task
@@ -18,9 +19,9 @@ from airpath.sweep.store import Store
 from airpath.sweep.wanted import Wanted
 from airpath.sweep.worker import Answer, Row
 
-# A task should take a worker so long: short enough to lose, long enough that handing out is nothing.
-TASK_S = 0.5
-MAX_TASK_RUNS = 2000
+MAX_TASK_RUNS = 20_000
+# Towards the end tasks become shorter, down to this share of what they should take.
+SHORTEST_TASK = 0.05
 # Rows wait at most so long for the disk, or this share of the time so far, up to the longest: a long sweep
 # makes few files, and a short one loses little.
 WRITE_S, WRITE_SHARE, LONGEST_WRITE_S = 2.0, 0.02, 60.0
@@ -57,6 +58,8 @@ def run_sweep(
     out: Path,
     workers: int | None = None,
     *,
+    dask: str | None = None,
+    dask_wait_s: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -73,22 +76,32 @@ def run_sweep(
         The folder; made if it is not there.
     workers : int, optional
         Number of processes; the processors that this process may use if absent.
+    dask : str, optional
+        Address of a Dask scheduler, whose workers make the runs in place of processes on this machine.
+    dask_wait_s : float, optional
+        How long to wait when that scheduler has no worker; a minute if absent.
     on_progress : callable, optional
         Called several times a second.
     warn : callable, optional
-        Called with each file in the folder that is damaged or not the sweep's.
+        Called with each file in the folder that is damaged or not the sweep's, and when there is no worker.
 
     Raises
     ------
     SweepError
-        If the folder is in use, holds another sweep or cannot be written, or if a run failed. What was done
-        until then is in the folder.
+        If the folder is in use, holds another sweep or cannot be written, if a run failed, or if the cluster
+        is not there or goes away. What was done until then is in the folder.
     """
     with Store(out, plan) as store, _signals() as stopped:
         for warning in store.warnings:
             warn(warning)
-        driver = _Driver(plan, store, workers or processors(), on_progress)
-        return driver.run(stopped)
+        pool: Pool | ClusterPool
+        if dask is None:
+            pool = Pool(workers or processors(), plan.metrics)
+        else:
+            wait_s = WORKERS_S if dask_wait_s is None else dask_wait_s
+            pool = ClusterPool(dask, plan.metrics, wait_s, warn)
+        with pool:
+            return _Driver(plan, store, pool, on_progress).run(stopped)
 
 
 def processors() -> int:
@@ -99,10 +112,15 @@ def processors() -> int:
 
 class _Driver:
     def __init__(
-        self, plan: Plan, store: Store, workers: int, on_progress: Callable[[Progress], None] | None
+        self,
+        plan: Plan,
+        store: Store,
+        pool: Pool | ClusterPool,
+        on_progress: Callable[[Progress], None] | None,
     ) -> None:
-        self._plan, self._store, self._size = plan, store, workers
+        self._store, self._pool = store, pool
         self._wanted = Wanted(plan.rule, len(store.points), len(plan.metrics), store.rows)
+        store.rows = []  # Nobody else reads them, and there may be many millions.
         self._on_progress = on_progress or (lambda _: None)
         self._unwritten: list[Row] = []
         self._fresh = 0
@@ -110,35 +128,36 @@ class _Driver:
         self._started = self._written_at = time.monotonic()
 
     def run(self, stopped: Callable[[], bool]) -> Outcome:
-        with Pool(self._size, self._plan.metrics) as pool:
-            try:
-                while not stopped():
-                    self._hand_out(pool)
-                    if not pool.is_busy:
-                        break
-                    answers = pool.answers(POLL_S)
-                    for answer in answers:
-                        self._take_in(answer)
-                    for answer in answers:
-                        self._refuse_failure(answer)
-                    self._write_if_due()
-                    self._on_progress(self._progress())
-                interrupted = stopped() and self._wanted.points_done < len(self._store.points)
-            except SweepError as error:
-                if error.args[0] != "out":  # Nothing is wrong with the folder.
-                    self._write()
-                raise
-            self._write()
+        try:
+            while not stopped() and self._is_unfinished:
+                self._hand_out()
+                answers = self._pool.answers(POLL_S)
+                for answer in answers:
+                    self._take_in(answer)
+                for answer in answers:
+                    self._refuse_failure(answer)
+                self._write_if_due()
+                self._on_progress(self._progress())
+        except SweepError as error:
+            if error.args[0] != "out":  # Nothing is wrong with the folder.
+                self._write()
+            raise
+        self._write()
         seconds = time.monotonic() - self._started
-        return Outcome(self._wanted.done, self._fresh, len(self._store.points), seconds, interrupted)
+        points = len(self._store.points)
+        return Outcome(self._wanted.done, self._fresh, points, seconds, self._is_unfinished)
 
-    def _hand_out(self, pool: Pool) -> None:
-        while pool.room > 0:
+    @property
+    def _is_unfinished(self) -> bool:
+        return self._wanted.points_done < len(self._store.points)
+
+    def _hand_out(self) -> None:
+        while self._pool.room > 0:
             taken = self._wanted.take(self._task_runs)
             if not taken:
                 return
             points = self._store.points
-            pool.hand_in(Task([(point, points[point].text, tuple(seeds)) for point, seeds in taken]))
+            self._pool.hand_in(Task([(point, points[point].text, tuple(seeds)) for point, seeds in taken]))
 
     def _take_in(self, answer: Answer) -> None:
         for row in answer.rows:
@@ -146,8 +165,9 @@ class _Driver:
         self._unwritten += answer.rows
         self._fresh += len(answer.rows)
         if answer.rows and answer.seconds > 0:
-            fitting = int(TASK_S * len(answer.rows) / answer.seconds)
-            self._task_runs = max(1, min(fitting, 4 * self._task_runs, self._fair_share(), MAX_TASK_RUNS))
+            fitting = self._pool.task_s * len(answer.rows) / answer.seconds
+            most = min(fitting, 4 * self._task_runs, MAX_TASK_RUNS)
+            self._task_runs = max(1, int(min(most, max(self._fair_share(), SHORTEST_TASK * fitting))))
 
     def _refuse_failure(self, answer: Answer) -> None:
         if answer.failure is not None:
@@ -157,10 +177,10 @@ class _Driver:
                 "run", f"{where}: {what}", "mend the sweep; runs that succeeded are in the folder"
             )
 
-    def _fair_share(self) -> int:
+    def _fair_share(self) -> float:
         """Towards the end tasks become shorter, so that no worker is left alone with a long one."""
         left = self._wanted.expected - self._wanted.done
-        return max(1, left // (4 * self._size))
+        return left / (4 * max(self._pool.size, 1))
 
     def _write_if_due(self) -> None:
         now = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,8 +21,30 @@ from airpath.sweep.error import SweepError
 from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
 
 KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
-TABLES = ("axes", "list", *DESIGNS)
+TABLES = ("axes", "together", "list", *DESIGNS)
+RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
+"""Keys that say how many runs there are."""
 OWN_COLUMNS = ("key", "point", "seed")
+
+
+def versions() -> tuple[str, str]:
+    """Versions of airpath and of its random streams: what runs here belongs to them."""
+    return _core.version(), _core.RNG_VERSION
+
+
+def run_key(digest: str, seed: int, airpath: str, rng: str) -> str:
+    """Address of a run by its content.
+
+    Parameters
+    ----------
+    digest : str
+        SHA-256 of its resolved scenario, in hexadecimal digits.
+    seed : int
+        Its seed.
+    airpath, rng : str
+        Versions of the models and of the random streams.
+    """
+    return hashlib.sha256(f"{digest}\nseed {seed}\nairpath {airpath}\nrng {rng}\n".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -32,19 +55,13 @@ class PlannedPoint:
     text: str = field(repr=False)
 
     @cached_property
-    def _hash(self) -> Any:
-        return hashlib.sha256(self.text.encode())
-
-    @property
     def digest(self) -> str:
         """SHA-256 of the scenario's text."""
-        return str(self._hash.hexdigest())
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def key(self, seed: int) -> str:
-        """Address of a run by its content: of the scenario, the seed, and the version of the models."""
-        whole = self._hash.copy()
-        whole.update(f"\nseed {seed}\nairpath {_core.version()}\nrng {_core.RNG_VERSION}\n".encode())
-        return str(whole.hexdigest())
+        """Address of a run, see `run_key`."""
+        return run_key(self.digest, seed, *versions())
 
 
 @dataclass(frozen=True)
@@ -84,8 +101,15 @@ class Plan:
         return {key: next(iter(found)) if len(found) == 1 else "text" for key, found in kinds.items()}
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, runs: int | None = None) -> Plan:
     """Read a sweep's file and everything that it names.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    runs : int, optional
+        Runs at each point, instead of what the file says.
 
     Raises
     ------
@@ -93,6 +117,8 @@ def read_plan(path: Path) -> Plan:
         If it is not as it should be; the key is named.
     """
     text, sweep = _parsed(path)
+    if runs is not None:
+        text, sweep = _with_runs(text, sweep, runs)
     known = (*KEYS, *TABLES)
     for key in sweep:
         if key not in known:
@@ -126,6 +152,20 @@ def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
         raise SweepError(str(path), f"is not TOML: {error}", "see docs/sweep.md for the form") from error
     except OSError as error:
         raise SweepError(str(path), f"cannot be read: {error.strerror}", "check the path") from error
+
+
+def _with_runs(text: str, sweep: dict[str, Any], runs: int) -> tuple[str, dict[str, Any]]:
+    """Write the file as it would say so many runs."""
+    changed = {key: value for key, value in sweep.items() if key not in RULE_KEYS} | {"runs": runs}
+    line = re.compile(rf"^[ \t]*({'|'.join(RULE_KEYS)})[ \t]*=.*\n?", re.MULTILINE)
+    instead = f"runs = {runs}\n" + line.sub("", text)
+    try:
+        is_same = tomllib.loads(instead) == changed
+    except tomllib.TOMLDecodeError:
+        is_same = False
+    if not is_same:
+        raise SweepError("--runs", "the number of runs cannot be replaced in this file", "edit it there")
+    return instead, changed
 
 
 def _metrics(sweep: dict[str, Any]) -> tuple[str, ...]:

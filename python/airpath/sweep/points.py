@@ -56,7 +56,8 @@ class Range:
 def points_of(sweep: dict[str, Any], seed: int) -> list[Point]:
     """List the points that a sweep's tables stand for, each once, in their order.
 
-    Each point of a design is tried at each point of the grid; explicit points come after all others.
+    Each point of a design is tried at each of the grid, in which keys that change together are one axis;
+    explicit points come after all others.
     Without any table there is one point, the scenario as it is.
 
     Raises
@@ -67,11 +68,12 @@ def points_of(sweep: dict[str, Any], seed: int) -> list[Point]:
     parts: list[list[Point]] = []
     if "axes" in sweep:
         parts.append(_grid(_flat("axes", sweep["axes"], lambda entry: not isinstance(entry, dict))))
+    parts += _groups(sweep.get("together", []))
     parts += [_design(name, sweep[name], seed) for name in DESIGNS if name in sweep]
     keys = [key for part in parts for key in part[0]]
     for key in keys:
         if keys.count(key) > 1:
-            raise SweepError(key, "is an axis twice", "keep it in one of [axes], [random], [latin_hypercube]")
+            raise SweepError(key, "is an axis twice", "keep it in one of [axes], [[together]], [random]...")
     size = math.prod(len(part) for part in parts)
     if size > MAX_POINTS:
         raise SweepError("axes", f"makes {size} points", f"write at most {MAX_POINTS}")
@@ -99,6 +101,11 @@ def flat_values(name: str, table: Any) -> Point:
     return {key: _checked(f"{name}.{key}", value) for key, value in flat.items()}
 
 
+def drawn_keys(sweep: dict[str, Any]) -> set[str]:
+    """Keys that a sweep's designs draw, rather than go through one by one."""
+    return {key for name in DESIGNS if name in sweep for key in _drawn(name, sweep[name])}
+
+
 def _joined(parts: tuple[Point, ...]) -> Point:
     return {key: value for part in parts for key, value in part.items()}
 
@@ -115,6 +122,30 @@ def _grid(axes: dict[str, Any]) -> list[Point]:
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
+def _groups(tables: Any) -> list[list[Point]]:
+    """Groups of keys that change together: first values of all keys, then second ones, and so on."""
+    if not isinstance(tables, list):
+        raise SweepError("together", "is no list of groups", "begin each group with the line [[together]]")
+    groups = []
+    for number, table in enumerate(tables):
+        name = f"together.{number}"
+        columns = _flat(name, table, lambda entry: not isinstance(entry, dict))
+        lengths = {}
+        for key, values in columns.items():
+            if not isinstance(values, list) or not values:
+                raise SweepError(f"{name}.{key}", f"{values!r} is no list of values", "write values in [...]")
+            for value in values:
+                _checked(f"{name}.{key}", value)
+            lengths[key] = len(values)
+        if len(set(lengths.values())) != 1:
+            what = (
+                f"has lists of {', '.join(f'{count} ({key})' for key, count in lengths.items()) or 'nothing'}"
+            )
+            raise SweepError(name, what, "write as many values for each key of a group")
+        groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    return groups
+
+
 def _explicit(tables: Any) -> list[Point]:
     if not isinstance(tables, list):
         raise SweepError("list", "is no list of points", "begin each point with the line [[list]]")
@@ -128,14 +159,13 @@ def _explicit(tables: Any) -> list[Point]:
 def _design(name: str, table: Any, seed: int) -> list[Point]:
     if not isinstance(table, dict):
         raise SweepError(name, f"{table!r} is no table", f"write [{name}] with points and ranges")
-    axes = {key: value for key, value in table.items() if key not in ("points", "seed")}
     count, seed = table.get("points"), table.get("seed", seed)
     if count is None or not _is_whole(count) or not 1 <= count <= MAX_POINTS:
         what = "is missing" if count is None else f"is {count!r}"
         raise SweepError(f"{name}.points", what, f"write how many, 1 to {MAX_POINTS}")
     if not _is_whole(seed):
         raise SweepError(f"{name}.seed", f"is {seed!r}", "write a whole number")
-    found = _flat(name, axes, _is_range)
+    found = _drawn(name, table)
     ranges = {key: _range(f"{name}.{key}", entry) for key, entry in found.items()}
     if not ranges:
         raise SweepError(name, "has no axis", "write KEY = { min = ..., max = ... }")
@@ -151,6 +181,11 @@ def _design(name: str, table: Any, seed: int) -> list[Point]:
             shares = [(place + share) / count for place, share in zip(places, shares, strict=True)]
         columns.append([axis.at(share) for share in shares])
     return [dict(zip(ranges, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _drawn(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    axes = {key: value for key, value in table.items() if key not in ("points", "seed")}
+    return _flat(name, axes, _is_range)
 
 
 def _range(key: str, table: Any) -> Range:

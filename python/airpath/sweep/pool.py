@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import signal
+import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
 
 from airpath.sweep.error import SweepError
-from airpath.sweep.worker import Answer, Runs, serve
+from airpath.sweep.worker import Answer, Runs
 
 MAX_DEATHS = 3
 """A run during which so many workers died in turn is what kills them."""
 
 AHEAD = 2
 """Tasks that a worker has at once, so that it need not wait for the driver between them."""
+
+
+TASK_S = 0.5
+"""How long a task should take a worker: short enough to lose, long enough that handing out is nothing."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +43,36 @@ class Task:
         ]
 
 
+def lethal(task: Task, deaths: str) -> SweepError:
+    """Say that a run kills workers."""
+    (point, _, seeds), *_ = task.runs
+    remedy = "look at memory and at that run alone; what was written before is safe"
+    return SweepError("workers", f"{deaths} at point {point}, seed {seeds[0]}", remedy)
+
+
 @dataclass(eq=False)
 class _Worker:
-    process: BaseProcess
-    connection: Connection
+    process: subprocess.Popen[bytes]
+    connection: Connection[Any, Any]
     tasks: deque[Task] = field(default_factory=deque)
 
 
 class Pool:
-    """So many worker processes; a context manager that ends them."""
+    """So many worker processes; a context manager that ends them.
+
+    Attributes
+    ----------
+    size : int
+        How many runs are made at once.
+    task_s : float
+        How long a task should take, seconds.
+    """
 
     def __init__(self, workers: int, metrics: Sequence[str]) -> None:
-        # Started afresh: a fork would take threads, locks and the sweep's memory along.
-        self._context = multiprocessing.get_context("spawn")
         self._metrics = tuple(metrics)
         self._workers: list[_Worker] = []
-        self._size = workers
+        self.size = workers
+        self.task_s = TASK_S
         self._again: deque[Task] = deque()
 
     def __enter__(self) -> Pool:
@@ -64,7 +83,7 @@ class Pool:
             worker.connection.close()
             worker.process.kill()
         for worker in self._workers:
-            worker.process.join()
+            worker.process.wait()
 
     @property
     def is_busy(self) -> bool:
@@ -75,11 +94,11 @@ class Pool:
     def room(self) -> int:
         """How many tasks it would take now."""
         held = sum(len(worker.tasks) for worker in self._workers) + len(self._again)
-        return AHEAD * self._size - held
+        return AHEAD * self.size - held
 
     def hand_in(self, task: Task) -> None:
         """Give a task to whoever has the least to do."""
-        if len(self._workers) < self._size and all(worker.tasks for worker in self._workers):
+        if len(self._workers) < self.size and all(worker.tasks for worker in self._workers):
             self._workers.append(self._start())
         worker = min(self._workers, key=lambda worker: len(worker.tasks))
         worker.tasks.append(task)
@@ -110,29 +129,30 @@ class Pool:
         return found
 
     def _start(self) -> _Worker:
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=serve, args=(there, self._metrics), daemon=True)
+        # A program of its own: a fork would take threads, locks and the sweep's memory along, and the "spawn"
+        # of multiprocessing loads the main program again.
+        here, there = Pipe()
+        begin = f"import sys; sys.path[:] = {sys.path!r}; from airpath.sweep.worker import main"
+        command = [sys.executable, "-c", f"{begin}; main({there.fileno()})"]
         with _ignored_interrupts():
-            process.start()
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()])
         there.close()
+        with contextlib.suppress(OSError):
+            here.send(self._metrics)
         return _Worker(process, here)
 
     def _bury(self, worker: _Worker) -> None:
         self._workers.remove(worker)
         worker.connection.close()
         worker.process.kill()
-        worker.process.join()
+        worker.process.wait()
         # Only the first of its tasks was being worked on.
         for number, task in enumerate(worker.tasks):
             if number > 0:
                 self._again.append(task)
                 continue
             if task.deaths + 1 >= MAX_DEATHS:
-                (point, _, seeds), *_ = task.runs
-                where = f"at point {point}, seed {seeds[0]}"
-                what = f"{MAX_DEATHS} workers died (code {worker.process.exitcode}) {where}"
-                remedy = "look at memory and at that run alone; what was written before is safe"
-                raise SweepError("workers", what, remedy)
+                raise lethal(task, f"{MAX_DEATHS} workers died (code {worker.process.returncode})")
             self._again.extend(task.singly())
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath.estimate import Estimate, estimate
+from airpath.replicate import Rule
+from airpath.sweep.points import drawn_keys
 from airpath.sweep.store import read_manifest, read_rows
+from airpath.sweep.wanted import Wanted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,12 +32,15 @@ class PointResult:
         Runs that are there.
     estimates : dict of Estimate or None
         By metric; None where no run measured it.
+    rows : tuple of (int, tuple of float or None)
+        Seed and metrics of every run, in the order of the seeds.
     """
 
     point: int
     parameters: dict[str, Any]
     runs: int
     estimates: dict[str, Estimate | None]
+    rows: tuple[tuple[int, tuple[float | None, ...]], ...] = field(repr=False)
 
     def missing(self, metric: str) -> int:
         """How many runs did not measure a metric."""
@@ -43,15 +50,29 @@ class PointResult:
 
 @dataclass(frozen=True)
 class SweepResults:
-    """What is known of all points, and files of the folder that are damaged or not the sweep's."""
+    """What is known of all points, and files of the folder that are damaged or not the sweep's.
+
+    `rule` says how many runs each point is to have, `drawn` which keys a design draws.
+    """
 
     name: str
     scenario: str
-    confidence: float
+    rule: Rule
+    drawn: frozenset[str]
     parameters: tuple[str, ...]
     metrics: tuple[str, ...]
     points: tuple[PointResult, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def confidence(self) -> float:
+        """Confidence level of the intervals."""
+        return self.rule.confidence
+
+    def expected_runs(self, point: PointResult) -> int:
+        """How many runs a point has in the end; until then, as far as its runs so far tell."""
+        rows = [(0, seed, values) for seed, values in point.rows]
+        return Wanted(self.rule, 1, len(self.metrics), rows).expected
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it; intervals that one run does not give are null."""
@@ -81,20 +102,22 @@ def read_results(folder: Path) -> SweepResults:
     """
     manifest = read_manifest(folder) or {}
     rows, warnings = read_rows(folder, manifest)
-    metrics, confidence = tuple(manifest["metrics"]), manifest["runs"]["confidence"]
-    by_point: list[list[tuple[float | None, ...]]] = [[] for _ in manifest["points"]]
-    for point, _, values in rows:
-        by_point[point].append(values)
+    metrics, rule = tuple(manifest["metrics"]), _rule(manifest)
+    by_point: list[list[tuple[int, tuple[float | None, ...]]]] = [[] for _ in manifest["points"]]
+    for point, seed, values in rows:
+        by_point[point].append((seed, values))
     points = []
     for number, (described, runs) in enumerate(zip(manifest["points"], by_point, strict=True)):
         estimates = {
-            name: _estimate([values[i] for values in runs], confidence) for i, name in enumerate(metrics)
+            name: _estimate([values[i] for _, values in runs], rule.confidence)
+            for i, name in enumerate(metrics)
         }
-        points.append(PointResult(number, described["parameters"], len(runs), estimates))
+        points.append(PointResult(number, described["parameters"], len(runs), estimates, tuple(runs)))
     return SweepResults(
         manifest["name"],
         manifest["scenario"],
-        confidence,
+        rule,
+        frozenset(drawn_keys(tomllib.loads(manifest.get("sweep", "")))),
         tuple(manifest["parameters"]),
         metrics,
         tuple(points),
@@ -148,6 +171,13 @@ def _json(point: PointResult, metric: str) -> dict[str, Any] | None:
         "ci_high": known.ci_high if several else None,
         "not_measured": point.missing(metric),
     }
+
+
+def _rule(manifest: dict[str, Any]) -> Rule:
+    runs, seed = manifest["runs"], manifest.get("seed", 1)
+    if runs["precision"] is None:
+        return Rule(float("inf"), runs["min_runs"], runs["max_runs"], seed, confidence=runs["confidence"])
+    return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
 def _estimate(values: list[float | None], confidence: float) -> Estimate | None:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,15 +22,19 @@ import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.sweep.error import SweepError
-from airpath.sweep.plan import Plan, PlannedPoint
+from airpath.sweep.plan import Plan, PlannedPoint, run_key, versions
 from airpath.sweep.worker import Row
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
-FORMAT = 1
-KNOWN = {"metrics", "parameters", "points", "name", "scenario", "runs"}
+FORMAT = 2
+KNOWN = {"airpath", "rng", "metrics", "parameters", "points", "name", "scenario", "runs"}
 """What a manifest must have."""
+RULE = {"precision", "confidence", "min_runs", "max_runs"}
+"""What it must say of the number of runs."""
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNFINISHED = re.compile(r"\.(part-\d{6,}\.parquet|manifest\.json)\.tmp")
+FIGURES = "figures"
+"""Where `airpath plot` draws."""
 _TYPES = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
 
 
@@ -97,7 +102,7 @@ class Store:
             with output_errors(self._out):
                 _write_whole(self._out / MANIFEST, text.encode())
         self._schema = _schema(manifest)
-        self.rows, self.warnings = read_rows(self._out, manifest, self.points)
+        self.rows, self.warnings = read_rows(self._out, manifest)
         numbers = [int(found[1]) for name in _names(self._out / RUNS) if (found := _PART.fullmatch(name))]
         self._next_part = max(numbers, default=0) + 1
 
@@ -108,8 +113,9 @@ class Store:
             for key, column in parameters.items():
                 column.append(own.get(key))
         texts = {key for key, kind in self._parameters.items() if kind == "text"}
+        digests, here = [point.digest for point in self.points], versions()
         columns: list[list[Any]] = [
-            [self.points[point].key(seed) for point, seed, _ in rows],
+            [run_key(digests[point], seed, *here) for point, seed, _ in rows],
             [point for point, _, _ in rows],
             *(
                 [None if value is None else str(value) for value in column] if key in texts else column
@@ -133,10 +139,17 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
     path = out / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["format"] in range(1, FORMAT):
+            what = f"'{out}' was written by an earlier airpath, in format {manifest['format']}"
+            raise SweepError("out", what, f"this one reads format {FORMAT}: sweep into another folder")
         if manifest["format"] != FORMAT or any(key not in manifest for key in KNOWN):
             raise KeyError
         if not all({"scenario_sha256", "parameters"} <= set(point) for point in manifest["points"]):
             raise KeyError
+        if not isinstance(manifest["metrics"], list) or RULE - set(manifest["runs"]):
+            raise TypeError
+        _schema(manifest)
+        tomllib.loads(manifest.get("sweep", ""))
     except FileNotFoundError as error:
         if not must_exist:
             return None
@@ -149,12 +162,11 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
     return dict(manifest)
 
 
-def read_rows(
-    out: Path, manifest: dict[str, Any], points: Sequence[PlannedPoint] | None = None
-) -> tuple[list[Row], list[str]]:
+def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Row], list[str]]:
     """Read all runs of a folder, by point and seed, and what is wrong with its files.
 
-    With `points`, a file whose runs are of other scenarios is not the sweep's.
+    A file with a run whose key is not that of its point, its seed and the manifest's versions is not the
+    sweep's.
     """
     rows: dict[tuple[int, int], Row] = {}
     warnings: list[str] = []
@@ -172,36 +184,32 @@ def read_rows(
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
             continue
-        found = _rows_of(table, schema, len(manifest["metrics"]), len(manifest["points"]), points)
+        found = _rows_of(table, schema, manifest)
         if found is None:
             warnings.append(f"{path}: holds runs of something else, which are not counted; left alone")
             continue
         for row in found:
             rows.setdefault(row[:2], row)
-    known = {MANIFEST, LOCK, RUNS}
+    known = {MANIFEST, LOCK, RUNS, FIGURES}
     for name in _names(out):
         if name not in known and not _UNFINISHED.fullmatch(name):
             warnings.append(f"{out / name}: not a file of this sweep; left alone")
     return [rows[place] for place in sorted(rows)], warnings
 
 
-def _rows_of(
-    table: pa.Table, schema: pa.Schema, metrics: int, count: int, points: Sequence[PlannedPoint] | None
-) -> list[Row] | None:
+def _rows_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> list[Row] | None:
     """Rows of a file, or None if it is of something else."""
     if not table.schema.equals(schema):
         return None
     keys, numbers, seeds = (table[name].to_pylist() for name in ("key", "point", "seed"))
-    columns = [table.column(table.num_columns - metrics + i).to_pylist() for i in range(metrics)]
-    if any(
-        number is None or seed is None or not 0 <= number < count
-        for number, seed in zip(numbers, seeds, strict=True)
-    ):
-        return None
-    if points is not None:
-        runs = zip(keys, numbers, seeds, strict=True)
-        if any(points[number].key(seed) != key for key, number, seed in runs):
+    digests = [point["scenario_sha256"] for point in manifest["points"]]
+    made_by = manifest["airpath"], manifest["rng"]
+    for key, number, seed in zip(keys, numbers, seeds, strict=True):
+        if number is None or seed is None or not 0 <= number < len(digests):
             return None
+        if key != run_key(digests[number], seed, *made_by):
+            return None
+    columns = [table[name].to_pylist() for name in manifest["metrics"]]
     values = zip(*columns, strict=True)
     return [(n, seed, tuple(own)) for n, seed, own in zip(numbers, seeds, values, strict=True)]
 

@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from airpath.replicate import Replication, Rule
-from airpath.sweep.worker import Row
-
-Values = tuple[float | None, ...]
+from airpath.sweep.worker import Row, Values
 
 
 class PointReplication(Replication[Values]):
@@ -47,6 +46,8 @@ class Wanted:
         self._ready: deque[tuple[int, int]] = deque()
         self._missing = [0] * points
         self._expected = [0] * points
+        # Kept, not summed when asked for: with many points each answer of a worker would cost the sum.
+        self._expected_in_all = 0
         self._totals = Totals(points, metrics, rule.confidence)
         for point in range(points):
             self._ask(point)
@@ -54,7 +55,7 @@ class Wanted:
     @property
     def expected(self) -> int:
         """How many runs there will be in all, as far as is known."""
-        return sum(self._expected)
+        return self._expected_in_all
 
     @property
     def points_done(self) -> int:
@@ -91,13 +92,15 @@ class Wanted:
         self._totals.add(point, self._known[point][seed])
         if self._replications is not None:
             self._replications[point].add(seed, self._known[point][seed])
+        else:  # A fixed number of runs asks for no values again: that a seed is there is enough.
+            self._known[point][seed] = ()
 
     def _ask(self, point: int) -> None:
         """Ask for a point's next seeds, until some are missing or none is wanted."""
         while True:
             seeds = self._next_seeds(point)
             if not seeds:
-                self._expected[point] = len(self._known[point])
+                self._expect(point, len(self._known[point]))
                 self._points_done += 1
                 return
             missing = [seed for seed in seeds if seed not in self._known[point]]
@@ -108,50 +111,72 @@ class Wanted:
                 self._missing[point] = len(missing)
                 self._ready.extend((point, seed) for seed in missing)
                 if self._replications is not None:
-                    self._expected[point] = self._replications[point].expected_runs()
-                else:
-                    self._expected[point] = self._rule.max_runs
+                    self._expect(point, self._replications[point].expected_runs())
                 return
+
+    def _expect(self, point: int, runs: int) -> None:
+        self._expected_in_all += runs - self._expected[point]
+        self._expected[point] = runs
 
     def _next_seeds(self, point: int) -> list[int]:
         if self._replications is not None:
             return self._replications[point].next_seeds()
         if self._expected[point]:
             return []
-        self._expected[point] = self._rule.max_runs
+        self._expect(point, self._rule.max_runs)
         first = self._rule.first_seed
         return list(range(first, first + self._rule.max_runs))
 
 
+MOST_NEW = 256
+"""Runs of a point that wait to be taken in at most; fewer at a time cost more each."""
+
+
 class Totals:
-    """Means and spreads of all points as rows come in, by Welford's recurrence; for the progress alone."""
+    """Means and spreads of all points as rows come in; for the progress alone.
+
+    What came since the last look is taken in at the next one, as blocks, by the rule of T. F. Chan, G. H.
+    Golub and R. J. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances",
+    1979.
+    """
 
     def __init__(self, points: int, metrics: int, confidence: float) -> None:
-        # Plain lists: NumPy's arrays take several times as long to change one number.
-        self._n = [[0] * metrics for _ in range(points)]
-        self._mean = [[0.0] * metrics for _ in range(points)]
-        self._squares = [[0.0] * metrics for _ in range(points)]
+        self._n, self._mean, self._squares = (np.zeros((points, metrics)) for _ in range(3))
+        self._new: list[list[Values]] = [[] for _ in range(points)]
         self._confidence = confidence
 
     def add(self, point: int, values: Values) -> None:
         """Take in a run; what was not measured is left out."""
-        n, mean, squares = self._n[point], self._mean[point], self._squares[point]
-        for i, value in enumerate(values):
-            if value is not None:
-                n[i] += 1
-                off = value - mean[i]
-                mean[i] += off / n[i]
-                squares[i] += off * (value - mean[i])
+        new = self._new[point]
+        new.append(values)
+        # Nobody may ever look, where there is no terminal.
+        if len(new) >= MOST_NEW:
+            self._take_in(point, np.array(new, dtype=float))
+            new.clear()
 
     def worst(self) -> float:
         """The widest relative half-width among those of two runs or more; NaN if there is none."""
-        all_n, all_means, all_squares = (np.array(kept) for kept in (self._n, self._mean, self._squares))
-        known = (all_n > 1) & (all_means != 0)
+        for point, rows in enumerate(self._new):
+            if rows:
+                self._take_in(point, np.array(rows, dtype=float))
+                self._new[point] = []
+        known = (self._n > 1) & (self._mean != 0)
         if not known.any():
             return math.nan
-        n = all_n[known].astype(float)
-        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(all_squares[known] / (n - 1) / n)
-        return float(np.max(half / np.abs(all_means[known])))
+        n = self._n[known]
+        half = stdtrit(n - 1, (1 + self._confidence) / 2) * np.sqrt(self._squares[known] / (n - 1) / n)
+        return float(np.max(half / np.abs(self._mean[known])))
+
+    def _take_in(self, point: int, rows: NDArray[np.float64]) -> None:
+        there = ~np.isnan(rows)
+        n = there.sum(axis=0)
+        mean = np.where(there, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
+        squares = np.where(there, rows - mean, 0.0) ** 2
+        whole = np.maximum(self._n[point] + n, 1)
+        off = mean - self._mean[point]
+        self._squares[point] += squares.sum(axis=0) + off**2 * self._n[point] * n / whole
+        self._mean[point] += off * n / whole
+        self._n[point] += n
 
 
 def _reader(i: int) -> Callable[[Values], float]:

@@ -8,14 +8,21 @@
 //!   (RFC 5681 (3.2)). With SACK blocks above and no recovery under way, an ACK less will do (RFC 6675 (5)), and so
 //!   will a short while later (RFC 8985: the reordering timer).
 //! * At `una`, with an ACK that moved it: a *partial ACK* of a recovery (RFC 6582 (3.2)), or, after a timeout, *going
-//!   back*.
+//!   back*. Of a sender that has filled holes above `una` in a recovery, *by SACK*.
+//! * At `una`, sent again before, and something sent after that has arrived: lost again. A sender with RACK (RFC 8985)
+//!   sends it *by SACK* in a recovery, and begins one with a *fast retransmit* after a timeout; with an ACK, or soon
+//!   after the first that told.
 //! * At `una` otherwise: a *timeout*. Each expiration of the timer counts, backed-off ones too.
-//! * Above `una`: *by SACK* in a recovery, *going back* after a timeout; the last segment of all with no ACK, a
-//!   *tail probe* (RFC 8985 (7)).
+//! * Above `una`: *by SACK* in a recovery, *going back* after a timeout, with an ACK in neither the *fast retransmit*
+//!   that begins one; the last segment of all with no ACK, a *tail probe* (RFC 8985 (7)).
 //!
-//! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a retransmission at `una` is by *timeout* if the data
-//! had paused for longer than the answer to an ACK takes and 200 ms more, the smallest timeout in use; a *fast
-//! retransmit* with three duplicate ACKs for it; and what its phase suggests otherwise.
+//! Not to be told: a timer that expires just when an ACK comes; a tail probe of the only segment in flight, which is a
+//! *timeout* here until the sender has shown that it knows RACK.
+//!
+//! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a
+//! retransmission at `una` is by *timeout* if the data had paused for longer than the answer to an ACK takes and
+//! 200 ms more, the smallest timeout in use; a *fast retransmit* with three duplicate ACKs for it; and what its phase
+//! suggests otherwise.
 //!
 //! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
 //! first partial ACK: RFC 6582 (3.2).
@@ -32,6 +39,10 @@ use serde::Serialize;
 
 /// What a host takes to answer.
 const REACTION: Duration = Duration::from_millis(1);
+/// What a host takes to answer at once, so that a timer which expires then is unlikely.
+const PROMPTLY: Duration = Duration::from_nanos(100_000);
+/// What Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz.
+const TIMER_SLACK: Duration = Duration::from_millis(12);
 /// The smallest retransmission timeout of systems in use.
 const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
 /// RFC 5681 (3.2).
@@ -108,8 +119,10 @@ pub struct Place {
     pub answer: Duration,
     /// Its first transmission was seen here, and not lost before it came.
     pub was_seen: bool,
-    /// The mean round trip so far.
-    pub rtt: Option<Duration>,
+    /// When it was last sent before this.
+    pub last_at: Option<Instant>,
+    /// The shortest round trip so far.
+    pub shortest_rtt: Option<Duration>,
 }
 
 /// Follows a sender through its recoveries.
@@ -122,6 +135,8 @@ pub struct Causes {
     has_advanced: bool,
     /// The latest transmission that went with an ACK.
     with_ack: Option<Instant>,
+    /// The latest timeout.
+    timeout_at: Option<Instant>,
     /// When the threshold of duplicate ACKs was reached.
     threshold_at: Option<Instant>,
     /// When the retransmission timer was last started.
@@ -130,6 +145,12 @@ pub struct Causes {
     is_sent_again: bool,
     /// The latest data.
     latest_data: Option<Instant>,
+    /// Since when the sender can know that the left edge, as it was last sent, has been overtaken.
+    overtaken_at: Option<Instant>,
+    /// Holes were filled in a recovery while the left edge had been: the sender goes by SACK blocks.
+    goes_by_sack: bool,
+    /// The sender has shown RACK-TLP: a retransmission that was lost was sent again with an ACK, or a tail probe.
+    goes_by_rack: bool,
     /// The timer was started by a partial ACK of this recovery.
     had_partial_ack: bool,
     /// The latest cut was needless: what is sent next says whether the sender knows.
@@ -173,6 +194,11 @@ impl Causes {
         self.has_advanced = false;
     }
 
+    /// Whether something sent behind the latest transmission of the left edge is known to have arrived.
+    pub fn set_overtaken(&mut self, now: Instant, is_overtaken: bool) {
+        self.overtaken_at = is_overtaken.then(|| self.overtaken_at.unwrap_or(now));
+    }
+
     /// New data was sent; `is_first` if nothing was in flight.
     pub fn on_new_data(&mut self, now: Instant, is_first: bool, answer: Duration) {
         if is_first {
@@ -190,7 +216,11 @@ impl Causes {
     /// Tells why a segment is sent again, and counts it.
     pub fn handle_retransmission(&mut self, now: Instant, place: &Place) -> Cause {
         self.awaits_undo = false;
+        self.goes_by_sack |=
+            matches!(self.phase, Phase::Recovery { .. }) && place.start > place.una && place.has_sacked;
         let cause = self.cause(now, place);
+        self.goes_by_rack |= cause == Cause::TailProbe
+            || cause == Cause::Sack && place.start <= place.una && self.is_sent_again;
         self.latest_data = Some(now);
         let counts = &mut self.counts;
         *match cause {
@@ -214,6 +244,7 @@ impl Causes {
             Cause::Timeout => {
                 self.losses.on_timeout(now, cut, now.since(self.timer_from));
                 self.phase = Phase::Loss { end: place.max };
+                self.timeout_at = Some(now);
                 self.dupacks = 0;
                 self.threshold_at = None;
             }
@@ -221,6 +252,7 @@ impl Causes {
         }
         if place.start <= place.una {
             self.is_sent_again = true;
+            self.overtaken_at = None;
         }
         if matches!(cause, Cause::Fast | Cause::Timeout) {
             self.timer_from = now;
@@ -235,11 +267,14 @@ impl Causes {
         let with_ack = self.goes_with_ack(now, place.answer);
         if place.start > place.una {
             return match self.phase {
+                Phase::Loss { .. } if with_ack && place.has_sacked && place.last_at >= self.timeout_at => {
+                    Cause::Fast
+                }
                 Phase::Loss { .. } => Cause::GoBackN,
-                Phase::Recovery { .. } if place.has_sacked => Cause::Sack,
+                Phase::Recovery { .. } if self.goes_by_sack => Cause::Sack,
                 Phase::Recovery { .. } => Cause::GoBackN,
                 Phase::Open if !with_ack && place.end >= place.max => Cause::TailProbe,
-                Phase::Open if with_ack && place.has_sacked => Cause::Sack,
+                Phase::Open if with_ack && (place.has_sacked || self.goes_by_sack) => Cause::Fast,
                 Phase::Open => Cause::Other,
             };
         }
@@ -258,6 +293,7 @@ impl Causes {
         let has_reason = self.dupacks >= THRESHOLD || place.has_sacked;
         match self.phase {
             Phase::Open if has_reason => Cause::Fast,
+            Phase::Recovery { .. } if self.goes_by_sack => Cause::Sack,
             Phase::Recovery { .. } if self.dupacks >= THRESHOLD && !self.had_partial_ack => Cause::Fast,
             Phase::Recovery { .. } => Cause::Partial,
             Phase::Loss { .. } => Cause::GoBackN,
@@ -266,37 +302,69 @@ impl Causes {
     }
 
     fn cause_at_hand(&self, now: Instant, place: &Place, with_ack: bool) -> Cause {
-        if with_ack && self.has_advanced {
+        if with_ack && self.has_advanced && !self.is_sent_again {
             return match self.phase {
+                Phase::Recovery { .. } if self.goes_by_sack => Cause::Sack,
                 Phase::Recovery { .. } => Cause::Partial,
                 Phase::Loss { .. } => Cause::GoBackN,
-                Phase::Open if place.has_sacked => Cause::Fast,
+                Phase::Open if place.has_sacked || self.goes_by_sack => Cause::Fast,
                 Phase::Open => Cause::Partial,
             };
         }
         let reaches = self.dupacks >= THRESHOLD && !self.is_sent_again;
         if with_ack && (self.dupacks == THRESHOLD || reaches) {
-            let again = matches!(self.phase, Phase::Recovery { .. }) && self.is_sent_again;
-            return if again { Cause::Sack } else { Cause::Fast };
+            match self.phase {
+                Phase::Recovery { .. } if self.goes_by_sack => return Cause::Sack,
+                // Without a scoreboard only the timer sends it once more.
+                Phase::Recovery { .. } if self.is_sent_again && !place.has_sacked => return Cause::Timeout,
+                Phase::Recovery { .. } if self.is_sent_again => return Cause::Sack,
+                Phase::Recovery { .. } | Phase::Loss { .. } | Phase::Open => return Cause::Fast,
+            }
         }
         let is_open = self.phase == Phase::Open && !self.is_sent_again;
         if is_open && place.has_sacked && (with_ack || self.is_soon(now, place)) {
             return Cause::Fast;
         }
+        if is_open && self.goes_by_rack && !with_ack && place.end >= place.max {
+            return Cause::TailProbe;
+        }
+        if self.is_lost_again(now, place) {
+            return if matches!(self.phase, Phase::Recovery { .. }) { Cause::Sack } else { Cause::Fast };
+        }
         Cause::Timeout
     }
 
-    /// Soon after the duplicate ACKs, too soon for a timer that was started before them: RFC 8985 (7.2) waits for
-    /// a quarter of a round trip.
+    /// Soon after the duplicate ACKs, too soon for a timer that was started before them.
     fn is_soon(&self, now: Instant, place: &Place) -> bool {
-        let from = self.threshold_at.or(self.latest_ack);
-        let Some((from, rtt)) = from.zip(place.rtt) else { return false };
-        now.since(from).as_nanos() < rtt.as_nanos() / 2
+        let Some(from) = self.threshold_at.or(self.overtaken_at).or(self.latest_ack) else { return false };
+        let is_before_timeout = self.goes_by_sack
+            && place.shortest_rtt.is_some_and(|rtt| now.since(self.timer_from) < rtt + SMALLEST_TIMEOUT);
+        is_before_timeout || now.since(from) <= Self::reordering_timer(place)
+    }
+
+    /// What a sender waits at most before something overtaken is lost. RFC 8985 (6.2): a quarter of the shortest round
+    /// trip of its data, which may be twice that of a SYN, and more after reports of duplicates.
+    fn reordering_timer(place: &Place) -> Duration {
+        place
+            .shortest_rtt
+            .map_or(Duration::ZERO, |rtt| Duration::from_nanos(rtt.as_nanos() / 2) + TIMER_SLACK)
+    }
+
+    /// The left edge, as it was last sent, is lost, and the sender knows: what was sent behind it has arrived
+    /// (RFC 8985 (6.2)), and it acts on that with an ACK or soon after.
+    fn is_lost_again(&self, now: Instant, place: &Place) -> bool {
+        let Some(at) = self.overtaken_at else { return false };
+        self.follows_ack(now, PROMPTLY) || now.since(at) <= Self::reordering_timer(place)
     }
 
     fn goes_with_ack(&self, now: Instant, answer: Duration) -> bool {
-        let soon = |at: Option<Instant>, within: Duration| at.is_some_and(|at| now.since(at) <= within);
-        soon(self.latest_ack, REACTION + answer) || soon(self.with_ack, REACTION)
+        self.latest_ack.is_some_and(|at| now.since(at) <= REACTION + answer)
+            || self.follows_ack(now, REACTION)
+    }
+
+    /// An ACK has just come, or what is sent follows something that went with one.
+    fn follows_ack(&self, now: Instant, within: Duration) -> bool {
+        self.latest_ack.into_iter().chain(self.with_ack).any(|at| now.since(at) <= within)
     }
 
     /// The latest cut was needless: whether the sender knows shows in what it sends next.

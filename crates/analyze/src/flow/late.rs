@@ -1,9 +1,10 @@
 //! Segments that come late to the place of the capture: overtaken, or sent again because they were lost before it.
 //!
 //! A segment that fills a gap was **overtaken** if its timestamp is not newer than that of the segment behind the gap;
-//! ASSUMED: clocks tick more than once in a round trip. Without timestamps it was if it comes within half of the shortest round trip, or 3 ms where that is
-//! not known, and before three duplicate ACKs for the gap have passed. Otherwise it was lost before it came here, and
-//! is a retransmission. The extent is that of RFC 4737 (4.2): segments that came between the first behind the gap and this.
+//! ASSUMED: clocks tick more than once in a round trip. Without timestamps it was if it comes within half of the
+//! shortest round trip, or 3 ms where that is not known, and before three duplicate ACKs for the gap have passed.
+//! Otherwise it was lost before it came here, and is a retransmission. The extent is that of RFC 4737 (4.2): segments
+//! that came between the first behind the gap and this.
 
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;

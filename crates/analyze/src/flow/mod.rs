@@ -179,14 +179,24 @@ impl Flow {
 
     fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let number = self.counters.segments;
-        let piece = Piece { start, end, first_at: now, transmissions: 1, is_sacked: false, number, tsval };
+        let piece = Piece {
+            start,
+            end,
+            first_at: now,
+            last_at: now,
+            transmissions: 1,
+            is_sacked: false,
+            number,
+            tsval,
+        };
         self.pieces.push(piece);
     }
 
     /// Data below the end of what was seen: sent again, or late.
     fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let una = self.una.unwrap_or(start);
-        let was_seen = self.pieces.send_again(start, end) || end <= una;
+        let last_at = self.pieces.after(start).map(|piece| piece.last_at);
+        let was_seen = self.pieces.send_again(now, start, end) || end <= una;
         if !was_seen {
             let behind = self.pieces.after(start).copied();
             let filling = Filling {
@@ -202,7 +212,7 @@ impl Flow {
                 return;
             }
             // It was sent before: nobody knows when.
-            self.pieces.send_again(start, end);
+            self.pieces.send_again(now, start, end);
         }
         self.counters.retransmissions += 1;
         self.counters.retransmitted_bytes += end - start;
@@ -216,7 +226,8 @@ impl Flow {
             has_sacked: self.pieces.has_sacked(),
             answer: self.answer,
             was_seen,
-            rtt: self.rtt.mean().map(|forward| forward + self.answer),
+            last_at,
+            shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
         };
         let cause = self.causes.handle_retransmission(now, &place);
         self.retransmissions.push(now, (start, end), tsval, cause, una);
@@ -262,6 +273,7 @@ impl Flow {
         } else {
             self.counters.old_acks += 1;
         }
+        self.causes.set_overtaken(now, self.pieces.is_overtaken());
         if ack >= una {
             let shift = if segment.has(SYN) { Some(0) } else { self.window_shift };
             self.flight.set_window(now, shift.map(|shift| u64::from(segment.window) << shift));
@@ -275,7 +287,7 @@ impl Flow {
             self.max = Some(ack);
             self.sequence.move_to(ack);
         }
-        let acked = self.pieces.acknowledge(ack);
+        let acked = self.pieces.acknowledge((now, self.rtt.shortest), ack);
         self.late.on_late_bytes(acked.late_bytes);
         let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
         self.rtt.on_new_ack(now, segment.timestamps, sent);
@@ -323,7 +335,7 @@ impl Flow {
                 }
                 continue;
             }
-            let (is_new, late_bytes) = self.pieces.sack(block.0, block.1);
+            let (is_new, late_bytes) = self.pieces.sack((now, self.rtt.shortest), block.0, block.1);
             self.late.on_late_bytes(late_bytes);
             has_news |= is_new;
             if is_new {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airpath_core::time::Instant;
+use airpath_core::time::{Duration, Instant};
 
 /// More pieces than this are not kept: without ACKs, or with a window above 90 MB.
 const MOST: usize = 65_536;
@@ -16,6 +16,8 @@ pub struct Piece {
     pub end: u64,
     /// When it was first seen.
     pub first_at: Instant,
+    /// When it was last seen.
+    pub last_at: Instant,
     /// How often it was.
     pub transmissions: u32,
     /// The receiver has reported it.
@@ -37,7 +39,12 @@ pub struct Pieces {
     sacked: usize,
     /// End of the highest piece reported.
     pub sacked_to: u64,
+    /// When the piece sent last of those that have arrived was sent, and its end: RFC 8985 (5.2).
+    latest: Option<(Instant, u64)>,
 }
+
+/// When an ACK came, and the shortest round trip so far.
+pub type Arrival = (Instant, Option<Duration>);
 
 /// What an ACK took away.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,11 +80,12 @@ impl Pieces {
     }
 
     /// Notes that a stretch was sent again; whether any of it had been seen.
-    pub fn send_again(&mut self, start: u64, end: u64) -> bool {
+    pub fn send_again(&mut self, now: Instant, start: u64, end: u64) -> bool {
         let at = self.pieces.partition_point(|piece| piece.end <= start);
         let mut was_seen = start < self.floor;
         for piece in self.pieces.iter_mut().skip(at).take_while(|piece| piece.start < end) {
             piece.transmissions = piece.transmissions.saturating_add(1);
+            piece.last_at = now;
             was_seen = true;
         }
         was_seen
@@ -89,13 +97,14 @@ impl Pieces {
     }
 
     /// The receiver has a stretch; whether that is new, and how much of it came late.
-    pub fn sack(&mut self, start: u64, end: u64) -> (bool, u64) {
+    pub fn sack(&mut self, arrival: Arrival, start: u64, end: u64) -> (bool, u64) {
         let at = self.pieces.partition_point(|piece| piece.start < start);
         let (mut is_new, mut late_bytes) = (false, 0);
         let to = self.sacked_to;
         for piece in self.pieces.iter_mut().skip(at).take_while(|piece| piece.end <= end) {
             if !piece.is_sacked {
                 piece.is_sacked = true;
+                note_latest(&mut self.latest, arrival, piece);
                 self.sacked += 1;
                 is_new = true;
                 if piece.transmissions == 1 && piece.end < to {
@@ -112,8 +121,14 @@ impl Pieces {
         self.sacked > 0
     }
 
+    /// Whether something sent behind the latest transmission of the left edge has arrived.
+    pub fn is_overtaken(&self) -> bool {
+        let edge = self.pieces.front().filter(|edge| !edge.is_sacked);
+        edge.is_some_and(|edge| self.latest.is_some_and(|latest| (edge.last_at, edge.end) < latest))
+    }
+
     /// Takes away what lies below `ack`.
-    pub fn acknowledge(&mut self, ack: u64) -> Acked {
+    pub fn acknowledge(&mut self, arrival: Arrival, ack: u64) -> Acked {
         let mut acked = Acked::default();
         while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack) {
             acked.first_at.get_or_insert(piece.first_at);
@@ -121,6 +136,9 @@ impl Pieces {
             acked.last_at = (piece.transmissions == 1).then_some(piece.first_at);
             if piece.transmissions == 1 && !piece.is_sacked && piece.end.min(ack) < self.sacked_to {
                 acked.late_bytes += piece.end.min(ack) - piece.start;
+            }
+            if !piece.is_sacked {
+                note_latest(&mut self.latest, arrival, piece);
             }
             if piece.end > ack {
                 piece.start = ack;
@@ -135,5 +153,15 @@ impl Pieces {
     /// Bytes they take, about.
     pub fn bytes(&self) -> usize {
         size_of::<Piece>() * self.pieces.capacity()
+    }
+}
+
+/// A piece has arrived. If it was sent more than once, and sooner than a round trip takes, an earlier transmission has:
+/// RFC 8985 (6.2) step 2.
+fn note_latest(latest: &mut Option<(Instant, u64)>, (now, shortest_rtt): Arrival, piece: &Piece) {
+    let is_earlier =
+        piece.transmissions > 1 && shortest_rtt.is_some_and(|rtt| now.since(piece.last_at) < rtt);
+    if !is_earlier {
+        *latest = (*latest).max(Some((piece.last_at, piece.end)));
     }
 }

@@ -1,8 +1,8 @@
 //! Round trips as seen from the place of the capture, and the time in which ends answer.
 //!
 //! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
-//! from the first segment with a TSval to each ACK that moves the left edge and echoes it (RFC 7323 (4.1));
-//! without, from the first segment that an ACK acknowledges, unless any of those was sent again (Karn). Both contain the delay
+//! from the first segment with a TSval to each ACK that moves the left edge and echoes it (RFC 7323 (4.1)); without,
+//! from the first segment that an ACK acknowledges, unless any of those was sent again (Karn). Both contain the delay
 //! of a delayed ACK, as they do at the sender.
 //!
 //! *Back* is from an ACK to the first data that echoes its TSval: the round trip between here and the sender, and the

@@ -142,6 +142,47 @@ fn sack_blocks_begin_a_recovery_and_more_is_sent_by_them() {
 }
 
 #[test]
+fn a_sender_that_fills_holes_goes_by_sack_blocks_at_the_left_edge_too() {
+    let mut script = Script::new();
+    script.data(0, 0, 9).ack(100, 1).ack_with(110, 1, &[(2, 3)], 0);
+    script.ack_with(120, 1, &[(4, 5), (2, 3)], 0).ack_with(130, 1, &[(4, 6), (2, 3)], 0).data(130, 1, 1);
+    script.ack_with(140, 1, &[(7, 8), (4, 6), (2, 3)], 0).data(140, 3, 3);
+    script.ack_with(240, 6, &[(7, 10)], 0).data(240, 6, 6).ack(340, 10);
+    assert_eq!(script.causes(), [3, 1, 0, 2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_retransmission_that_was_lost_is_sent_again_when_something_behind_it_arrives() {
+    let recovering = || {
+        let mut script = Script::new();
+        script.data(0, 0, 9).ack(100, 1);
+        script.ack_with(110, 1, &[(2, 3)], 0).ack_with(120, 1, &[(2, 4)], 0).ack_with(130, 1, &[(2, 5)], 0);
+        script.data(130, 1, 1).data(135, 10, 10);
+        script
+    };
+    let mut by_rack = recovering();
+    by_rack.ack_with(235, 1, &[(10, 11), (2, 5)], 0).data(235, 1, 1).ack(335, 11);
+    assert_eq!(by_rack.causes(), [2, 1, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(by_rack.episodes(), [1, 0, 0]);
+    // What arrives had been sent before it: the timer expired just then.
+    let mut by_timer = recovering();
+    by_timer.ack_with(1130, 1, &[(2, 6)], 0).data(1130, 1, 1).ack(1230, 11);
+    assert_eq!(by_timer.causes(), [2, 1, 0, 0, 1, 0, 0, 0]);
+    // Something behind it has arrived, and no ACK since that would let it go.
+    let mut late = recovering();
+    late.ack_with(235, 1, &[(10, 11), (2, 5)], 0).data(1130, 1, 1).ack(1230, 11);
+    assert_eq!(late.causes(), [2, 1, 0, 0, 1, 0, 0, 0]);
+}
+
+#[test]
+fn what_is_lost_again_after_a_timeout_begins_a_recovery() {
+    let mut script = Script::new();
+    script.data(0, 0, 4).ack(100, 1).data(1100, 1, 1).ack(1200, 2).data(1200, 2, 3);
+    script.ack_with(1300, 2, &[(3, 4)], 0).data(1300, 2, 2).ack(1400, 5);
+    assert_eq!(script.causes(), [4, 1, 0, 0, 1, 2, 0, 0]);
+}
+
+#[test]
 fn the_last_segment_alone_is_a_tail_probe() {
     let mut script = Script::new();
     script.data(0, 0, 4).ack(100, 2).data(320, 4, 4).ack(420, 5);

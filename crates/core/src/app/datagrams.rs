@@ -1,8 +1,9 @@
 //! Flows of datagrams: packets without TCP, numbered from zero, at instants that the application fixes.
 //!
-//! An application makes both ends of such a flow. A packet carries its number and when it was sent, an
-//! answer those of its request, as RTP's and ping's do; the clocks of both ends agree. Delay variation is the estimate of RFC 3550 (6.4.1): J += (|D| - J) / 16, where
-//! D is the difference of two successive delays. Left out: bytes of the payload, checksums, ports.
+//! An application makes both ends of such a flow. A packet carries its number and when it was sent, an answer those of
+//! its request, as RTP's and ping's do; the clocks of both ends agree. Delay variation is the estimate of RFC 3550
+//! (6.4.1): J += (|D| - J) / 16, where D is the difference of two successive delays. Left out: bytes of the payload,
+//! checksums, ports.
 
 use crate::time::{Duration, Instant};
 use serde::Serialize;

@@ -1,13 +1,14 @@
 //! Block errors of a Rayleigh channel, from its envelope.
 //!
 //! A block is lost if the power of the channel is below -ln(1 - bler) of its mean: with exponentially distributed power
-//! that is so with probability `bler`. The power is that of [`jakes`], sampled once in each step, the TTI of the bearer:
-//! all blocks whose transmission ends in one step share its fate. Steps in which nothing is sent are not computed.
+//! that is so with probability `bler`. The power is that of [`jakes`], sampled once in each step, the TTI of the
+//! bearer: all blocks whose transmission ends in one step share its fate. Steps in which nothing is sent are not
+//! computed.
 //!
-//! `markov_fading` is the first-order model of the same channel, with bursts of the same mean length, but geometric. Here
-//! they vary less, and follow one another as fades do. With few oscillators the share of lost blocks is a little below
-//! `bler`, by at most 0.086 / `oscillators` (see [`jakes`]). Source of the threshold: M. Zorzi, R. R. Rao, L. B. Milstein,
-//! IEEE ICUPC 1995.
+//! `markov_fading` is the first-order model of the same channel, with bursts of the same mean length, but geometric.
+//! Here they vary less, and follow one another as fades do. With few oscillators the share of lost blocks is a little
+//! below `bler`, by at most 0.086 / `oscillators` (see [`jakes`]). Source of the threshold: M. Zorzi, R. R. Rao, L. B.
+//! Milstein, IEEE ICUPC 1995.
 
 use super::{Channel, bursts};
 use crate::error::ScenarioError;

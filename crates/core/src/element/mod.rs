@@ -10,16 +10,18 @@
 
 mod bearer;
 mod capture;
+mod lookahead;
 
 pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
+pub(crate) use lookahead::Lookahead;
 
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use std::any::Any;
@@ -88,6 +90,15 @@ pub struct Layout {
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
     pub bearers: u32,
+    /// By direction: what leaves was put on a lane at least so much earlier. For [`Path::poll_wakeup`], as are the next
+    /// two; what is said here must hold, and zero always does.
+    ///
+    /// [`Path::poll_wakeup`]: crate::path::Path::poll_wakeup
+    pub ahead: [Duration; 2],
+    /// A packet that arrives can set off nothing in the other direction.
+    pub passes_on: bool,
+    /// By direction: a radio event or an outage sets nothing off there.
+    pub silent: [bool; 2],
 }
 
 /// Where the timers and lanes of one element begin.

@@ -132,6 +132,7 @@ impl FlowReport {
                 sack: counters.retransmits_sack,
                 timeout: counters.retransmits_timeout,
                 go_back_n: counters.retransmits_go_back_n,
+                tail_loss_probe: sender.probes_tail().then_some(counters.retransmits_probe),
             },
             window_probes: counters.window_probes,
             timeouts: counters.timeouts,
@@ -178,6 +179,9 @@ pub struct Retransmissions {
     pub timeout: u64,
     /// The others after a timeout.
     pub go_back_n: u64,
+    /// As a probe at the end of what was sent; with `recovery.rack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<u64>,
 }
 
 /// Round-trip times in milliseconds; `None` without a sample.

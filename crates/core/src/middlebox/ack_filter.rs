@@ -110,7 +110,8 @@ impl AckFilter {
 
 impl Element for AckFilter {
     fn layout(&self) -> Layout {
-        Layout { radio_events: true, ..Layout::default() }
+        let acks = self.config.at.towards_cell();
+        Layout { radio_events: true, silent: Dir::BOTH.map(|dir| dir != acks), ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

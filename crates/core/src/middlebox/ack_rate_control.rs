@@ -16,7 +16,8 @@
 //! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
 //!   `untransmitted`: those of which nothing has been sent.
 //! * **Whether a drop matters** (`t_id_after_drop`, f_2). If absent, it does not: ACK rate control alone (section 6).
-//!   If present, any drop by the queue counts; an SDU that the link layer gives up was not dropped. `off = {}` is the paper's f_2 = 0.
+//!   If present, any drop by the queue counts; an SDU that the link layer gives up was not dropped. `off = {}` is the
+//!   paper's f_2 = 0.
 //!
 //! ASSUMED: `Counter` is in bytes, since SDU sizes are taken from it; the first ACK of a bearer is not delayed.
 //!
@@ -200,7 +201,8 @@ impl AckRateControl {
 
 impl Element for AckRateControl {
     fn layout(&self) -> Layout {
-        Layout { timers: 1, radio_events: self.config.t_id_after_drop.is_some(), ..Layout::default() }
+        let silent = Dir::BOTH.map(|dir| dir == self.config.at.towards_cell());
+        Layout { timers: 1, radio_events: self.config.t_id_after_drop.is_some(), silent, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

@@ -19,10 +19,11 @@
 //! | threshold | alpha times (limit + 1): with the packet in transmission | alpha times the limit |
 //!
 //! In both, a pure ACK counts for as many packets as it acknowledges, and a duplicate for one. The paper takes every
-//! packet to be acknowledged, and counts each ACK for one (`count = "acks"`); so do its scenarios here. With delayed ACKs
-//! that expects half of what comes: on the link of its Table 1, row 4, 37 timeouts an hour instead of 2. The window is
-//! counted in segments of the largest size seen.
-//! The first of a row of duplicates reserves `reserve_limited_transmit` packets more, the third
+//! packet to be acknowledged, and counts each ACK for one (`count = "acks"`); so do its scenarios here. With delayed
+//! ACKs that expects half of what comes: on the link of its Table 1, row 4, 37 timeouts an hour instead of 2. In slow
+//! start the window grows besides: the room for one packet more is for that, and a source that counts bytes and has an
+//! ACK for two segments needs room for two (`growth = "acked"`, for real kernels). The window is counted in segments of
+//! the largest size seen. The first of a row of duplicates reserves `reserve_limited_transmit` packets more, the third
 //! `reserve_fast_retransmit`.
 //!
 //! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own, or moves nothing
@@ -30,11 +31,11 @@
 //! overtaken, altered or lost. SYN, FIN and RST let everything held go before them. What is not readable TCP
 //! passes.
 //!
-//! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when
-//! it has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is
-//! expected from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded by `hold_limit`; the paper's estimate is
-//! alpha times the buffer, and the default is far beyond it, since duplicates and a source that does not react
-//! need more.
+//! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when it
+//! has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is expected
+//! from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded
+//! by `hold_limit`; the paper's estimate is alpha times the buffer, and the default is far beyond it, since duplicates
+//! and a source that does not react need more.
 //!
 //! The paper gives each flow a buffer of its own. Where flows share one, what the others are expected to send takes
 //! room too, and a packet of any flow that leaves makes room for all, in turn.
@@ -74,6 +75,9 @@ pub struct Config {
     pub loss_signal: LossSignal,
     /// What an ACK counts for.
     pub count: Count,
+    /// By how many packets the source's window may grow with an ACK, for which there is to be room in conservative
+    /// mode.
+    pub growth: Growth,
     /// Packets reserved beyond that when the third duplicate ACK in a row is released.
     pub reserve_fast_retransmit: u32,
     /// Packets reserved likewise at the first; 2 for a source with limited transmit (RFC 3042).
@@ -92,6 +96,7 @@ impl Default for Config {
             alpha: 2.0,
             loss_signal: LossSignal::Drop,
             count: Count::Segments,
+            growth: Growth::OneAnAck,
             reserve_fast_retransmit: 1,
             reserve_limited_transmit: 0,
             hold_limit: 1000,
@@ -130,9 +135,24 @@ pub enum Count {
     Segments,
 }
 
+/// By how much a window may grow with an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// By one packet: RFC 5681 (3.1), and the paper.
+    OneAnAck,
+    /// By as many as are acknowledged: bytes are counted (RFC 3465), without limit in Linux.
+    Acked,
+}
+
 impl Config {
     pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
-        Box::new(AckRegulator { config: self.clone(), flows: BTreeMap::new(), armed: false })
+        Box::new(AckRegulator {
+            config: self.clone(),
+            flows: BTreeMap::new(),
+            over: BTreeMap::new(),
+            armed: false,
+        })
     }
 
     pub(super) fn validate(&self, flows: &[FlowSpec], radio: &radio::Config) -> Result<(), ScenarioError> {
@@ -176,6 +196,8 @@ struct AckRegulator {
     config: Config,
     /// By UE and number.
     flows: BTreeMap<Key, Flow>,
+    /// Those whose connection is over.
+    over: BTreeMap<Key, Flow>,
     /// The timer will come.
     armed: bool,
 }
@@ -214,10 +236,17 @@ impl AckRegulator {
         if packet.is_tcp() {
             if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
                 self.flush(cx, &packet);
+                self.put_away(key);
             }
             if packet.payload > 0 {
-                let flow = self.flows.entry(key).or_insert_with(|| Flow::new(cx.now));
-                flow.mark(cx.now, &mut packet);
+                let over = &mut self.over;
+                let again = || over.remove(&key).unwrap_or_else(|| Flow::new(cx.now));
+                self.flows.entry(key).or_insert_with(again).mark(cx.now, &mut packet);
+            }
+            if packet.flags.has(Flags::FIN)
+                && let Some(flow) = self.flows.get_mut(&key)
+            {
+                flow.note_fin(&packet);
             }
         }
         cx.emit(dir, packet);
@@ -231,7 +260,7 @@ impl AckRegulator {
             cx.emit(back, held);
         }
         if !packet.flags.has(Flags::FIN) {
-            flow.forget();
+            flow.forget(packet.flags.has(Flags::RST));
         }
     }
 
@@ -240,6 +269,10 @@ impl AckRegulator {
         let (back, key) = (self.towards_cell().reverse(), (packet.ue, packet.flow));
         if packet.is_tcp() && Segment::of(&packet) == Segment::Boundary {
             self.flush(cx, &packet);
+            if let Some(flow) = self.flows.get_mut(&key) {
+                flow.note_released(packet.ack);
+            }
+            self.put_away(key);
             return cx.emit(back, packet);
         }
         let buffer = self.buffer(cx, key);
@@ -247,8 +280,20 @@ impl AckRegulator {
             (Some(flow), Some(buffer)) if packet.is_tcp() && flow.has_data() => {
                 flow.hold(packet);
                 self.release(cx, key, buffer, Trigger::Ack);
+                self.put_away(key);
             }
             _ => cx.emit(back, packet),
+        }
+    }
+
+    /// A connection that is over takes no room from others, nor time of those that look at all.
+    fn put_away(&mut self, key: Key) {
+        if self.flows.get(&key).is_some_and(Flow::is_over)
+            && let Some(mut flow) = self.flows.remove(&key)
+        {
+            flow.expect_nothing();
+            flow.idle_deadline = None;
+            self.over.insert(key, flow);
         }
     }
 
@@ -318,7 +363,8 @@ impl AckRegulator {
 
 impl Element for AckRegulator {
     fn layout(&self) -> Layout {
-        Layout { timers: 1, radio_events: true, flow_views: true, ..Layout::default() }
+        let silent = Dir::BOTH.map(|dir| dir == self.towards_cell());
+        Layout { timers: 1, radio_events: true, flow_views: true, silent, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
@@ -376,8 +422,41 @@ impl Element for AckRegulator {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let all: BTreeMap<_, _> = self.flows.iter().chain(&self.over).collect();
         let flows: Vec<_> =
-            self.flows.iter().map(|((ue, flow), state)| state.report(cx.now, *ue, *flow)).collect();
+            all.into_iter().map(|((ue, flow), state)| state.report(cx.now, *ue, *flow)).collect();
         json!({ "element": "middlebox.ack_regulator", "flows": flows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Instant;
+
+    #[test]
+    fn a_connection_that_is_over_takes_no_room_from_others() {
+        let flows = [0, 1].map(|flow| {
+            let mut state = Flow::new(Instant::ZERO);
+            state.ack_release_count = 5;
+            ((0, flow), state)
+        });
+        let mut regulator = AckRegulator {
+            config: Config::default(),
+            flows: flows.into(),
+            over: BTreeMap::new(),
+            armed: false,
+        };
+        let expected = |one: &AckRegulator| -> Vec<_> {
+            one.of_ue(0).map(|(key, flow)| (key.1, flow.ack_release_count)).collect()
+        };
+        regulator.put_away((0, 0));
+        assert_eq!(expected(&regulator), [(0, 5), (1, 5)]);
+        if let Some(flow) = regulator.flows.get_mut(&(0, 0)) {
+            flow.forget(true);
+        }
+        regulator.put_away((0, 0));
+        assert_eq!(expected(&regulator), [(1, 5)]);
+        assert_eq!(regulator.over.len(), 1);
     }
 }

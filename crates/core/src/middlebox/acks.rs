@@ -126,8 +126,13 @@ pub(super) fn check_hold_limit(segments: u32) -> Result<(), ScenarioError> {
 }
 
 /// Lines that hold something, by the time at which their first may leave: behind timer 0 of the box.
-#[derive(Default)]
 pub(super) struct Deadlines<K>(BTreeSet<(Instant, K)>);
+
+impl<K> Default for Deadlines<K> {
+    fn default() -> Self {
+        Self(BTreeSet::new())
+    }
+}
 
 impl<K: Copy + Ord> Deadlines<K> {
     /// A line's time was `before`, and is `after` now.

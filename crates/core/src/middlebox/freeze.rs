@@ -1,34 +1,35 @@
 //! Freezing: a sender that cannot reach its receiver for a time is told of a closed window, and takes the silence for
 //! no loss. When the window opens it goes on where it was, with the congestion window that it had.
 //!
-//! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5), 1997):
-//!   the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the beginning
-//!   of an outage it has an ACK to give, which says that the window is zero. ACKs that still come out of the radio say so
-//!   too, and so does the answer to each probe of the sender, which goes no further: one octet, or data
+//! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5),
+//!   1997): the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the
+//!   beginning of an outage it has an ACK to give, which says that the window is zero. ACKs that still come out of the
+//!   radio say so too, and so does the answer to each probe of the sender, which goes no further: one octet, or data
 //!   that was sent before. When the outage is over, the true window is told again.
 //! * `at = "ue"`, after Freeze-TCP (T. Goff, J. Moronski, D. S. Phatak and V. Gupta, "Freeze-TCP: a true end-to-end TCP
-//!   enhancement mechanism for mobile environments", INFOCOM 2000): the UE foresees the outage, by the hand-over's `warning`,
-//!   which should be a round-trip time. From then on its ACKs say that the window is zero, the first at once. After the
-//!   outage it sends its last ACK three times with the true window. An outage without warning it cannot announce, but the
-//!   three ACKs follow all the same.
+//!   enhancement mechanism for mobile environments", INFOCOM 2000): the UE foresees the outage, by the hand-over's
+//!   `warning`, which should be a round-trip time. From then on its ACKs say that the window is zero, the first at
+//!   once. After the outage it sends its last ACK three times with the true window. An outage without warning it cannot
+//!   announce, but the three ACKs follow all the same.
 //!
-//! DEVIATION: the three ACKs of Freeze-TCP tell of windows that differ by a unit, the last one of the true window, if they
-//! open one that was closed. Otherwise two of them would be duplicates of the first, and the answer to a probe that was
-//! under way a third: a spurious fast retransmit, which halves the window that was to be kept. Where no warning came they
-//! are what the paper has, and bring the fast retransmit of what the outage has destroyed.
+//! DEVIATION: the three ACKs of Freeze-TCP tell of windows that differ by a unit, the last one of the true window, if
+//! they open one that was closed. Otherwise two of them would be duplicates of the first, and the answer to a probe
+//! that was under way a third: a spurious fast retransmit, which halves the window that was to be kept. Where no
+//! warning came they are what the paper has, and bring the fast retransmit of what the outage has destroyed.
 //!
-//! Senders downlink are frozen, whose ACKs come uplink. DEVIATION: M-TCP splits the connection at a supervisor host, and
-//! both find out about an outage by themselves, from missing ACKs or signal strengths; here the cell says when it begins
-//! (at the network `notice` later), and connections stay whole.
+//! Senders downlink are frozen, whose ACKs come uplink. DEVIATION: M-TCP splits the connection at a supervisor host,
+//! and both find out about an outage by themselves, from missing ACKs or signal strengths; here the cell says when it
+//! begins (at the network `notice` later), and connections stay whole.
 //!
 //! What is withheld is one octet of the newest ACK, for `hold` at most: then the ACK goes out as it came. It makes ACKs
-//! look as if each segment came in two parts, of which the last octet arrives with the next: round-trip times are measured
-//! longer by the time between two ACKs. Repeated ACKs stay repeated, and what has been said is never taken back.
+//! look as if each segment came in two parts, of which the last octet arrives with the next: round-trip times are
+//! measured longer by the time between two ACKs. Repeated ACKs stay repeated, and what has been said is never taken
+//! back.
 //!
-//! The box changes a window and an acknowledgment number and nothing else. The ACKs that it makes are copies of the UE's
-//! last pure ACK, with the newest numbers: real packets too, except where SACK blocks of an old ACK would come with a
-//! new number. FIN ends the withholding, SYN and RST end the connection. Of `connections` connections the one that was
-//! used least recently goes for a new one; what was withheld of it is given.
+//! The box changes a window and an acknowledgment number and nothing else. The ACKs that it makes are copies of the
+//! UE's last pure ACK, with the newest numbers: real packets too, except where SACK blocks of an old ACK would come
+//! with a new number. FIN ends the withholding; SYN, RST and the ACK of the server's FIN end the connection. Of
+//! `connections` connections the one that was used least recently goes for a new one; what was withheld of it is given.
 //!
 //! How a sender takes a window that closes over data in flight is its own affair: `tcp.shrunk_window`.
 //!
@@ -261,20 +262,25 @@ impl Freeze {
         }
         if packet.flags.has(Flags::FIN) {
             self.give(cx, key);
-            if let Some(connection) = self.connection(cx, key) {
+            if let Some(connection) = self.connections.get_mut(&key) {
                 connection.is_ending = true;
+                connection.fin = Some(packet.seq.wrapping_add(packet.payload + 1));
             }
         }
-        if packet.payload == 0 {
+        let asks = self.config.at == Place::Network && self.closed.contains(&packet.ue);
+        if packet.payload == 0 && (!asks || Segment::of(packet) != Segment::PureAck) {
             return false;
         }
-        let asks = self.config.at == Place::Network && self.closed.contains(&packet.ue);
+        let is_known = self.connections.contains_key(&key);
+        if packet.payload == 0 && !is_known {
+            return false;
+        }
         let Some(connection) = self.connection(cx, key) else { return false };
         let is_answered =
             asks && connection.is_frozen && connection.is_probe(packet) && self.send(cx, key, Window::Closed);
         if is_answered {
             self.counters.probes_answered += 1;
-        } else if let Some(watched) = self.connections.get_mut(&key) {
+        } else if let Some(watched) = self.connections.get_mut(&key).filter(|_| packet.payload > 0) {
             watched.note_data(packet);
         }
         is_answered
@@ -287,6 +293,13 @@ impl Freeze {
             return self.forget(cx, key);
         }
         if !packet.flags.has(Flags::ACK) {
+            return;
+        }
+        let known = self.connections.get(&key);
+        if known.is_some_and(|connection| connection.has_ended(packet.ack)) {
+            return self.forget(cx, key);
+        }
+        if known.is_none() && packet.flags.has(Flags::FIN) {
             return;
         }
         let (is_closed, withholds) = (self.closed.contains(&packet.ue), self.withholds());

@@ -1,13 +1,14 @@
 //! Boxes beside the radio cell: in the network, between it and the wired link, or at the UEs.
 //!
 //! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
-//! counted. A box may delay, drop or mark, or end connections of simulated hosts; what it holds is bounded.
+//! counted. A box may delay, drop or mark, or end connections; what it holds is bounded.
 
 pub mod ack_filter;
 pub mod ack_pacing;
 pub mod ack_rate_control;
 pub mod ack_regulator;
 mod acks;
+pub mod disturb;
 pub mod freeze;
 pub mod packet_loss;
 pub mod rnc_feedback;
@@ -31,14 +32,16 @@ pub struct Plan<'a> {
     pub run_seed: u64,
     /// Which of the scenario's boxes it is, from 0.
     pub number: usize,
-    /// All flows of the scenario.
+    /// All flows of the scenario; none in a session.
     pub flows: &'a [FlowSpec],
+    /// In a session, whose packets have octets and whose connections are none of the scenario's: our TCP, `[tcp]`.
+    pub session: Option<&'a tcp::Config>,
 }
 
 impl<'a> Plan<'a> {
     /// For the only box of a scenario.
     pub const fn of(run_seed: u64, flows: &'a [FlowSpec]) -> Self {
-        Self { run_seed, number: 0, flows }
+        Self { run_seed, number: 0, flows, session: None }
     }
 }
 
@@ -49,6 +52,7 @@ registry! {
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
         AckRegulator = ack_regulator,
+        Disturb = disturb,
         Freeze = freeze,
         PacketLoss = packet_loss,
         RncFeedback = rnc_feedback,
@@ -74,6 +78,7 @@ impl Config {
             Self::AckPacing(config) => config.validate(),
             Self::AckRateControl(config) => config.validate(),
             Self::AckRegulator(config) => config.validate(flows, radio),
+            Self::Disturb(config) => config.validate(),
             Self::Freeze(config) => config.validate(),
             Self::PacketLoss(config) => config.validate(),
             Self::RncFeedback(config) => config.validate(),
@@ -91,26 +96,31 @@ impl Config {
             Self::AckPacing(config) => config.at,
             Self::AckRateControl(config) => config.at,
             Self::AckRegulator(config) => config.at,
+            Self::Disturb(config) => config.at,
             Self::Freeze(config) => config.at,
             Self::PacketLoss(config) => config.at,
             Self::RncFeedback(_) | Self::Snoop(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
         }
     }
 
-    /// Whether the box makes segments of its own that carry data: without octets, of use to simulated hosts alone. What
-    /// snoop sends again are whole packets, and what it makes are headers.
-    pub fn ends_connections(&self) -> bool {
+    /// Refuses what the box can do in a simulation alone.
+    ///
+    /// # Errors
+    /// Names the key below the box, what is wrong, and what would be right.
+    pub fn validate_session(&self) -> Result<(), ScenarioError> {
         match self {
-            Self::Split(_) => true,
+            Self::Split(config) => config.validate_session(),
             Self::AckFilter(_)
             | Self::AckPacing(_)
             | Self::AckRateControl(_)
             | Self::AckRegulator(_)
+            | Self::Disturb(_)
             | Self::Freeze(_)
             | Self::PacketLoss(_)
             | Self::RncFeedback(_)
             | Self::Snoop(_)
-            | Self::Tap(_) => false,
+            | Self::Tap(_) => Ok(()),
         }
+        .map_err(|inner| inner.under(self.name()))
     }
 }

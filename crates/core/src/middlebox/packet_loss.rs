@@ -5,8 +5,8 @@
 //! everything before the box and nothing behind it. Every packet counts, whatever it carries.
 //!
 //! With `burst` at its default of one packet, drops are independent of each other. Longer bursts come from a chain with
-//! two states (Gilbert 1960): in the bad one each packet is dropped, in the good one none. Both last a geometric number of
-//! packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
+//! two states (Gilbert 1960): in the bad one each packet is dropped, in the good one none. Both last a geometric number
+//! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
 
 use super::{Place, Plan};
 use crate::element::{Cx, Element, Layout};
@@ -134,7 +134,7 @@ struct PacketLoss {
 
 impl Element for PacketLoss {
     fn layout(&self) -> Layout {
-        Layout::default()
+        Layout { passes_on: true, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
@@ -172,8 +172,8 @@ mod tests {
     }
 
     /// Of a million packets. The number of bursts is nearly that of independent trials, a burst is geometric: standard
-    /// deviations of about sqrt(2 b p (1 - p) / n) for the share p in bursts of b, and of sqrt(b (b - 1) / (n p / b)) for
-    /// the mean burst. Five of each are allowed.
+    /// deviations of about sqrt(2 b p (1 - p) / n) for the share p in bursts of b, and of sqrt(b (b - 1) / (n p / b))
+    /// for the mean burst. Five of each are allowed.
     #[test]
     fn drops_come_as_often_and_in_such_bursts_as_the_scenario_says() {
         for (loss, burst) in [(0.05, 1.0), (0.2, 1.0), (0.1, 4.0), (0.02, 2.5), (0.5, 1.5)] {

@@ -12,8 +12,8 @@
 //!   duplicate, whatever its window. FIN, RST or SYN destroys the table.
 //!
 //! Sequence numbers wrap. A segment a GiB or more from the last ACK belongs to another connection, and begins the table
-//! anew (the largest window is a GiB, RFC 7323 (2.3)). Of `connections` tables the one that was used least recently goes
-//! for a new one.
+//! anew (the largest window is a GiB, RFC 7323 (2.3)). Of `connections` tables the one that was used least recently
+//! goes for a new one.
 //!
 //! What passes unread: UDP, fragments, ESP; the sender then gets no feedback. Nothing is delayed or dropped, and no bit
 //! but this one changes. On real packets the checksum is updated with it.
@@ -28,7 +28,9 @@
 //!   the entry, so that the loss is not reported as one of the radio. ASSUMED: the paper's buffers lose nothing.
 //!
 //! The bit was reserved in 2006. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
-//! need another. Endpoints with accurate ECN (RFC 9768) would misread what the box writes.
+//! need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: what a connection says
+//! whose SYN asks for that is not flagged. Of such connections the box remembers `connections`, those with the highest
+//! numbers.
 
 mod table;
 
@@ -41,7 +43,7 @@ use crate::trace::{Event, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
 /// Flags duplicate ACKs for segments that the radio has lost: Jayanathan et al. 2006.
@@ -96,6 +98,8 @@ struct RncFeedback {
     config: Config,
     /// By UE and flow.
     connections: BTreeMap<(u16, u16), Connection>,
+    /// Connections whose bit is not the box's.
+    accurate_ecn: BTreeSet<(u16, u16)>,
     /// Uses of tables so far: what comes later is larger.
     uses: u64,
     /// Segments in all tables.
@@ -109,8 +113,9 @@ impl RncFeedback {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::RST) || packet.flags.has(Flags::SYN) {
             self.forget(key);
+            self.note_syn(key, packet.flags);
         }
-        if packet.payload == 0 || packet.flags.has(Flags::RST) {
+        if packet.payload == 0 || packet.flags.has(Flags::RST) || self.accurate_ecn.contains(&key) {
             return None;
         }
         // A SYN has a sequence number of its own, before the data.
@@ -140,6 +145,7 @@ impl RncFeedback {
         let key = (packet.ue, packet.flow);
         let segment = Segment::of(packet);
         if segment == Segment::Boundary {
+            self.note_syn(key, packet.flags);
             return self.forget(key).then_some((0, false));
         }
         if !packet.flags.has(Flags::ACK) {
@@ -168,6 +174,18 @@ impl RncFeedback {
         Some(table.len())
     }
 
+    /// A SYN asks for accurate ECN by all three bits (RFC 9768 (3.1.1)), one that does not, or a RST, ends that.
+    fn note_syn(&mut self, key: (u16, u16), flags: Flags) {
+        if flags.has(Flags::SYN | Flags::AE | Flags::CWR | Flags::ECE) {
+            if self.accurate_ecn.len() >= self.config.connections as usize {
+                self.accurate_ecn.pop_first();
+            }
+            self.accurate_ecn.insert(key);
+        } else if flags.has(Flags::RST) || flags.has(Flags::SYN) && !flags.has(Flags::ACK) {
+            self.accurate_ecn.remove(&key);
+        }
+    }
+
     /// A connection begins or ends. Whether it had a table.
     fn forget(&mut self, key: (u16, u16)) -> bool {
         let gone = self.connections.remove(&key);
@@ -190,7 +208,7 @@ impl RncFeedback {
 
 impl Element for RncFeedback {
     fn layout(&self) -> Layout {
-        Layout { radio_drops: true, ..Layout::default() }
+        Layout { radio_drops: true, passes_on: true, silent: [true; 2], ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {

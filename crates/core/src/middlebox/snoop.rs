@@ -1,40 +1,40 @@
 //! Snoop: repairs losses of the radio where they happen, without the sender's knowledge.
 //!
-//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, *Improving TCP/IP Performance over Wireless Networks*, MobiCom 1995;
-//! H. Balakrishnan, V. N. Padmanabhan, S. Seshan, R. H. Katz, *A Comparison of Mechanisms for Improving TCP Performance
-//! over Wireless Links*, IEEE/ACM Transactions on Networking 5(6), 1997. The box reads headers and ends no connection:
-//! what it forgets costs time and no octet.
+//! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, *Improving TCP/IP Performance over Wireless Networks*, MobiCom
+//! 1995; H. Balakrishnan, V. N. Padmanabhan, S. Seshan, R. H. Katz, *A Comparison of Mechanisms for Improving TCP
+//! Performance over Wireless Links*, IEEE/ACM Transactions on Networking 5(6), 1997. The box reads headers and ends no
+//! connection: what it forgets costs time and no octet.
 //!
 //! **Data to the UE.** Whole packets are kept until the UE acknowledges them.
 //!
 //! * A duplicate ACK whose segment is in the cache is a loss of the radio: the segment is sent again at the first one,
-//!   and the ACK ends here. As many more end here as what was on its way may bring; one beyond these, or a SACK block of
-//!   something that went after the copy, says that the copy was lost as well. SACK blocks show further gaps, each of
+//!   and the ACK ends here. As many more end here as what was on its way may bring; one beyond these, or a SACK block
+//!   of something that went after the copy, says that the copy was lost as well. SACK blocks show further gaps, each of
 //!   which is repaired at once, and are taken out of ACKs that would show the sender a gap under repair.
 //! * A local timer, RFC 6298 over the box's own round trips of the radio (Karn's algorithm, backoff), sends the segment
 //!   again for which the UE waits. It runs from the first measured round trip on.
 //! * What has never come as far as the box, was dropped by the buffer behind it, or was sent again often enough, is
 //!   the sender's business: its duplicate ACKs pass. So do those of a segment that the sender has sent again (out of
 //!   order, or known already): it counts them.
-//! * What the sender sends again although the UE has acknowledged it is answered by the box with the UE's latest ACK, and
-//!   dropped. No ACK says more than one of the UE's has said.
+//! * What the sender sends again although the UE has acknowledged it is answered by the box with the UE's latest ACK,
+//!   and dropped. No ACK says more than one of the UE's has said.
 //!
-//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and tells the UE: an ACK of the
-//! server's latest number whose SACK blocks are what has come over the radio, [`Flags::NACK`]. A sender that acts on radio
-//! network feedback ([`crate::tcp::rnf`]) sends again what is missing between them and keeps its window; to another one
-//! it is a duplicate ACK. One when the gap is seen, and again whenever the radio has had time to fill it. SACK must be in
-//! use, as the handshake tells or, where a flow has none, its configuration; accurate ECN must not be (RFC 9768 reads the
-//! bit as part of a count). No room for more than three blocks: what they cannot name waits until the first gaps are
-//! filled.
+//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and tells the UE: an ACK of
+//! the server's latest number whose SACK blocks are what has come over the radio, [`Flags::NACK`]. A sender that acts
+//! on radio network feedback ([`crate::tcp::rnf`]) sends again what is missing between them and keeps its window; to
+//! another one it is a duplicate ACK. One when the gap is seen, and again whenever the radio has had time to fill it.
+//! SACK must be in use, as the handshake tells or, where a flow has none, its configuration; accurate ECN must not be
+//! (RFC 9768 reads the bit as part of a count). No room for more than three blocks: what they cannot name waits until
+//! the first gaps are filled.
 //!
 //! A sequence number a GiB or more from the window belongs to another connection (RFC 7323 (2.3)). SYN and RST begin
 //! anew, acknowledged FINs end. Of `connections` the one used least recently goes for a new one.
 //!
-//! Limits. A copy waits in the bearer's buffer behind all that the box has let through: nothing on the path can overtake
-//! there, although the authors give copies priority. Over a link layer that repairs losses itself there is nothing to
-//! repair, and its delay makes the timer send what was only late: `needless` counts those copies that a duplicate report
-//! (RFC 2883) names, or whose ACK came too soon; there may be more. DEVIATION: an ACK older than the latest
-//! passes, where the authors drop it; and they measure one round trip for each window.
+//! Limits. A copy waits in the bearer's buffer behind all that the box has let through: nothing on the path can
+//! overtake there, although the authors give copies priority. Over a link layer that repairs losses itself there is
+//! nothing to repair, and its delay makes the timer send what was only late: `needless` counts those copies that a
+//! duplicate report (RFC 2883) names, or whose ACK came too soon; there may be more. DEVIATION: an ACK older than the
+//! latest passes, where the authors drop it; and they measure one round trip for each window.
 
 mod downlink;
 mod uplink;

@@ -17,11 +17,13 @@
 //!
 //! **Over a hand-over** the box is at another RNC than before, if `handover` says so. With `transfer` the state of the
 //! UE's connections follows: what the buffers hold goes from the old to the new RNC, which takes `transfer_delay` and
-//! the time of these octets at `transfer_rate` from the beginning of the outage on. Until then the box sends nothing, and what
-//! reaches it waits (the old RNC sends it after). With `lose` the new RNC knows of no connection, and segments pass it
-//! unchanged. The sender has been told that the octets of the buffer arrived, and sends them never again: the transfer
-//! does not complete. This is what a loss of state in the network costs where end-to-end semantics are given up, and
-//! the report says how many octets are lost for good.
+//! the time of these octets at `transfer_rate` from the beginning of the outage on. Until then the box sends nothing,
+//! and what reaches it waits (the old RNC sends it after). With `lose` the new RNC knows of no connection, and segments
+//! pass it unchanged. The sender has been told that the octets of the buffer arrived, and sends them never again: the
+//! transfer does not complete. This is what a loss of state in the network costs where end-to-end semantics are given
+//! up, and the report says how many octets are lost for good.
+//!
+//! **Real packets** have octets, and nobody says beforehand which connections come: of these takes care [`proxy`].
 //!
 //! Left out: data both ways (`app.web` is refused), a limit for all connections together, processing time,
 //! failure of the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
@@ -29,6 +31,7 @@
 //! refused.
 
 mod connection;
+mod proxy;
 
 use super::Plan;
 use crate::app;
@@ -40,6 +43,7 @@ use crate::tcp::{self, Handshake};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes};
 use connection::{Connection, Endpoints, Keys};
+use proxy::Proxy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -104,6 +108,7 @@ fn agree(config: &tcp::Config, flow: &tcp::Config) -> tcp::Config {
         ecn: flow.ecn,
         window_scaling: flow.window_scaling,
         receive_buffer: flow.receive_buffer,
+        receive_buffer_max: flow.receive_buffer_max,
         ..config.clone()
     }
 }
@@ -119,12 +124,16 @@ fn disagreement(one: &tcp::Config, other: &tcp::Config) -> Option<&'static str> 
         ("ecn", one.ecn != other.ecn),
         ("window_scaling", one.window_scaling != other.window_scaling),
         ("receive_buffer", one.receive_buffer != other.receive_buffer),
+        ("receive_buffer_max", one.receive_buffer_max != other.receive_buffer_max),
     ];
     differs.into_iter().find(|(_, differs)| *differs).map(|(key, _)| key)
 }
 
 impl Config {
     pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        if let Some(tcp) = plan.session {
+            return Box::new(Proxy::new(self, tcp, plan));
+        }
         let flows = plan.flows;
         let ues = flows.last().map_or(0, |flow| flow.ue + 1);
         let slots = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
@@ -135,6 +144,14 @@ impl Config {
             line: VecDeque::new(),
             passed: <[Passed; 2]>::default(),
         })
+    }
+
+    pub(super) fn validate_session(&self) -> Result<(), ScenarioError> {
+        if self.handover != Handover::Keep {
+            let message = "the state of real connections neither moves nor is lost";
+            return Err(ScenarioError::new("handover", message, "write \"keep\", or remove the key"));
+        }
+        Ok(())
     }
 
     pub(super) fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
@@ -180,6 +197,7 @@ impl Config {
         if receives.handshake == Handshake::ThreeWay {
             // The SYN tells what scale the buffer needs.
             receives.receive_buffer = self.buffer;
+            receives.receive_buffer_max = None;
         }
         Endpoints { receives, sends, buffer: self.buffer.as_u64() }
     }
@@ -264,11 +282,6 @@ impl Split {
         wire.emit(cx, dir, packet);
     }
 
-    /// Whether connections of this UE move as its outage begins. Every hand-over counts as one to another RNC.
-    fn moves(&self, _ue: u16) -> bool {
-        self.config.handover != Handover::Keep
-    }
-
     /// The packets that are due have come over the wire from the cell.
     fn empty_line(&mut self, cx: &mut Cx<'_>) {
         while let Some((at, packet)) = self.line.pop_front() {
@@ -312,7 +325,8 @@ impl Element for Split {
     }
 
     fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
-        if phase != Outage::Began || !self.moves(ue) {
+        // Every hand-over counts as one to another RNC.
+        if phase != Outage::Began {
             return;
         }
         let Config { handover, transfer_delay, transfer_rate, .. } = self.config;

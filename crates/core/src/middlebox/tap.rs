@@ -39,7 +39,7 @@ struct Tap {
 
 impl Element for Tap {
     fn layout(&self) -> Layout {
-        Layout::default()
+        Layout { passes_on: true, ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

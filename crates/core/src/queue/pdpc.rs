@@ -21,7 +21,8 @@
 //!   acknowledged, as in its section 2, or those of which nothing has been sent;
 //! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
 //!   and "generally maxth" for the counter then both hold;
-//! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED: bytes.
+//! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED:
+//!   bytes.
 
 use super::droptail::{self, Droptail};
 use super::{Aqm, Departed, Discipline, Verdict};

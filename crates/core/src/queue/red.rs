@@ -15,15 +15,15 @@
 //! ```
 //!
 //! `count` makes the distance between drops uniform, here on 1 to 1/p_b - 1 packets, and not geometric. With `gentle`
-//! (S. Floyd, "Recommendation on using the 'gentle_' variant of RED", 2000) p_b grows on from max_p at max to 1 at twice
-//! max, where everything is dropped. With `ecn` a packet that can be marked is, in place of a drop between the
+//! (S. Floyd, "Recommendation on using the 'gentle_' variant of RED", 2000) p_b grows on from max_p at max to 1 at
+//! twice max, where everything is dropped. With `ecn` a packet that can be marked is, in place of a drop between the
 //! thresholds; beyond max it is dropped like any other (RFC 3168, section 7).
 //!
-//! `unit = "bytes"` counts bytes, in packets of `mean_packet`: lengths of the queue, and p_b in proportion to the packet's
-//! own length (section 4).
+//! `unit = "bytes"` counts bytes, in packets of `mean_packet`: lengths of the queue, and p_b in proportion to the
+//! packet's own length (section 4).
 //!
-//! ASSUMED: a packet that finds no room is dropped whatever the mean, and sets `count` to 0. Each arrival draws once, so
-//! that another parameter leaves the draws in step. Left out: adaptive max_p.
+//! ASSUMED: a packet that finds no room is dropped whatever the mean, and sets `count` to 0. Each arrival draws once,
+//! so that another parameter leaves the draws in step. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
 use super::{Aqm, Departed, Discipline, Verdict};

@@ -285,7 +285,7 @@ pub(super) fn make_bearers<B>(ues: u16, make: impl Fn(u16, Dir) -> B) -> Vec<B> 
 pub(super) fn cell_layout<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Layout {
     let lanes: Vec<Dir> = buffers.map(|buffer| buffer.dir).collect();
     let bearers = lanes.len() as u32;
-    Layout { timers: bearers, lanes, bearers, ..Layout::default() }
+    Layout { timers: bearers, lanes, bearers, passes_on: true, ..Layout::default() }
 }
 
 /// The report of a cell from those of its bearers, which come UE by UE, downlink first.

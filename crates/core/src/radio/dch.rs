@@ -10,8 +10,8 @@
 //! of slots has one timer: the end of the slot, or the moment to ask again while it is idle. Link layers that go
 //! by TTIs, with entities at both ends, are in [`ttis`].
 //!
-//! A UE may be out of reach for a time: see [`super::outages`]. Packets are then sent one by one ([`super::whole`]), with
-//! the same timer.
+//! A UE may be out of reach for a time: see [`super::outages`]. Packets are then sent one by one ([`super::whole`]),
+//! with the same timer.
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
@@ -435,7 +435,13 @@ impl Pausable for Dch {
 
 impl Element for Dch {
     fn layout(&self) -> Layout {
-        cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer))
+        // However a packet is sent, it takes its bearer's delay from the end of that.
+        let least = |dir| {
+            let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
+            own.map(Buffer::delay).min().unwrap_or(Duration::ZERO)
+        };
+        let layout = cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer));
+        Layout { ahead: Dir::BOTH.map(least), ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

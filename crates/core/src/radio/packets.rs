@@ -1,9 +1,10 @@
 //! A bearer that sends packets whole over a channel that says how long each takes: \[chan2002\] section 4, a
 //! server of variable rate and, behind it, a link of variable delay.
 //!
-//! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is
-//! computed when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns
-//! or packets are lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is chosen.
+//! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is computed
+//! when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns or packets are
+//! lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is
+//! chosen.
 
 use super::bearer::BearerConfig;
 use super::buffer::{Admitted, Buffer, report_service, share};

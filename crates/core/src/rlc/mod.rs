@@ -1,10 +1,9 @@
 //! Link layers of a bearer: SDUs in, PDUs over the air, SDUs out.
 //!
-//! There are three sorts. `none` has no link layer at all: the cell sends packets whole and computes when they
-//! end. In the second, one [`Rlc`] stands for both ends of one direction, and the outcome of a slot is known
-//! to it at its end; the cell keeps the clock, asks for the next slot and says when it has ended. In the
-//! third, `am`, `um` and `tm`, each end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see
-//! [`entities`].
+//! There are three sorts. `none` has no link layer at all: the cell sends packets whole and computes when they end. In
+//! the second, one [`Rlc`] stands for both ends of one direction, and the outcome of a slot is known to it at its end;
+//! the cell keeps the clock, asks for the next slot and says when it has ended. In the third, `am`, `um` and `tm`, each
+//! end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see [`entities`].
 
 mod cutter;
 mod pdus;

@@ -1,8 +1,8 @@
 //! Files that a scenario names: what they hold takes their place.
 //!
-//! A scenario may give the path of a trace or of a list of values. Before anything else is made of the table its text is put
-//! there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the
-//! core opens nothing.
+//! A scenario may give the path of a trace or of a list of values. Before anything else is made of the table its text
+//! is put there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the core
+//! opens nothing.
 
 use crate::channel::series::Rows;
 use crate::channel::trace_file::Trace;

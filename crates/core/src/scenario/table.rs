@@ -1,6 +1,7 @@
 //! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
 
 use crate::error::ScenarioError;
+use crate::tcp::profile;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
@@ -9,6 +10,7 @@ use toml::{Table, Value};
 const CHOICES: &[&str] = &[
     "cc",
     "recovery",
+    "undo",
     "rlc",
     "channel",
     "fading",
@@ -150,7 +152,16 @@ pub(super) fn inherit(table: &mut Table) {
     }
     inherit_bearers(table);
     inherit_legs(table);
-    let Some(Value::Table(shared)) = table.get("tcp").cloned() else { return };
+    inherit_tcp(table);
+}
+
+/// Of `[tcp]`, that of a flow and that of a box: what is written nearest holds, then what the scenario's says, then
+/// what the profile does.
+fn inherit_tcp(table: &mut Table) {
+    let shared = match table.get("tcp") {
+        Some(Value::Table(shared)) => shared.clone(),
+        _ => Table::new(),
+    };
     for (list, within) in [("flow", None), ("middlebox", Some("split"))] {
         let Some(Value::Array(items)) = table.get_mut(list) else { continue };
         for item in items {
@@ -159,9 +170,12 @@ pub(super) fn inherit(table: &mut Table) {
                 None => Some(item),
             };
             if let Some(Value::Table(own)) = owner.and_then(|owner| owner.get_mut("tcp")) {
-                *own = merged(&shared, own);
+                *own = profile::apply(&merged(&shared, own), merged);
             }
         }
+    }
+    if let Some(Value::Table(tcp)) = table.get_mut("tcp") {
+        *tcp = profile::apply(&shared, merged);
     }
 }
 

@@ -9,7 +9,7 @@
 //! Left out: what [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must go before the first data of its
 //! endpoint has no SYN; the one with the data follows.
 
-use super::handshake::Role;
+use super::handshake::{Opened, Role};
 use super::{Config, Handshake, Receiver, Sender, Transmit};
 use crate::packet::{Flags, Packet};
 use crate::time::Instant;
@@ -47,11 +47,40 @@ impl Duplex {
         self.sender.open();
     }
 
+    /// Another's handshake has opened the connection, with what `config` says now.
+    pub(super) fn adopt(&mut self, now: Instant, opened: &Opened) {
+        self.sender.open();
+        self.sender.adopt(now, opened);
+        self.receiver.adopt(opened);
+    }
+
+    /// See [`Receiver::hold`].
+    pub(super) fn hold(&mut self, capacity: u64) {
+        self.receiver.hold(capacity);
+    }
+
+    /// See [`Receiver::take`].
+    pub(super) fn take(&mut self, offset: u64) {
+        self.receiver.take(offset);
+    }
+
+    /// See [`Receiver::offer`].
+    pub(super) fn offer(&mut self) {
+        self.receiver.offer();
+    }
+
+    /// A pure ACK is due, whatever has arrived.
+    pub(super) fn acknowledge(&mut self) {
+        self.ack_alone = true;
+        self.receiver.acknowledge();
+    }
+
     /// The application supplies `bytes` more.
     pub fn supply(&mut self, now: Instant, bytes: u64) {
         let is_idle = self.sender.state().flight_size() == 0;
-        if is_idle && now.since(self.last_sent) > self.sender.rto().value() {
-            self.sender.restart_after_idle();
+        let idle = now.since(self.last_sent);
+        if is_idle && idle > self.sender.rto().value() {
+            self.sender.restart_after(idle);
         }
         self.sender.supply(bytes);
     }
@@ -84,7 +113,8 @@ impl Duplex {
         self.handle_data(now, &rest)
     }
 
-    fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
+    /// As [`Duplex::handle_segment`], of its data alone.
+    pub(super) fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if !self.sender.is_established() {
             return None;
         }

@@ -13,6 +13,11 @@ use crate::time::Instant;
 use crate::trace::SendCause;
 use crate::wire::tcp_header_bytes;
 
+/// A SYN, SYN-ACK or the final ACK waits to be sent.
+const SEGMENT: u8 = 1;
+/// The owner is to be asked even while nothing is amiss.
+const ALWAYS: u8 = 2;
+
 /// Who sends the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -41,6 +46,25 @@ pub enum Progress {
     Established,
 }
 
+/// What endpoints begin with whose handshake was another's affair: [`super::connection`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    /// Sequence number of this endpoint's SYN.
+    pub iss: u32,
+    /// Sequence number of the other endpoint's SYN.
+    pub irs: u32,
+    /// The other endpoint's window, bytes.
+    pub window: u64,
+    /// The shift of its later window fields.
+    pub peer_shift: u8,
+    /// Its latest timestamp.
+    pub ts_recent: u32,
+    /// When the SYN that it has acknowledged was sent, if only once.
+    pub sent_at: Option<Instant>,
+    /// A SYN had to be sent again.
+    pub lost_syn: bool,
+}
+
 /// One endpoint's side of the handshake.
 #[derive(Debug)]
 pub struct Handshake {
@@ -61,8 +85,8 @@ pub struct Handshake {
     deadline: Option<Instant>,
     /// When the present SYN or SYN-ACK was sent, unless it was a retransmission.
     sent_at: Option<Instant>,
-    /// A SYN, SYN-ACK or the final ACK waits to be sent.
-    pending: bool,
+    /// Why it wants to be asked: [`SEGMENT`], [`ALWAYS`].
+    pending: u8,
     lost_syn: bool,
     /// The SYN or SYN-ACK was sent more than once: no sample (RFC 6298 (3)).
     ambiguous: bool,
@@ -89,7 +113,7 @@ impl Handshake {
             rto: Rto::new(&config.rto),
             deadline: None,
             sent_at: None,
-            pending: false,
+            pending: 0,
             lost_syn: false,
             ambiguous: false,
             iss: config.initial_sequence,
@@ -99,12 +123,20 @@ impl Handshake {
 
     /// The application opens the connection, or starts to listen; it `sends` data or receives.
     pub fn open(&mut self, sends: bool) {
-        (self.state, self.pending) = match (self.mode, self.role) {
+        let (state, is_due) = match (self.mode, self.role) {
             (Mode::None, _) => (State::Established, false),
             (Mode::Ttcp, Role::Active) if sends => (State::Established, false),
             (Mode::ThreeWay | Mode::Ttcp, Role::Active) => (State::SynSent, true),
             (Mode::ThreeWay | Mode::Ttcp, Role::Passive) => (State::Listen, false),
         };
+        self.state = state;
+        self.set_due(is_due);
+    }
+
+    /// Another's handshake has opened the connection.
+    pub(super) fn adopt(&mut self, opened: &Opened) {
+        (self.iss, self.peer_iss) = (opened.iss, opened.irs);
+        self.establish();
     }
 
     /// The window of a SYN, a SYN-ACK and the final ACK is at most `window` bytes.
@@ -163,7 +195,7 @@ impl Handshake {
             State::Established if packet.payload > 0 => Progress::Established,
             State::Established => {
                 // The final ACK was lost: the SYN-ACK comes again.
-                self.pending = self.role == Role::Active;
+                self.set_due(self.role == Role::Active);
                 Progress::Consumed
             }
             State::Listen if syn && self.mode == Mode::Ttcp => {
@@ -175,13 +207,13 @@ impl Handshake {
                 self.take_syn(packet);
                 self.ambiguous |= self.state == State::SynReceived;
                 self.state = State::SynReceived;
-                self.pending = true;
+                self.set_due(true);
                 Progress::Consumed
             }
             State::SynSent if syn && acked => {
                 self.take_syn(packet);
                 self.establish();
-                self.pending = self.mode != Mode::Ttcp;
+                self.set_due(self.mode != Mode::Ttcp);
                 Progress::Established
             }
             State::SynReceived if acked => {
@@ -213,25 +245,37 @@ impl Handshake {
             self.rto.on_timeout();
             self.lost_syn = true;
             self.ambiguous = true;
-            self.pending = true;
+            self.set_due(true);
         }
     }
 
-    /// Whether a segment of the handshake is to be sent now.
+    fn set_due(&mut self, is_due: bool) {
+        self.pending = if is_due { self.pending | SEGMENT } else { self.pending & !SEGMENT };
+    }
+
+    /// The endpoint has a way of its own even while nothing is amiss: [`Handshake::is_pending`] is always true.
+    pub fn ask_always(&mut self) {
+        self.pending |= ALWAYS;
+    }
+
+    /// Whether more is to be looked at than new data: a segment of the handshake may be due.
     #[inline]
     pub fn is_pending(&self) -> bool {
-        self.pending
+        self.pending != 0
     }
 
     /// Whether a segment of the handshake is to be sent now, and why.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<SendCause> {
-        if self.pending { self.transmit(now) } else { None }
+        if self.is_pending() { self.transmit(now) } else { None }
     }
 
     #[cold]
     fn transmit(&mut self, now: Instant) -> Option<SendCause> {
-        self.pending = false;
+        if self.pending & SEGMENT == 0 {
+            return None;
+        }
+        self.set_due(false);
         if self.is_established() {
             return Some(SendCause::Handshake);
         }

@@ -2,21 +2,29 @@
 //!
 //! A flow carries data one way. Its [`Sender`] and [`Receiver`] are separate objects that share only
 //! the [`Config`]; either may open the connection. Where data goes both ways, each endpoint is a
-//! [`Duplex`], which joins one of either kind. Congestion control (`cc/`) decides how the window
+//! [`Duplex`], which joins one of either kind; a [`Connection`] is a whole endpoint around that, with octets, for
+//! peers that are not ours. Congestion control (`cc/`) decides how the window
 //! grows and shrinks, loss recovery (`recovery/`) what duplicate ACKs mean; both act on the same
 //! [`state::State`]. RFC behaviour is the default; where ns-2's agents depart from it in ways that
 //! matter for published results, the departure is an option.
 //!
 //! After every call on an endpoint, drain `poll_transmit` and read `deadline` anew.
 //!
-//! Left out: closing (FIN), urgent data, path MTU discovery, Nagle's algorithm.
+//! Left out: closing (FIN), except by [`Connection`]; urgent data, path MTU discovery, Nagle's algorithm.
 
+pub mod autotuning;
 pub mod cc;
+pub mod connection;
+pub mod delayed_ack;
 pub mod duplex;
 pub mod ecn;
 pub mod eifel_timer;
 pub mod handshake;
+pub mod linux_timer;
 pub mod loss_episodes;
+pub mod profile;
+pub mod prr;
+pub mod rack;
 pub mod reassembly;
 pub mod receive_buffer;
 pub mod receiver;
@@ -29,6 +37,7 @@ pub mod sender;
 pub mod state;
 pub mod undo;
 
+pub use connection::Connection;
 pub use duplex::Duplex;
 pub use receiver::Receiver;
 pub use sender::{Sender, Transmit};
@@ -53,6 +62,8 @@ const MAX_WINDOW_SCALE: u8 = 14;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// Whose defaults the other keys have; what is written beside it holds all the same.
+    pub profile: profile::Profile,
     /// IP version.
     pub ip: IpVersion,
     /// Maximum segment size, without options: RFC 6691. A full packet is this plus 40 bytes over IPv4.
@@ -105,19 +116,32 @@ pub struct Config {
     pub cc: cc::Config,
     /// Loss recovery.
     pub recovery: recovery::Config,
+    /// Proportional rate reduction, RFC 9937: with `recovery.sack` or `recovery.rack`, what is sent during a fast
+    /// recovery follows what is delivered.
+    pub prr: bool,
     /// Whether a spurious timeout or fast retransmit is noticed and taken back.
     pub undo: undo::Config,
     /// Receive buffer: the window that the receiver advertises.
     pub receive_buffer: Bytes,
+    /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays as
+    /// it is if absent.
+    pub receive_buffer_max: Option<Bytes>,
     /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
     pub ack_every: u32,
     /// Longest time an ACK is delayed, RFC 1122 (4.2.3.2).
     pub delayed_ack_timeout: Duration,
+    /// Whether that is how long ACKs wait, or they wait as in Linux.
+    pub delayed_ack: Delay,
+    /// So many segments are acknowledged at once at the beginning of a connection, and again after a duplicate.
+    pub quickack: u32,
+    /// What a pause does to the window of a connection that carries data both ways.
+    pub idle_restart: IdleRestart,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
+            profile: profile::Profile::Rfc,
             ip: IpVersion::Ipv4,
             mss: Bytes::from_bytes(1460),
             handshake: Handshake::ThreeWay,
@@ -142,10 +166,15 @@ impl Default for Config {
             rto: rto::Config::default(),
             cc: cc::Config::default(),
             recovery: recovery::Config::default(),
+            prr: false,
             undo: undo::Config::default(),
             receive_buffer: Bytes::from_bytes(UNSCALED_WINDOW),
+            receive_buffer_max: None,
             ack_every: 2,
             delayed_ack_timeout: Duration::from_millis(200),
+            delayed_ack: Delay::Fixed,
+            quickack: 0,
+            idle_restart: IdleRestart::Rfc5681,
         }
     }
 }
@@ -226,6 +255,31 @@ pub enum ShrunkWindow {
     Retransmit,
 }
 
+/// How long an ACK is delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delay {
+    /// Always `delayed_ack_timeout`.
+    #[default]
+    Fixed,
+    /// 40 ms up to that, by the time between segments: see `delayed_ack`.
+    Linux,
+}
+
+/// What happens to the congestion window after a pause longer than the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleRestart {
+    /// It falls to the initial window: RFC 5681 (4.1).
+    #[default]
+    Rfc5681,
+    /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
+    /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
+    Linux,
+    /// Nothing.
+    Off,
+}
+
 /// Which segments are timed when there are no timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -252,7 +306,8 @@ impl Config {
 
     /// Shift that lets the receive buffer be advertised: RFC 7323 (2.3).
     pub fn window_shift(&self) -> u8 {
-        let fits = |shift: &u8| self.receive_buffer.as_u64() >> shift <= UNSCALED_WINDOW;
+        let largest = self.receive_buffer.as_u64().max(self.receive_buffer_max.map_or(0, Bytes::as_u64));
+        let fits = |shift: &u8| largest >> shift <= UNSCALED_WINDOW;
         if self.window_scaling { (0..MAX_WINDOW_SCALE).find(fits).unwrap_or(MAX_WINDOW_SCALE) } else { 0 }
     }
 
@@ -260,6 +315,12 @@ impl Config {
     pub fn advertised_window(&self) -> u64 {
         let shift = self.window_shift();
         (self.receive_buffer.as_u64() >> shift).min(UNSCALED_WINDOW) << shift
+    }
+
+    /// The largest window that the receiver ever advertises, in bytes.
+    pub fn largest_window(&self) -> u64 {
+        let most = self.receive_buffer_max.map_or(0, Bytes::as_u64);
+        self.advertised_window().max(most).min(UNSCALED_WINDOW << self.window_shift())
     }
 
     /// What every segment of an endpoint says.
@@ -272,6 +333,15 @@ impl Config {
             window,
             window_field: (window >> self.window_shift()) as u16,
         }
+    }
+
+    /// The detection of spurious recoveries, which may have timestamps to go by.
+    pub(crate) fn build_undo(&self) -> Option<Box<dyn undo::Undo>> {
+        let mut undo = self.undo.build();
+        if let Some(undo) = undo.as_mut().filter(|_| self.timestamps) {
+            undo.on_timestamps();
+        }
+        undo
     }
 
     /// Refuses what cannot work.
@@ -292,6 +362,11 @@ impl Config {
         if self.advertised_window() < payload {
             let message = format!("a window of {} is below one segment of {payload} B", self.receive_buffer);
             return error("receive_buffer", message, "write a buffer of several segments, such as \"64 kB\"");
+        }
+        if self.receive_buffer_max.is_some_and(|most| most < self.receive_buffer) {
+            let message = "the window would begin above its limit".to_owned();
+            let hint = "write at least receive_buffer, or remove the key";
+            return error("receive_buffer_max", message, hint);
         }
         if self.max_window == Some(0) {
             return error(
@@ -324,8 +399,24 @@ impl Config {
             let message = format!("an ACK every {} segments", self.ack_every);
             return error("ack_every", message, "write 1 or 2 (RFC 5681)");
         }
-        if matches!(self.recovery, recovery::Config::Sack(_)) && !self.sack {
-            return error("recovery", "sack knows nothing without the option".into(), "set tcp.sack = true");
+        let by_scoreboard = matches!(self.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_));
+        if by_scoreboard && !self.sack {
+            let message = format!("{} knows nothing without the option", self.recovery.name());
+            return error("recovery", message, "set tcp.sack = true");
+        }
+        if self.prr && !by_scoreboard {
+            let message = format!("recovery.{} does not know what is in the network", self.recovery.name());
+            return error("prr", message, "choose tcp.recovery.sack or tcp.recovery.rack");
+        }
+        if matches!(self.recovery, recovery::Config::Rack(_)) {
+            if self.rnf != rnf::Rnf::Off {
+                let hint = "write off, or choose another tcp.recovery";
+                return error("rnf", "with RACK, time and not feedback tells what is lost".into(), hint);
+            }
+            if self.shrunk_window == ShrunkWindow::PersistAndGoBack {
+                let hint = "write persist or retransmit, or choose another tcp.recovery";
+                return error("shrunk_window", "RACK never goes back".into(), hint);
+            }
         }
         if matches!(self.undo, undo::Config::Eifel(_)) && !self.timestamps {
             return error("undo", "eifel compares timestamps".into(), "set tcp.timestamps = true");

@@ -48,6 +48,13 @@ impl ReceiveBuffer {
         self.edge + self.unit() - 1
     }
 
+    /// The buffer holds `capacity` bytes from now on, unless that is less than before. Whether it is more.
+    pub fn grow(&mut self, capacity: u64) -> bool {
+        let grows = capacity > self.capacity;
+        self.capacity = self.capacity.max(capacity);
+        grows
+    }
+
     /// Before an ACK: offers what has become free. RFC 9293 (3.8.6.2.2).
     pub fn offer(&mut self, rcv_nxt: u64) {
         let limit = self.limit(rcv_nxt);

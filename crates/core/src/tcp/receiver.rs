@@ -1,13 +1,16 @@
 //! The receiving endpoint of a flow: reassembly, acknowledgments, delayed ACK. RFC 9293, RFC 5681 (4.2).
 //!
 //! The application reads at once, and the advertised window is always the whole buffer; or, after
-//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is what is free.
+//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is what is free. With
+//! `receive_buffer_max` the application reads at once too, and the window grows ([`super::autotuning`]).
 
-use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
+use super::autotuning::Autotuning;
+use super::delayed_ack::DelayedAck;
+use super::handshake::{Handshake, Opened, Progress, Role, unwrap_sequence};
 use super::reassembly::{Arrival, Reassembly};
 use super::receive_buffer::ReceiveBuffer;
 use super::sack_report::SackReport;
-use super::{Config, SegmentTemplate, ecn};
+use super::{Config, Delay, SegmentTemplate, ecn, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -39,8 +42,12 @@ pub struct Receiver {
     sack: Option<SackReport>,
     /// ECN is in use.
     ecn: Option<Box<ecn::Receiving>>,
-    /// The connection is open, without ECN.
+    /// The connection is open, without ECN, quick or adaptive ACKs or a window that grows.
     is_plain: bool,
+    /// Quick ACKs and delays that adapt; `None` if neither is in use.
+    acks: Option<Box<DelayedAck>>,
+    /// A window that grows; `None` if it stays as it is.
+    tuning: Option<Box<Autotuning>>,
     /// What the owner has not taken yet; `None` if the application reads at once.
     buffer: Option<Box<ReceiveBuffer>>,
     window_shift: u8,
@@ -59,7 +66,11 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that has received nothing.
     pub fn new(config: &Config, role: Role) -> Self {
-        Self {
+        let adapts = config.delayed_ack == Delay::Linux;
+        let acks = DelayedAck::new(config.quickack, adapts, config.delayed_ack_timeout);
+        let (first, mss) = (config.advertised_window(), config.payload_bytes());
+        let most = config.largest_window();
+        let mut receiver = Self {
             ack_every: config.ack_every,
             delayed_ack_timeout: config.delayed_ack_timeout,
             template: config.segment_template(),
@@ -68,6 +79,8 @@ impl Receiver {
             sack: config.sack.then(|| SackReport::new(config.dsack)),
             ecn: config.ecn.then(Box::default),
             is_plain: false,
+            acks: (adapts || config.quickack > 0).then(|| Box::new(acks)),
+            tuning: None,
             buffer: None,
             window_shift: config.window_shift(),
             payload_bytes: config.payload_bytes(),
@@ -77,7 +90,12 @@ impl Receiver {
             ts_recent: 0,
             last_ack_sent: 0,
             counters: Counters::default(),
+        };
+        if config.receive_buffer_max.is_some() {
+            receiver.hold(first);
+            receiver.tuning = Some(Box::new(Autotuning::new(first, most, mss)));
         }
+        receiver
     }
 
     /// Opens the connection, or listens.
@@ -85,9 +103,21 @@ impl Receiver {
         self.handshake.open(false);
     }
 
+    /// Another's handshake has opened the connection.
+    pub(super) fn adopt(&mut self, opened: &Opened) {
+        self.handshake.adopt(opened);
+        self.ts_recent = opened.ts_recent;
+    }
+
+    /// An acknowledgment is due, whatever has arrived.
+    pub(super) fn acknowledge(&mut self) {
+        self.ack_now = true;
+    }
+
     /// From the beginning, what arrives stays in a buffer of `capacity` bytes until [`Receiver::take`]. The
     /// window is what is free there, as far as the window field can tell.
     pub fn hold(&mut self, capacity: u64) {
+        self.tuning = None;
         let offered = self.template.window.min(capacity);
         self.handshake.limit_window(capacity);
         self.buffer =
@@ -99,6 +129,14 @@ impl Receiver {
         let rcv_nxt = self.rcv_nxt();
         let Some(buffer) = &mut self.buffer else { return };
         self.ack_now |= buffer.take(offset, rcv_nxt) && self.handshake.is_established();
+    }
+
+    /// Moves the window as far as the next ACK would.
+    pub(super) fn offer(&mut self) {
+        let rcv_nxt = self.rcv_nxt();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.offer(rcv_nxt);
+        }
     }
 
     /// When `handle_deadline` must be called.
@@ -113,10 +151,15 @@ impl Receiver {
         if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
             self.ts_recent = packet.ts_val;
         }
-        let is_plain = self.is_plain && !packet.flags.has(Flags::SYN);
-        if !is_plain && self.look_closer(packet) == Progress::Consumed {
-            return None;
+        if !self.is_plain || packet.flags.has(Flags::SYN) {
+            return self.handle_closely(now, packet);
         }
+        self.take_data(now, packet)
+    }
+
+    /// The data of a segment.
+    #[inline(always)]
+    fn take_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if packet.payload == 0 {
             return None;
         }
@@ -128,8 +171,30 @@ impl Receiver {
         Some(start)
     }
 
-    /// A segment arrived that may open the connection, or may be marked.
+    /// A segment arrived where there is more to do than to take its data.
     #[cold]
+    fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
+        let was_open = self.handshake.is_established();
+        if self.look_closer(packet) == Progress::Consumed {
+            return None;
+        }
+        if let (false, Some(acks), Some(sent)) = (was_open, &mut self.acks, self.handshake.sent_at()) {
+            acks.set_rtt(now.since(sent));
+        }
+        let before = Before {
+            rcv_nxt: self.rcv_nxt(),
+            duplicates: self.counters.duplicates,
+            had_deadline: self.ack_deadline.is_some(),
+            was_due: self.ack_now,
+            had_gaps: self.has_gaps(),
+        };
+        let start = self.take_data(now, packet)?;
+        let grows = self.grow_window(now, packet);
+        self.schedule_ack(now, &before, grows);
+        Some(start)
+    }
+
+    /// A segment arrived that may open the connection, or may be marked.
     fn look_closer(&mut self, packet: &Packet) -> Progress {
         if !self.handshake.is_established() || packet.flags.has(Flags::SYN) {
             if self.handshake.handle_segment(packet) == Progress::Consumed {
@@ -138,7 +203,7 @@ impl Receiver {
             self.sack.take_if(|_| !self.handshake.permits_sack());
             self.ecn.take_if(|_| !self.handshake.permits_ecn());
         }
-        self.is_plain = self.ecn.is_none();
+        self.is_plain = self.ecn.is_none() && self.acks.is_none() && self.tuning.is_none();
         if let Some(ecn) = self.ecn.as_mut().filter(|_| packet.payload > 0) {
             ecn.on_data(packet);
         }
@@ -153,7 +218,7 @@ impl Receiver {
 
     /// End of what is accepted.
     #[inline]
-    fn window_end(&self) -> u64 {
+    pub(super) fn window_end(&self) -> u64 {
         match &self.buffer {
             None => self.rcv_nxt() + self.template.window,
             Some(buffer) => buffer.window_end(),
@@ -201,6 +266,10 @@ impl Receiver {
             self.handshake.handle_deadline(now);
         } else if self.ack_deadline.is_some_and(|at| at <= now) {
             self.ack_now = true;
+            let has_waited_in_vain = self.unacked_segments < self.ack_every && !self.has_gaps();
+            if let Some(acks) = self.acks.as_mut().filter(|_| has_waited_in_vain) {
+                acks.on_expiry();
+            }
         }
     }
 
@@ -241,6 +310,19 @@ impl Receiver {
             packet.ts_ecr = self.ts_recent;
         }
         self.on_ack_sent();
+        if let Some(buffer) = &self.buffer {
+            packet.window = buffer.window_field(self.rcv_nxt());
+        }
+    }
+
+    /// The other endpoint's latest timestamp: `TS.Recent` of RFC 7323 (4.3).
+    pub(super) fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// Sequence number on the wire of the next byte expected.
+    pub(super) fn wire_rcv_nxt(&self) -> u32 {
+        self.handshake.wire_ack(self.rcv_nxt())
     }
 
     /// What an acknowledgment says of marks.
@@ -304,6 +386,59 @@ impl Receiver {
     /// What has been counted.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+}
+
+/// What a receiver that does not acknowledge as usual remembers while it takes in a segment.
+struct Before {
+    rcv_nxt: u64,
+    duplicates: u64,
+    had_deadline: bool,
+    was_due: bool,
+    had_gaps: bool,
+}
+
+impl Receiver {
+    /// When the ACK of a segment goes, where that is not as RFC 5681 (4.2) has it: [`super::delayed_ack`].
+    fn schedule_ack(&mut self, now: Instant, before: &Before, window_grows: bool) {
+        let (rcv_nxt, has_gaps) = (self.rcv_nxt(), self.has_gaps());
+        let Some(acks) = &mut self.acks else { return };
+        let mut is_soon = None;
+        if rcv_nxt > before.rcv_nxt {
+            let is_quick = acks.on_segment(now) || window_grows && acks.adapts();
+            if acks.adapts() && !before.had_gaps && !is_quick {
+                self.ack_now = before.was_due;
+                if self.unacked_segments >= self.ack_every {
+                    is_soon = acks.wait_for_reader(now);
+                }
+            }
+            self.ack_now |= is_quick;
+        } else if self.counters.duplicates > before.duplicates {
+            acks.on_duplicate(now);
+        } else if has_gaps && self.sack.is_some() && acks.compresses(rcv_nxt) {
+            self.ack_now = before.was_due;
+            is_soon = Some(acks.compressed_at(now));
+        }
+        if self.ack_deadline.is_some() && !before.had_deadline {
+            self.ack_deadline = Some(now + acks.delay());
+        }
+        if let Some(at) = is_soon {
+            self.ack_deadline = Some(self.ack_deadline.map_or(at, |due| due.min(at)));
+        }
+    }
+
+    /// The application has read a segment; whether the window grows. [`super::autotuning`].
+    fn grow_window(&mut self, now: Instant, packet: &Packet) -> bool {
+        let rcv_nxt = self.rcv_nxt();
+        let (Some(tuning), Some(buffer)) = (&mut self.tuning, &mut self.buffer) else { return false };
+        if !packet.has_timestamps {
+            tuning.time_a_window(now, rcv_nxt);
+        } else if packet.ts_ecr != 0 {
+            tuning.on_echo(timestamp(now), packet.ts_ecr);
+        }
+        let grows = buffer.grow(tuning.on_read(now, rcv_nxt));
+        buffer.take(rcv_nxt, rcv_nxt);
+        grows
     }
 }
 

@@ -21,9 +21,9 @@
 //! DEVIATION: the paper wants two flagged ACKs. The box never flags the first duplicate, so that this is the third, no
 //! earlier than without feedback; acting on the first flagged one is what its results show. Both are options.
 //!
-//! The bit is 0x100 of the flags, left of CWR. It was reserved, then the nonce sum of RFC 3540 (historic by RFC 8311), and
-//! today it is AE of accurate ECN (RFC 9768). A deployment would need another, such as a TCP option: an endpoint with
-//! accurate ECN reads the bit as part of its counter of marks, and middleboxes may clear reserved bits.
+//! The bit is 0x100 of the flags, left of CWR. It was reserved, then the nonce sum of RFC 3540 (historic by RFC 8311),
+//! and today it is AE of accurate ECN (RFC 9768). A deployment would need another, such as a TCP option: an endpoint
+//! with accurate ECN reads the bit as part of its counter of marks, and middleboxes may clear reserved bits.
 
 use crate::packet::{Flags, Packet};
 use schemars::JsonSchema;

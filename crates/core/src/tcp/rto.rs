@@ -1,11 +1,12 @@
 //! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option; or the Eifel
-//! timer.
+//! timer; or Linux's.
 //!
 //! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the
 //! number of ticks that began while the segment was under way, at least one; SRTT is kept in eighths
 //! and RTTVAR in quarters of a tick.
 
 use super::eifel_timer;
+use super::linux_timer::{Sent, Variation};
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
 use schemars::JsonSchema;
@@ -36,6 +37,8 @@ pub enum Timer {
     Rfc6298,
     /// The Eifel retransmission timer, see `eifel_timer`.
     EifelTimer,
+    /// Linux's: the minimum bounds the variation, not the whole; see `linux_timer`.
+    Linux,
 }
 
 impl Default for Config {
@@ -60,9 +63,10 @@ impl Config {
             let hint = "write a maximum of at least the minimum and the initial value";
             return Err(ScenarioError::new("max", format!("{} is too short", self.max), hint));
         }
-        if self.timer == Timer::EifelTimer && self.tick.is_some() {
+        if self.timer != Timer::Rfc6298 && self.tick.is_some() {
             let hint = "remove tick, or choose timer = \"rfc6298\"";
-            return Err(ScenarioError::new("timer", "the Eifel timer has an exact clock", hint));
+            let whose = if self.timer == Timer::Linux { "Linux's" } else { "the Eifel" };
+            return Err(ScenarioError::new("timer", format!("{whose} timer has an exact clock"), hint));
         }
         if self.tick.is_some_and(Duration::is_zero) {
             let hint = "write a time such as \"100 ms\", or remove the key for exact times";
@@ -83,6 +87,10 @@ pub struct Rto {
     backoff: u32,
     /// Segments in flight at the latest sample: the Eifel timer's gain.
     flight: u32,
+    /// Linux's timer, once there was a sample.
+    variation: Option<Variation>,
+    /// Where the sender stands: for Linux's timer.
+    sent: Sent,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +104,15 @@ struct Estimate {
 impl Rto {
     /// No sample yet.
     pub fn new(config: &Config) -> Self {
-        Self { config: config.clone(), estimate: None, base: config.initial, backoff: 0, flight: 0 }
+        Self {
+            config: config.clone(),
+            estimate: None,
+            base: config.initial,
+            backoff: 0,
+            flight: 0,
+            variation: None,
+            sent: Sent::default(),
+        }
     }
 
     /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
@@ -129,6 +145,11 @@ impl Rto {
         self.flight = segments as u32;
     }
 
+    /// Notes what has been acknowledged and sent, before a sample: for Linux's timer.
+    pub fn set_sent(&mut self, una: u64, max: u64) {
+        self.sent = Sent { una, max };
+    }
+
     /// Whether the timer runs from the sending of the oldest segment rather than from the latest ACK.
     #[inline]
     pub fn runs_from_sending(&self) -> bool {
@@ -137,13 +158,11 @@ impl Rto {
 
     /// RFC 6298 (2.2), (2.3).
     fn on_exact_sample(&mut self, rtt: Duration) {
-        if self.config.timer == Timer::EifelTimer
-            && let Some(old) = self.estimate
-        {
-            let (srtt, rttvar, base) = eifel_timer::estimate((old.srtt, old.rttvar), rtt, self.flight);
-            self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
-            self.base = base;
-            return;
+        match self.config.timer {
+            Timer::Rfc6298 => {}
+            Timer::Linux => return self.on_linux_sample(rtt),
+            Timer::EifelTimer if self.estimate.is_some() => return self.on_eifel_sample(rtt),
+            Timer::EifelTimer => {}
         }
         let sample = rtt.as_nanos();
         let (srtt, rttvar) = match self.estimate {
@@ -157,6 +176,28 @@ impl Rto {
         let (srtt, rttvar) = (Duration::from_nanos(srtt), Duration::from_nanos(rttvar));
         self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
         self.base = srtt + rttvar.saturating_mul(4);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_eifel_sample(&mut self, rtt: Duration) {
+        let Some(old) = self.estimate else { return };
+        let (srtt, rttvar, base) = eifel_timer::estimate((old.srtt, old.rttvar), rtt, self.flight);
+        self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
+        self.base = base;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_linux_sample(&mut self, rtt: Duration) {
+        let (min, sent) = (self.config.min, self.sent);
+        let (srtt, variation) = match (self.estimate, self.variation) {
+            (Some(old), Some(mut variation)) => (variation.on_sample(old.srtt, rtt, min, sent), variation),
+            _ => (rtt, Variation::first(rtt, min, sent)),
+        };
+        self.variation = Some(variation);
+        self.estimate = Some(Estimate { srtt, rttvar: variation.mean_deviation(), ticks: (0, 0) });
+        self.base = srtt + variation.added();
     }
 
     fn on_tick_sample(&mut self, sample: u64, tick: Duration) {
@@ -187,7 +228,8 @@ impl Rto {
     pub fn set_estimate(&mut self, srtt: Duration, rttvar: Duration) {
         self.backoff = 0;
         let mut ticks = (0, 0);
-        self.base = srtt + rttvar.saturating_mul(4).max(self.granularity());
+        let least = if self.config.timer == Timer::Linux { self.config.min } else { self.granularity() };
+        self.base = srtt + rttvar.saturating_mul(4).max(least);
         if let Some(tick) = self.config.tick {
             ticks = (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
             self.base = tick.saturating_mul((ticks.0 + 8 * ticks.1) >> 3);

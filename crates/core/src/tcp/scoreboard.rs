@@ -13,6 +13,8 @@ pub struct SackNews {
     pub sacked: u64,
     /// Some of these belong to a segment that was sent only once.
     pub sacked_original: bool,
+    /// Offset behind the first such segment.
+    pub first_original: Option<u64>,
     /// Offset behind the last of these bytes.
     pub highest: u64,
     /// A range that has arrived twice: RFC 2883 (5).
@@ -22,6 +24,16 @@ pub struct SackNews {
 impl State {
     /// `Update()` of RFC 6675 (4): an ACK of `ack` with `blocks`, as offsets, has arrived.
     pub fn update_scoreboard(&mut self, ack: u64, blocks: &[(u64, u64)]) -> SackNews {
+        self.update_scoreboard_with(ack, blocks, |_| {})
+    }
+
+    /// The same, and `on_sacked` hears of each segment that is reported for the first time.
+    pub fn update_scoreboard_with(
+        &mut self,
+        ack: u64,
+        blocks: &[(u64, u64)],
+        mut on_sacked: impl FnMut(&mut Segment),
+    ) -> SackNews {
         let mut news = SackNews { duplicate: duplicate_of(ack, blocks), ..SackNews::default() };
         for (left, right) in blocks.iter().copied().filter(|block| block.0 >= ack && block.1 <= self.max) {
             let from = self.segments.partition_point(|segment| segment.start < left);
@@ -29,7 +41,12 @@ impl State {
                 if !segment.is_sacked {
                     segment.is_sacked = true;
                     news.sacked += u64::from(segment.len);
-                    news.sacked_original |= segment.transmissions == 1;
+                    if segment.transmissions == 1 {
+                        news.sacked_original = true;
+                        let end = segment.end();
+                        news.first_original = Some(news.first_original.map_or(end, |first| first.min(end)));
+                    }
+                    on_sacked(segment);
                     news.highest = news.highest.max(segment.end());
                 }
             }
@@ -89,6 +106,7 @@ fn duplicate_of(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
     use crate::tcp::Config;
+    use crate::tcp::state::Fate;
     use crate::time::Instant;
 
     /// Ten segments of 1000 B, of which those in `sacked` are SACKed.
@@ -101,6 +119,7 @@ mod tests {
             len: 1000,
             transmissions: 1,
             is_sacked: sacked.contains(&n),
+            fate: Fate::UnderWay,
         };
         state.segments = (0..10).map(segment).collect();
         (state.nxt, state.max) = (10_000, 10_000);

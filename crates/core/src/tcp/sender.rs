@@ -5,25 +5,32 @@
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
 mod by_ecn;
+mod by_prr;
+mod by_rack;
 mod by_rnf;
 mod by_scoreboard;
 mod counters;
 mod opening;
 mod persist;
+mod rack_timers;
+mod rack_transmit;
+mod timeout;
 
 pub use counters::Counters;
 
 use super::cc::CongestionControl;
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
-use super::recovery::Recovery;
-use super::rto::Rto;
-use super::state::{Phase, Segment, State};
+use super::prr::Prr;
+use super::recovery::{self, Recovery};
+use super::rto::{self, Rto};
+use super::state::{Fate, Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
-use super::{Config, RttSampling, SegmentTemplate, ShrunkWindow, ecn, rnf, timestamp};
+use super::{Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, ecn, rnf, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+use by_rack::ByRack;
 use persist::Persist;
 
 /// A segment to be sent.
@@ -75,10 +82,12 @@ pub struct Sender {
     fixed_threshold: Option<u32>,
     /// `IW` of RFC 4015 (3.2), bytes.
     initial_window: f64,
+    idle_restart: IdleRestart,
     rto: Rto,
     /// When the retransmission timer expires, or the persist timer; `None` while both are off.
     rto_deadline: Option<Instant>,
-    /// The window is closed: it keeps back what there is to send while nothing is in flight, or has closed over what is.
+    /// The window is closed: it keeps back what there is to send while nothing is in flight, or has closed over what
+    /// is.
     persist: Option<Persist>,
     shrunk_window: ShrunkWindow,
     /// The first segment sent since the last timeout is the one that timed out.
@@ -95,6 +104,10 @@ pub struct Sender {
     timeout_una: Option<u64>,
     /// Radio network feedback is acted on.
     rnf: Option<Box<rnf::Feedback>>,
+    /// RACK-TLP finds losses.
+    rack: Option<Box<ByRack>>,
+    /// Proportional rate reduction of recoveries by the SACK scoreboard.
+    prr: Option<Box<Prr>>,
 }
 
 impl Sender {
@@ -102,19 +115,29 @@ impl Sender {
     pub fn new(config: &Config, role: Role) -> Self {
         let recovery = config.recovery.build();
         let cc = config.cc.build();
+        let rack = match &config.recovery {
+            recovery::Config::Rack(rack) => Some(Box::new(ByRack::new(rack.tail_loss_probe, config.prr))),
+            _ => None,
+        };
+        let mut handshake = Handshake::new(config, role);
+        if rack.is_some() {
+            handshake.ask_always();
+        }
         Self {
             rtt_sampling: config.rtt_sampling,
             template: config.segment_template(),
-            handshake: Handshake::new(config, role),
+            handshake,
             state: State::new(config),
             cc_measures: cc.measures(),
             cc,
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
-            looks_closer: config.ecn
+            looks_closer: rack.is_some()
+                || config.ecn
+                || config.rto.timer == rto::Timer::Linux
                 || config.rnf != rnf::Rnf::Off
                 || !matches!(config.undo, undo::Config::None(_)),
-            undo: config.undo.build(),
+            undo: config.build_undo(),
             ecn: config.ecn.then(Box::default),
             plain_from: if config.ecn { u64::MAX } else { 1 },
             prior: None,
@@ -122,6 +145,7 @@ impl Sender {
             probe: None,
             fixed_threshold: config.adaptive_dupack_threshold.then_some(config.dupack_threshold),
             initial_window: f64::from(config.initial_window) * config.payload_bytes() as f64,
+            idle_restart: config.idle_restart,
             recovery,
             rto: Rto::new(&config.rto),
             rto_deadline: None,
@@ -136,6 +160,8 @@ impl Sender {
             ts_recent: 0,
             timeout_una: None,
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
+            prr: (config.prr && rack.is_none()).then(Box::default),
+            rack,
         }
     }
 
@@ -149,12 +175,6 @@ impl Sender {
         self.supplied = self.supplied.saturating_add(bytes);
     }
 
-    /// RFC 5681 (4.1): nothing was sent for longer than the timeout, so the window restarts.
-    pub(super) fn restart_after_idle(&mut self) {
-        let cwnd = &mut self.state.window.cwnd;
-        *cwnd = cwnd.min(self.initial_window);
-    }
-
     /// Whether data may flow.
     pub(super) fn is_established(&self) -> bool {
         self.handshake.is_established()
@@ -163,6 +183,11 @@ impl Sender {
     /// Sequence number on the wire of the next new byte.
     pub(super) fn wire_max(&self) -> u32 {
         self.handshake.wire_seq(self.state.max)
+    }
+
+    /// Sequence number on the wire of the oldest unacknowledged byte.
+    pub(super) fn wire_una(&self) -> u32 {
+        self.handshake.wire_seq(self.state.una)
     }
 
     /// Whether everything supplied has been acknowledged.
@@ -224,7 +249,7 @@ impl Sender {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
         if self.cc_measures {
-            self.cc.on_arrival(now, &self.state.window, acked);
+            self.cc.on_arrival(now, &self.state, acked);
         }
         self.state.restart_timer = true;
         match self.state.phase {
@@ -315,12 +340,7 @@ impl Sender {
     }
 
     fn count_sample(&mut self, rtt: Duration) {
-        let counters = &mut self.counters;
-        counters.rtt_samples += 1;
-        counters.rtt_sum += rtt;
-        counters.rtt_min = Some(counters.rtt_min.map_or(rtt, |min| min.min(rtt)));
-        counters.rtt_max = counters.rtt_max.max(rtt);
-        counters.rtt_last = rtt;
+        self.counters.on_sample(rtt);
         self.last_sample = Some(rtt);
         if self.cc_measures {
             self.cc.on_rtt_sample(rtt);
@@ -333,7 +353,7 @@ impl Sender {
             // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return;
         }
-        self.cc.on_arrival(now, &self.state.window, 0);
+        self.cc.on_arrival(now, &self.state, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         self.state.restart_timer = false;
@@ -370,51 +390,12 @@ impl Sender {
             self.rto_deadline = None;
             return;
         }
-        self.counters.timeouts += 1;
-        self.probe = None;
-        if let Some(undo) = &mut self.undo {
-            // RFC 4015 (3.2): not again for a recovery that has begun and not ended.
-            let state = &self.state;
-            let first = state.phase != Phase::Recovery && state.recover.is_none_or(|end| state.una >= end);
-            if first {
-                self.prior = Some(Prior::of(state, &self.rto, true));
-            }
-            undo.on_loss(state, true, first);
+        if let Some(mut rack) = self.rack.take() {
+            rack.handle_deadline(self, now);
+            self.rack = Some(rack);
+            return;
         }
-        self.cc.on_timeout(now);
-        let state = &mut self.state;
-        state.losses.on_timeout(now, state.cut(), self.rto.value());
-        if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
-            // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
-            state.dupack_threshold = fixed;
-        }
-        // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
-        let again = self.timeout_una == Some(state.una)
-            && state.window.arithmetic == super::WindowArithmetic::Rfc5681;
-        self.timeout_una = Some(state.una);
-        state.inflation = 0;
-        if !again {
-            state.window.ssthresh = self.cc.ssthresh_after_loss(state);
-        }
-        state.window.cwnd = state.loss_window;
-        state.dupacks = 0;
-        state.limited_transmit = 0;
-        state.limited_bytes = 0;
-        state.retransmit = None;
-        state.recover = Some(state.max);
-        state.phase = Phase::Loss;
-        state.nxt = state.una;
-        if self.reads_sack {
-            // RFC 2018 (8): the receiver may have discarded what it has reported.
-            state.clear_scoreboard();
-        }
-        if let Some(ecn) = &mut self.ecn {
-            ecn.on_reduction(state.max);
-        }
-        self.timed = None;
-        self.timed_out = true;
-        self.rto.on_timeout();
-        self.rto_deadline = Some(now + self.rto.value());
+        self.handle_timeout(now);
     }
 
     /// The next segment to be sent now, if any.
@@ -446,9 +427,15 @@ impl Sender {
         if self.is_frozen() {
             return self.poll_frozen(now);
         }
+        if let Some(mut rack) = self.rack.take() {
+            let transmit = rack.poll(self, now);
+            self.rack = Some(rack);
+            return transmit;
+        }
         if let Some((seq, cause)) = self.state.retransmit {
             self.state.retransmit = None;
             let len = self.mark_sent_again(now, seq)?;
+            self.note_reduced(len);
             return Some(self.sent(now, seq, len, cause));
         }
         if self.rnf.is_some()
@@ -461,7 +448,9 @@ impl Sender {
                 return self.poll_probe(now, segments);
             }
             if self.uses_scoreboard {
-                return self.poll_by_scoreboard(now);
+                let transmit = self.poll_by_scoreboard(now)?;
+                self.note_reduced(transmit.len);
+                return Some(transmit);
             }
         }
         let state = &mut self.state;
@@ -507,6 +496,7 @@ impl Sender {
             len,
             transmissions: 1,
             is_sacked: false,
+            fate: Fate::UnderWay,
         });
         state.nxt = seq + u64::from(len);
         state.max = state.nxt;
@@ -540,6 +530,7 @@ impl Sender {
             SendCause::Timeout => counters.retransmits_timeout += 1,
             SendCause::GoBackN => counters.retransmits_go_back_n += 1,
             SendCause::WirelessFastRetransmit => counters.retransmits_wireless += 1,
+            SendCause::TailLossProbe => counters.retransmits_probe += 1,
             SendCause::New
             | SendCause::LimitedTransmit
             | SendCause::WindowProbe

@@ -78,6 +78,20 @@ pub struct Segment {
     pub transmissions: u16,
     /// The receiver has reported all of it beyond a gap: RFC 2018.
     pub is_sacked: bool,
+    /// What loss recovery that keeps a mark for each segment has noted of it: [`super::rack`].
+    pub fate: Fate,
+}
+
+/// What is thought to have become of a segment that is neither acknowledged nor SACKed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// On its way.
+    #[default]
+    UnderWay,
+    /// Lost, and not sent again since.
+    Lost,
+    /// Lost, and sent again since.
+    SentAgain,
 }
 
 impl Segment {

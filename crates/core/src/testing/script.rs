@@ -20,6 +20,8 @@
 //!         nothing until 1.5      # no segment before that instant
 //! ```
 //!
+//! With `profile="linux"` the keys written beside it replace those of the profile whole.
+//!
 //! A sender is `passive` and a receiver `active` unless the first line says otherwise: the receiver
 //! opens the connection. Both sides know the same configuration, like a flow of a scenario.
 //!
@@ -27,15 +29,14 @@
 //! that of the line before. Deadlines of the endpoint come at their own instants, those at the
 //! instant of an arrival before it.
 //!
-//! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first
-//! byte of the stream. Then, in any order: fields as `name number` and, for what is sent, the cause
-//! (`new`, `timeout`, ...; the words of [`SendCause`]). Fields are `win` (as on the wire), `tsval`,
-//! `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or `none`), `sacks` (blocks such as
-//! `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh` and `rnf` (1 or `none`), `syn 1` (data
-//! that arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks` (numbers on
-//! the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window,
-//! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where
-//! timestamps are on, `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
+//! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first byte of the stream.
+//! Then, in any order: fields as `name number` and, for what is sent, the cause (`new`, `timeout`, ...; the words of
+//! [`SendCause`]). Fields are `win` (as on the wire), `tsval`, `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or
+//! `none`), `sacks` (blocks such as `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh`
+//! and `rnf` (1 or `none`), `syn 1` (data that arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks`
+//! (numbers on the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window, the
+//! options and the `tsval` that the other endpoint would send; `none` removes an option. Where timestamps are on,
+//! `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
 //!
 //! **Every segment that is sent must be expected**, in order, before time moves on or something else
 //! arrives.
@@ -59,7 +60,7 @@ use super::line::{Described, Shape, parse_bytes, parse_number, parse_seconds, sp
 use super::state::{receiver_value, sender_value};
 use crate::packet::{Flags, Packet};
 use crate::tcp::handshake::Role;
-use crate::tcp::{Config, Receiver, Sender};
+use crate::tcp::{Config, Receiver, Sender, profile};
 use crate::time::Instant;
 use crate::trace::SendCause;
 use crate::wire::tcp_header_bytes;
@@ -146,7 +147,14 @@ impl Setup {
         let Some((sends, role)) = self.endpoint else {
             return Err("a script begins with `sender` or `receiver`".into());
         };
-        let config: Config = toml::from_str(&self.toml).map_err(|error| error.message().to_owned())?;
+        let written: toml::Table =
+            self.toml.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let table = profile::apply(&written, |below, above| {
+            below.iter().chain(above).map(|(key, value)| (key.clone(), value.clone())).collect()
+        });
+        let config: Config = toml::Value::Table(table)
+            .try_into()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
         config.validate().map_err(|error| error.to_string())?;
         let mut endpoint = if sends {
             Endpoint::Sends(Box::new(Sender::new(&config, role)))

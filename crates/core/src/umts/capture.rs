@@ -1,8 +1,8 @@
 //! What passes the RNCs' side of the Iu, octet by octet, for captures.
 //!
 //! The GGSN is 172.16.0.1, the SGSN 172.16.0.2, the RNC of the cell 172.16.1.1 and that of the n-th relocation n beyond
-//! it. TEIDs count UEs from 1, in a range for each interface of a node. The numbers of a tunnel go on over a relocation,
-//! as those that the old RNC hands to the new one do (TS 23.060 §6.9.2.2).
+//! it. TEIDs count UEs from 1, in a range for each interface of a node. The numbers of a tunnel go on over a
+//! relocation, as those that the old RNC hands to the new one do (TS 23.060 §6.9.2.2).
 
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};

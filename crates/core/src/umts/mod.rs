@@ -9,19 +9,20 @@
 //! Source: TS 23.060 §5.4 (nodes and interfaces), §6.5 (attach), §9.2.2 (PDP context activation); TS 29.281 for the
 //! tunnels; TS 23.107 §6.3 (traffic classes); [jayanathan2006] section 3 for which of them matter to TCP.
 //!
-//! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. Both take a time that the scenario
-//!   says; none of its flows sends before. What comes for a UE without an active context is dropped.
+//! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. Both take a time that the
+//!   scenario says; none of its flows sends before. What comes for a UE without an active context is dropped.
 //! * **Tunnels.** Each packet becomes a G-PDU: the headers of IP, UDP and GTP-U are sent with it on either leg. In a
-//!   simulation they are arithmetic; octets are made for captures alone ([`capture`]), by the codec of [`crate::wire::gtp`].
+//!   simulation they are arithmetic; octets are made for captures alone ([`capture`]), by the codec of
+//!   [`crate::wire::gtp`].
 //! * **Legs.** Each is a line with a rate, a delay and a buffer in either direction. Order is kept, and ends of
 //!   transmission are computed, so that a packet is put on a lane once for the wired link and both legs ([`network`]).
 //! * **Classes.** The traffic class of a UE says which bearer it gets (`radio.dch.qos`).
 //! * **Relocation.** With a hand-over the serving RNC may change: from the end of the outage on the UE's packets take
 //!   another Iu leg ([`Relocation`]).
 //!
-//! Left out: the messages of GTP-C, RANAP and the session's signalling, for which their durations stand; soft hand-over,
-//! Iur and drift RNC; charging, authentication, deactivation and several contexts of a UE; QoS on the legs, which
-//! are first in, first out for all classes; fragments of what is too long for a leg.
+//! Left out: the messages of GTP-C, RANAP and the session's signalling, for which their durations stand; soft
+//! hand-over, Iur and drift RNC; charging, authentication, deactivation and several contexts of a UE; QoS on the legs,
+//! which are first in, first out for all classes; fragments of what is too long for a leg.
 
 mod capture;
 mod leg;

@@ -2,12 +2,12 @@
 //!
 //! Each leg keeps the order of what it carries, so that a packet's arrival at the far end of both is known when it
 //! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
-//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a lane
-//! for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
+//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a
+//! lane for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
 //! timer tells of each arrival there.
 //!
-//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier by
-//! the time that it would have had to the place of the drop.
+//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier
+//! by the time that it would have had to the place of the drop.
 
 use super::capture::Tunnels;
 use super::leg::Line;
@@ -19,8 +19,8 @@ use crate::trace::Reason;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below it;
-/// those of further legs one more.
+/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below
+/// it; those of further legs one more.
 pub const UP: u32 = 1;
 
 /// GGSN, SGSN and the legs to the RNCs.
@@ -221,8 +221,8 @@ impl CoreNetwork {
         ascending.push_back((at_sgsn, packet));
     }
 
-    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to be
-    /// asked until there is none.
+    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to
+    /// be asked until there is none.
     pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Option<(Instant, Box<Packet>)> {
         while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
             if at > cx.now {

@@ -2,7 +2,8 @@
 //!
 //! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3)
 //! and RFC 2018 (2, 3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
-//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware.
+//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but an endpoint of ours
+//! takes its octets from [`checked_payload`].
 //! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
 //!
 //! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP
@@ -11,6 +12,7 @@
 //! cannot be made again from its `Packet` alone: [`rewrite`](super::rewrite()) changes its bytes in place.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
@@ -63,6 +65,31 @@ pub fn endpoints(bytes: &[u8]) -> Option<(u8, Endpoints)> {
     };
     let endpoints = Endpoints { src: SocketAddr::new(src, ports.0), dst: SocketAddr::new(dst, ports.1) };
     Some((protocol.0, endpoints))
+}
+
+/// The octets of a TCP segment, where in `bytes` they are; `None` if this is no TCP, or if its checksum or that of its
+/// IP header is wrong.
+pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut header = Packet::default();
+    let (protocol, segment) = read_network(bytes, &mut header).ok()?;
+    let offset = usize::from(segment.get(12)? >> 4) * 4;
+    if protocol != ip_number::TCP || offset < 20 || segment.len() < offset {
+        return None;
+    }
+    let (end, start) = (header.len as usize, header.len as usize - segment.len());
+    let addresses = match header.ip {
+        IpVersion::Ipv4 => {
+            let ip_header = bytes.get(..usize::from(bytes[0] & 15) * 4)?;
+            if Sum16BitWords::new().add_slice(ip_header).ones_complement() != 0 {
+                return None;
+            }
+            bytes.get(12..20)?
+        }
+        IpVersion::Ipv6 => bytes.get(8..40)?,
+    };
+    let mut pseudo = Sum16BitWords::new().add_slice(addresses).add_2bytes([0, protocol.0]);
+    let sum = pseudo.add_4bytes((segment.len() as u32).to_be_bytes()).add_slice(segment).ones_complement();
+    (sum == 0).then_some(start + offset..end)
 }
 
 /// Where the TCP header of a packet that [`parse`] reads as TCP begins.
@@ -219,6 +246,18 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
 ///
 /// The IP header claims `packet.len` bytes. An opaque packet becomes UDP of that length.
 pub fn encode_header(packet: &Packet, endpoints: Endpoints, ip_id: u16, out: &mut Vec<u8>) {
+    encode_over(packet, endpoints, ip_id, &[], out);
+}
+
+/// Appends the whole IP packet: the headers of `packet`, a TCP segment, and its octets.
+pub fn encode_segment(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
+    debug_assert_eq!(packet.payload as usize, payload.len());
+    encode_over(packet, endpoints, ip_id, payload, out);
+    out.extend_from_slice(payload);
+}
+
+/// Appends the headers; `payload` goes into the checksum, and what is missing of it counts as zeros.
+fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
     let ip_bytes = packet.ip.header_bytes();
     let (protocol, transport_bytes, total) = match packet.kind {
         Kind::Tcp => (ip_number::TCP, tcp_header_bytes(packet) + packet.payload, packet.len),
@@ -239,7 +278,8 @@ pub fn encode_header(packet: &Packet, endpoints: Endpoints, ip_id: u16, out: &mu
     match packet.kind {
         Kind::Tcp => {
             write_tcp(packet, out);
-            let sum = pseudo.add_slice(&out[start..]).ones_complement();
+            // The header is a whole number of words, so that the payload may be added for itself.
+            let sum = pseudo.add_slice(&out[start..]).add_slice(payload).ones_complement();
             put(out, start + 16, sum);
         }
         Kind::Opaque(_) => {
@@ -474,6 +514,22 @@ mod tests {
             encode_header(&packet, endpoints(packet.ip), 7, &mut header);
             prop_assert_eq!(header.len() as u32, packet.ip.header_bytes() + tcp_header_bytes(&packet));
             prop_assert_eq!(parsed(&encode(&packet)), packet);
+        }
+
+        #[test]
+        fn a_segment_with_its_octets_is_checked_and_no_bit_of_it_may_change(
+            packet in tcp_fields(), seed: u64, flip: prop::sample::Index,
+        ) {
+            let payload: Vec<u8> = (0..packet.payload).map(|n| (seed >> (n % 57)) as u8).collect();
+            let mut bytes = Vec::new();
+            encode_segment(&packet, endpoints(packet.ip), 7, &payload, &mut bytes);
+            let range = checked_payload(&bytes);
+            prop_assert_eq!(range.map(|range| bytes[range].to_vec()), Some(payload));
+            // Bits that a checksum covers: not the first four octets of an IPv6 header, nor its hop limit.
+            let from = if packet.ip == IpVersion::Ipv6 { 8 } else { 0 };
+            let at = from + flip.index(bytes.len() - from);
+            bytes[at] ^= 1 << (seed % 8);
+            prop_assert_eq!(checked_payload(&bytes), None);
         }
 
         #[test]

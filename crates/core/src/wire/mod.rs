@@ -13,7 +13,7 @@ pub mod rewrite;
 pub mod rlc;
 mod whole;
 
-pub use ip::{Endpoints, encode_header, endpoints, parse, tcp_header_bytes};
+pub use ip::{Endpoints, checked_payload, encode_header, encode_segment, endpoints, parse, tcp_header_bytes};
 pub use pcapng::PcapngWriter;
 pub use rewrite::rewrite;
 pub use whole::{endpoints_of, octets_of};

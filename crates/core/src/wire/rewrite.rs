@@ -1,10 +1,9 @@
 //! Changed header fields back into the bytes of a packet that came from a device.
 //!
-//! Only what a box on the path may change is written: TCP's sequence and acknowledgment number, flags,
-//! window and timestamps, the ECN field of the IP header; and SACK blocks, which can be taken out, become NOPs. Everything
-//! else, known or not, stays as it
-//! was sent. Checksums are updated and not computed anew (RFC 1624, equation 3): a packet whose checksum
-//! was wrong before is as wrong afterwards, and its receiver still notices.
+//! Only what a box on the path may change is written: TCP's sequence and acknowledgment number, flags, window and
+//! timestamps, the ECN field of the IP header; and SACK blocks, which can be taken out, become NOPs. Everything else,
+//! known or not, stays as it was sent. Checksums are updated and not computed anew (RFC 1624, equation 3): a packet
+//! whose checksum was wrong before is as wrong afterwards, and its receiver still notices.
 
 use super::ip::{END, NOP, SACK, TIMESTAMPS, tcp_offset};
 use crate::packet::{Flags, IpVersion, Packet};

@@ -1,10 +1,10 @@
 //! Two entities and what is between them, with a log of what happens.
 //!
-//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: control PDUs, then data (`p`
-//! behind PDUs that poll, `+` before a piggybacked STATUS). `status`, `reset` and `reset_ack` are control PDUs of the uplink, `back` its data.
-//! `up` is an SDU of the downlink handed up, `lost` one that never will be, `done` one confirmed to the
-//! sender, `discarded` one given up there, `unsent` one of which nothing had been sent; with an apostrophe they
-//! are SDUs of the uplink.
+//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: control PDUs, then data (`p` behind
+//! PDUs that poll, `+` before a piggybacked STATUS). `status`, `reset` and `reset_ack` are control PDUs of the uplink,
+//! `back` its data. `up` is an SDU of the downlink handed up, `lost` one that never will be, `done` one confirmed to
+//! the sender, `discarded` one given up there, `unsent` one of which nothing had been sent; with an apostrophe they are
+//! SDUs of the uplink.
 
 use airpath_core::rlc::am::{Config, Control, Entity, Mrw, Status};
 use airpath_core::rlc::{End, Report, Run, SnRange, Tti};

@@ -4,8 +4,8 @@ use airpath_core::time::Instant;
 use airpath_core::wire::PcapngWriter;
 use std::process::Command;
 
-/// The fields that tshark shows of each datagram, with their values; `None` where tshark is not installed. `name` is that
-/// of the file that it reads, for tests that run at the same time.
+/// The fields that tshark shows of each datagram, with their values; `None` where tshark is not installed. `name` is
+/// that of the file that it reads, for tests that run at the same time.
 pub fn dissected<'a>(
     name: &str,
     options: &[&str],

@@ -1,5 +1,5 @@
-//! The box at the RNC, octet by octet: datagrams come out of GTP-U, are read, pass the box, are written back and go on in
-//! GTP-U; and the same packets without tunnels.
+//! The box at the RNC, octet by octet: datagrams come out of GTP-U, are read, pass the box, are written back and go on
+//! in GTP-U; and the same packets without tunnels.
 
 use airpath_core::gtp::{Endpoint, Received, Relay, Relayed, Side, Tunnel};
 use airpath_core::middlebox::{Config, Plan, rnc_feedback};

@@ -51,6 +51,7 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         let environment = BTreeMap::new();
         let init = Init::start(&Programs {
             namespaces: [&server.namespace, &ue.namespace],
+            command_at: airpath_core::packet::Dir::Uplink,
             command: &command,
             server: None,
             environment: &environment,

@@ -31,6 +31,8 @@ pub struct Programs<'a> {
     pub namespaces: [&'a File; 2],
     /// The user's program with its arguments.
     pub command: &'a [String],
+    /// The end at which it runs, by the direction in which that sends: the UE's, unless that is ours.
+    pub command_at: Dir,
     /// A shell command for the server's side.
     pub server: Option<&'a str>,
     /// Added to the environment of both.
@@ -352,7 +354,7 @@ impl Processes<'_> {
         let [program, arguments @ ..] = self.programs.command else { return };
         let mut command = Command::new(program);
         command.args(arguments);
-        match self.start(Dir::Uplink, command) {
+        match self.start(self.programs.command_at, command) {
             Ok(pid) => self.command = Some(pid),
             Err(status) => {
                 self.ended = true;
@@ -366,7 +368,7 @@ impl Processes<'_> {
     fn start(&self, dir: Dir, mut command: Command) -> Result<Pid, i32> {
         let name = command.get_program().to_string_lossy().into_owned();
         command.envs(self.programs.environment).process_group(0);
-        sys::starts_afresh(&mut command, self.programs.terminal && dir == Dir::Uplink);
+        sys::starts_afresh(&mut command, self.programs.terminal && dir == self.programs.command_at);
         let entered = setns(self.programs.namespaces[dir.index()], CloneFlags::CLONE_NEWNET);
         let started = entered.map_err(std::io::Error::from).and_then(|()| command.spawn());
         started.map(|child| Pid::from_raw(child.id() as i32)).map_err(|error| {

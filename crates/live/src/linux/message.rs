@@ -3,6 +3,7 @@
 //! Towards the driver there is JSON only: the configuration first, requests later. Back go statuses,
 //! trace, capture, results and obstacles (see `writer`).
 
+use airpath_core::packet::Dir;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -44,8 +45,44 @@ pub struct Configuration {
     pub tcp_info_interval_s: f64,
     /// The largest 99th percentile of lateness of a valid run, microseconds.
     pub lateness_bound_us: f64,
+    /// Our TCP at one end, in the place of the kernel's.
+    pub endpoint: Option<EndpointConfiguration>,
     /// Whether the program gets the terminal on standard input to itself.
     pub terminal: bool,
+}
+
+/// What our TCP at one end is to do.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointConfiguration {
+    /// Which end.
+    pub end: Side,
+    /// It opens connections to this port of the other end.
+    pub connect: Option<u16>,
+    /// So many, one after the other.
+    pub connections: u16,
+    /// Its applications read nothing for so long after a connection has begun, seconds.
+    pub pause_s: f64,
+}
+
+/// An end of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The server's.
+    Server,
+    /// The UE's.
+    Ue,
+}
+
+impl Side {
+    /// The direction in which this end sends.
+    pub fn dir(self) -> Dir {
+        match self {
+            Self::Server => Dir::Downlink,
+            Self::Ue => Dir::Uplink,
+        }
+    }
 }
 
 /// What a driver is started for.

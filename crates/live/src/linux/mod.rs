@@ -12,6 +12,7 @@ mod message;
 mod namespaces;
 mod netlink;
 mod obstacle;
+mod ours;
 mod pace;
 mod results;
 mod sampler;

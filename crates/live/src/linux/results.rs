@@ -4,6 +4,7 @@
 //! counters is null.
 
 use super::kernel::TcpInfo;
+use super::ours;
 use super::sampler::LastSeen;
 use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
 use crate::flows::FlowKey;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 /// One object for each flow, in the order in which they appeared.
 pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
-    let (Some(server), Some(ue)) = (driver.path.element::<Port>(0), driver.path.element::<Port>(last)) else {
+    let (Some(server), Some(ue)) = (ours::port(&driver.path, 0), ours::port(&driver.path, last)) else {
         return Vec::new();
     };
     let nothing = Flow::default();
@@ -25,9 +26,28 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         // What was lost on the way in was seen by one end only.
         ends[0].or(ends[1])?;
         let ends = ends.map(|end| end.unwrap_or(&nothing));
-        Some(if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) })
+        let mut flow = if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) };
+        if let Some(endpoint) = ours::endpoint(&driver.path, last)
+            && let Some(report) = endpoint.flow(number)
+        {
+            add_ours(&mut flow, report, endpoint.dir());
+        }
+        Some(flow)
     })
     .collect()
+}
+
+/// What our end has done on a flow; what it has counted as a sender, if the flow's data is what it sent.
+fn add_ours(flow: &mut Value, report: Value, sends: Dir) {
+    if flow["direction"] == sends.name() {
+        flow["congestion_control"] = report["congestion_control"].clone();
+        if let Value::Object(sender) = &report["sender"] {
+            for (key, value) in sender {
+                flow[key] = value.clone();
+            }
+        }
+    }
+    flow["airpath"] = report;
 }
 
 /// The direction in which a flow carried more, and what its sending and receiving end saw.

@@ -2,13 +2,15 @@
 //! processes, lets the session run, and says what came of it.
 
 use super::init::{Init, Order, Programs, Report};
-use super::message::{self, Configuration, Mode, kind};
+use super::message::{self, Configuration, Mode, Side, kind};
 use super::namespaces::{self, End, SERVER, UE};
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
 use super::writer;
 use super::{doctor, sys};
+use airpath_core::app;
+use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -77,15 +79,23 @@ fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
     environment
 }
 
-/// Refuses what only simulated hosts can work with.
-fn refuse(scenario: &Scenario) -> Result<(), Obstacle> {
+/// Refuses what only simulated hosts can work with, and of an end of ours what it cannot carry.
+fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
+    let first = scenario.flow.first().filter(|_| has_endpoint);
+    if let Some(flow) = first.filter(|flow| !matches!(flow.app, app::Config::Bulk(_) | app::Config::File(_)))
+    {
+        let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
+        return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
+    }
     if scenario.radio.ues() != 1 {
         let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
         return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
     }
-    if let Some(config) = scenario.middlebox.iter().find(|config| config.ends_connections()) {
-        let message = format!("{} ends connections and makes segments without payload", config.name());
-        return Err(Obstacle::new("middlebox", message, "remove it: it works with simulated hosts alone"));
+    for (index, config) in scenario.middlebox.iter().enumerate() {
+        config.validate_session().map_err(|inner| {
+            let error = inner.under(&format!("middlebox[{index}]"));
+            Obstacle { stage: error.path, message: error.message, hint: error.hint }
+        })?;
     }
     Ok(())
 }
@@ -96,7 +106,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         message: error.message,
         hint: error.hint,
     })?;
-    refuse(&scenario)?;
+    refuse(&scenario, configuration.endpoint.is_some())?;
     let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
     let mut link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
     end_with_parent();
@@ -105,6 +115,10 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     let init = Init::start(&Programs {
         namespaces: [&server.namespace, &ue.namespace],
         command: &configuration.command,
+        command_at: match configuration.endpoint {
+            Some(endpoint) if endpoint.end == Side::Ue => Dir::Downlink,
+            _ => Dir::Uplink,
+        },
         server: configuration.server.as_deref(),
         environment: &environment,
         terminal: configuration.terminal,
@@ -115,6 +129,9 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     if !init.own_proc {
         notices
             .push("programs in the link see the processes outside in /proc, and not themselves".to_owned());
+    }
+    if configuration.endpoint.is_some() {
+        notices.extend(super::ours::notices(&scenario));
     }
     if configuration.server.is_some() {
         init.order(Order::StartServer);
@@ -174,20 +191,27 @@ mod tests {
         for (toml, words) in [
             ("[[middlebox]]\ntap = {}", None),
             (
+                "app.ping = {}",
+                Some(
+                    "flow[0].app: an end of ours sends what flow 0 says, and ping is no stream; write app.bulk or \
+                     app.file",
+                ),
+            ),
+            (
                 "[radio.dch]\nues = 2",
                 Some("radio: a live link has one UE, and the cell has 2; set the cell's ues to 1"),
             ),
             (
-                "[[middlebox]]\ntap = {}\n[[middlebox]]\nsplit.delay = \"5 ms\"",
+                "[[middlebox]]\ntap = {}\n[[middlebox]]\nsplit = { delay = \"5 ms\", handover = \"lose\" }",
                 Some(
-                    "middlebox: split ends connections and makes segments without payload; remove it: it works \
-                     with simulated hosts alone",
+                    "middlebox[1].split.handover: the state of real connections neither moves nor is lost; write \
+                     \"keep\", or remove the key",
                 ),
             ),
         ] {
             let scenario = Scenario::parse(&format!("[[flow]]\n{toml}"), &[]);
             let refused =
-                scenario.map(|scenario| refuse(&scenario).err().map(|obstacle| obstacle.to_string()));
+                scenario.map(|scenario| refuse(&scenario, true).err().map(|obstacle| obstacle.to_string()));
             assert_eq!(refused, Ok(words.map(str::to_owned)));
         }
     }

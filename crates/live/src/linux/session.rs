@@ -1,16 +1,17 @@
 //! A live run: keeps the driver going, tells what happens, and ends with the results.
 
 use super::init::{Init, Order, Report};
-use super::message::{self, Configuration, Request, kind};
+use super::message::{self, Configuration, Request, Side, kind};
 use super::namespaces::{self, End, Link, SERVER, UE};
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
 use super::writer::{Outbox, Record};
-use super::{kernel, sys};
+use super::{kernel, ours, sys};
 use crate::driver::{Driver, LIVE_UE};
-use crate::flows::MOST_FLOWS;
+use crate::endpoint::Endpoint;
+use crate::flows::{Flows, MOST_FLOWS};
 use crate::port::Port;
 use airpath_core::element::{Capture, Element};
 use airpath_core::packet::Dir;
@@ -38,6 +39,8 @@ const FIFO_PRIORITY: i32 = 10;
 const FLUSH: Duration = Duration::from_millis(100);
 /// The program starts when the user has been told that the link is up, or after this.
 const START_PATIENCE: Duration = Duration::from_secs(1);
+/// Connections of ours may go on closing for so long after all programs have ended.
+const LONGEST_CLOSE: Duration = Duration::from_secs(2);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
@@ -74,6 +77,8 @@ pub struct Session<'a> {
     flows_told: usize,
     left_out_told: bool,
     device_gone: bool,
+    /// All programs have ended; until then connections of ours may close.
+    closes_by: Option<Instant>,
 }
 
 /// What the user is told of the link once.
@@ -94,7 +99,8 @@ impl<'a> Session<'a> {
         outbox: Outbox,
     ) -> Self {
         let [server, ue] = link.ends;
-        let path = path(configuration, scenario);
+        let mut flows = Flows::default();
+        let path = path(configuration, scenario, &mut flows);
         let last = scenario.network(configuration.seed).len() + 1;
         let _ = prctl::set_timerslack(1);
         let scheduler = match sys::set_fifo(FIFO_PRIORITY) {
@@ -110,23 +116,32 @@ impl<'a> Session<'a> {
             clock,
             std::time::Duration::from_secs_f64(configuration.tcp_info_interval_s.clamp(0.001, 60.0)),
             samples_wanted.then(|| outbox.clone()),
+            configuration.endpoint.is_some(),
         );
+        let mut tuns = Tuns::new(clock, [server_device, ue_device]);
+        tuns.unread = configuration.endpoint.map(|endpoint| endpoint.end.dir());
         let about = About { scheduler, user_namespace: link.user_namespace, notices };
         outbox.put(Record::Status(json!({
             "state": "up",
             "server_addr": SERVER.0.to_string(),
             "ue_addr": UE.0.to_string(),
+            "command_at": match configuration.endpoint.map(|endpoint| endpoint.end) {
+                Some(Side::Ue) => "server",
+                Some(Side::Server) | None => "ue",
+            },
             "scheduler": about.scheduler,
             "user_namespace": about.user_namespace,
             "notices": about.notices,
         })));
+        let mut driver = Driver::new(path);
+        driver.flows = flows;
         Self {
             configuration,
             init,
             outbox,
             clock,
-            driver: Driver::new(path),
-            tuns: Tuns::new(clock, [server_device, ue_device]),
+            driver,
+            tuns,
             pace: Pace::new(),
             sampler,
             counters: [server_kernel.counters, ue_kernel.counters],
@@ -144,6 +159,7 @@ impl<'a> Session<'a> {
             flows_told: 0,
             left_out_told: false,
             device_gone: false,
+            closes_by: None,
         }
     }
 
@@ -170,13 +186,18 @@ impl<'a> Session<'a> {
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
             let first = self.start_by.or(self.ends_at.map(|(at, _)| at));
-            let next = [due, first, self.kill_at, Some(self.next_flush)].into_iter().flatten().min();
+            let next =
+                [due, first, self.kill_at, self.closes_by, Some(self.next_flush)].into_iter().flatten().min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
                     Some(report) => self.handle(report),
-                    None => break,
+                    None if self.is_quiet() => break,
+                    None => self.closes_by = Some(self.clock.now() + LONGEST_CLOSE),
                 }
+            }
+            if self.closes_by.is_some_and(|at| at <= self.clock.now() || self.is_quiet()) {
+                break;
             }
             if self.tuns.gone != [false; 2] {
                 self.notice("a device of the link was removed: nothing passes any more".to_owned());
@@ -224,11 +245,18 @@ impl<'a> Session<'a> {
         }
         let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
         let [server, ue] = self.tuns.devices();
+        // The device of our end, and who has gone, have nothing to say; another stands in, whose readiness is known.
+        let [server, ue] = match self.tuns.unread {
+            Some(Dir::Downlink) => [ue, ue],
+            Some(Dir::Uplink) => [server, server],
+            None => [server, ue],
+        };
+        let init = if self.closes_by.is_some() { requests } else { self.init.fd() };
         let mut fds = [
             PollFd::new(server.as_fd(), PollFlags::POLLIN),
             PollFd::new(ue.as_fd(), PollFlags::POLLIN),
             PollFd::new(requests, PollFlags::POLLIN),
-            PollFd::new(self.init.fd(), PollFlags::POLLIN),
+            PollFd::new(init, PollFlags::POLLIN),
         ];
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left.as_nanos() as i64)), None) {
             Ok(_) | Err(nix::Error::EINTR) => {}
@@ -236,7 +264,12 @@ impl<'a> Session<'a> {
         }
         let ready = fds.map(|fd| fd.any().unwrap_or(false));
         self.tuns.readable = [ready[0] || self.tuns.readable[0], ready[1] || self.tuns.readable[1]];
-        Ok([ready[2], ready[3]])
+        Ok([ready[2], ready[3] && self.closes_by.is_none()])
+    }
+
+    /// Whether no connection of ours has something left to say.
+    fn is_quiet(&self) -> bool {
+        ours::endpoint(&self.driver.path, self.last).is_none_or(Endpoint::is_idle)
     }
 
     fn start_command(&mut self) {
@@ -336,7 +369,7 @@ impl<'a> Session<'a> {
     }
 
     fn ports(&self) -> Option<[&Port; 2]> {
-        Some([self.driver.path.element::<Port>(0)?, self.driver.path.element::<Port>(self.last)?])
+        Some([ours::port(&self.driver.path, 0)?, ours::port(&self.driver.path, self.last)?])
     }
 
     fn status(&mut self, now: Instant) -> Value {
@@ -373,6 +406,7 @@ impl<'a> Session<'a> {
             "lateness_p99_us": self.tuns.lateness.quantile_us(0.99),
             "downlink": direction(Dir::Downlink),
             "uplink": direction(Dir::Uplink),
+            "endpoint": ours::endpoint(&self.driver.path, self.last).map(Endpoint::status),
         });
         self.progress = Progress { at: now, bytes: out };
         status
@@ -386,7 +420,7 @@ impl<'a> Session<'a> {
         let mut ends = json!({});
         let mut tun_dropped = 0;
         if let (Some(server), Some(ue)) =
-            (self.driver.path.element::<Port>(0), self.driver.path.element::<Port>(self.last))
+            (ours::port(&self.driver.path, 0), ours::port(&self.driver.path, self.last))
         {
             for (name, port, dir) in [("server", server, Dir::Downlink), ("ue", ue, Dir::Uplink)] {
                 // A packet that its end would not take had gone the other way.
@@ -394,7 +428,11 @@ impl<'a> Session<'a> {
                 let counters = &self.counters[dir.index()];
                 let [into, out_of] = counters.dropped(namespaces::INTERFACE);
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
-                let dropped = out_of + into.saturating_sub(refused);
+                let mut dropped = out_of + into.saturating_sub(refused);
+                if self.tuns.unread == Some(dir) {
+                    // Nobody reads what the kernel behind our end would send.
+                    dropped = 0;
+                }
                 tun_dropped += dropped;
                 ends[name] = results::end(port, dropped, refused);
             }
@@ -433,6 +471,7 @@ impl<'a> Session<'a> {
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,
+                "endpoint": ours::endpoint(&self.driver.path, self.last).map(Endpoint::summary),
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
             },
         })
@@ -447,9 +486,18 @@ fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instan
     ends.into_iter().flatten().min()
 }
 
-/// The path between the two devices.
-fn path(configuration: &Configuration, scenario: &Scenario) -> Path {
-    let port = |dir| Box::new(Port::new(dir, configuration.snaplen)) as Box<dyn Element>;
+/// The path between the two devices, or between one of them and our end.
+fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> Path {
+    let mut port = |dir| {
+        let port = Port::new(dir, configuration.snaplen);
+        match configuration.endpoint.filter(|endpoint| endpoint.end.dir() == dir) {
+            Some(endpoint) => {
+                let plan = ours::plan(endpoint, configuration, scenario, flows);
+                Box::new(Endpoint::new(port, plan)) as Box<dyn Element>
+            }
+            None => Box::new(port),
+        }
+    };
     let mut elements = vec![port(Dir::Downlink)];
     elements.extend(scenario.network_in_session(configuration.seed));
     elements.push(port(Dir::Uplink));

@@ -44,6 +44,8 @@ pub struct Tuns {
     pub readable: [bool; 2],
     /// Whether a device has been removed, by a program in its namespace: nothing will come any more.
     pub gone: [bool; 2],
+    /// The device at the end that is ours, which nobody reads.
+    pub unread: Option<Dir>,
     /// Which device is read next, so that neither waits for the other.
     next: usize,
     buffer: Vec<u8>,
@@ -62,6 +64,7 @@ impl Tuns {
             devices,
             readable: [true; 2],
             gone: [false; 2],
+            unread: None,
             next: 0,
             buffer,
             lateness,
@@ -86,7 +89,7 @@ impl World for Tuns {
         for _ in 0..2 {
             let from = self.next;
             self.next = 1 - self.next;
-            if !self.readable[from] {
+            if !self.readable[from] || self.unread == Some(Dir::BOTH[from]) {
                 continue;
             }
             match self.devices[from].recv(&mut self.buffer) {

@@ -40,7 +40,6 @@ NOT_REPRODUCED: dict[str, str] = {
         "384/576 is above 180 % and the order of the first four holds; 384/1500 and 128/576 stay at 96 "
         "and 61 %, and 64 kbit/s ties with 128/1500 at the floor"
     ),
-    "lundsten-c21": "at 128/1500 both are at the floor; the other three cells are as claimed",
     "lundsten-c24": f"384/576 has 51 %, with {_NO_TIMEOUTS}; 384/1500 has 21 %",
     "lundsten-c25": f"no fast retransmits, as claimed, but {_NO_TIMEOUTS}",
     "lundsten-c26": (

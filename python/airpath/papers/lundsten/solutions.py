@@ -48,7 +48,7 @@ _PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
 
 _SOLUTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("Split TCP", frozenset({"loss", "spurious", "small", "congestion"}), ""),
-    ("Snoop", frozenset({"loss", "spurious"}), "not measured: airpath has no snoop agent yet"),
+    ("Snoop", frozenset({"loss", "spurious"}), ""),
     ("Eifel", frozenset({"spurious"}), ""),
     ("TCP Westwood", frozenset({"spurious", "congestion"}), ""),
     ("HSDPA", frozenset({"spurious", "small", "congestion"}), "not measured: it is another radio link"),
@@ -65,6 +65,9 @@ def _solved(solution: str, file_bytes: int, problem: Overrides) -> Download | No
     """The download with a solution; None if it cannot be simulated."""
     if solution == "Split TCP":
         return split_box(*_WORST, file_bytes, options=problem)
+    if solution == "Snoop":
+        options = (*problem, ("middlebox", "[{ snoop = {} }]"))
+        return make_download(*_WORST, file_bytes, variant=solution, options=options)
     if solution == "Parameters":
         options = (*problem, ("tcp.loss_window", "3"))
         return make_download(384, 1500, file_bytes, initial_window=3, variant=solution, options=options)

@@ -1,6 +1,6 @@
 //! One flow of the Ack Regulator: what is held of it, what is expected, in which mode it is.
 
-use super::{Config, Count, LossSignal, Reading};
+use super::{Config, Count, Growth, LossSignal, Reading};
 use crate::element::FlowView;
 use crate::middlebox::acks::{Line, Segment, is_after};
 use crate::packet::Packet;
@@ -95,6 +95,10 @@ pub(super) struct Flow {
     released_window: u16,
     /// How often it was released after the first time.
     duplicates: u32,
+    /// The number behind the FIN that follows the data.
+    fin: Option<u32>,
+    /// That FIN is acknowledged, or the connection is reset: no data will come.
+    has_ended: bool,
     /// The data's packets can be marked.
     pub is_ect: bool,
     /// When what is held goes although nothing has made room, if nothing happens until then.
@@ -116,6 +120,8 @@ impl Flow {
             released: 0,
             released_window: 0,
             duplicates: 0,
+            fin: None,
+            has_ended: false,
             is_ect: false,
             idle_deadline: None,
             counts: Counts::default(),
@@ -128,10 +134,28 @@ impl Flow {
         self.segment > 0
     }
 
-    /// A connection begins or ends: what was known of the stream is void.
-    pub fn forget(&mut self) {
+    /// A connection begins or is reset: what was known of the stream is void.
+    pub fn forget(&mut self, is_reset: bool) {
         self.segment = 0;
         self.ack_release_count = 0;
+        (self.fin, self.has_ended) = (None, is_reset);
+    }
+
+    /// No data will come behind this segment.
+    pub fn note_fin(&mut self, packet: &Packet) {
+        self.fin = Some(packet.seq.wrapping_add(packet.payload + 1));
+    }
+
+    /// This acknowledgment goes to the source.
+    pub fn note_released(&mut self, ack: u32) {
+        if self.fin.is_some_and(|fin| !is_after(fin, ack)) {
+            self.has_ended = true;
+        }
+    }
+
+    /// Whether the connection is over, and nothing of it is held: what was expected of it will not come.
+    pub fn is_over(&self) -> bool {
+        self.has_ended && self.line.is_empty()
     }
 
     /// The buffer took a segment of data in.
@@ -231,9 +255,13 @@ impl Flow {
         let front = self.line.front()?;
         let brings = self.brings(config, front);
         if Segment::of(front) == Segment::PureAck && brings > 0 {
-            let reserved = self.ack_release_count.saturating_add(self.mode.reserve());
+            let reserve = match config.growth {
+                Growth::OneAnAck => self.mode.reserve(),
+                Growth::Acked => self.mode.reserve().saturating_mul(brings),
+            };
+            let reserved = self.ack_release_count.saturating_add(reserve);
             // What never fits waits for all the room that there can be.
-            let most = buffer.limit.saturating_sub(self.mode.reserve()).max(1);
+            let most = buffer.limit.saturating_sub(reserve).max(1);
             if buffer.room().saturating_sub(reserved) < brings.min(most) {
                 return None;
             }
@@ -257,6 +285,7 @@ impl Flow {
             };
             self.ack_release_count = self.ack_release_count.saturating_add(reserve);
         }
+        self.note_released(packet.ack);
         self.released_window = packet.window;
         self.idle_deadline = None;
         self.counts.peak_ack_release_count = self.counts.peak_ack_release_count.max(self.ack_release_count);
@@ -349,5 +378,30 @@ impl Flow {
             "packets_marked": counts.marked,
             "forced_releases": { "idle": counts.forced_idle, "hold_limit": counts.forced_limit },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Flags;
+
+    #[test]
+    fn a_flow_whose_fin_is_acknowledged_is_over_when_nothing_of_it_is_held() {
+        let config = Config::default();
+        let mut flow = Flow::new(Instant::ZERO);
+        flow.on_data(u32::MAX - 500, 499);
+        flow.note_fin(&Packet { seq: 499, payload: 501, ..Packet::default() });
+        for (ack, is_over) in [(499, false), (1000, false), (1001, true)] {
+            flow.hold(Box::new(Packet { ack, flags: Flags::ACK, ..Packet::default() }));
+            assert!(!flow.is_over());
+            assert!(flow.release(&config).is_some());
+            assert_eq!(flow.is_over(), is_over, "{ack}");
+        }
+        // Another connection of the same number, and its reset.
+        flow.forget(false);
+        assert!(!flow.is_over());
+        flow.forget(true);
+        assert!(flow.is_over());
     }
 }

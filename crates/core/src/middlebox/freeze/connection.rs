@@ -32,6 +32,8 @@ pub(super) struct Connection {
     pub is_frozen: bool,
     /// A FIN has passed.
     pub is_ending: bool,
+    /// The number behind the server's FIN.
+    pub fin: Option<u32>,
     /// When it was used last, on the box's own count.
     pub used: u64,
 }
@@ -42,8 +44,18 @@ impl Connection {
         self.sent_end.is_some()
     }
 
-    /// Whether data may be a probe: an octet, or what has been sent before.
+    /// Whether the UE has all that there will be, by this acknowledgment number: nobody is left to be frozen.
+    pub fn has_ended(&self, ack: u32) -> bool {
+        self.fin.is_some_and(|fin| !is_after(fin, ack))
+    }
+
+    /// Whether a segment may be a probe: an octet, or what has been sent before; or nothing, with the number of what
+    /// the sender knows to be acknowledged, as Linux and BSD probe (`tcp_xmit_probe_skb`, keep-alives of RFC 9293
+    /// (3.8.4)).
     pub fn is_probe(&self, packet: &Packet) -> bool {
+        if packet.payload == 0 {
+            return self.has_data() && packet.seq == self.told.wrapping_sub(1);
+        }
         let end = packet.seq.wrapping_add(packet.payload);
         self.sent_end
             .is_some_and(|sent_end| !is_after(end, sent_end.wrapping_add(u32::from(packet.payload == 1))))

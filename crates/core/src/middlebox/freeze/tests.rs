@@ -159,3 +159,36 @@ fn the_three_acks_behind_an_outage_widen_the_window_they_open() {
     let mut made = Packet::default();
     assert!(connection.make_ack(&mut made, Window::Narrower(2)) && made.window == 1);
 }
+
+/// Linux probes with nothing, one number before what is acknowledged; so do keep-alives.
+#[test]
+fn a_probe_without_an_octet_is_answered_while_the_ue_is_away_and_passes_otherwise() {
+    for is_away in [false, true] {
+        let closed = is_away.then_some(0).into_iter().collect();
+        let config = Config { withhold: false, ..Config::default() };
+        let mut path =
+            Path::new(vec![Box::new(Freeze { config, closed, ..Freeze::default() })], ProbeMask::NONE);
+        send(&mut path, 0, Dir::Downlink, data(1, 1000));
+        let window = if is_away { 0 } else { 100 };
+        assert_eq!(send(&mut path, 1, Dir::Uplink, ack(1001)), [(Dir::Uplink, 1001, window)]);
+        let expected = if is_away { (Dir::Uplink, 1001, 0) } else { (Dir::Downlink, 0, 0) };
+        assert_eq!(send(&mut path, 2, Dir::Downlink, data(1000, 0)), [expected]);
+        assert_eq!(send(&mut path, 3, Dir::Downlink, data(1001, 0)), [(Dir::Downlink, 0, 0)], "no probe");
+    }
+}
+
+/// The UE has all there will be: an ACK of the box would meet a closed port, and be answered with RST.
+#[test]
+fn a_connection_that_has_ended_is_told_nothing() {
+    let mut path = path(Config::default());
+    send(&mut path, 0, Dir::Downlink, data(1, 1000));
+    send(&mut path, 1, Dir::Uplink, ack(1001));
+    send(&mut path, 2, Dir::Downlink, Packet { flags: Flags::ACK | Flags::FIN, ..data(1001, 0) });
+    let of_ue = |line: &Path| line.element::<Freeze>(0).unwrap().of_ue(0);
+    assert_eq!(of_ue(&path), [(0, 0)]);
+    let last = Packet { flags: Flags::ACK | Flags::FIN, ..ack(1002) };
+    assert_eq!(send(&mut path, 3, Dir::Uplink, last.clone()), [(Dir::Uplink, 1002, 100)]);
+    assert_eq!(send(&mut path, 4, Dir::Uplink, last), [(Dir::Uplink, 1002, 100)], "sent again");
+    assert!(of_ue(&path).is_empty());
+    assert!(path.element::<Freeze>(0).unwrap().connections.is_empty());
+}

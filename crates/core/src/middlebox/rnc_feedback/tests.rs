@@ -229,3 +229,30 @@ proptest! {
         }
     }
 }
+
+/// The bit is part of a count there (RFC 9768 (3.1.1)): whoever asks for that is left alone.
+#[test]
+fn nothing_is_flagged_where_the_bit_is_accurate_ecns() {
+    let accurate = Flags::AE | Flags::CWR | Flags::ECE;
+    for (flags, is_flagged) in
+        [(Flags::SYN, true), (Flags::SYN | Flags::CWR | Flags::ECE, true), (Flags::SYN | accurate, false)]
+    {
+        let mut feedback = caching(100, 2);
+        feedback.judge(&Packet { flags, ..ack(0) });
+        feedback.note(&Packet { flags: Flags::SYN | Flags::ACK, ..segment(0, 0) });
+        for n in 0..5 {
+            feedback.note(&segment(1 + n * 1000, 1000));
+        }
+        feedback.judge(&ack(1001));
+        feedback.judge(&ack(1001));
+        assert_eq!(feedback.judge(&ack(1001)).is_some_and(|(_, flagged)| flagged), is_flagged, "{flags:?}");
+    }
+    // Ports are used again, and what is remembered has a bound.
+    let mut feedback = caching(100, 2);
+    for flow in 0..3 {
+        feedback.judge(&Packet { flow, flags: Flags::SYN | accurate, ..ack(0) });
+    }
+    assert_eq!(feedback.accurate_ecn, BTreeSet::from([(0, 1), (0, 2)]));
+    feedback.judge(&Packet { flow: 1, flags: Flags::SYN, ..ack(0) });
+    assert_eq!(feedback.accurate_ecn, BTreeSet::from([(0, 2)]));
+}

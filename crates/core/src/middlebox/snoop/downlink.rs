@@ -49,6 +49,20 @@ pub(super) enum Fate {
     Suppressed,
 }
 
+/// Whether an ACK of what has been acknowledged, by a UE that told `window` before, says that a segment came out of
+/// order: with SACK one that shows something beyond the ACK, whatever its window (RFC 6675 (2)), since kernels move the
+/// window with every segment; without, one that changes nothing (RFC 5681 (2)).
+fn is_duplicate(packet: &Packet, window: u16) -> bool {
+    if Segment::of(packet) != Segment::PureAck || packet.window == 0 {
+        return false;
+    }
+    if packet.has_blocks() {
+        return window > 0
+            && packet.options().sack.as_slice().iter().any(|(_, right)| is_after(*right, packet.ack));
+    }
+    packet.window == window
+}
+
 /// Copies that leave for the radio, and why.
 pub(super) type Copies = Vec<(SnoopAction, Box<Packet>)>;
 
@@ -188,11 +202,11 @@ impl Downlink {
         counters: &mut Counters,
         copies: &mut Copies,
     ) -> Fate {
-        let (ack, same_window) = (packet.ack, packet.window == self.window);
+        let ack = packet.ack;
         if self.is_foreign(ack) || is_after(self.una, ack) {
             return Fate::Passes;
         }
-        self.window = packet.window;
+        let window = std::mem::replace(&mut self.window, packet.window);
         self.take_duplicate_report(packet, counters);
         self.take_blocks(packet);
         if is_after(ack, self.una) {
@@ -201,12 +215,15 @@ impl Downlink {
             let repairs = self.repairs();
             return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
         }
-        let is_duplicate = Segment::of(packet) == Segment::PureAck && same_window && packet.window > 0;
         // Nothing is outstanding: the answer to a keep-alive.
-        if !is_duplicate || !is_after(self.highest, ack) {
+        if !is_duplicate(packet, window) || !is_after(self.highest, ack) {
             return Fate::Passes;
         }
-        let fate = self.on_duplicate(now, packet.has_blocks(), limits, counters, copies);
+        let fate = match self.on_duplicate(now, packet.has_blocks(), limits, counters, copies) {
+            // To the sender it is no duplicate without its blocks, and the window is what it waits for, perhaps.
+            Fate::Suppressed if packet.window > window => Fate::PassesWithoutBlocks,
+            fate => fate,
+        };
         match fate {
             Fate::Suppressed => counters.dupacks_suppressed += 1,
             Fate::Passes | Fate::PassesWithoutBlocks => counters.dupacks_passed += 1,

@@ -1,5 +1,6 @@
 //! Congestion control: how the window grows, and what a loss leaves of it.
 
+pub mod cubic;
 pub mod reno;
 pub mod westwood;
 pub mod westwood_plus;
@@ -30,16 +31,29 @@ pub trait CongestionControl: Send + Sync {
 
     /// An ACK arrived, in whatever phase, for `acked` new bytes, 0 if it is a duplicate; before
     /// anything else is made of it.
-    fn on_arrival(&mut self, _now: Instant, _window: &Window, _acked: u64) {}
+    fn on_arrival(&mut self, _now: Instant, _state: &State, _acked: u64) {}
 
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
     fn on_timeout(&mut self, _now: Instant) {}
+
+    /// The latest loss turned out to be none, and the window is what it was: `undo`.
+    fn on_undo(&mut self) {}
+}
+
+/// Whether the window was used up before an ACK of `acked` bytes: one that is not shall not grow (RFC 9438 (5.8), RFC
+/// 7661). Of a window that doubles, half is in use when it has just grown; so much is asked for in slow start, as in
+/// Linux.
+fn is_used_up(state: &State, acked: u64) -> bool {
+    let window = &state.window;
+    let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
+    (state.flight_size() + acked) as f64 + window.mss > enough
 }
 
 registry! {
     /// A congestion control algorithm and its parameters.
     pub enum Config: build() -> Box<dyn CongestionControl> {
         Reno = reno,
+        Cubic = cubic,
         Westwood = westwood,
         WestwoodPlus = westwood_plus,
     }
@@ -56,7 +70,7 @@ impl Config {
     /// start goes on up to the threshold.
     pub fn keeps_smaller_window(&self) -> bool {
         match self {
-            Self::Reno(_) => false,
+            Self::Reno(_) | Self::Cubic(_) => false,
             Self::Westwood(_) | Self::WestwoodPlus(_) => true,
         }
     }
@@ -68,7 +82,7 @@ impl Config {
     pub fn validate(&self) -> Result<(), ScenarioError> {
         match self {
             Self::Westwood(config) => config.validate().map_err(|inner| inner.under(self.name())),
-            Self::Reno(_) | Self::WestwoodPlus(_) => Ok(()),
+            Self::Reno(_) | Self::Cubic(_) | Self::WestwoodPlus(_) => Ok(()),
         }
     }
 }

@@ -135,8 +135,8 @@ impl CongestionControl for Westwood {
         self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
     }
 
-    fn on_arrival(&mut self, now: Instant, window: &Window, acked: u64) {
-        let delivered = self.acked_count.delivered(acked, window.mss as u64);
+    fn on_arrival(&mut self, now: Instant, state: &State, acked: u64) {
+        let delivered = self.acked_count.delivered(acked, state.window.mss as u64);
         let Some(filter) = &mut self.filter else {
             self.filter = Some(Filter { at: now, bytes: 0, sample: 0.0, estimate: None });
             return;
@@ -188,7 +188,7 @@ mod tests {
         let mut cc = cc.build();
         cc.on_rtt_sample(Duration::from_secs(1));
         for at in times_ms {
-            cc.on_arrival(Instant::from_nanos(at * 1_000_000), &state.window, MSS);
+            cc.on_arrival(Instant::from_nanos(at * 1_000_000), &state, MSS);
         }
         cc.ssthresh_after_loss(&state)
     }
@@ -219,7 +219,7 @@ mod tests {
         let state = State::new(&config(original()));
         cc.on_rtt_sample(Duration::from_secs(1));
         for n in 0..1000 {
-            cc.on_arrival(Instant::from_nanos(n * 100_000_000), &state.window, MSS);
+            cc.on_arrival(Instant::from_nanos(n * 100_000_000), &state, MSS);
         }
         let last = Instant::from_nanos(999 * 100_000_000);
         cc.on_timeout(last + Duration::from_millis(250));
@@ -263,7 +263,7 @@ mod tests {
         state.max = 10_000;
         let mut cc = original().build();
         assert_eq!(cc.ssthresh_after_loss(&state), 5_000.0);
-        cc.on_arrival(Instant::ZERO, &state.window, MSS);
+        cc.on_arrival(Instant::ZERO, &state, MSS);
         assert_eq!(cc.ssthresh_after_loss(&state), 5_000.0);
     }
 }

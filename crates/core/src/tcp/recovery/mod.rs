@@ -1,6 +1,7 @@
 //! Loss recovery: what duplicate and partial ACKs mean.
 
 pub mod newreno;
+pub mod rack;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
@@ -22,6 +23,11 @@ pub trait Recovery: Send + Sync {
     /// Whether the SACK scoreboard says what is a duplicate ACK and what is sent next.
     fn uses_scoreboard(&self) -> bool {
         false
+    }
+
+    /// With the scoreboard: bytes thought to be in the network during a fast recovery, `pipe` of RFC 6675 (2).
+    fn pipe(&self, state: &State) -> u64 {
+        state.flight_size()
     }
 
     /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is
@@ -46,6 +52,7 @@ registry! {
         Reno = reno,
         Newreno = newreno,
         Sack = sack,
+        Rack = rack,
         Tahoe = tahoe,
     }
 }

@@ -62,6 +62,10 @@ impl Recovery for Sack {
         true
     }
 
+    fn pipe(&self, state: &State) -> u64 {
+        state.pipe(state.lost_end(), self.high_rxt)
+    }
+
     fn next_segment(&mut self, state: &State, can_send_new: bool) -> Option<Next> {
         let in_recovery = state.phase == Phase::Recovery;
         // (3.1): before recovery nothing counts as sent again.

@@ -15,7 +15,8 @@ impl Sender {
         let echoes = packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN);
         let before = self.state.window.cwnd;
         let in_recovery = matches!(self.state.phase, Phase::Recovery | Phase::Loss);
-        let reduced = echoes.then(|| self.cc.ssthresh_after_loss(&self.state));
+        let is_news = self.ecn.as_ref().is_some_and(|ecn| ecn.is_news(ack));
+        let reduced = (echoes && is_news && !in_recovery).then(|| self.cc.ssthresh_after_loss(&self.state));
         self.handle_any_ack(now, ack, same_window, packet);
         let state = &mut self.state;
         let Some(ecn) = &mut self.ecn else { return };
@@ -24,13 +25,15 @@ impl Sender {
             ecn.fast_retransmits = state.losses.fast_retransmits();
             ecn.on_reduction(state.max);
         }
-        let Some(reduced) = reduced else { return };
+        if !echoes {
+            return;
+        }
         ecn.echoes += 1;
         if lost || in_recovery {
             return;
         }
         state.window.cwnd = state.window.cwnd.min(before);
-        if ecn.is_news(ack) {
+        if let Some(reduced) = reduced {
             ecn.reductions += 1;
             ecn.on_reduction(state.max);
             state.window.ssthresh = reduced;

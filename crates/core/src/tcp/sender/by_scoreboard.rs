@@ -1,5 +1,5 @@
-//! The sender where the SACK scoreboard (RFC 6675) or the detection of spurious recoveries (`undo`) has a
-//! say: what an ACK means, and what is sent next. Flows that use neither, nor ECN, nor radio network feedback, never come here.
+//! The sender where the SACK scoreboard (RFC 6675) or the detection of spurious recoveries (`undo`) has a say: what an
+//! ACK means, and what is sent next. Flows that use neither, nor ECN, nor radio network feedback, never come here.
 
 use super::{Sender, Transmit};
 use crate::packet::{Packet, SackBlocks};
@@ -27,7 +27,21 @@ impl Sender {
         if self.rnf.is_some() && self.handle_nack(now, ack, packet) {
             return;
         }
+        if let Some(mut rack) = self.rack.take() {
+            rack.handle_ack(self, now, ack, packet);
+            self.rack = Some(rack);
+            return;
+        }
+        let before = self.prr.is_some().then(|| self.before_ack());
+        self.handle_ack_by_scoreboard(now, ack, same_window, packet);
+        if let Some(before) = before {
+            self.reduce_proportionally(&before);
+        }
+    }
+
+    fn handle_ack_by_scoreboard(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
         let una = self.state.una;
+        self.rto.set_sent(ack, self.state.max);
         let news = self.take_sack(ack, packet);
         // RFC 6675 (2): new SACK information makes a duplicate ACK, whatever else the segment does.
         let is_dupack = match self.uses_scoreboard {
@@ -54,25 +68,37 @@ impl Sender {
         } else if is_dupack {
             self.handle_dupack(now);
         }
-        // RFC 4015 (3.2) step 8.
-        if let Some((prior, end)) = self.adapts
-            && ack > end
-            && self.counters.rtt_samples > samples
-        {
-            self.adapts = None;
-            prior.adapt(&mut self.rto, self.counters.rtt_last);
+        if self.adapt_timer(ack, samples) {
             self.rto_deadline = self.rto_deadline.map(|_| now + self.rto.value());
         }
     }
 
+    /// RFC 4015 (3.2) step 8: after a spurious timeout, the first sample of new data. `samples` is how many there
+    /// were before this ACK.
+    pub(super) fn adapt_timer(&mut self, ack: u64, samples: u64) -> bool {
+        let Some((prior, _)) =
+            self.adapts.take_if(|(_, end)| ack > *end && self.counters.rtt_samples > samples)
+        else {
+            return false;
+        };
+        prior.adapt(&mut self.rto, self.counters.rtt_last);
+        true
+    }
+
     /// Reads SACK blocks into the scoreboard.
     fn take_sack(&mut self, ack: u64, packet: &Packet) -> SackNews {
-        if !self.reads_sack || packet.options.is_none() {
-            return SackNews::default();
-        }
+        let (blocks, count) = self.sack_blocks(packet);
+        if count == 0 { SackNews::default() } else { self.state.update_scoreboard(ack, &blocks[..count]) }
+    }
+
+    /// The SACK blocks of an ACK as offsets, and how many.
+    pub(super) fn sack_blocks(&self, packet: &Packet) -> ([(u64, u64); SackBlocks::MAX], usize) {
         let una = self.state.una;
         let mut blocks = [(0, 0); SackBlocks::MAX];
         let mut count = 0;
+        if !self.reads_sack || packet.options.is_none() {
+            return (blocks, count);
+        }
         for (left, right) in packet.options().sack.as_slice() {
             let offset = |wire| unwrap_sequence(una, self.handshake.wire_seq(una), wire);
             if let (Some(left), Some(right)) = (offset(*left), offset(*right)) {
@@ -80,11 +106,11 @@ impl Sender {
                 count += 1;
             }
         }
-        self.state.update_scoreboard(ack, &blocks[..count])
+        (blocks, count)
     }
 
     /// What the ACK tells of the latest loss.
-    fn judge(&mut self, ack: u64, is_dupack: bool, news: SackNews, packet: &Packet) -> Verdict {
+    pub(super) fn judge(&mut self, ack: u64, is_dupack: bool, news: SackNews, packet: &Packet) -> Verdict {
         let (Some(undo), state) = (&mut self.undo, &self.state) else { return Verdict::Open };
         if let Some(prior) = &mut self.prior {
             prior.dupacks = prior.dupacks.max(state.dupacks);
@@ -98,15 +124,25 @@ impl Sender {
     fn take_back(&mut self, now: Instant, ack: u64, packet: &Packet) {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
+        if self.restore(acked) {
+            let in_flight = self.state.max > self.state.una;
+            self.rto_deadline = in_flight.then(|| now + self.rto.value());
+        }
+    }
+
+    /// Restores the windows after a spurious recovery, if it is known what they were; `acked` bytes were acknowledged
+    /// by the ACK that told.
+    pub(super) fn restore(&mut self, acked: u64) -> bool {
         self.probe = None;
         self.timed = None;
-        let (Some(prior), Some(undo)) = (self.prior.take(), &self.undo) else { return };
+        let (Some(prior), Some(undo)) = (self.prior.take(), &self.undo) else { return false };
         self.state.losses.on_undo();
         prior.restore(&mut self.state, undo.response(), acked, self.initial_window);
+        self.cc.on_undo();
         if prior.is_timeout {
             self.counters.spurious_timeouts += 1;
             self.timed_out = false;
-            self.adapts = Some((prior, self.state.max));
+            self.adapts = undo.adapts_timer().then_some((prior, self.state.max));
         } else {
             self.counters.spurious_fast_retransmits += 1;
             if let Some(fixed) = self.fixed_threshold {
@@ -116,8 +152,7 @@ impl Sender {
                 state.dupack_threshold = state.dupack_threshold.max(prior.dupacks + 1).min(most);
             }
         }
-        let in_flight = self.state.max > self.state.una;
-        self.rto_deadline = in_flight.then(|| now + self.rto.value());
+        true
     }
 
     /// New data instead of going back: RFC 5682 (2.1) step 2b.

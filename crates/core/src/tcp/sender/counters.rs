@@ -19,6 +19,8 @@ pub struct Counters {
     pub retransmits_go_back_n: u64,
     /// Retransmitted segments: on feedback from the radio network.
     pub retransmits_wireless: u64,
+    /// Retransmitted segments: as a probe at the end of what was sent, RFC 8985 (7).
+    pub retransmits_probe: u64,
     /// Probes of a closed window.
     pub window_probes: u64,
     /// Expirations of the retransmission timer.
@@ -52,5 +54,16 @@ impl Counters {
             + self.retransmits_timeout
             + self.retransmits_go_back_n
             + self.retransmits_wireless
+            + self.retransmits_probe
+    }
+
+    /// Counts a round-trip time.
+    #[inline]
+    pub(super) fn on_sample(&mut self, rtt: Duration) {
+        self.rtt_samples += 1;
+        self.rtt_sum += rtt;
+        self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        self.rtt_max = self.rtt_max.max(rtt);
+        self.rtt_last = rtt;
     }
 }

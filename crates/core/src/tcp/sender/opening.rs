@@ -2,8 +2,9 @@
 
 use super::Sender;
 use crate::packet::{Flags, Packet};
-use crate::tcp::recovery;
-use crate::time::Instant;
+use crate::tcp::handshake::Opened;
+use crate::tcp::{IdleRestart, recovery};
+use crate::time::{Duration, Instant};
 
 impl Sender {
     /// The handshake has just been completed.
@@ -13,19 +14,52 @@ impl Sender {
             self.reads_sack = false;
             if self.uses_scoreboard {
                 self.uses_scoreboard = false;
+                (self.rack, self.prr) = (None, None);
                 self.recovery = recovery::Config::default().build();
             }
         }
         if self.ecn.take_if(|_| !self.handshake.permits_ecn()).is_some() {
             self.plain_from = 1;
         }
-        if let Some(sent_at) = self.handshake.sent_at() {
+        self.begin(now, self.handshake.sent_at(), self.handshake.lost_syn());
+    }
+
+    /// Another's handshake has opened the connection.
+    #[cold]
+    pub(in crate::tcp) fn adopt(&mut self, now: Instant, opened: &Opened) {
+        self.handshake.adopt(opened);
+        self.peer_shift = opened.peer_shift;
+        self.state.rwnd = opened.window;
+        self.ts_recent = opened.ts_recent;
+        self.begin(now, opened.sent_at, opened.lost_syn);
+    }
+
+    /// What the time of the handshake, and a loss in it, mean for the data.
+    fn begin(&mut self, now: Instant, sent_at: Option<Instant>, lost_syn: bool) {
+        if let Some(sent_at) = sent_at {
             self.sample(now, sent_at);
         }
-        if self.handshake.lost_syn() {
+        if lost_syn {
             // RFC 5681 (3.1), RFC 6298 (5.7).
             self.state.window.cwnd = self.state.window.mss;
             self.rto.on_lost_syn();
+        }
+    }
+
+    /// Nothing was sent for `idle`, longer than the timeout, so the window restarts: RFC 5681 (4.1), RFC 2861 (3.2).
+    pub(in crate::tcp) fn restart_after(&mut self, idle: Duration) {
+        let (window, least) = (&mut self.state.window, self.initial_window);
+        match self.idle_restart {
+            IdleRestart::Off => {}
+            IdleRestart::Rfc5681 => window.cwnd = window.cwnd.min(least),
+            IdleRestart::Linux => {
+                window.ssthresh = window.ssthresh.max(0.75 * window.cwnd);
+                let timeouts = idle.as_nanos() / self.rto.value().as_nanos().max(1);
+                let least = least.min(window.cwnd);
+                for _ in 0..timeouts.min(64) {
+                    window.cwnd = (window.cwnd / 2.0).max(least);
+                }
+            }
         }
     }
 
@@ -35,5 +69,32 @@ impl Sender {
             self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);
             self.state.rwnd = u64::from(packet.window);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::handshake::Role;
+    use crate::tcp::{Config, Handshake};
+
+    /// Window and threshold in segments after a pause of so many seconds, from 48 segments; the timeout is 1 s.
+    fn after(idle_restart: IdleRestart, seconds: u64) -> (f64, f64) {
+        let config = Config { idle_restart, handshake: Handshake::None, ..Config::default() };
+        let mut sender = Sender::new(&config, Role::Passive);
+        let mss = sender.state.window.mss;
+        (sender.state.window.cwnd, sender.state.window.ssthresh) = (48.0 * mss, 20.0 * mss);
+        sender.restart_after(Duration::from_secs(seconds));
+        (sender.state.window.cwnd / mss, sender.state.window.ssthresh / mss)
+    }
+
+    #[test]
+    fn a_pause_takes_the_window_back_at_once_by_halves_or_not() {
+        assert_eq!(after(IdleRestart::Rfc5681, 1), (10.0, 20.0));
+        assert_eq!(after(IdleRestart::Off, 100), (48.0, 20.0));
+        // RFC 2861 (3.2): halved for each timeout, and slow start up to three quarters of it.
+        assert_eq!(after(IdleRestart::Linux, 1), (24.0, 36.0));
+        assert_eq!(after(IdleRestart::Linux, 2), (12.0, 36.0));
+        assert_eq!(after(IdleRestart::Linux, 3), (10.0, 36.0));
     }
 }

@@ -9,10 +9,10 @@
 //! has one timer for both.
 //!
 //! **Frozen** is a sender whose receiver takes the window back, down to zero, while data is in flight
-//! (`tcp.shrunk_window`). "If the window shrinks to zero, the TCP implementation MUST probe it in the standard way" (RFC
-//! 9293 (3.8.6), MUST-35, from RFC 1122 (4.2.2.16)): the retransmission timer gives way to the persist timer, and the
-//! probe is the oldest unacknowledged byte. Nothing else is sent, ACKs of what is in flight count as ever,
-//! but duplicates do not, since they answer probes. Congestion window, threshold and timeout are what they were. BSD does
+//! (`tcp.shrunk_window`). "If the window shrinks to zero, the TCP implementation MUST probe it in the standard way"
+//! (RFC 9293 (3.8.6), MUST-35, from RFC 1122 (4.2.2.16)): the retransmission timer gives way to the persist timer, and
+//! the probe is the oldest unacknowledged byte. Nothing else is sent, ACKs of what is in flight count as ever, but
+//! duplicates do not, since they answer probes. Congestion window, threshold and timeout are what they were. BSD does
 //! so (`tcp_output`: a window that shrank to zero cancels a pending retransmission and enters persist state), and M-TCP
 //! and Freeze-TCP rest on it. When the window opens, BSD has gone back to the oldest unacknowledged byte and sends
 //! everything from there again, which repairs what was lost without a timeout and is a waste where nothing was; the

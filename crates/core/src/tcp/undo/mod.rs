@@ -5,6 +5,7 @@
 pub mod dsack;
 pub mod eifel;
 pub mod frto;
+pub mod linux;
 pub mod none;
 pub mod response;
 
@@ -18,6 +19,9 @@ pub trait Undo: Send + Sync {
     /// the retransmission.
     fn on_loss(&mut self, state: &State, is_timeout: bool, first: bool);
 
+    /// The connection has timestamps; once, before anything is sent.
+    fn on_timestamps(&mut self) {}
+
     /// A segment was sent again, with this timestamp.
     fn on_retransmission(&mut self, ts_val: u32) {
         let _ = ts_val;
@@ -25,6 +29,11 @@ pub trait Undo: Send + Sync {
 
     /// An ACK arrived; `state.una` has not moved yet.
     fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict;
+
+    /// Whether a spurious timeout makes the timer more careful: RFC 4015 (3.2) step 8.
+    fn adapts_timer(&self) -> bool {
+        true
+    }
 
     /// What is done after a spurious recovery.
     fn response(&self) -> response::Response {
@@ -67,6 +76,7 @@ registry! {
         Dsack = dsack,
         Eifel = eifel,
         Frto = frto,
+        Linux = linux,
     }
 }
 

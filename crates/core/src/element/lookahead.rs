@@ -1,0 +1,113 @@
+//! How much later than what is due inside a path something can leave it, at the earliest.
+//!
+//! A driver in real time need not wake for what happens inside: it may sleep until something could come out, and
+//! handle everything before at its own instant then. Most of all this is the end of each transmission where a box
+//! wants to hear of it: what is sent takes the bearer's delay to arrive, and an ACK that is released the wire's.
+//!
+//! A lower bound, from what elements say of themselves ([`Layout::ahead`], [`Layout::passes_on`],
+//! [`Layout::silent`]); where they say nothing it is zero, and the driver wakes each time.
+
+use super::{Layout, neighbour};
+use crate::packet::Dir;
+use crate::time::Duration;
+
+/// For each timer and each lane of a path, in the order of the agenda.
+#[derive(Debug, Default)]
+pub(crate) struct Lookahead {
+    pub timers: Vec<Duration>,
+    pub lanes: Vec<Duration>,
+}
+
+impl Lookahead {
+    pub fn new(layouts: &[Layout]) -> Self {
+        // From a packet's arrival at an element, in a direction, until anything can be out: shortest ways, from above.
+        let mut arrival = vec![[Duration::MAX; 2]; layouts.len()];
+        loop {
+            let next: Vec<_> = (0..layouts.len())
+                .map(|at| Dir::BOTH.map(|dir| after_arrival(layouts, &arrival, at, dir)))
+                .collect();
+            if next == arrival {
+                break;
+            }
+            arrival = next;
+        }
+        let mut found = Self::default();
+        for (at, layout) in layouts.iter().enumerate() {
+            let acted = after_act(layouts, &arrival, at, None);
+            found.timers.extend((0..layout.timers).map(|_| acted));
+            found.lanes.extend(layout.lanes.iter().map(|&dir| behind(&arrival, at, dir)));
+        }
+        found
+    }
+}
+
+/// From a packet's leaving an element.
+fn behind(arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
+    arrival.get(usize::from(neighbour(at as u16, dir))).map_or(Duration::ZERO, |times| times[dir.index()])
+}
+
+fn after_arrival(layouts: &[Layout], arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
+    let only = layouts[at].passes_on.then_some(dir);
+    after_act(layouts, arrival, at, only)
+}
+
+/// From a moment at which an element does something, in one direction or in any, and tells its subscribers.
+fn after_act(layouts: &[Layout], arrival: &[[Duration; 2]], at: usize, only: Option<Dir>) -> Duration {
+    let leaves = |who: usize, dir: Dir| {
+        let ahead = layouts[who].ahead[dir.index()];
+        Duration::from_nanos(ahead.as_nanos().saturating_add(behind(arrival, who, dir).as_nanos()))
+    };
+    let own =
+        Dir::BOTH.into_iter().filter(|dir| only.is_none_or(|only| only == *dir)).map(|dir| leaves(at, dir));
+    let hears = |layout: &Layout| layout.radio_events || layout.radio_drops || layout.outages;
+    let told = (layouts[at].bearers > 0).then(|| {
+        layouts.iter().enumerate().filter(|(_, layout)| hears(layout)).flat_map(|(other, layout)| {
+            let may = move |dir: &Dir| !layout.silent[dir.index()];
+            Dir::BOTH.into_iter().filter(may).map(move |dir| leaves(other, dir))
+        })
+    });
+    own.chain(told.into_iter().flatten()).min().unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn port() -> Layout {
+        Layout { passes_on: true, ..Layout::default() }
+    }
+
+    fn link(delay: u64) -> Layout {
+        Layout { lanes: Dir::BOTH.to_vec(), ahead: [MS(delay); 2], passes_on: true, ..Layout::default() }
+    }
+
+    fn cell(delay: u64) -> Layout {
+        Layout { timers: 2, bearers: 2, ..link(delay) }
+    }
+
+    #[test]
+    fn what_is_inside_shows_after_the_shortest_way_out() {
+        let found = Lookahead::new(&[port(), link(75), cell(15), port()]);
+        assert_eq!(found.timers, [MS(15), MS(15)]);
+        // Of the link to the cell, to the server; of the cell to the UE, to the link.
+        assert_eq!(found.lanes, [MS(15), MS(0), MS(0), MS(75)]);
+    }
+
+    #[test]
+    fn who_hears_of_the_radio_may_answer_at_once_in_the_direction_that_it_releases_to() {
+        let ears = Layout { radio_events: true, timers: 1, ..Layout::default() };
+        let regulator = Layout { silent: [true, false], ..ears.clone() };
+        let found = Lookahead::new(&[port(), link(5), regulator, cell(15), port()]);
+        assert_eq!(found.timers, [MS(5), MS(5), MS(5)]);
+        // At the UE, a box of which nothing is known may speak to the UE at once.
+        assert_eq!(Lookahead::new(&[port(), link(5), cell(15), ears, port()]).timers, [MS(0); 3]);
+    }
+
+    #[test]
+    fn a_host_or_a_box_that_says_nothing_is_seen_at_once() {
+        let found = Lookahead::new(&[Layout { timers: 1, ..Layout::default() }, cell(15), port()]);
+        assert_eq!(found.timers, [MS(0), MS(15), MS(15)]);
+    }
+}

@@ -1,0 +1,230 @@
+//! A network that misbehaves: it loses packets, sends them twice, and lets others overtake them.
+//!
+//! IP promises nothing else (RFC 791 (1.4), RFC 8200), and a TCP has to bear all of it; this box is for tests of
+//! endpoints, and for whoever wants to know what reordering does to them. Each packet is lost with one probability; if
+//! not, it is sent twice with another, and each copy is held for a time with a third, while those behind it pass.
+//! Nothing is altered. All draws are made for every packet, so that a change of one probability leaves the others'
+//! packets as they were.
+
+use super::{Place, Plan};
+use crate::element::{Cx, Element, Layout};
+use crate::error::ScenarioError;
+use crate::packet::{Dir, Packet};
+use crate::rng::{self, Stream, Threshold};
+use crate::time::Duration;
+use crate::trace::Reason;
+use crate::units::Probability;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Loses, duplicates and reorders packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the box stands.
+    pub at: Place,
+    /// Packets towards the UE.
+    pub downlink: Disturbance,
+    /// Packets from the UE.
+    pub uplink: Disturbance,
+}
+
+/// What is done to one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Disturbance {
+    /// Share of the packets that is dropped.
+    pub loss: Probability,
+    /// Share of the others that is sent twice.
+    pub duplicate: Probability,
+    /// Share of what is sent that is held, so that later packets overtake it.
+    pub reorder: Probability,
+    /// For how long.
+    pub hold: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { at: Place::Network, downlink: Disturbance::default(), uplink: Disturbance::default() }
+    }
+}
+
+impl Default for Disturbance {
+    fn default() -> Self {
+        let never = Probability::ZERO;
+        Self { loss: never, duplicate: never, reorder: never, hold: Duration::from_millis(20) }
+    }
+}
+
+impl Config {
+    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let half = |dir: Dir, disturbance: &Disturbance| {
+            let name = format!("middlebox{}.{}.disturb", plan.number, dir.name());
+            Half::new(disturbance, rng::stream(plan.run_seed, &name))
+        };
+        Box::new(Disturb { halves: [half(Dir::Downlink, &self.downlink), half(Dir::Uplink, &self.uplink)] })
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        self.downlink.validate().map_err(|inner| inner.under("downlink"))?;
+        self.uplink.validate().map_err(|inner| inner.under("uplink"))
+    }
+}
+
+impl Disturbance {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if self.hold > LONGEST_HOLD {
+            let message = format!("packets that are held for {}", self.hold);
+            return Err(ScenarioError::new("hold", message, "write at most \"10 s\""));
+        }
+        Ok(())
+    }
+}
+
+/// What is held is bounded: nothing that was sent so long ago is of use to anybody.
+const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
+/// One direction.
+struct Half {
+    loss: Threshold,
+    duplicate: Threshold,
+    reorder: Threshold,
+    hold: Duration,
+    stream: Stream,
+    packets: u64,
+    dropped: u64,
+    duplicated: u64,
+    held: u64,
+}
+
+impl Half {
+    fn new(disturbance: &Disturbance, stream: Stream) -> Self {
+        let Disturbance { loss, duplicate, reorder, hold } = *disturbance;
+        Self {
+            loss: loss.into(),
+            duplicate: duplicate.into(),
+            reorder: reorder.into(),
+            hold,
+            stream,
+            packets: 0,
+            dropped: 0,
+            duplicated: 0,
+            held: 0,
+        }
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, is_held: bool) {
+        if is_held {
+            self.held += 1;
+            cx.emit_at(cx.now + self.hold, dir.index() as u32, packet);
+        } else {
+            cx.emit(dir, packet);
+        }
+    }
+}
+
+struct Disturb {
+    halves: [Half; 2],
+}
+
+impl Element for Disturb {
+    fn layout(&self) -> Layout {
+        Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let half = &mut self.halves[dir.index()];
+        half.packets += 1;
+        let is_lost = half.stream.chance(half.loss);
+        let is_sent_twice = half.stream.chance(half.duplicate);
+        let [is_held, is_copy_held] = [(); 2].map(|()| half.stream.chance(half.reorder));
+        if is_lost {
+            half.dropped += 1;
+            return cx.drop(packet, Reason::LinkLoss);
+        }
+        let copy = is_sent_twice.then(|| {
+            let mut copy = cx.packet();
+            copy.clone_from(&packet);
+            copy
+        });
+        half.send(cx, dir, packet, is_held);
+        if let Some(copy) = copy {
+            half.duplicated += 1;
+            half.send(cx, dir, copy, is_copy_held);
+        }
+    }
+
+    fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+        let [downlink, uplink] = self.halves.each_ref().map(|half| {
+            json!({
+                "packets": half.packets,
+                "dropped": half.dropped,
+                "duplicated": half.duplicated,
+                "held": half.held,
+            })
+        });
+        json!({ "element": "middlebox.disturb", "downlink": downlink, "uplink": uplink })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Path;
+    use crate::time::Instant;
+    use crate::trace::ProbeMask;
+
+    /// Sequence numbers in the order in which they come out, of packets sent a millisecond apart.
+    fn through(disturbance: Disturbance, packets: u32) -> Vec<u32> {
+        let config = Config { downlink: disturbance, ..Config::default() };
+        config.validate().unwrap();
+        let mut path = Path::new(vec![config.build(&Plan::of(1, &[]))], ProbeMask::NONE);
+        let mut out = Vec::new();
+        for seq in 0..packets {
+            let mut packet = path.packet();
+            packet.seq = seq;
+            path.handle_packet(Instant::from_nanos(u64::from(seq) * 1_000_000), Dir::Downlink, packet);
+            out.extend(std::iter::from_fn(|| path.poll_output()).map(|(_, _, left)| left.seq));
+        }
+        path.handle_timeout(Instant::NEVER);
+        out.extend(std::iter::from_fn(|| path.poll_output()).map(|(_, _, left)| left.seq));
+        out
+    }
+
+    fn share(percent: f64) -> Probability {
+        Probability::new(percent / 100.0).unwrap()
+    }
+
+    #[test]
+    fn by_itself_it_does_nothing() {
+        assert_eq!(through(Disturbance::default(), 100), (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn always_is_always() {
+        let lost = through(Disturbance { loss: share(100.0), ..Disturbance::default() }, 10);
+        assert_eq!(lost, [0; 0]);
+        let twice = through(Disturbance { duplicate: share(100.0), ..Disturbance::default() }, 3);
+        assert_eq!(twice, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn what_is_held_comes_behind_what_was_sent_meanwhile() {
+        let hold = Duration::from_millis(3);
+        let out = through(Disturbance { reorder: share(30.0), hold, ..Disturbance::default() }, 1000);
+        assert_eq!(out.len(), 1000);
+        // One that was held leaves before what is sent at the same instant comes in: two overtake it.
+        let late = out.iter().enumerate().filter(|(at, seq)| *at as u32 > **seq).count();
+        let held = out.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        assert!((200..400).contains(&late) && held > 100, "{late} {held}");
+        assert!(out.iter().enumerate().all(|(at, seq)| (at as i64 - i64::from(*seq)).abs() <= 3));
+    }
+
+    #[test]
+    fn a_packet_that_is_held_for_ever_is_refused() {
+        let disturbance = Disturbance { hold: Duration::from_secs(11), ..Disturbance::default() };
+        let error = Config { uplink: disturbance, ..Config::default() }.validate().unwrap_err();
+        assert_eq!(error.path, "uplink.hold");
+    }
+}

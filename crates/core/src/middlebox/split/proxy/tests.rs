@@ -1,0 +1,359 @@
+use super::*;
+use crate::path::Path;
+use crate::time::Duration;
+use crate::trace::ProbeMask;
+use crate::units::Probability;
+use crate::wire::parse;
+use proptest::prelude::*;
+
+/// What a host does.
+#[derive(Clone, Debug, Default)]
+struct Doings {
+    /// What it sends.
+    octets: Vec<u8>,
+    /// Whether it closes its direction behind that, or only when the other has.
+    closes_first: bool,
+    /// It reads nothing before this time.
+    reads_from: Instant,
+    /// It does not listen.
+    is_deaf: bool,
+}
+
+struct Host {
+    plan: Doings,
+    connection: Option<Connection>,
+    written: usize,
+    got: Vec<u8>,
+}
+
+/// Two hosts with the box between them: 20 ms to the server, 10 ms to the UE, where packets are lost.
+struct World {
+    path: Path,
+    now: Instant,
+    /// By the direction in which they send: the server, the UE.
+    hosts: [Host; 2],
+    /// On the wires: when it arrives, its number, whether at the box, and its direction.
+    wires: BTreeMap<(Instant, u64), (bool, Dir, Vec<u8>)>,
+    packets: u64,
+    loss: (Stream, rng::Threshold),
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn endpoints_of(dir: Dir) -> Endpoints {
+    let (server, ue) = (address("10.77.0.1:80"), address("10.77.0.2:4000"));
+    match dir {
+        Dir::Downlink => Endpoints { src: server, dst: ue },
+        Dir::Uplink => Endpoints { src: ue, dst: server },
+    }
+}
+
+fn tcp_config() -> tcp::Config {
+    tcp::Config { sack: true, mss: Bytes::from_bytes(1000), ..tcp::Config::default() }
+}
+
+const WIRES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(10)];
+
+impl World {
+    fn new(config: &Config, plans: [Doings; 2], loss: f64, seed: u64) -> Self {
+        let plan = Plan { run_seed: 1, number: 0, flows: &[], session: Some(&tcp_config()) };
+        let hosts = plans.map(|does| Host { plan: does, connection: None, written: 0, got: Vec::new() });
+        let threshold = rng::Threshold::from(Probability::new(loss).unwrap());
+        let mut world = Self {
+            path: Path::new(vec![config.build(&plan)], ProbeMask::NONE),
+            now: Instant::ZERO,
+            hosts,
+            wires: BTreeMap::new(),
+            packets: 0,
+            loss: (rng::stream(seed, "loss"), threshold),
+        };
+        let connection = Connection::connect(&tcp_config(), Limits::default(), 77, Instant::ZERO);
+        world.hosts[1].connection = Some(connection);
+        world.work(Dir::Uplink);
+        world
+    }
+
+    fn put(&mut self, at: Instant, is_to_box: bool, dir: Dir, bytes: Vec<u8>) {
+        self.packets += 1;
+        // The side of the radio loses packets, both ways.
+        let is_radio = is_to_box == (dir == Dir::Uplink);
+        if is_radio && self.loss.0.chance(self.loss.1) {
+            return;
+        }
+        let wire = WIRES[usize::from(is_radio)];
+        self.wires.insert((at + wire, self.packets), (is_to_box, dir, bytes));
+    }
+
+    /// A host's application works, and what it has to send leaves.
+    fn work(&mut self, sends: Dir) {
+        let (now, mut left) = (self.now, Vec::new());
+        let Host { plan, connection, written, got } = &mut self.hosts[sends.index()];
+        let Some(connection) = connection else { return };
+        *written += connection.write(now, &plan.octets[*written..]);
+        if now >= plan.reads_from {
+            connection.read(now, u64::MAX, got);
+        }
+        if *written == plan.octets.len() && (plan.closes_first || connection.is_read_out()) {
+            connection.shutdown(now);
+        }
+        loop {
+            let (mut packet, mut payload, mut bytes) = (Packet::default(), Vec::new(), Vec::new());
+            if connection.poll_transmit(now, &mut packet, &mut payload).is_none() {
+                break;
+            }
+            encode_segment(&packet, endpoints_of(sends), 0, &payload, &mut bytes);
+            left.push(bytes);
+        }
+        left.into_iter().for_each(|bytes| self.put(now, true, sends, bytes));
+    }
+
+    /// A packet has come to the host that it is for.
+    fn deliver(&mut self, dir: Dir, bytes: &[u8]) {
+        let mut packet = Packet::default();
+        parse(bytes, &mut packet);
+        let payload = checked_payload(bytes).unwrap();
+        let (now, host) = (self.now, &mut self.hosts[dir.reverse().index()]);
+        if host.connection.is_none() && (host.plan.is_deaf || !packet.flags.has(Flags::SYN)) {
+            let (mut answer, mut answered) = (Packet::default(), Vec::new());
+            if let Some(reset) = Reset::answering(&packet) {
+                reset.write(packet.ip, &mut answer);
+                encode_segment(&answer, endpoints_of(dir.reverse()), 0, &[], &mut answered);
+                self.put(now, true, dir.reverse(), answered);
+            }
+            return;
+        }
+        match &mut host.connection {
+            Some(connection) => connection.handle_segment(now, &packet, &bytes[payload]),
+            None => {
+                host.connection =
+                    Some(Connection::accept(&tcp_config(), Limits::default(), 99, now, &packet));
+            }
+        }
+        self.work(dir.reverse());
+    }
+
+    fn empty_box(&mut self) {
+        while let Some((at, dir, packet)) = self.path.poll_output() {
+            let bytes = packet.body.as_ref().unwrap().bytes.clone();
+            self.put(at, false, dir, bytes);
+        }
+    }
+
+    /// Lets things happen until nothing happens any more, or for so long.
+    fn run(&mut self, seconds: u64) {
+        self.run_for(Duration::from_secs(seconds));
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let of_hosts = self.hosts.iter().filter_map(|host| host.connection.as_ref()?.deadline());
+            let wakes = self.hosts.iter().map(|host| host.plan.reads_from).filter(|at| *at > self.now);
+            let next = of_hosts.chain(wakes).chain(self.path.poll_timeout());
+            let next = next.chain(self.wires.keys().next().map(|key| key.0)).min();
+            let Some(next) = next.filter(|at| *at <= end) else { break };
+            self.now = next.max(self.now);
+            if let Some(((_, _), (is_to_box, dir, bytes))) =
+                self.wires.first_entry().filter(|entry| entry.key().0 <= self.now).map(|e| e.remove_entry())
+            {
+                if is_to_box {
+                    let mut packet = self.path.packet();
+                    parse(&bytes, &mut packet);
+                    packet.body = Some(Box::new(Body { bytes, touched: false }));
+                    self.path.handle_packet(self.now, dir, packet);
+                } else {
+                    self.deliver(dir, &bytes);
+                }
+            } else {
+                for dir in Dir::BOTH {
+                    if let Some(connection) = &mut self.hosts[dir.index()].connection
+                        && connection.deadline().is_some_and(|at| at <= self.now)
+                    {
+                        connection.handle_deadline(self.now);
+                    }
+                    self.work(dir);
+                }
+                self.path.handle_timeout(self.now);
+            }
+            self.empty_box();
+        }
+        self.now = end;
+    }
+
+    fn report(&mut self) -> Value {
+        self.path.reports()[0].clone()
+    }
+}
+
+fn octets(len: usize, seed: u64) -> Vec<u8> {
+    let mut stream = rng::stream(seed, "octets");
+    (0..len).map(|_| stream.next_u64() as u8).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Both directions, whoever closes first, over a radio that loses packets: nothing is missing, and nothing remains.
+    #[test]
+    fn every_octet_arrives_and_both_connections_end(
+        sizes in (0..60_000_usize, 0..60_000_usize),
+        server_closes_first: bool,
+        loss in prop_oneof![Just(0.0), 0.0..0.15_f64],
+        buffer in 4_000..40_000_u64,
+        delay in 0..20_u64,
+        seed in 0..1000_u64,
+    ) {
+        let plans = [
+            Doings { octets: octets(sizes.0, 1), closes_first: server_closes_first, ..Doings::default() },
+            Doings { octets: octets(sizes.1, 2), closes_first: !server_closes_first, ..Doings::default() },
+        ];
+        let config = Config {
+            buffer: Bytes::from_bytes(buffer),
+            delay: Duration::from_millis(delay),
+            ..Config::default()
+        };
+        let mut world = World::new(&config, plans.clone(), loss, seed);
+        world.run(1200);
+        for (receiver, sender) in [(0, 1), (1, 0)] {
+            prop_assert!(world.hosts[receiver].got == plans[sender].octets, "{} octets", world.hosts[receiver].got.len());
+            let connection = world.hosts[receiver].connection.as_ref().unwrap();
+            prop_assert_eq!(connection.ended(), Some(Ended::Closed));
+        }
+        let report = world.report();
+        for side in ["towards_ue", "towards_server"] {
+            let side = &report["connections"][0][side];
+            prop_assert_eq!(&side["ended"], "Closed", "{}", report);
+            prop_assert!(side["held_bytes"]["peak"].as_u64().unwrap() <= buffer);
+        }
+    }
+}
+
+fn sends(len: usize) -> Doings {
+    Doings { octets: octets(len, 3), closes_first: true, ..Doings::default() }
+}
+
+/// The one that reads nothing holds up the other: what the box has taken is bounded.
+#[test]
+fn an_end_that_does_not_read_closes_the_window_of_the_other() {
+    let config = Config { buffer: Bytes::from_bytes(20_000), ..Config::default() };
+    let reads_late = Doings { reads_from: Instant::ZERO + Duration::from_secs(30), ..Doings::default() };
+    let mut world = World::new(&config, [reads_late, sends(300_000)], 0.0, 1);
+    world.run(20);
+    let taken = world.hosts[1].connection.as_ref().unwrap().duplex().unwrap().sender().state().una;
+    let most = 2 * 20_000 + tcp_config().receive_buffer.as_u64();
+    assert!((20_000..=most).contains(&taken), "{taken} octets acknowledged");
+    world.run(200);
+    assert_eq!(world.hosts[0].got, world.hosts[1].plan.octets);
+}
+
+#[test]
+fn a_reset_and_a_refusal_go_on_to_the_other_end() {
+    let mut world = World::new(&Config::default(), [sends(2_000_000), Doings::default()], 0.0, 1);
+    world.run_for(Duration::from_millis(300));
+    let ue = world.hosts[1].connection.as_mut().unwrap();
+    assert!(ue.ended().is_none());
+    ue.abort();
+    world.work(Dir::Uplink);
+    world.run(5);
+    assert_eq!(world.hosts[0].connection.as_ref().unwrap().ended(), Some(Ended::Reset));
+    assert_eq!(world.report()["connections"][0]["towards_ue"]["ended"], "Reset");
+
+    let deaf = Doings { is_deaf: true, ..Doings::default() };
+    let mut refused = World::new(&Config::default(), [deaf, sends(10)], 0.0, 1);
+    refused.run(5);
+    assert_eq!(refused.hosts[1].connection.as_ref().unwrap().ended(), Some(Ended::Reset));
+    assert_eq!(refused.report()["connections"][0]["towards_server"]["ended"], "Refused");
+}
+
+/// The ACKs of the box come before those of the UE: that is what it is for.
+#[test]
+fn the_sender_hears_of_its_octets_before_the_ue_has_them() {
+    // The UE is farther away than the server.
+    let config = Config { delay: Duration::from_millis(200), ..Config::default() };
+    let mut world = World::new(&config, [sends(1_000_000), Doings::default()], 0.0, 1);
+    let mut is_ahead = false;
+    for _ in 0..1000 {
+        world.run_for(Duration::from_millis(1));
+        let sender = world.hosts[0].connection.as_ref();
+        let una = sender.and_then(Connection::duplex).map_or(0, |duplex| duplex.sender().state().una);
+        is_ahead |= una > world.hosts[1].got.len() as u64;
+    }
+    assert!(is_ahead);
+}
+
+#[test]
+fn what_the_box_cannot_know_passes_as_it_came_and_what_is_spoiled_ends_here() {
+    let mut world = World::new(&Config::default(), [Doings::default(), sends(10)], 0.0, 1);
+    world.wires.clear();
+    let segment = |flags: Flags, port: u16, spoil: u8| {
+        let packet = Packet { flags, seq: 5, payload: 3, len: 43, ..Packet::default() };
+        let mut bytes = Vec::new();
+        let mut endpoints = endpoints_of(Dir::Uplink);
+        endpoints.src.set_port(port);
+        encode_segment(&packet, endpoints, 7, b"abc", &mut bytes);
+        *bytes.last_mut().unwrap() ^= spoil;
+        bytes
+    };
+    let mut udp = segment(Flags::ACK, 1, 0);
+    udp[9] = 17;
+    for (bytes, passes) in [
+        (segment(Flags::ACK, 1, 0), true),
+        (segment(Flags::ACK, 1, 9), true),
+        (segment(Flags::SYN, 2, 9), false),
+        (udp, true),
+    ] {
+        let mut packet = world.path.packet();
+        parse(&bytes, &mut packet);
+        packet.body = Some(Box::new(Body { bytes: bytes.clone(), touched: false }));
+        world.path.handle_packet(Instant::ZERO, Dir::Uplink, packet);
+        let left: Vec<_> = std::iter::from_fn(|| world.path.poll_output())
+            .map(|(_, dir, out)| (dir, out.body.unwrap().bytes))
+            .collect();
+        assert_eq!(left, if passes { vec![(Dir::Uplink, bytes)] } else { vec![] });
+    }
+    let report = world.report();
+    let counted = [
+        &report["uplink"]["passed_unknown_flow"],
+        &report["uplink"]["passed_unread"],
+        &report["bad_checksums"],
+    ];
+    assert_eq!(counted.map(|count| count.as_u64().unwrap()), [2, 1, 1]);
+}
+
+/// In a session there are no flows of the scenario, and segments have the smaller MSS.
+#[test]
+fn both_sides_negotiate_for_themselves() {
+    let mut world = World::new(&Config::default(), [Doings::default(), sends(10)], 0.0, 1);
+    world.wires.clear();
+    let mut syn = Packet { flags: Flags::SYN, seq: 9, window: 1000, ..Packet::default() };
+    syn.options_mut().mss = 700;
+    syn.len = 20 + crate::wire::tcp_header_bytes(&syn);
+    let mut bytes = Vec::new();
+    let mut endpoints = endpoints_of(Dir::Uplink);
+    endpoints.src.set_port(5);
+    encode_segment(&syn, endpoints, 0, &[], &mut bytes);
+    let mut packet = world.path.packet();
+    parse(&bytes, &mut packet);
+    packet.body = Some(Box::new(Body { bytes, touched: false }));
+    world.path.handle_packet(Instant::ZERO, Dir::Uplink, packet);
+    let mut left: Vec<_> = std::iter::from_fn(|| world.path.poll_output()).collect();
+    left.sort_by_key(|(_, dir, _)| *dir);
+    let told: Vec<_> = left
+        .iter()
+        .map(|(_, dir, out)| {
+            let options = out.options();
+            (*dir, out.flags, options.mss, options.sack_permitted, out.has_timestamps)
+        })
+        .collect();
+    let stamps = tcp_config().timestamps;
+    // The SYN permits neither SACK nor timestamps; towards the server the box offers what it has.
+    assert_eq!(
+        told,
+        [
+            (Dir::Downlink, Flags::SYN | Flags::ACK, 700, false, false),
+            (Dir::Uplink, Flags::SYN, 700, true, stamps)
+        ]
+    );
+    assert!(left.iter().all(|(_, _, out)| out.seq != 9));
+}

@@ -1,0 +1,331 @@
+//! CUBIC: after a loss the window grows as a cubic function of the time since then, slowly around the size at which
+//! the loss came, and never slower than Reno's would. RFC 9438, with slow start that may end before a loss
+//! ([`hystart`]).
+//!
+//! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that comes while the window
+//! was not used up changes nothing, and the clock of the cubic function stands still between (4.2, 5.8).
+//!
+//! `variant = "linux"` is Linux's where that differs from the RFC: the target lies one shortest round-trip time ahead
+//! and not one smoothed (which with a deep buffer is much longer); growth in the Reno-friendly region does not rise
+//! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
+//! an ACK acknowledges counts in slow start; a loss leaves 0.7 of the window and not of what is in flight; an
+//! undo brings the window back, but not the function. Left out: its fixed-point arithmetic, and beta = 717/1024.
+
+mod hystart;
+
+use super::{CongestionControl, is_used_up};
+use crate::tcp::state::{State, Window};
+use crate::time::{Duration, Instant};
+use hystart::{Ack, Linux, PlusPlus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// RFC 9438 (5): C, segments/s^3.
+const C: f64 = 0.4;
+/// RFC 9438 (4.6): what a loss leaves.
+const BETA: f64 = 0.7;
+/// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// RFC 9406 (4.2): segments that an ACK may add in slow start, L.
+const MOST_AT_ONCE: f64 = 8.0;
+/// Samples so soon after congestion avoidance began anew are those of the loss: Linux.
+const AFTER_LOSS: Duration = Duration::from_secs(1);
+
+/// The window is a cubic function of the time since the last loss: RFC 9438.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How slow start may end before a loss.
+    pub hystart: HyStart,
+    /// Whether a window that was smaller at this loss than at the last leaves more to others: RFC 9438 (4.7).
+    pub fast_convergence: bool,
+    /// The RFC, or Linux where it differs.
+    pub variant: Variant,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { hystart: HyStart::Off, fast_convergence: true, variant: Variant::Rfc9438 }
+    }
+}
+
+/// How slow start may end before a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HyStart {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By a longer round-trip time or a train of ACKs, as in Linux.
+    Linux,
+    /// By way of conservative slow start: HyStart++, RFC 9406.
+    PlusPlus,
+}
+
+/// Whose CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// RFC 9438.
+    #[default]
+    Rfc9438,
+    /// Linux's `tcp_cubic`.
+    Linux,
+}
+
+impl Config {
+    pub(super) fn build(&self) -> Box<dyn CongestionControl> {
+        Box::new(Cubic {
+            is_linux: self.variant == Variant::Linux,
+            fast_convergence: self.fast_convergence,
+            start: match self.hystart {
+                HyStart::Off => SlowStart::Plain,
+                HyStart::Linux => SlowStart::Linux(Linux::default()),
+                HyStart::PlusPlus => SlowStart::PlusPlus(PlusPlus::default()),
+            },
+            curve: Curve::default(),
+            saved: None,
+            has_timed_out: false,
+            now: Instant::ZERO,
+            una: 0,
+            max: 0,
+            is_limited: true,
+            idle_since: None,
+            rtt: None,
+            srtt: None,
+            rtt_min: None,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+enum SlowStart {
+    Plain,
+    Linux(Linux),
+    PlusPlus(PlusPlus),
+}
+
+/// The variables of RFC 9438 (4.1), segments and seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Curve {
+    /// W_max: the window at the last loss, or what fast convergence made of it; 0 before the first.
+    w_max: f64,
+    /// cwnd_prior: the window at the last loss.
+    prior: f64,
+    epoch: Option<Epoch>,
+}
+
+/// Congestion avoidance since the last loss.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    began: Instant,
+    /// Where the function is flat, segments.
+    origin: f64,
+    /// K, s.
+    k: f64,
+    /// W_est, segments.
+    w_est: f64,
+}
+
+impl Curve {
+    /// The present stage, which may begin now with a window of `cwnd`: (4.2), (4.8).
+    fn stage(&mut self, now: Instant, cwnd: f64) -> &mut Epoch {
+        let w_max = self.w_max;
+        self.epoch.get_or_insert_with(|| Epoch {
+            began: now,
+            origin: w_max.max(cwnd),
+            k: if w_max > cwnd { libm::cbrt((w_max - cwnd) / C) } else { 0.0 },
+            w_est: cwnd,
+        })
+    }
+}
+
+impl Epoch {
+    /// W_cubic at `t` seconds: (4.2) equation 1.
+    fn window(&self, t: f64) -> f64 {
+        let x = t - self.k;
+        C * x * x * x + self.origin
+    }
+}
+
+struct Cubic {
+    is_linux: bool,
+    fast_convergence: bool,
+    start: SlowStart,
+    curve: Curve,
+    /// Before the latest loss.
+    saved: Option<Curve>,
+    /// No ACK has come since a timeout.
+    has_timed_out: bool,
+    now: Instant,
+    una: u64,
+    max: u64,
+    /// The window was used up before this ACK.
+    is_limited: bool,
+    /// Since when it has not been.
+    idle_since: Option<Instant>,
+    /// Of the present ACK.
+    rtt: Option<Duration>,
+    srtt: Option<Duration>,
+    rtt_min: Option<Duration>,
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, window: &mut Window, acked: u64) {
+        self.has_timed_out = false;
+        let rtt = self.rtt.take();
+        if !self.is_limited {
+            return;
+        }
+        let mut acked = acked as f64 / window.mss;
+        if window.in_slow_start() {
+            if self.ends_slow_start(window, rtt) {
+                window.ssthresh = window.cwnd;
+            } else {
+                acked = self.slow_start(window, acked);
+            }
+        }
+        if acked > 0.0 && !window.in_slow_start() {
+            self.avoid_congestion(window, acked);
+        }
+    }
+
+    fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
+        let window = &state.window;
+        let cwnd = match self.is_linux {
+            true => window.cwnd / window.mss,
+            // What limited transmit sent is not counted: RFC 5681 (3.2) step 2.
+            false => {
+                (state.flight_size().saturating_sub(state.limited_bytes) as f64).min(window.cwnd) / window.mss
+            }
+        };
+        // (4.6), (4.7): these go by the window, whatever of it was in flight.
+        let before = window.cwnd / window.mss;
+        if self.has_timed_out {
+            self.curve.prior = before;
+        } else {
+            self.saved = Some(self.curve);
+            let shrinks = self.fast_convergence && before < self.curve.w_max;
+            let w_max = if shrinks { before * (1.0 + BETA) / 2.0 } else { before };
+            self.curve = Curve { w_max, prior: before, epoch: None };
+        }
+        if let SlowStart::PlusPlus(hystart) = &mut self.start {
+            hystart.on_loss();
+        }
+        (cwnd * BETA * window.mss).max(window.floor())
+    }
+
+    fn measures(&self) -> bool {
+        true
+    }
+
+    fn on_rtt_sample(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
+        let old = self.srtt.unwrap_or(rtt).as_nanos();
+        self.srtt = Some(Duration::from_nanos(old - old / 8 + rtt.as_nanos() / 8));
+        let is_of_a_loss =
+            self.is_linux && self.curve.epoch.is_some_and(|epoch| self.now.since(epoch.began) < AFTER_LOSS);
+        if !is_of_a_loss {
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+            if let SlowStart::Linux(hystart) = &mut self.start {
+                hystart.on_sample(rtt);
+            }
+        }
+    }
+
+    fn on_arrival(&mut self, now: Instant, state: &State, acked: u64) {
+        let before = self.now;
+        (self.now, self.una, self.max) = (now, state.una, state.max);
+        self.is_limited = is_used_up(state, acked);
+        if !self.is_limited {
+            self.idle_since.get_or_insert(before);
+        } else if let Some(since) = self.idle_since.take()
+            && let Some(epoch) = &mut self.curve.epoch
+        {
+            epoch.began = (epoch.began + now.since(since)).min(now);
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Instant) {
+        // (4.8): what comes after is a stage that begins where the window then is.
+        if !self.has_timed_out {
+            self.saved = Some(self.curve);
+        }
+        self.curve = Curve::default();
+        self.has_timed_out = true;
+        match &mut self.start {
+            SlowStart::Plain => {}
+            SlowStart::Linux(hystart) => {
+                hystart.on_timeout();
+                self.rtt_min = None;
+            }
+            SlowStart::PlusPlus(hystart) => hystart.on_loss(),
+        }
+    }
+
+    /// (4.9.2).
+    fn on_undo(&mut self) {
+        self.has_timed_out = false;
+        if let Some(saved) = self.saved.take().filter(|_| !self.is_linux) {
+            self.curve = saved;
+        }
+    }
+}
+
+impl Cubic {
+    fn ends_slow_start(&mut self, window: &Window, rtt: Option<Duration>) -> bool {
+        let cwnd = window.cwnd / window.mss;
+        let ack = Ack { now: self.now, rtt, una: self.una, max: self.max, cwnd };
+        match &mut self.start {
+            SlowStart::Plain => false,
+            SlowStart::Linux(hystart) => hystart.on_ack(&ack),
+            SlowStart::PlusPlus(hystart) => hystart.on_ack(&ack),
+        }
+    }
+
+    /// Up to the threshold; gives what is left of `acked` segments.
+    fn slow_start(&self, window: &mut Window, acked: f64) -> f64 {
+        let (most, divisor) = match &self.start {
+            _ if self.is_linux => (f64::INFINITY, 1.0),
+            SlowStart::PlusPlus(hystart) => (MOST_AT_ONCE, hystart.divisor()),
+            // RFC 5681 (3.1) equation 2.
+            SlowStart::Plain | SlowStart::Linux(_) => (1.0, 1.0),
+        };
+        let grown = window.cwnd + acked.min(most) / divisor * window.mss;
+        if grown < window.ssthresh {
+            window.cwnd = grown;
+            return 0.0;
+        }
+        let left = (grown - window.ssthresh) * divisor / window.mss;
+        window.cwnd = window.ssthresh;
+        left
+    }
+
+    fn avoid_congestion(&mut self, window: &mut Window, acked: f64) {
+        let cwnd = window.cwnd / window.mss;
+        let (is_linux, now, prior, w_max) = (self.is_linux, self.now, self.curve.prior, self.curve.w_max);
+        let ahead = if is_linux { self.rtt_min } else { self.srtt };
+        let epoch = self.curve.stage(now, cwnd);
+        let t = now.since(epoch.began).as_secs_f64();
+        // (4.2): the target, at most half as much again in a round trip.
+        let target = epoch.window(t + ahead.unwrap_or_default().as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        // (4.3) equation 4.
+        let alpha = if !is_linux && epoch.w_est >= prior { 1.0 } else { ALPHA };
+        epoch.w_est += alpha * acked / cwnd;
+        let cubic = (target - cwnd) / cwnd * acked;
+        let grown = if is_linux {
+            let least = if w_max == 0.0 { 0.05 } else { 0.01 / cwnd };
+            let friendly = (epoch.w_est - cwnd) / cwnd * acked;
+            cwnd + cubic.max(least * acked).max(friendly).min(acked / 2.0)
+        } else if epoch.window(t) < epoch.w_est {
+            // No more than is acknowledged, where an undo or a pause has left the window below.
+            cwnd.max(epoch.w_est).min(cwnd + acked)
+        } else {
+            cwnd + cubic
+        };
+        window.cwnd = grown * window.mss;
+    }
+}
+
+#[cfg(test)]
+mod tests;

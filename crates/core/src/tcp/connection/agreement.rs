@@ -1,0 +1,79 @@
+//! What two endpoints have in common: the options of both SYNs, RFC 9293 (3.7.1), RFC 7323 (1.3), RFC 2018 (2),
+//! RFC 3168 (6.1.1).
+//!
+//! What this endpoint's TCP wants to use and the other does not offer is not used: without timestamps no Eifel
+//! detection, without SACK no DSACK detection, and Reno's recovery in the place of one that reads a scoreboard.
+
+use crate::packet::{Flags, IpVersion, Packet};
+use crate::tcp::{Config, Handshake, recovery, undo};
+use crate::units::Bytes;
+
+/// RFC 9293 (3.7.1): what a SYN without the option means.
+const DEFAULT_MSS: [u16; 2] = [536, 1220];
+/// A smaller MSS is taken for this one, as in Linux: segments would be headers.
+const LEAST_MSS: u64 = 48;
+
+/// What the other endpoint's SYN says that outlives the agreement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    /// Its sequence number.
+    pub irs: u32,
+    /// Its window field, which is never scaled: RFC 7323 (2.2).
+    pub window: u64,
+    /// The shift of its later windows.
+    pub shift: u8,
+    /// Its timestamp.
+    pub ts_val: u32,
+}
+
+/// What both ends use after `ours` was offered, or is about to be, and the other endpoint has sent this SYN or SYN-ACK.
+pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
+    let options = syn.options();
+    let timestamps = ours.timestamps && syn.has_timestamps;
+    let sack = ours.sack && options.sack_permitted;
+    let window_scaling = ours.window_scaling && options.window_scale_plus_1 > 0;
+    let shift = if window_scaling { options.window_scale_plus_1 - 1 } else { 0 };
+    // A SYN has both bits, its answer only one: RFC 3168 (6.1.1).
+    let [echo, reduced] = [Flags::ECE, Flags::CWR].map(|flag| syn.flags.has(flag));
+    let ecn = ours.ecn && echo && reduced != syn.flags.has(Flags::ACK);
+    let window = u64::from(syn.window);
+    let mut agreed = Config {
+        handshake: Handshake::None,
+        mss: Bytes::from_bytes(mss(ours, syn)),
+        timestamps,
+        sack,
+        window_scaling,
+        ecn,
+        ..ours.clone()
+    };
+    if matches!(agreed.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_)) && !sack {
+        agreed.recovery = recovery::Config::default();
+        agreed.prr = false;
+    }
+    let blind = match &agreed.undo {
+        undo::Config::Eifel(_) => !timestamps,
+        undo::Config::Dsack(_) => !sack,
+        _ => false,
+    };
+    if blind {
+        agreed.undo = undo::Config::None(Default::default());
+        agreed.adaptive_dupack_threshold = false;
+    }
+    (agreed, Peer { irs: syn.seq, window, shift, ts_val: syn.ts_val })
+}
+
+/// The MSS to be sent: RFC 9293 (3.7.1), MUST-16. A peer with a window of few octets gets segments of at most half of
+/// it, as in Linux: otherwise a segment would never fit, and each would wait for the override timer.
+fn mss(ours: &Config, syn: &Packet) -> u64 {
+    let offered = match syn.options().mss {
+        0 => DEFAULT_MSS[usize::from(ours.ip == IpVersion::Ipv6)],
+        mss => mss,
+    };
+    let fits = match u64::from(syn.window) {
+        // It opens later, nobody knows how far.
+        0 => u64::MAX,
+        window if window > u64::from(DEFAULT_MSS[0]) => window / 2,
+        window => window,
+    };
+    ours.mss.as_u64().min(u64::from(offered).min(fits).max(LEAST_MSS))
+}

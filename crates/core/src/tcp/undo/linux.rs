@@ -1,0 +1,171 @@
+//! Undo as Linux does it: timestamps (Eifel), reports of duplicates (DSACK) and F-RTO, whichever tells first.
+//!
+//! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. Not while
+//!   retransmissions of a fast recovery are still under way.
+//! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout.
+//! * **F-RTO**, RFC 5682 (3.1), after a timeout alone: data that was never sent again is acknowledged or SACKed, so not
+//!   everything was lost. New data goes out with the first ACK that advances, and what then arrives tells.
+//!
+//! Windows are restored at once, to what they were. Works with what there is: without timestamps there is no Eifel
+//! detection, without DSACK no reports.
+
+use super::response::Response;
+use super::{Ack, Undo, Verdict};
+use crate::tcp::state::{Fate, Phase, Segment, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Timestamps, reports of duplicates and F-RTO, whichever tells first, as in Linux.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+        Some(Box::new(Linux { has_timestamps: false, episode: None, frto: Frto::Off }))
+    }
+}
+
+struct Linux {
+    has_timestamps: bool,
+    episode: Option<Episode>,
+    frto: Frto,
+}
+
+/// The latest loss recovery, until it is undone.
+struct Episode {
+    /// Where it began.
+    una: u64,
+    /// Retransmissions not reported as duplicates; those that were under way when it began, probes of a tail among
+    /// them, count too.
+    unreported: u32,
+    /// Timestamp of its first retransmission.
+    retransmit_ts: Option<u32>,
+}
+
+impl Episode {
+    fn begin(state: &State) -> Self {
+        let is_under_way = |segment: &&Segment| {
+            segment.transmissions > 1 && !segment.is_sacked && segment.fate != Fate::Lost
+        };
+        let unreported = state.segments.iter().filter(is_under_way).count() as u32;
+        Self { una: state.una, unreported, retransmit_ts: None }
+    }
+}
+
+/// Steps of RFC 5682 (3.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frto {
+    Off,
+    /// A timeout: an ACK that advances is awaited.
+    First,
+    /// New data was sent beyond this offset.
+    Second(u64),
+}
+
+impl Undo for Linux {
+    fn on_loss(&mut self, state: &State, is_timeout: bool, first: bool) {
+        if first {
+            self.episode = Some(Episode::begin(state));
+        }
+        // (3.1) step 1: not for a timeout in a recovery, but for the same segment's next.
+        let is_new = first || self.episode.as_ref().is_some_and(|episode| episode.una == state.una);
+        let tells = is_timeout && state.phase != Phase::Recovery && is_new;
+        self.frto = if tells { Frto::First } else { Frto::Off };
+    }
+
+    fn on_timestamps(&mut self) {
+        self.has_timestamps = true;
+    }
+
+    fn on_retransmission(&mut self, ts_val: u32) {
+        if let Some(episode) = &mut self.episode {
+            episode.retransmit_ts.get_or_insert(ts_val);
+            episode.unreported += 1;
+        }
+    }
+
+    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
+        if self.is_reported(ack) || self.is_eifel(state, ack) {
+            return self.spurious();
+        }
+        if state.phase != Phase::Loss || self.frto == Frto::Off {
+            return Verdict::Open;
+        }
+        if is_original_delivered(state, ack) {
+            return self.spurious();
+        }
+        let advances = ack.ack > state.una;
+        match self.frto {
+            Frto::Second(end) if state.max > end => {
+                if ack.is_dupack {
+                    self.frto = Frto::Off;
+                    return Verdict::Genuine;
+                }
+                Verdict::Open
+            }
+            Frto::First | Frto::Second(_) if advances && state.recover.is_some_and(|end| ack.ack < end) => {
+                if !ack.can_send_new {
+                    self.frto = Frto::Off;
+                    return Verdict::Open;
+                }
+                self.frto = Frto::Second(state.max);
+                Verdict::Probe
+            }
+            Frto::Off | Frto::First | Frto::Second(_) => Verdict::Open,
+        }
+    }
+
+    fn adapts_timer(&self) -> bool {
+        false
+    }
+
+    fn response(&self) -> Response {
+        Response::Restore
+    }
+}
+
+impl Linux {
+    fn spurious(&mut self) -> Verdict {
+        (self.episode, self.frto) = (None, Frto::Off);
+        Verdict::Spurious
+    }
+
+    /// The last retransmission that was not yet reported as a duplicate now is.
+    fn is_reported(&mut self, ack: &Ack) -> bool {
+        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.news.duplicate) else { return false };
+        if episode.unreported == 0 || left < episode.una {
+            return false;
+        }
+        episode.unreported -= 1;
+        episode.unreported == 0 && episode.retransmit_ts.is_some()
+    }
+
+    /// The ACK was sent for an original.
+    fn is_eifel(&self, state: &State, ack: &Ack) -> bool {
+        let Some(first) = self.episode.as_ref().and_then(|episode| episode.retransmit_ts) else {
+            return false;
+        };
+        let is_older = (ack.ts_ecr.wrapping_sub(first) as i32) < 0;
+        if !self.has_timestamps || ack.ack <= state.una || !is_older {
+            return false;
+        }
+        let is_partial = state.phase == Phase::Recovery && state.recover.is_some_and(|end| ack.ack < end);
+        let mut left = state.segments.iter().filter(|segment| segment.end() > ack.ack);
+        !is_partial || !left.any(|segment| segment.fate == Fate::SentAgain)
+    }
+}
+
+/// Whether the ACK acknowledges or SACKs for the first time what was sent before the timeout, and only once.
+fn is_original_delivered(state: &State, ack: &Ack) -> bool {
+    let end = state.recover.unwrap_or(state.max);
+    let acked = state.segments.iter().take_while(|segment| segment.end() <= ack.ack.min(end));
+    let mut acked = acked.filter(|segment| !segment.is_sacked);
+    // With RACK the scoreboard outlives a timeout. Else what an ACK covers beside what was sent again may have arrived
+    // before, and what it SACKs too.
+    if state.segments.iter().any(|segment| segment.fate != Fate::UnderWay) {
+        return ack.news.first_original.is_some_and(|first| first <= end)
+            || acked.any(|segment| segment.transmissions == 1);
+    }
+    ack.ack > state.una && acked.clone().count() > 0 && acked.all(|segment| segment.transmissions == 1)
+}

@@ -1,0 +1,83 @@
+//! An end of ours on a live path: what the configuration and the scenario make of it.
+
+use super::message::{Configuration, EndpointConfiguration};
+use super::namespaces::{SERVER, UE};
+use crate::endpoint::{Endpoint, Plan};
+use crate::flows::Flows;
+use crate::port::Port;
+use airpath_core::app;
+use airpath_core::packet::Dir;
+use airpath_core::path::Path;
+use airpath_core::scenario::Scenario;
+use airpath_core::tcp::{self, Handshake};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::wire::Endpoints;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// The first local port of connections that our end opens.
+const FIRST_PORT: u16 = 40_000;
+
+/// What our end is to do; the flows that it opens get their numbers.
+pub fn plan(
+    endpoint: EndpointConfiguration,
+    configuration: &Configuration,
+    scenario: &Scenario,
+    flows: &mut Flows,
+) -> Plan {
+    let dir = endpoint.end.dir();
+    let addresses = |end: (std::net::Ipv4Addr, std::net::Ipv6Addr)| [IpAddr::V4(end.0), IpAddr::V6(end.1)];
+    let (ours, theirs) = match dir {
+        Dir::Downlink => (addresses(SERVER), addresses(UE)),
+        Dir::Uplink => (addresses(UE), addresses(SERVER)),
+    };
+    let tcp = our_tcp(scenario);
+    let which = usize::from(tcp.ip == airpath_core::packet::IpVersion::Ipv6);
+    let opens = endpoint.connect.map_or(0..0, |_| 0..endpoint.connections).map(|number| {
+        let src = SocketAddr::new(ours[which], FIRST_PORT + number);
+        let dst = SocketAddr::new(theirs[which], endpoint.connect.unwrap_or_default());
+        let flow = match dir {
+            Dir::Downlink => flows.reserve(src, dst),
+            Dir::Uplink => flows.reserve(dst, src),
+        };
+        (flow, Endpoints { src, dst })
+    });
+    let first = scenario.flow.first();
+    Plan {
+        dir,
+        addresses: ours,
+        size: match first.map(|flow| &flow.app) {
+            Some(app::Config::File(file)) => file.size.as_u64(),
+            _ => u64::MAX,
+        },
+        pause: Duration::from_nanos((endpoint.pause_s.clamp(0.0, 1e6) * 1e9) as u64),
+        opens: opens.collect(),
+        opens_at: Instant::ZERO + first.map_or(Duration::ZERO, |flow| flow.start),
+        run_seed: configuration.seed,
+        tcp,
+    }
+}
+
+/// The TCP of flow 0, or of all flows.
+fn our_tcp(scenario: &Scenario) -> Arc<tcp::Config> {
+    let flows = scenario.flows();
+    flows.first().map_or_else(|| Arc::new(scenario.tcp.clone()), |flow| flow.tcp.clone())
+}
+
+/// What of the scenario means something else here.
+pub fn notices(scenario: &Scenario) -> Option<String> {
+    let is_other = our_tcp(scenario).handshake != Handshake::ThreeWay;
+    is_other.then(|| {
+        "tcp.handshake: a kernel opens connections with three segments only, and so does our end".to_owned()
+    })
+}
+
+/// The port at this position of a live path, be it an end of ours or the kernel's.
+pub fn port(path: &Path, index: usize) -> Option<&Port> {
+    path.element::<Port>(index).or_else(|| path.element::<Endpoint>(index).map(Endpoint::port))
+}
+
+/// Our end, if this path has one, whose last element is at `last`.
+pub fn endpoint(path: &Path, last: usize) -> Option<&Endpoint> {
+    [0, last].into_iter().find_map(|index| path.element::<Endpoint>(index))
+}

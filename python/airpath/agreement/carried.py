@@ -1,0 +1,75 @@
+"""Which transfers of a scenario are carried, in simulation and live alike."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from airpath import _core
+from airpath._core import ScenarioError
+from airpath.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A flow of a scenario.
+
+    Attributes
+    ----------
+    direction : str
+        "downlink" or "uplink".
+    size_bytes : int or None
+        TCP payload; None of a transfer without end.
+    start_s : float
+        When it begins.
+    """
+
+    direction: str
+    size_bytes: int | None
+    start_s: float
+
+
+def resolved(scenario: Scenario) -> dict[str, Any]:
+    """What a scenario says, every default written out."""
+    return tomllib.loads(scenario.text)
+
+
+def transfers(scenario: Scenario) -> list[Transfer]:
+    """Find what a scenario's flows carry.
+
+    Raises
+    ------
+    ScenarioError
+        If something in the scenario cannot be live.
+    """
+    says = resolved(scenario)
+    (cell,) = says["radio"].values()
+    if cell.get("ues", 1) != 1:
+        raise ScenarioError(
+            "radio", f"a live link has one UE, and the cell has {cell['ues']}", "set ues to 1"
+        )
+    for number, box in enumerate(says.get("middlebox", ())):
+        if "split" in box:
+            what = "split ends connections and makes segments without payload: there is no live one"
+            raise ScenarioError(f"middlebox[{number}].split", what, "remove it, or see 'airpath run'")
+    if not says["flow"]:
+        raise ScenarioError("flow", "the scenario carries nothing", "add a flow with app.file or app.bulk")
+    return [_transfer(number, flow) for number, flow in enumerate(says["flow"])]
+
+
+def _transfer(number: int, flow: dict[str, Any]) -> Transfer:
+    (app,) = flow["app"]
+    if app not in ("file", "bulk"):
+        hint = "compare carries app.file and app.bulk: leave the flow out"
+        raise ScenarioError(f"flow[{number}].app.{app}", "is no transfer over TCP in one direction", hint)
+    if "tcp" in flow:
+        hint = "set the same under [tcp] for all flows"
+        raise ScenarioError(f"flow[{number}].tcp", "both ends have one TCP for all flows", hint)
+    size = _core.octets(flow["app"]["file"]["size"]) if app == "file" else None
+    return Transfer(flow["direction"], size, _core.seconds(flow["start"]))
+
+
+def duration_s(scenario: Scenario) -> float:
+    """How long a run lasts at most."""
+    return _core.seconds(resolved(scenario)["duration"])

@@ -1,0 +1,219 @@
+"""`airpath compare`: a scenario simulated and live, beside each other."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from airpath._core import ScenarioError
+from airpath.agreement.campaign import LIVE_PER_PROCESSOR, Job, Outcomes, Variant, crossed, run_all
+from airpath.agreement.carried import transfers
+from airpath.agreement.mechanism import split_changes, with_mechanism
+from airpath.agreement.nearness import WAYS
+from airpath.agreement.tcp import check_congestion_control, congestion_controls
+from airpath.arguments import ForceOption, SetOption, parse_changes
+from airpath.live import driver
+from airpath.live.driver import LiveError
+from airpath.progress import progress_bar
+from airpath.recorder import OutputError
+from airpath.run import check_seed
+from airpath.scenario import Scenario, load
+
+COMPARISON = "comparison.json"
+
+
+def compare(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="Instead of SCENARIO: published values of the papers beside both."),
+    ] = False,
+    runs: Annotated[
+        int, typer.Option(help="So many runs in either world, with seeds that follow one another.")
+    ] = 10,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Congestion controls; those that both worlds have if absent."),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Also with each of these, such as ack_regulator or pdpc."),
+    ] = None,
+    tcp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="linux, also if absent: the simulated TCP is like the kernel's; scenario: the kernel's like "
+            "[tcp]; near: the same, and the simulated does as the kernel where that does not follow.",
+        ),
+    ] = None,
+    set_: SetOption = None,
+    seed: Annotated[int, typer.Option(help="Of the first runs.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(help=f"Live runs side by side; {LIVE_PER_PROCESSOR} for each processor if absent."),
+    ] = None,
+    json_: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write every value as JSON; - for the terminal."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the captures of all runs, and the JSON, here.")
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.
+
+    Goodput, round trips, retransmissions and timeouts with their 95 % intervals; with --mechanism, what a
+    mechanism changes in either world. Live runs take as long as they last.
+    """
+    for option, count in (("--runs", runs), ("--workers", workers)):
+        if count is not None and count < 1:
+            raise ScenarioError(option, f"{count} is too few", "give at least 1")
+    check_seed(seed)
+    check_seed(seed + runs - 1)
+    if published:
+        from airpath.agreement.published_command import compare_published
+
+        for option, given in (
+            ("SCENARIO", scenario),
+            ("--cc", cc),
+            ("--mechanism", mechanism),
+            ("--tcp", tcp),
+            ("--set", set_),
+        ):
+            if given:
+                raise ScenarioError(option, "the papers have their own", "leave it out with --published")
+        driver.driver_command()
+        compare_published(runs, seed, workers, json_, out, force)
+        return
+    if scenario is None:
+        raise ScenarioError("SCENARIO", "nothing says what to run", "name a scenario, or give --published")
+    tcp = "linux" if tcp is None else tcp
+    if tcp not in WAYS:
+        raise ScenarioError("--tcp", f"there is no way '{tcp}'", f"choose from {', '.join(WAYS)}")
+    chosen = load(scenario)
+    variants = make_variants(chosen, names_in("--cc", cc), names_in("--mechanism", mechanism), tcp, set_)
+    seeds = range(seed, seed + runs)
+    check_output(out, force)
+    driver.driver_command()
+    outcomes = carry_out(crossed(variants, seeds), chosen.name, workers, out)
+    write(chosen.name, variants, seeds, outcomes, json_, out)
+
+
+def names_in(option: str, text: str | None) -> list[str]:
+    """Split names with commas between.
+
+    Raises
+    ------
+    ScenarioError
+        If one is missing or stands there twice.
+    """
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) != len(names):
+        raise ScenarioError(option, f"'{text}' is no list of names", "write each once, with commas between")
+    return names
+
+
+def make_variants(
+    scenario: Scenario,
+    congestion_controls_: Sequence[str],
+    mechanisms: Sequence[str],
+    way: str,
+    changes: Sequence[str] | None,
+) -> list[Variant]:
+    """What is to be run: each congestion control alone, then with each mechanism.
+
+    Raises
+    ------
+    ScenarioError
+        If something cannot be live, or is not in both worlds.
+    """
+    for cc in congestion_controls_:
+        check_congestion_control(cc)
+    of_scenario, of_mechanisms = split_changes(parse_changes(changes), mechanisms)
+    base = Scenario(scenario.name, scenario.source, tuple(of_scenario), scenario.folder)
+    transfers(base)
+    made = []
+    for name in (None, *mechanisms):
+        path = base if name is None else with_mechanism(base, name, of_mechanisms[name])
+        for cc in congestion_controls_ or congestion_controls():
+            simulated, kernel = WAYS[way](path, cc)
+            made.append(Variant(f"{cc}-{name}" if name else cc, cc, name, simulated, path, kernel))
+    return made
+
+
+def check_output(out: Path | None, force: bool) -> None:
+    """See to it that no earlier comparison is overwritten unasked."""
+    if out is not None and (out / COMPARISON).exists() and not force:
+        what = f"'{out}' holds a comparison already"
+        raise OutputError("out", what, "choose another folder, or replace the files with --force")
+
+
+def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:
+    """Make all runs.
+
+    Raises
+    ------
+    LiveError
+        If live runs do not work here, or not one of a variant was valid.
+    """
+
+    def tell(seconds: float) -> None:
+        print(f"simulated; the live runs will take about {seconds:.0f} s", file=sys.stderr)
+
+    with _folder(out) as folder, progress_bar(name) as progress:
+        outcomes = run_all(jobs, folder, workers, progress, tell)
+    for variant in dict.fromkeys(variant.name for variant, _ in jobs if variant.tcp):
+        if not outcomes.seeds(variant):
+            because = next((one.because for one in outcomes.repeated if one.variant == variant), [])
+            what = f"no live run with {variant} was valid: {'; '.join(because)}"
+            raise LiveError("live", what, "give fewer --workers, or a machine with less to do")
+    return outcomes
+
+
+def write(
+    name: str,
+    variants: list[Variant],
+    seeds: Sequence[int],
+    outcomes: Outcomes,
+    json_: Path | None,
+    out: Path | None,
+) -> None:
+    """Print the tables, and write the JSON where it is wanted."""
+    from airpath.agreement.as_json import comparison_as_json
+    from airpath.agreement.table import print_comparison
+
+    carried, kernel = transfers(variants[0].live), platform.release()
+    said = comparison_as_json(name, variants, carried, seeds, outcomes, kernel)
+    text = json.dumps(said, indent=2)
+    to_terminal = json_ is not None and str(json_) == "-"
+    if to_terminal:
+        typer.echo(text)
+    else:
+        print_comparison(name, variants, carried, outcomes, kernel)
+    for file in (None if to_terminal else json_, out and out / COMPARISON):
+        if file:
+            file.write_text(text + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="airpath-compare-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

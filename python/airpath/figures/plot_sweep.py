@@ -1,0 +1,265 @@
+"""Figures of a sweep, from Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from airpath.figures.content import Content
+
+LARGEST_IN = 60.0
+"""No figure is wider or higher, inches."""
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_SIZE = re.compile(r"\s*([0-9.]+)\s*[x×]\s*([0-9.]+)\s*(in|cm|mm)?\s*")
+
+
+@dataclass(frozen=True)
+class SweepFigure:
+    """A figure of a sweep: its numbers, and how it is drawn.
+
+    Attributes
+    ----------
+    content : Content
+        What is drawn.
+    warnings : tuple of str
+        Files of the folder that are damaged or not the sweep's, and what was left out.
+    title : str or None
+        Line above it.
+    size_in : (float, float) or None
+        Width and height in inches; a column's width if None.
+    name : str
+        Name for its file, without suffix.
+    """
+
+    content: Content
+    warnings: tuple[str, ...]
+    title: str | None
+    size_in: tuple[float, float] | None
+    name: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The numbers that are drawn, as plain data, in the units of the axes."""
+        return self.content.as_json()
+
+    def draw(self) -> Figure:
+        """Draw it as a matplotlib figure, to be changed or shown; saved by itself, it carries the date."""
+        from airpath.figures.drawing import draw
+        from airpath.figures.style import print_style
+
+        with print_style():
+            return draw(self.content, self.title, self.size_in)
+
+    def save(self, file: str | Path) -> None:
+        """Write it as PNG, SVG or PDF, by the suffix of `file`; the same numbers give the same bytes.
+
+        Raises
+        ------
+        SweepError
+            If the suffix is another.
+        OSError
+            If the file cannot be written.
+        """
+        path = Path(file)
+        path.write_bytes(self.as_bytes(format_of(path)))
+
+    def as_bytes(self, kind: str = "png") -> bytes:
+        """Draw it as ``"png"`` (300 dots per inch), ``"svg"`` or ``"pdf"``."""
+        from airpath.figures.drawing import draw
+        from airpath.figures.style import PRINT_DOTS_PER_INCH, as_bytes, print_style
+
+        with print_style():
+            return as_bytes(draw(self.content, self.title, self.size_in), kind, PRINT_DOTS_PER_INCH)
+
+    def _repr_png_(self) -> bytes:
+        return self.as_bytes("png")
+
+
+def plot_sweep(
+    folder: str | Path,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    z: str | None = None,
+    by: str | Iterable[str] = (),
+    along: str | None = None,
+    where: dict[str, Any] | Iterable[str] = (),
+    kind: str | None = None,
+    log: str | Iterable[str] = (),
+    title: str | None = None,
+    size: str | tuple[float, float] | None = None,
+) -> SweepFigure:
+    """Make a figure of a sweep's folder, finished or not.
+
+    Keys and metrics may be shortened to an ending that only one of them has: ``"bler"``.
+
+    Parameters
+    ----------
+    folder : path
+        What `airpath sweep` wrote.
+    x, y, z : str, optional
+        What is on the axes. A parameter and a metric make lines, two metrics a plane, one metric alone (`x`)
+        a distribution, and two parameters with the metric `z` a heat map.
+    by : str or iterable of str, optional
+        Keys whose values have lines, paths, curves or panels of their own.
+    along : str, optional
+        Key along which the points of a plane are joined; needed where more than one could be meant.
+    where : dict, or iterable of str, optional
+        Keys and values, or ``"KEY=VALUE"``, of the points that are drawn; in a dict a list of values means
+        any of them, and None those that do not set the key.
+    kind : str, optional
+        ``"line"``, ``"plane"``, ``"cdf"`` or ``"heat"``.
+    log : str or iterable of str, optional
+        Logarithmic axes, such as ``"x,y"``.
+    title : str, optional
+        Line above the figure.
+    size : str or (float, float), optional
+        Such as ``"8.8x6cm"``; without a unit, and in a tuple, inches.
+
+    Returns
+    -------
+    SweepFigure
+        With `save`, `draw`, the numbers in `data`, and `warnings`.
+
+    Raises
+    ------
+    SweepError
+        If the folder is none of a sweep, or does not have what is asked for; ``args`` are the option, what is
+        wrong and what would be right.
+
+    Examples
+    --------
+    >>> figure = airpath.plot_sweep("out/sweep", "rate", "goodput_bps", by="cc", where={"bler": "10 %"})
+    >>> figure.save("goodput.pdf")
+    """
+    from airpath.figures.gather import gather
+    from airpath.figures.request import request
+    from airpath.sweep.results import read_results
+
+    inches = size_in_inches(size)
+    _check_folder(Path(folder))
+    results = read_results(Path(folder))
+    asked = request(
+        results,
+        kind=kind,
+        x=x,
+        y=y,
+        z=z,
+        by=_listed(by),
+        along=along,
+        where=_conditions(where),
+        log=_listed(log),
+    )
+    found = gather(results, asked)
+    return SweepFigure(
+        found, (*results.warnings, *_left_out(found)), title, inches, _name(found, along is not None)
+    )
+
+
+def format_of(path: Path) -> str:
+    """Say by its suffix what a figure's file is to hold: ``"png"``, ``"svg"`` or ``"pdf"``."""
+    from airpath.figures.style import FORMATS
+    from airpath.sweep.error import SweepError
+
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        what = f"'{path}' ends in no format that is known"
+        raise SweepError("--out", what, f"let it end in {', '.join(f'.{known}' for known in FORMATS)}")
+    return kind
+
+
+def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float] | None:
+    """Read width and height, such as ``"8.8x6cm"``; inches without a unit."""
+    from airpath.sweep.error import SweepError
+
+    if size is None:
+        return None
+    try:
+        if isinstance(size, str):
+            found = _SIZE.fullmatch(size)
+            inches = _INCHES[(found and found[3]) or "in"]
+            width, height = (float(found[side]) * inches for side in (1, 2)) if found else (0.0, 0.0)
+        else:
+            width, height = (float(side) for side in size)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    if not (1.0 <= width <= LARGEST_IN and 1.0 <= height <= LARGEST_IN):
+        what = f"'{size}' is no size between 1 and {LARGEST_IN:g} inches"
+        raise SweepError("--size", what, "write width and height, such as 3.5x2.6 (inches) or 8.8x6cm")
+    return width, height
+
+
+def _check_folder(folder: Path) -> None:
+    """Say what to do with what is no sweep's folder, but might be taken for one."""
+    from airpath.sweep.error import SweepError
+    from airpath.sweep.store import RUNS
+
+    if folder.is_file():
+        hint = "name the folder that 'airpath sweep' wrote: that of --out, or out/NAME"
+        raise SweepError(str(folder), "is a file", hint)
+    if (folder / "results.json").is_file() and not (folder / RUNS).is_dir():
+        picture = folder / "plot.png"
+        hint = f"its picture is {picture}" if picture.is_file() else "'airpath run --out DIR' draws one run"
+        raise SweepError(
+            str(folder), "is the folder of one run", f"{hint}; figures want what 'airpath sweep' wrote"
+        )
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _conditions(where: dict[str, Any] | Iterable[str]) -> list[str]:
+    from airpath.sweep.points import text_of
+
+    if not isinstance(where, dict):
+        return _listed(where)
+    pairs = [
+        (key, value)
+        for key, values in where.items()
+        for value in (values if isinstance(values, (list, tuple, set)) else [values])
+    ]
+    return [f"{key}={'' if value is None else text_of(value)}" for key, value in pairs]
+
+
+def _left_out(content: Content) -> list[str]:
+    """What of the chosen points is not in the figure."""
+    counts, axes = content.counts, content.axes
+    said = []
+    if counts.missing:
+        said.append(
+            f"the sweep is unfinished: {counts.missing} of {counts.runs + counts.missing} runs are missing"
+        )
+    for metric, count in counts.not_measured.items():
+        if count:
+            said.append(f"{count} of {counts.runs} runs did not measure {metric}; they are left out")
+    if counts.empty_points:
+        said.append(f"{_points(counts.empty_points)} without any value to draw")
+    if counts.points_without_x:
+        keys = " or ".join(axis.key for axis in axes.values() if axis.key not in counts.not_measured)
+        said.append(f"{_points(counts.points_without_x)} left out, without a value of {keys}")
+    return said
+
+
+def _points(count: int) -> str:
+    return f"{count} {'point' if count == 1 else 'points'}"
+
+
+def _name(content: Content, is_along_chosen: bool) -> str:
+    """Name a figure by what it shows, so that another has another name."""
+    shown = [content.axes[name].key for name in ("z", "y", "x") if name in content.axes]
+    parts = [content.kind, *(key for key in shown if key != "share")]
+    parts += ["by", *content.by] if content.by else []
+    parts += ["along", content.along.key] if content.along and is_along_chosen else []
+    parts += [f"{key}={'+'.join(values)}" for key, values in content.where.items()]
+    logarithmic = "".join(
+        name for name in ("x", "y", "z") if name in content.axes and content.axes[name].is_log
+    )
+    parts += ["log", logarithmic] if logarithmic else []
+    return re.sub(r"[^A-Za-z0-9=+.]+", "_", "_".join(parts).replace("*", "all")).strip("_.")
