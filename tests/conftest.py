@@ -6,8 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from airpath import cli
+
+# A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
+settings.register_profile("same-cases", derandomize=True, deadline=None)
+settings.load_profile("same-cases")
 
 
 class Outcome(NamedTuple):

@@ -238,27 +238,27 @@ proptest! {
     }
 }
 
-/// All that arrived was sent, in this order, and differs in what may be written alone.
+/// All that arrived was sent, in this order, and differs in what may be written alone. Of packets that differ in their
+/// marks alone some may be gone, so that a mark belongs to what it is found by.
 fn check_order(dir: Dir, sent: &[&[u8]], arrived: &[&[u8]], writes: Writes) -> Result<(), TestCaseError> {
     let mut left = sent.iter();
     for after in arrived {
         let wanted = rest(after, dir, writes);
-        let before = left.find(|before| rest(before, dir, writes) == wanted);
+        let before = left.find(|before| rest(before, dir, writes) == wanted && is_marked_at_most(before, after));
         prop_assert!(before.is_some(), "{dir:?}: {after:02x?} was not sent, or has been overtaken");
-        check_marks(before.unwrap(), after)?;
     }
     Ok(())
 }
 
 /// A mark is set and never taken away, and checksums that were wrong stay wrong.
-fn check_marks(before: &[u8], after: &[u8]) -> Result<(), TestCaseError> {
+fn is_marked_at_most(before: &[u8], after: &[u8]) -> bool {
     let [mut was, mut is] = [Packet::default(), Packet::default()];
     parse(before, &mut was);
     parse(after, &mut is);
-    prop_assert!(is.flags.has(was.flags) && (is.ecn == was.ecn || is.ecn == Packet::CE && was.ecn != 0));
-    prop_assert_eq!((is.window, is.ack, is.options()), (was.window, was.ack, was.options()));
-    prop_assert_eq!(is_sound(before), is_sound(after));
-    Ok(())
+    is.flags.has(was.flags)
+        && (is.ecn == was.ecn || is.ecn == Packet::CE && was.ecn != 0)
+        && (is.window, is.ack, is.options()) == (was.window, was.ack, was.options())
+        && is_sound(before) == is_sound(after)
 }
 
 /// What boxes make that send packets again and make ACKs is one that was sent, but for what they may write; or a

@@ -164,7 +164,7 @@ fn relay(now: Instant, from: &mut Side, to: &mut Side, buffer: u64, octets: &mut
         to.connection.shutdown(now);
     }
     let has_failed = from.connection.ended().is_some_and(|ended| ended != Ended::Closed);
-    if has_failed && to.connection.ended().is_none() {
+    if has_failed && !to.is_over() {
         to.connection.abort();
     }
 }

@@ -36,6 +36,8 @@ struct World {
     wires: BTreeMap<(Instant, u64), (bool, Dir, Vec<u8>)>,
     packets: u64,
     loss: (Stream, rng::Threshold),
+    /// From then on nothing is lost.
+    clear_from: Instant,
 }
 
 fn address(text: &str) -> SocketAddr {
@@ -68,6 +70,7 @@ impl World {
             wires: BTreeMap::new(),
             packets: 0,
             loss: (rng::stream(seed, "loss"), threshold),
+            clear_from: Instant::ZERO + Duration::from_secs(86_400),
         };
         let connection = Connection::connect(&tcp_config(), Limits::default(), 77, Instant::ZERO);
         world.hosts[1].connection = Some(connection);
@@ -79,7 +82,7 @@ impl World {
         self.packets += 1;
         // The side of the radio loses packets, both ways.
         let is_radio = is_to_box == (dir == Dir::Uplink);
-        if is_radio && self.loss.0.chance(self.loss.1) {
+        if is_radio && at < self.clear_from && self.loss.0.chance(self.loss.1) {
             return;
         }
         let wire = WIRES[usize::from(is_radio)];
@@ -195,11 +198,14 @@ fn octets(len: usize, seed: u64) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     /// Both directions, whoever closes first, over a radio that loses packets: nothing is missing, and nothing remains.
+    ///
+    /// After 20 s it loses none, so that no end gives the other up after its 100 s. The end that closes last may still
+    /// send its FIN in vain: when the timer has been backed off, the other's TIME-WAIT can be over before it expires.
     #[test]
     fn every_octet_arrives_and_both_connections_end(
         sizes in (0..60_000_usize, 0..60_000_usize),
         server_closes_first: bool,
-        loss in prop_oneof![Just(0.0), 0.0..0.15_f64],
+        loss in prop_oneof![Just(0.0), 0.0..0.3_f64],
         buffer in 4_000..40_000_u64,
         delay in 0..20_u64,
         seed in 0..1000_u64,
@@ -214,19 +220,27 @@ proptest! {
             ..Config::default()
         };
         let mut world = World::new(&config, plans.clone(), loss, seed);
+        world.clear_from = Instant::ZERO + Duration::from_secs(20);
         world.run(1200);
         for (receiver, sender) in [(0, 1), (1, 0)] {
-            prop_assert!(world.hosts[receiver].got == plans[sender].octets, "{} octets", world.hosts[receiver].got.len());
-            let connection = world.hosts[receiver].connection.as_ref().unwrap();
-            prop_assert_eq!(connection.ended(), Some(Ended::Closed));
+            let Host { got, connection, .. } = &world.hosts[receiver];
+            prop_assert!(*got == plans[sender].octets, "{} octets", got.len());
+            let ended = connection.as_ref().unwrap().ended().map(|ended| format!("{ended:?}"));
+            let closes_last_by_radio = receiver == Dir::Uplink.index() && server_closes_first;
+            prop_assert!(may_end(ended.as_deref(), loss, closes_last_by_radio), "{:?}", ended);
         }
         let report = world.report();
-        for side in ["towards_ue", "towards_server"] {
+        for (side, is_radio) in [("towards_ue", true), ("towards_server", false)] {
             let side = &report["connections"][0][side];
-            prop_assert_eq!(&side["ended"], "Closed", "{}", report);
+            let closes_last_by_radio = is_radio && !server_closes_first;
+            prop_assert!(may_end(side["ended"].as_str(), loss, closes_last_by_radio), "{}", report);
             prop_assert!(side["held_bytes"]["peak"].as_u64().unwrap() <= buffer);
         }
     }
+}
+
+fn may_end(ended: Option<&str>, loss: f64, closes_last_by_radio: bool) -> bool {
+    ended == Some("Closed") || ended == Some("TimedOut") && loss > 0.0 && closes_last_by_radio
 }
 
 fn sends(len: usize) -> Doings {
@@ -356,4 +370,20 @@ fn both_sides_negotiate_for_themselves() {
         ]
     );
     assert!(left.iter().all(|(_, _, out)| out.seq != 9));
+}
+
+/// The UE has closed and falls silent before it has acknowledged the box's FIN: that is no news for the server, which
+/// has closed.
+#[test]
+fn an_end_that_is_silent_in_the_end_leaves_the_other_as_it_is() {
+    let mut world = World::new(&Config::default(), [Doings::default(), sends(1000)], 0.0, 1);
+    world.run_for(Duration::from_millis(95));
+    assert!(world.hosts[0].connection.as_ref().is_some_and(Connection::is_shut));
+    world.loss.1 = rng::Threshold::from(Probability::new(1.0).unwrap());
+    world.run(600);
+    let report = world.report();
+    let ends = ["towards_ue", "towards_server"].map(|side| report["connections"][0][side]["ended"].clone());
+    assert_eq!(ends, ["TimedOut", "Closed"]);
+    assert_eq!(world.hosts[0].connection.as_ref().unwrap().ended(), Some(Ended::Closed));
+    assert_eq!(world.hosts[0].got, world.hosts[1].plan.octets);
 }
