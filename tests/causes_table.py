@@ -41,6 +41,11 @@ SENDERS: dict[str, dict[str, Any]] = {
     "sack, rto.min 200 ms": SCOREBOARD | {"tcp.rto.min": "200 ms"},
     "linux": {"tcp.profile": "linux"},
     "linux-reno": {"tcp.profile": "linux-reno"},
+    "linux-reno without SACK": {
+        "tcp.profile": "linux-reno",
+        "tcp.recovery.newreno.variant": "linux",
+        "tcp.sack": False,
+    },
     "linux without tail probes": {"tcp.profile": "linux", "tcp.recovery.rack.tail_loss_probe": False},
 }
 CAUSES = {

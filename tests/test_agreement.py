@@ -158,8 +158,8 @@ def test_as_written_brings_the_kernel_near_the_papers_tcp():
     assert {kernel.sysctls[f"net.ipv4.{name}"] for name in off} == {"0"}
     keys = {line.split(":")[0] for line in kernel.unlike}
     assert keys == {
-        *("handshake", "window_arithmetic", "recovery.reno", "rtt_sampling"),
-        *("rto.tick", "rto.initial", "initial_ssthresh"),
+        *("handshake", "window_arithmetic", "recovery.reno", "prr", "rtt_sampling"),
+        *("rto", "cc.reno", "initial_ssthresh"),
     }
     assert kernel.sysctls["net.ipv4.tcp_max_reordering"] == "3"
 
@@ -170,13 +170,16 @@ def test_as_near_nothing_is_left_in_which_the_kernel_does_not_follow(name):
     near, same_kernel = as_near(airpath.load(name), "reno")
     assert dataclasses.replace(same_kernel, unlike=kernel.unlike) == kernel
     left = {line.split(":")[0] for line in as_written(near, "reno")[1].unlike}
-    # A clock as fine as the kernel's, and a threshold that is never reached, are still set.
-    assert left <= {"rto.tick", "initial_ssthresh", "ack_every"}
+    # A threshold that is never reached is still set.
+    assert left <= {"initial_ssthresh", "ack_every"}
     assert tomllib.loads(near.text)["radio"] == tomllib.loads(written.text)["radio"]
 
 
 def test_what_the_kernel_can_be_brought_to_is_not_listed_as_unlike():
-    near = "[tcp]\nsack = true\nrecovery.sack = {}\nundo.frto = {}\nack_every = 1\n"
+    near = (
+        "[tcp]\nsack = true\nrecovery.sack = {}\nprr = true\nundo.frto = {}\nack_every = 1\n"
+        'cc.reno.variant = "linux"\nrto.timer = "linux"\n'
+    )
     _, kernel = as_written(scenario(SHORT + near), "reno")
     assert kernel.unlike == []
     assert kernel.sysctls["net.ipv4.tcp_sack"] == "1" and kernel.sysctls["net.ipv4.tcp_frto"] == "2"
@@ -381,6 +384,9 @@ def test_where_a_scenario_has_what_linux_has_the_kernel_keeps_it():
     says |= {
         "sack": True,
         "recovery": {"rack": {"tail_loss_probe": True}},
+        "prr": True,
+        "rto": {**says["rto"], "timer": "linux"},
+        "cc": {"reno": {"variant": "linux"}},
         "undo": {"linux": {}},
         "delayed_ack": "linux",
         "receive_buffer_max": "3 MB",

@@ -939,7 +939,7 @@ fn an_override_may_replace_a_whole_flow() {
 #[test]
 fn an_override_replaces_a_component_or_changes_it() {
     let changed = parse(ONE_FLOW, &[("tcp.recovery.newreno.variant", "impatient")]).tcp.recovery;
-    let impatient = tcp::recovery::newreno::Config { variant: Variant::Impatient };
+    let impatient = tcp::recovery::newreno::Config { variant: Variant::Impatient, max_reordering: None };
     assert_eq!(changed, tcp::recovery::Config::Newreno(impatient));
     for (path, value) in [("tcp.recovery.reno", "{}"), ("tcp.recovery", "{ reno = {} }")] {
         assert_eq!(parse(ONE_FLOW, &[(path, value)]).tcp.recovery.name(), "reno");

@@ -106,6 +106,24 @@ fn a_loss_of_the_radio_is_repaired_at_the_first_duplicate_and_none_reaches_the_s
     }
 }
 
+/// The ACK that the box has let through is lost on its way to the sender, and the UE repeats it with the blocks of a
+/// gap that the box repairs.
+#[test]
+fn who_sends_again_what_the_ue_has_acknowledged_hears_of_it() {
+    let mut snoop = Alone::new(&Config { max_local_retransmissions: 1, ..Config::default() });
+    snoop.send(1, 0..4);
+    let shows = |number: u32| with_blocks(ack(number), &[(3001, 4001)]);
+    assert_eq!(snoop.ack(50, &with_blocks(ack(2001), &[(3001, 4001)])), (vec![2001], true));
+    // The copy is lost, too. What the UE repeats is the box's business, until the sender shows that it knows nothing.
+    assert_eq!(snoop.ack(10, &shows(2001)), (vec![], false));
+    let again = data(1001, 1000);
+    assert_eq!(snoop.put(3000, Dir::Downlink, &again), [(Dir::Downlink, again)]);
+    let left = snoop.put(50, Dir::Uplink, &shows(2001));
+    assert_eq!(left.len(), 1);
+    assert_eq!((left[0].1.ack, left[0].1.has_blocks()), (2001, false));
+    assert_eq!(snoop.ack(10, &shows(2001)), (vec![], false));
+}
+
 #[test]
 fn what_never_came_as_far_as_the_radio_is_the_senders_business() {
     let mut snoop = Alone::new(&Config::default());

@@ -17,6 +17,8 @@ from airpath.scenario import Scenario
 
 LEAST_RECEIVE_ROOM_BYTES = 131_072
 """Memory of a receiver's socket, of which packets take several times their data."""
+MAX_REORDERING = 300
+"""Of the kernel unless told otherwise: `tcp_max_reordering`."""
 
 
 class Unlike(NamedTuple):
@@ -61,7 +63,7 @@ _VALUES: tuple[tuple[str, object, Unlike], ...] = (
         "window_arithmetic",
         "ns2",
         Unlike(
-            "window_arithmetic: the kernel halves by RFC 5681 and leaves a loss by PRR (RFC 9937)",
+            "window_arithmetic: the kernel halves by RFC 5681",
             (("tcp.window_arithmetic", "rfc5681"),),
         ),
     ),
@@ -84,13 +86,18 @@ def unlike(says: dict[str, Any], congestion_control: str) -> list[Unlike]:
     found = [one for key, value, one in _VALUES if says[key] == value]
     if cc != congestion_control:
         words = f"cc: {congestion_control} in the kernel, {cc} in the scenario"
-        found.append(Unlike(words, ((f"tcp.cc.{congestion_control}", "{}"),)))
+        found.append(Unlike(words, ((f"tcp.cc.{congestion_control}", '{ variant = "linux" }'),)))
     if says["sack"] and recovery not in ("sack", "rack"):
         words = f"recovery.{recovery}: the kernel's with SACK is RFC 6675's"
         found.append(Unlike(words, (("tcp.recovery.sack", "{}"),)))
-    if not says["sack"] and recovery != "newreno":
-        words = f"recovery.{recovery}: the kernel's without SACK is NewReno"
-        found.append(Unlike(words, (("tcp.recovery.newreno", "{}"),)))
+    if not says["sack"] and says["recovery"].get("newreno", {}).get("variant") != "linux":
+        words = f"recovery.{recovery}: the kernel's without SACK is NewReno of its own, of variant linux"
+        most = says["dupack_threshold"] if has_fixed_threshold(says) else MAX_REORDERING
+        newreno = f'{{ variant = "linux", max_reordering = {most} }}'
+        found.append(Unlike(words, (("tcp.recovery.newreno", newreno),)))
+    if not says["prr"]:
+        words = "prr: in recoveries the kernel sends in proportion to what is delivered (RFC 9937)"
+        found.append(Unlike(words, (("tcp.prr", "true"),)))
     if undo == "none" and says["timestamps"]:
         found.append(Unlike("undo.none: the kernel undoes by timestamps", (("tcp.undo.eifel", "{}"),)))
     elif undo == "none" and says["sack"] and says["dsack"]:
@@ -98,11 +105,16 @@ def unlike(says: dict[str, Any], congestion_control: str) -> list[Unlike]:
     if says["ack_every"] == 2 and says.get("delayed_ack", "fixed") == "fixed":
         words = "ack_every: the kernel acknowledges the first segments at once, and delays by 40 to 200 ms"
         found.append(Unlike(words, (("tcp.delayed_ack", "linux"), ("tcp.quickack", "16"))))
-    if "tick" in says["rto"]:
-        # As fine as the jiffies of most kernels.
-        found.append(Unlike("rto.tick: the kernel's clock has 1 to 10 ms", (("tcp.rto.tick", "4 ms"),)))
-    if says["rto"]["initial"] != "1 s":
-        found.append(Unlike("rto.initial: 1 s in the kernel", (("tcp.rto.initial", "1 s"),)))
+    rto = says["rto"]
+    if rto.get("timer") != "linux" or rto["initial"] != "1 s":
+        words = "rto: the kernel begins with 1 s, has no coarse clock, and bounds the variation and not the sum"
+        timer = f'{{ timer = "linux", initial = "1 s", min = "{rto["min"]}", max = "120 s" }}'
+        found.append(Unlike(words, (("tcp.rto", timer),)))
+    if cc == congestion_control and says["cc"][cc].get("variant") != "linux":
+        words = f"cc.{cc}: the kernel's counts bytes and not ACKs, and is of variant linux"
+        found.append(Unlike(words, ((f"tcp.cc.{cc}.variant", "linux"),)))
+    if says["rnf"] != "off":
+        found.append(Unlike("rnf: the kernel does not know the flag", (("tcp.rnf", "off"),)))
     if says.get("initial_ssthresh"):
         found.append(Unlike("initial_ssthresh: the kernel has none", (("tcp.initial_ssthresh", "1 GB"),)))
     return found
@@ -149,7 +161,7 @@ def near_tcp(says: dict[str, Any], congestion_control: str, words: list[str]) ->
         else "0",
         "net.ipv4.tcp_reordering": threshold,
     }
-    if not says["adaptive_dupack_threshold"] and not has_rack:
+    if has_fixed_threshold(says):
         # Else reordering raises it, up to 300.
         sysctls["net.ipv4.tcp_max_reordering"] = threshold
     clamp = says["max_window"] * mss if "max_window" in says else None
@@ -169,6 +181,11 @@ def near_tcp(says: dict[str, Any], congestion_control: str, words: list[str]) ->
         rto_min_ms=round(1000 * _core.seconds(says["rto"]["min"])),
         unlike=words,
     )
+
+
+def has_fixed_threshold(says: dict[str, Any]) -> bool:
+    """Whether reordering leaves the threshold of duplicate ACKs as it is, but for that of a kernel without SACK."""
+    return not says["adaptive_dupack_threshold"] and "rack" not in says["recovery"]
 
 
 def _switch(on: bool) -> str:

@@ -9,6 +9,8 @@
 //!   will a short while later (RFC 8985: the reordering timer).
 //! * At `una`, with an ACK that moved it: a *partial ACK* of a recovery (RFC 6582 (3.2)), or, after a timeout, *going
 //!   back*. Of a sender that has filled holes above `una` in a recovery, *by SACK*.
+//! * At `una`, with an earlier duplicate ACK, not yet sent again and without SACK: a *fast retransmit* of a sender whose
+//!   threshold has fallen (Linux without SACK); in a recovery a *partial ACK*'s, kept back by the reduction (RFC 9937).
 //! * At `una`, sent again before, and something sent after that has arrived: lost again. A sender with RACK (RFC 8985)
 //!   sends it *by SACK* in a recovery, and begins one with a *fast retransmit* after a timeout; with an ACK, or soon
 //!   after the first that told.
@@ -321,6 +323,13 @@ impl Causes {
                 Phase::Recovery { .. } | Phase::Loss { .. } | Phase::Open => return Cause::Fast,
             }
         }
+        if self.goes_with_duplicate(now) && !self.is_sent_again && !place.has_sacked {
+            return match self.phase {
+                Phase::Recovery { .. } => Cause::Partial,
+                Phase::Loss { .. } => Cause::GoBackN,
+                Phase::Open => Cause::Fast,
+            };
+        }
         let is_open = self.phase == Phase::Open && !self.is_sent_again;
         if is_open && place.has_sacked && (with_ack || self.is_soon(now, place)) {
             return Cause::Fast;
@@ -355,6 +364,12 @@ impl Causes {
     fn is_lost_again(&self, now: Instant, place: &Place) -> bool {
         let Some(at) = self.overtaken_at else { return false };
         self.follows_ack(now, PROMPTLY) || now.since(at) <= Self::reordering_timer(place)
+    }
+
+    /// With a duplicate ACK, and hardly by a timer that expires just then.
+    fn goes_with_duplicate(&self, now: Instant) -> bool {
+        let is_early = now.since(self.timer_from) < SMALLEST_TIMEOUT;
+        self.dupacks > 0 && self.follows_ack(now, if is_early { REACTION } else { PROMPTLY })
     }
 
     fn goes_with_ack(&self, now: Instant, answer: Duration) -> bool {

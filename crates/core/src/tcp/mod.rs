@@ -116,8 +116,8 @@ pub struct Config {
     pub cc: cc::Config,
     /// Loss recovery.
     pub recovery: recovery::Config,
-    /// Proportional rate reduction, RFC 9937: with `recovery.sack` or `recovery.rack`, what is sent during a fast
-    /// recovery follows what is delivered.
+    /// Proportional rate reduction, RFC 9937: what is sent during a fast recovery follows what is delivered. With
+    /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
     pub prr: bool,
     /// Whether a spurious timeout or fast retransmit is noticed and taken back.
     pub undo: undo::Config,
@@ -404,9 +404,16 @@ impl Config {
             let message = format!("{} knows nothing without the option", self.recovery.name());
             return error("recovery", message, "set tcp.sack = true");
         }
-        if self.prr && !by_scoreboard {
+        if self.prr && !by_scoreboard && !matches!(self.recovery, recovery::Config::Newreno(_)) {
             let message = format!("recovery.{} does not know what is in the network", self.recovery.name());
-            return error("prr", message, "choose tcp.recovery.sack or tcp.recovery.rack");
+            return error("prr", message, "choose tcp.recovery.newreno, sack or rack");
+        }
+        if self.prr && !by_scoreboard && self.rnf != rnf::Rnf::Off {
+            let message = "without SACK each duplicate ACK is a step of the reduction".to_owned();
+            return error("rnf", message, "write off, or prr = false, or choose tcp.recovery.sack");
+        }
+        if let recovery::Config::Newreno(newreno) = &self.recovery {
+            newreno.validate().map_err(|inner| inner.under("recovery.newreno"))?;
         }
         if matches!(self.recovery, recovery::Config::Rack(_)) {
             if self.rnf != rnf::Rnf::Off {

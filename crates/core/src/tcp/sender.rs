@@ -4,6 +4,7 @@
 //! has passed, `open` and `supply` from the application. After each of them the host drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
 
+mod by_duplicates;
 mod by_ecn;
 mod by_prr;
 mod by_rack;
@@ -30,6 +31,7 @@ use super::{Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, ecn
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+use by_duplicates::Duplicates;
 use by_rack::ByRack;
 use persist::Persist;
 
@@ -106,8 +108,10 @@ pub struct Sender {
     rnf: Option<Box<rnf::Feedback>>,
     /// RACK-TLP finds losses.
     rack: Option<Box<ByRack>>,
-    /// Proportional rate reduction of recoveries by the SACK scoreboard.
+    /// Proportional rate reduction, but for RACK's.
     prr: Option<Box<Prr>>,
+    /// Duplicate ACKs are counted as segments that have left the network, as Linux does without SACK.
+    duplicates: Option<Box<Duplicates>>,
 }
 
 impl Sender {
@@ -133,6 +137,7 @@ impl Sender {
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
             looks_closer: rack.is_some()
+                || Duplicates::wanted(config).is_some()
                 || config.ecn
                 || config.rto.timer == rto::Timer::Linux
                 || config.rnf != rnf::Rnf::Off
@@ -161,6 +166,7 @@ impl Sender {
             timeout_una: None,
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
             prr: (config.prr && rack.is_none()).then(Box::default),
+            duplicates: Duplicates::wanted(config).map(Box::new),
             rack,
         }
     }
@@ -356,6 +362,9 @@ impl Sender {
         self.cc.on_arrival(now, &self.state, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
+        if self.duplicates.is_some() {
+            self.count_duplicate();
+        }
         self.state.restart_timer = false;
         if self.state.phase == Phase::Open {
             self.state.phase = Phase::Disorder;
@@ -478,7 +487,9 @@ impl Sender {
             self.state.nxt = seq + u64::from(length);
             return Some(self.sent(now, seq, length, cause));
         }
-        Some(self.send_new(now, len, cause))
+        let transmit = self.send_new(now, len, cause);
+        self.note_reduced(transmit.len);
+        Some(transmit)
     }
 
     /// Sends `len` bytes of new data.

@@ -252,6 +252,11 @@ impl State {
         self.recover.is_none_or(|recover| self.una > recover)
     }
 
+    /// Whether something that was outstanding at the last loss event still is.
+    pub fn is_below_recover(&self) -> bool {
+        self.recover.is_some_and(|recover| self.una < recover)
+    }
+
     /// Whether the oldest unacknowledged segment has been sent again because the radio had lost it.
     pub fn is_under_repair(&self) -> bool {
         self.repaired == Some(self.una)

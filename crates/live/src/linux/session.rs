@@ -39,8 +39,8 @@ const FIFO_PRIORITY: i32 = 10;
 const FLUSH: Duration = Duration::from_millis(100);
 /// The program starts when the user has been told that the link is up, or after this.
 const START_PATIENCE: Duration = Duration::from_secs(1);
-/// Connections of ours may go on closing for so long after all programs have ended.
-const LONGEST_CLOSE: Duration = Duration::from_secs(2);
+/// Connections of ours may go on closing for so long after all programs have ended: a FIN or two may be lost.
+const LONGEST_CLOSE: Duration = Duration::from_secs(10);
 /// A program that was told to end is killed after this.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 

@@ -82,6 +82,8 @@ pub(super) struct Downlink {
     window: u16,
     /// The ACK that acknowledged `una`.
     last_ack: Option<Box<Packet>>,
+    /// The sender has sent again what the UE has acknowledged: it has not heard of that, and waits for the next ACK.
+    is_awaited: bool,
     /// Duplicate ACKs that what was on its way before the latest copy of the segment at `una` may still bring.
     expected: u64,
     /// Segments and copies so far.
@@ -105,6 +107,7 @@ impl Downlink {
             highest: first,
             window: u16::MAX,
             last_ack: None,
+            is_awaited: false,
             expected: 0,
             turns: 0,
             rto: Rto::new(timer),
@@ -147,7 +150,9 @@ impl Downlink {
         }
         if !is_after(end, self.una) {
             // One octet may be a keep-alive, which asks whether the UE is there: RFC 9293 (3.8.4).
-            return self.last_ack.clone().filter(|_| packet.payload > 1);
+            let answer = self.last_ack.clone().filter(|_| packet.payload > 1);
+            self.is_awaited = answer.is_none();
+            return answer;
         }
         self.turns += 1;
         let segment = Cached {
@@ -213,6 +218,7 @@ impl Downlink {
             self.advance(now, packet, counters);
             self.repair_shown_gaps(now, limits, counters, copies);
             let repairs = self.repairs();
+            self.is_awaited = false;
             return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
         }
         // Nothing is outstanding: the answer to a keep-alive.
@@ -220,10 +226,11 @@ impl Downlink {
             return Fate::Passes;
         }
         let fate = match self.on_duplicate(now, packet.has_blocks(), limits, counters, copies) {
-            // To the sender it is no duplicate without its blocks, and the window is what it waits for, perhaps.
-            Fate::Suppressed if packet.window > window => Fate::PassesWithoutBlocks,
+            // To the sender it is no duplicate without its blocks, and it waits for the window, perhaps, or the ACK.
+            Fate::Suppressed if packet.window > window || self.is_awaited => Fate::PassesWithoutBlocks,
             fate => fate,
         };
+        self.is_awaited &= fate == Fate::Suppressed;
         match fate {
             Fate::Suppressed => counters.dupacks_suppressed += 1,
             Fate::Passes | Fate::PassesWithoutBlocks => counters.dupacks_passed += 1,

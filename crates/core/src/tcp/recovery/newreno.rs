@@ -2,11 +2,16 @@
 //!
 //! Only the first partial ACK restarts the retransmission timer ("impatient", section 4): with many
 //! losses in a window, a timeout is then faster than one segment for each round trip.
+//!
+//! Linux without SACK restarts it with each. It ends a recovery only with an ACK beyond what was outstanding, counts no
+//! duplicates until then, and has a threshold that follows them ([`Config::max_reordering`], `sender/by_duplicates`);
+//! with `tcp.prr` this is all of it.
 
-use super::Recovery;
+use super::{Recovery, on_dupack_without_sack};
+use crate::error::ScenarioError;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::cc::CongestionControl;
-use crate::tcp::state::State;
+use crate::tcp::state::{Phase, State};
 use crate::trace::SendCause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +20,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Which partial ACKs restart the retransmission timer: RFC 6582 (4).
+    /// Which partial ACKs restart the retransmission timer: RFC 6582 (4). And what Linux does besides.
     pub variant: Variant,
+    /// With `variant = "linux"`: the largest threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`). More
+    /// of them than there are segments in flight set the threshold to the number of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_reordering: Option<u32>,
 }
+
+/// Linux's default.
+const MAX_REORDERING: u32 = 300;
 
 /// Which partial ACKs restart the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,11 +40,33 @@ pub enum Variant {
     Impatient,
     /// Every one.
     SlowButSteady,
+    /// Every one; the recovery ends beyond what was outstanding; the threshold follows duplicate ACKs.
+    Linux,
 }
 
 impl Config {
     pub(super) fn build(&self) -> Box<dyn Recovery> {
         Box::new(Newreno { variant: self.variant, partial_since: None })
+    }
+
+    /// The largest threshold of duplicate ACKs, if it follows them.
+    pub fn max_reordering(&self) -> Option<u32> {
+        (self.variant == Variant::Linux).then_some(self.max_reordering.unwrap_or(MAX_REORDERING))
+    }
+
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong, and what would be right.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        let error = |message: &str, hint: &str| Err(ScenarioError::new("max_reordering", message, hint));
+        match self.max_reordering {
+            Some(0) => error("every ACK would be a loss", "write at least 1, or remove the key"),
+            Some(_) if self.variant != Variant::Linux => {
+                error("this variant's threshold does not change", "remove the key, or set variant = \"linux\"")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -42,11 +76,24 @@ struct Newreno {
     partial_since: Option<u64>,
 }
 
+impl Newreno {
+    /// All that was outstanding has arrived, and what the duplicate ACKs that follow mean cannot be told.
+    fn holds(&self, state: &State) -> bool {
+        self.variant == Variant::Linux && state.recover == Some(state.una)
+    }
+}
+
 impl Recovery for Newreno {
+    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
+        if state.phase != Phase::Recovery || !self.holds(state) {
+            on_dupack_without_sack(state, cc);
+        }
+    }
+
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) {
         let recover = state.recover.unwrap_or(state.una);
         let mss = state.window.mss;
-        if state.una >= recover {
+        if state.una >= recover && !self.holds(state) {
             if state.window.arithmetic == WindowArithmetic::Ns2 {
                 state.exit_recovery(state.window.cwnd);
                 return cc.on_ack(&mut state.window, acked);
@@ -61,9 +108,11 @@ impl Recovery for Newreno {
         if acked >= state.mss() {
             state.inflation += state.mss() as i64;
         }
-        state.retransmit = Some((state.una, SendCause::PartialAck));
+        if !self.holds(state) {
+            state.retransmit = Some((state.una, SendCause::PartialAck));
+        }
         let first = self.partial_since != Some(recover);
         self.partial_since = Some(recover);
-        state.restart_timer = first || self.variant == Variant::SlowButSteady;
+        state.restart_timer = first || self.variant != Variant::Impatient;
     }
 }

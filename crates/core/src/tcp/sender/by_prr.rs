@@ -1,5 +1,5 @@
-//! The sender whose recovery by the SACK scoreboard (RFC 6675) sends in proportion to what is delivered: [`Prr`].
-//! Other flows never come here.
+//! The sender whose recovery sends in proportion to what is delivered ([`Prr`]), which the SACK scoreboard tells (RFC
+//! 6675), or duplicate ACKs (`by_duplicates`). Other flows never come here.
 
 use super::Sender;
 use crate::tcp::prr::{Progress, Prr};
@@ -7,11 +7,17 @@ use crate::tcp::state::Phase;
 
 /// Where the sender stood before an ACK.
 pub(super) struct Before {
-    una: u64,
+    pub una: u64,
+    /// Segments outstanding.
+    pub segments: usize,
+    /// Segments of which duplicate ACKs have told.
+    pub told: u64,
+    pub inflation: i64,
+    pub limited_transmit: u32,
     /// Bytes outstanding and not SACKed.
     unsacked: u64,
     lost_end: u64,
-    fast_retransmits: u64,
+    pub fast_retransmits: u64,
     was_in_recovery: bool,
 }
 
@@ -21,6 +27,10 @@ impl Sender {
         let state = &self.state;
         Before {
             una: state.una,
+            segments: state.segments.len(),
+            told: self.told(),
+            inflation: state.inflation,
+            limited_transmit: state.limited_transmit,
             unsacked: self.unsacked(),
             lost_end: state.lost_end(),
             fast_retransmits: state.losses.fast_retransmits(),
@@ -36,8 +46,11 @@ impl Sender {
     /// The window after an ACK of a recovery, and after the one that ended it: RFC 9937 (6).
     pub(super) fn reduce_proportionally(&mut self, before: &Before) {
         let is_over = self.state.recover.is_some_and(|recover| self.state.una >= recover);
-        if self.state.phase == Phase::Open && before.was_in_recovery && is_over {
+        if self.prr.is_some() && self.state.phase == Phase::Open && before.was_in_recovery && is_over {
             self.state.window.cwnd = self.state.window.ssthresh;
+        }
+        if self.duplicates.is_some() {
+            return self.follow_duplicates(before);
         }
         if self.state.phase != Phase::Recovery {
             return;

@@ -32,7 +32,7 @@ impl Sender {
             self.rack = Some(rack);
             return;
         }
-        let before = self.prr.is_some().then(|| self.before_ack());
+        let before = (self.prr.is_some() || self.duplicates.is_some()).then(|| self.before_ack());
         self.handle_ack_by_scoreboard(now, ack, same_window, packet);
         if let Some(before) = before {
             self.reduce_proportionally(&before);
