@@ -115,9 +115,22 @@ fn what_does_not_go_together_is_refused() {
         ),
         ("recovery.rack = {}", "tcp.recovery: rack knows nothing without the option; set tcp.sack = true"),
         (
-            "prr = true",
-            "tcp.prr: recovery.newreno does not know what is in the network; choose tcp.recovery.sack or \
-             tcp.recovery.rack",
+            "prr = true\nrecovery.reno = {}",
+            "tcp.prr: recovery.reno does not know what is in the network; choose tcp.recovery.newreno, sack or rack",
+        ),
+        (
+            "prr = true\nrnf = \"first_flagged\"",
+            "tcp.rnf: without SACK each duplicate ACK is a step of the reduction; write off, or prr = false, or choose \
+             tcp.recovery.sack",
+        ),
+        (
+            "recovery.newreno.max_reordering = 3",
+            "tcp.recovery.newreno.max_reordering: this variant's threshold does not change; remove the key, or set \
+             variant = \"linux\"",
+        ),
+        (
+            "recovery.newreno = { variant = \"linux\", max_reordering = 0 }",
+            "tcp.recovery.newreno.max_reordering: every ACK would be a loss; write at least 1, or remove the key",
         ),
         (
             "profile = \"linux\"\nrnf = \"first_flagged\"",

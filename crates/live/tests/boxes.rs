@@ -244,7 +244,8 @@ fn check_order(dir: Dir, sent: &[&[u8]], arrived: &[&[u8]], writes: Writes) -> R
     let mut left = sent.iter();
     for after in arrived {
         let wanted = rest(after, dir, writes);
-        let before = left.find(|before| rest(before, dir, writes) == wanted && is_marked_at_most(before, after));
+        let before =
+            left.find(|before| rest(before, dir, writes) == wanted && is_marked_at_most(before, after));
         prop_assert!(before.is_some(), "{dir:?}: {after:02x?} was not sent, or has been overtaken");
     }
     Ok(())

@@ -137,7 +137,7 @@ impl Sender {
             reads_sack: config.sack,
             uses_scoreboard: recovery.uses_scoreboard(),
             looks_closer: rack.is_some()
-                || Duplicates::wanted(config).is_some()
+                || Duplicates::of(config).is_some()
                 || config.ecn
                 || config.rto.timer == rto::Timer::Linux
                 || config.rnf != rnf::Rnf::Off
@@ -166,7 +166,7 @@ impl Sender {
             timeout_una: None,
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
             prr: (config.prr && rack.is_none()).then(Box::default),
-            duplicates: Duplicates::wanted(config).map(Box::new),
+            duplicates: Duplicates::of(config).map(Box::new),
             rack,
         }
     }

@@ -2,10 +2,10 @@
 //! RFC 3168 (6.1.1).
 //!
 //! What this endpoint's TCP wants to use and the other does not offer is not used: without timestamps no Eifel
-//! detection, without SACK no DSACK detection, and Reno's recovery in the place of one that reads a scoreboard.
+//! detection, without SACK no DSACK detection, and NewReno in the place of what reads a scoreboard.
 
 use crate::packet::{Flags, IpVersion, Packet};
-use crate::tcp::{Config, Handshake, recovery, undo};
+use crate::tcp::{Config, Handshake, undo};
 use crate::units::Bytes;
 
 /// RFC 9293 (3.7.1): what a SYN without the option means.
@@ -46,9 +46,8 @@ pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
         ecn,
         ..ours.clone()
     };
-    if matches!(agreed.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_)) && !sack {
-        agreed.recovery = recovery::Config::default();
-        agreed.prr = false;
+    if !sack {
+        agreed.recovery = agreed.recovery.without_sack();
     }
     let blind = match &agreed.undo {
         undo::Config::Eifel(_) => !timestamps,

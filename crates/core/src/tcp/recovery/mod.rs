@@ -57,6 +57,17 @@ registry! {
     }
 }
 
+impl Config {
+    /// What a sender has in its place whose receiver knows no SACK: NewReno, Linux's where it would go by RACK.
+    pub fn without_sack(&self) -> Self {
+        match self {
+            Self::Sack(_) => Self::default(),
+            Self::Rack(_) => Self::Newreno(newreno::Config::linux()),
+            Self::Reno(_) | Self::Newreno(_) | Self::Tahoe(_) => self.clone(),
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self::Newreno(newreno::Config::default())

@@ -45,6 +45,11 @@ pub enum Variant {
 }
 
 impl Config {
+    /// As Linux without SACK.
+    pub fn linux() -> Self {
+        Self { variant: Variant::Linux, max_reordering: None }
+    }
+
     pub(super) fn build(&self) -> Box<dyn Recovery> {
         Box::new(Newreno { variant: self.variant, partial_since: None })
     }
@@ -62,9 +67,10 @@ impl Config {
         let error = |message: &str, hint: &str| Err(ScenarioError::new("max_reordering", message, hint));
         match self.max_reordering {
             Some(0) => error("every ACK would be a loss", "write at least 1, or remove the key"),
-            Some(_) if self.variant != Variant::Linux => {
-                error("this variant's threshold does not change", "remove the key, or set variant = \"linux\"")
-            }
+            Some(_) if self.variant != Variant::Linux => error(
+                "this variant's threshold does not change",
+                "remove the key, or set variant = \"linux\"",
+            ),
             _ => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ use super::Sender;
 use super::by_prr::Before;
 use crate::tcp::Config;
 use crate::tcp::prr::{Progress, Prr};
-use crate::tcp::recovery;
+use crate::tcp::recovery::{self, newreno};
 use crate::tcp::state::{Phase, State};
 use crate::trace::SendCause;
 
@@ -30,10 +30,17 @@ pub(super) struct Duplicates {
 
 impl Duplicates {
     /// If this TCP counts them.
-    pub fn wanted(config: &Config) -> Option<Self> {
-        let recovery::Config::Newreno(newreno) = &config.recovery else { return None };
+    pub fn of(config: &Config) -> Option<Self> {
+        match &config.recovery {
+            recovery::Config::Newreno(newreno) => Self::wanted(newreno, config.prr),
+            _ => None,
+        }
+    }
+
+    /// If NewReno counts them, with proportional rate reduction or without.
+    pub fn wanted(newreno: &newreno::Config, uses_prr: bool) -> Option<Self> {
         let max_reordering = newreno.max_reordering();
-        (config.prr || max_reordering.is_some()).then_some(Self { left: 0, waits: None, max_reordering })
+        (uses_prr || max_reordering.is_some()).then_some(Self { left: 0, waits: None, max_reordering })
     }
 
     /// One of the segments in flight is missing; `acked` have just been acknowledged.

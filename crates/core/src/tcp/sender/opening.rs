@@ -1,9 +1,11 @@
 //! What a sender takes from the handshake.
 
 use super::Sender;
+use super::by_duplicates::Duplicates;
 use crate::packet::{Flags, Packet};
+use crate::tcp::IdleRestart;
 use crate::tcp::handshake::Opened;
-use crate::tcp::{IdleRestart, recovery};
+use crate::tcp::recovery::{self, newreno};
 use crate::time::{Duration, Instant};
 
 impl Sender {
@@ -14,14 +16,26 @@ impl Sender {
             self.reads_sack = false;
             if self.uses_scoreboard {
                 self.uses_scoreboard = false;
-                (self.rack, self.prr) = (None, None);
-                self.recovery = recovery::Config::default().build();
+                self.go_without_sack();
             }
         }
         if self.ecn.take_if(|_| !self.handshake.permits_ecn()).is_some() {
             self.plain_from = 1;
         }
         self.begin(now, self.handshake.sent_at(), self.handshake.lost_syn());
+    }
+
+    /// As `recovery::Config::without_sack`.
+    fn go_without_sack(&mut self) {
+        let uses_prr = self.prr.is_some() || self.rack.as_ref().is_some_and(|rack| rack.uses_prr);
+        let newreno = match self.rack.take() {
+            Some(_) => newreno::Config::linux(),
+            None => newreno::Config::default(),
+        };
+        self.prr = uses_prr.then(Box::default);
+        self.duplicates = Duplicates::wanted(&newreno, uses_prr).map(Box::new);
+        self.looks_closer |= self.duplicates.is_some();
+        self.recovery = recovery::Config::Newreno(newreno).build();
     }
 
     /// Another's handshake has opened the connection.
