@@ -20,6 +20,7 @@ DSACK = {"tcp.sack": True, "tcp.dsack": True, "tcp.undo.dsack": "{}"}
 SACK = {"tcp.sack": True, "tcp.dsack": True, "tcp.recovery.sack": "{}"}
 LINUX = {"tcp.profile": "linux"}
 LINUX_RENO = {"tcp.profile": "linux-reno"}
+WITHOUT_SACK = LINUX_RENO | {"tcp.recovery.newreno.variant": "linux", "tcp.sack": False}
 CAUSES = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe")
 
 
@@ -76,6 +77,8 @@ def episodes(flow):
         ("umts-128-simple", LINUX_RENO),
         ("umts-64", LINUX_RENO | SHORT_QUEUE),
         ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE),
+        ("umts-128-simple", OUT_OF_SEQUENCE | WITHOUT_SACK),
+        ("umts-64-simple", SHORT_QUEUE | WITHOUT_SACK),
         ("umts-384-simple", OUT_OF_SEQUENCE | EIFEL),
         ("alcaraz-384", {}),
         ("chan-variable-delay", {"duration": "900 s"}),

@@ -4,6 +4,7 @@
 
 use airpath_core::packet::Packet;
 use airpath_core::tcp::handshake::Role;
+use airpath_core::tcp::recovery::{self, newreno};
 use airpath_core::tcp::{Config, Receiver, Sender};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
@@ -145,7 +146,7 @@ proptest! {
 
     #[test]
     fn everything_arrives_once_whatever_happens_to_packets(
-        recovery in prop::sample::select(&RECOVERIES[..]),
+        name in prop::sample::select(&RECOVERIES[..]),
         undo in prop::sample::select(&UNDOS[..]),
         sack: bool,
         multiple_fast_retransmits: bool,
@@ -156,11 +157,14 @@ proptest! {
         buffer in prop::sample::select(&[4_000_u64, 20_000, 65_535][..]),
         segments in 1..120_u64,
     ) {
-        let mut config = config(recovery, undo, "");
-        let by_scoreboard = recovery == "sack" || recovery == "rack";
+        let mut config = config(name, undo, "");
+        let by_scoreboard = name == "sack" || name == "rack";
         config.sack = sack || by_scoreboard || undo == "dsack";
-        config.prr = prr && by_scoreboard;
+        config.prr = prr && (by_scoreboard || name == "newreno");
         if as_linux {
+            if name == "newreno" {
+                config.recovery = recovery::Config::Newreno(newreno::Config::linux());
+            }
             config.cc = toml::from_str::<Config>("cc.cubic = { hystart = \"linux\", variant = \"linux\" }").unwrap().cc;
             config.rto.timer = airpath_core::tcp::rto::Timer::Linux;
             (config.quickack, config.delayed_ack) = (16, airpath_core::tcp::Delay::Linux);

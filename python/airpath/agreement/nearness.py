@@ -107,7 +107,7 @@ def unlike(says: dict[str, Any], congestion_control: str) -> list[Unlike]:
         found.append(Unlike(words, (("tcp.delayed_ack", "linux"), ("tcp.quickack", "16"))))
     rto = says["rto"]
     if rto.get("timer") != "linux" or rto["initial"] != "1 s":
-        words = "rto: the kernel begins with 1 s, has no coarse clock, and bounds the variation and not the sum"
+        words = "rto: the kernel begins with 1 s, has a fine clock, and bounds the variation and not the sum"
         timer = f'{{ timer = "linux", initial = "1 s", min = "{rto["min"]}", max = "120 s" }}'
         found.append(Unlike(words, (("tcp.rto", timer),)))
     if cc == congestion_control and says["cc"][cc].get("variant") != "linux":
@@ -184,7 +184,7 @@ def near_tcp(says: dict[str, Any], congestion_control: str, words: list[str]) ->
 
 
 def has_fixed_threshold(says: dict[str, Any]) -> bool:
-    """Whether reordering leaves the threshold of duplicate ACKs as it is, but for that of a kernel without SACK."""
+    """Whether the scenario's threshold of duplicate ACKs stays as it is, whatever is reordered."""
     return not says["adaptive_dupack_threshold"] and "rack" not in says["recovery"]
 
 

@@ -183,6 +183,8 @@ fn variants() -> Vec<Config> {
             ..with(recovery::Config::Tahoe(Default::default()), none())
         },
         Config { receive_buffer: "300 kB".parse().unwrap(), ..sack(ts(with(newreno, none()))) },
+        // Without SACK at the other end it is Linux's NewReno.
+        Config { prr: true, ..sack(with(recovery::Config::Rack(Default::default()), none())) },
     ]
 }
 

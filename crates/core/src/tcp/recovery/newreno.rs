@@ -109,12 +109,15 @@ impl Recovery for Newreno {
             state.exit_recovery(state.window.ssthresh.min(flight + mss));
             return;
         }
-        // Step 3, partial acknowledgment: deflate by what left, add back one segment.
-        state.inflation -= acked as i64;
-        if acked >= state.mss() {
-            state.inflation += state.mss() as i64;
-        }
-        if !self.holds(state) {
+        if self.holds(state) {
+            // What duplicate ACKs have told of has been acknowledged.
+            state.inflation = 0;
+        } else {
+            // Step 3, partial acknowledgment: deflate by what left, add back one segment.
+            state.inflation -= acked as i64;
+            if acked >= state.mss() {
+                state.inflation += state.mss() as i64;
+            }
             state.retransmit = Some((state.una, SendCause::PartialAck));
         }
         let first = self.partial_since != Some(recover);

@@ -43,6 +43,11 @@ impl Duplicates {
         (uses_prr || max_reordering.is_some()).then_some(Self { left: 0, waits: None, max_reordering })
     }
 
+    /// A timeout: everything may be lost.
+    pub fn forget(&mut self) {
+        (self.left, self.waits) = (0, None);
+    }
+
     /// One of the segments in flight is missing; `acked` have just been acknowledged.
     fn leave_one(&mut self, state: &mut State, acked: u64) {
         let in_flight = state.segments.len() as u64;
@@ -69,7 +74,7 @@ impl Sender {
         if state.phase == Phase::Recovery && !state.is_below_recover() {
             return;
         }
-        if state.phase == Phase::Loss && !state.recover.is_some_and(|recover| state.max > recover) {
+        if state.phase == Phase::Loss && state.recover.is_none_or(|recover| state.max <= recover) {
             return;
         }
         duplicates.left += 1;
@@ -93,7 +98,7 @@ impl Sender {
             if state.phase != Phase::Recovery || !state.is_below_recover() {
                 duplicates.left = 0;
             }
-        } else if delivered == 0 && !begins {
+        } else if delivered == 0 && !begins && state.phase != Phase::Open {
             // One that does not count lets nothing go.
             state.inflation = before.inflation;
             state.limited_transmit = before.limited_transmit;

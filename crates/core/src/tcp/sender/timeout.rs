@@ -53,6 +53,9 @@ impl Sender {
             // RFC 2018 (8): the receiver may have discarded what it has reported.
             state.clear_scoreboard();
         }
+        if let Some(duplicates) = &mut self.duplicates {
+            duplicates.forget();
+        }
         if let Some(ecn) = &mut self.ecn {
             ecn.on_reduction(state.max);
         }
