@@ -101,6 +101,7 @@ def test_the_kernels_tcp_is_brought_near_the_scenarios(compare):
     tcp = (
         "[tcp]\nmss = '536 B'\ninitial_window = 1\nmax_window = 10\nwindow_scaling = false\n"
         "ack_every = 1\nrto.min = '1 s'\nreceive_buffer = '20 kB'\n"
+        "rto.timer = 'linux'\nprr = true\nrecovery.newreno.variant = 'linux'\ncc.reno.variant = 'linux'\n"
     )
     text = LINK + tcp + "[[flow]]\napp.file.size = '60 kB'\n"
     _, out, printed = compare(text, "--runs", 1, "--cc", "reno", "--tcp", "scenario")
