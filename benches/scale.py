@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from sweep import SWEEP
+
 import airpath
 from airpath import _core
 from airpath.folder import run_to_folder
@@ -57,17 +59,6 @@ CELLS = (
 )
 REPEATED_S = 0.2
 """Short runs are repeated, with seeds 1, 2, ..., until a sample has taken so long."""
-
-SWEEP = """
-scenario = "umts-384"
-metrics = ["transfer_s", "goodput_bps", "rtt_ms.mean"]
-runs = {runs}
-[set]
-"flow.0.app.file.size" = "50 kB"
-[axes]
-tcp.initial_window = [1, 2, 4, 10]
-"radio.dch.downlink.channel.bernoulli.bler" = ["1 %", "10 %"]
-"""
 
 MACHINES = (("laptop", 8), ("server", 64), ("cluster", 1000))
 

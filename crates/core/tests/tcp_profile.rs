@@ -120,8 +120,8 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             "prr = true\nrnf = \"first_flagged\"",
-            "tcp.rnf: without SACK each duplicate ACK is a step of the reduction; write off, or prr = false, or choose \
-             tcp.recovery.sack",
+            "tcp.rnf: each duplicate ACK counts as a segment delivered; write off, or prr = false without variant = \
+             \"linux\", or choose tcp.recovery.sack",
         ),
         (
             "recovery.newreno.max_reordering = 3",

@@ -408,12 +408,14 @@ impl Config {
             let message = format!("recovery.{} does not know what is in the network", self.recovery.name());
             return error("prr", message, "choose tcp.recovery.newreno, sack or rack");
         }
-        if self.prr && !by_scoreboard && self.rnf != rnf::Rnf::Off {
-            let message = "without SACK each duplicate ACK is a step of the reduction".to_owned();
-            return error("rnf", message, "write off, or prr = false, or choose tcp.recovery.sack");
-        }
         if let recovery::Config::Newreno(newreno) = &self.recovery {
             newreno.validate().map_err(|inner| inner.under("recovery.newreno"))?;
+            if newreno.counts_duplicates(self.prr) && self.rnf != rnf::Rnf::Off {
+                let message = "each duplicate ACK counts as a segment delivered".to_owned();
+                let hint =
+                    "write off, or prr = false without variant = \"linux\", or choose tcp.recovery.sack";
+                return error("rnf", message, hint);
+            }
         }
         if matches!(self.recovery, recovery::Config::Rack(_)) {
             if self.rnf != rnf::Rnf::Off {

@@ -532,23 +532,7 @@ impl Sender {
 
     #[inline]
     fn sent(&mut self, now: Instant, seq: u64, len: u32, cause: SendCause) -> Transmit {
-        let counters = &mut self.counters;
-        counters.segments_sent += 1;
-        match cause {
-            SendCause::FastRetransmit => counters.retransmits_fast += 1,
-            SendCause::PartialAck => counters.retransmits_partial += 1,
-            SendCause::Sack => counters.retransmits_sack += 1,
-            SendCause::Timeout => counters.retransmits_timeout += 1,
-            SendCause::GoBackN => counters.retransmits_go_back_n += 1,
-            SendCause::WirelessFastRetransmit => counters.retransmits_wireless += 1,
-            SendCause::TailLossProbe => counters.retransmits_probe += 1,
-            SendCause::New
-            | SendCause::LimitedTransmit
-            | SendCause::WindowProbe
-            | SendCause::Handshake
-            | SendCause::HandshakeTimeout
-            | SendCause::Retransmission => {}
-        }
+        self.counters.on_sent(cause);
         self.timed_out = false;
         if self.rto_deadline.is_none() {
             // RFC 6298 (5.1).

@@ -59,6 +59,11 @@ impl Config {
         (self.variant == Variant::Linux).then_some(self.max_reordering.unwrap_or(MAX_REORDERING))
     }
 
+    /// Whether duplicate ACKs count as segments delivered, with proportional rate reduction or for the threshold.
+    pub fn counts_duplicates(&self, uses_prr: bool) -> bool {
+        uses_prr || self.variant == Variant::Linux
+    }
+
     /// Refuses what cannot work.
     ///
     /// # Errors

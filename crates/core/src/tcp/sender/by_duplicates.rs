@@ -40,7 +40,7 @@ impl Duplicates {
     /// If NewReno counts them, with proportional rate reduction or without.
     pub fn wanted(newreno: &newreno::Config, uses_prr: bool) -> Option<Self> {
         let max_reordering = newreno.max_reordering();
-        (uses_prr || max_reordering.is_some()).then_some(Self { left: 0, waits: None, max_reordering })
+        newreno.counts_duplicates(uses_prr).then_some(Self { left: 0, waits: None, max_reordering })
     }
 
     /// A timeout: everything may be lost.

@@ -1,6 +1,7 @@
 //! What a sender counts.
 
 use crate::time::Duration;
+use crate::trace::SendCause;
 
 /// What a sender has counted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +56,27 @@ impl Counters {
             + self.retransmits_go_back_n
             + self.retransmits_wireless
             + self.retransmits_probe
+    }
+
+    /// Counts a segment that was sent.
+    #[inline]
+    pub(super) fn on_sent(&mut self, cause: SendCause) {
+        self.segments_sent += 1;
+        match cause {
+            SendCause::FastRetransmit => self.retransmits_fast += 1,
+            SendCause::PartialAck => self.retransmits_partial += 1,
+            SendCause::Sack => self.retransmits_sack += 1,
+            SendCause::Timeout => self.retransmits_timeout += 1,
+            SendCause::GoBackN => self.retransmits_go_back_n += 1,
+            SendCause::WirelessFastRetransmit => self.retransmits_wireless += 1,
+            SendCause::TailLossProbe => self.retransmits_probe += 1,
+            SendCause::New
+            | SendCause::LimitedTransmit
+            | SendCause::WindowProbe
+            | SendCause::Handshake
+            | SendCause::HandshakeTimeout
+            | SendCause::Retransmission => {}
+        }
     }
 
     /// Counts a round-trip time.
