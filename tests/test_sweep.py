@@ -17,7 +17,7 @@ import pytest
 from conftest import check_error
 
 import airpath
-from airpath import _core
+from airpath import _core, atomic
 from airpath.metrics import NotMeasuredError, named
 from airpath.sweep import driver as driver_module
 from airpath.sweep import store as store_module
@@ -453,7 +453,7 @@ def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
     tmp_path, undisturbed, monkeypatch, airpath_command
 ):
     out = tmp_path / "out"
-    write_all, room = store_module.write_all, [4]  # The manifest and three parts.
+    write_all, room = atomic.write_all, [4]  # The manifest and three parts.
 
     def write_until_full(file, content):
         if not room[0]:
@@ -465,7 +465,7 @@ def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
     monkeypatch.setattr(driver_module, "WRITE_ROWS", 50)
     monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
     with monkeypatch.context() as full:
-        full.setattr(store_module, "write_all", write_until_full)
+        full.setattr(atomic, "write_all", write_until_full)
         outcome = airpath_command("sweep", written(tmp_path), "--out", out, "--workers", 1)
     check_error(outcome, "out", "No space left on device", "the same command")
     assert len(parts(out)) == 3

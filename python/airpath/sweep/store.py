@@ -1,7 +1,7 @@
 """The folder of a sweep: a Parquet dataset of runs that is only ever added to, whole files at a time.
 
-A file is written under a temporary name, brought to the disk and then renamed: it is there whole or not at
-all. One process at a time may write, the one that holds the lock; who only reads needs none.
+Files are there whole or not at all (`airpath.atomic`). One process at a time may write, the one that holds
+the lock; readers need none.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airpath import _core
+from airpath.atomic import write_whole
 from airpath.sweep.error import SweepError
 from airpath.sweep.plan import Plan, PlannedPoint, run_key, versions
 from airpath.sweep.worker import Row
@@ -83,7 +84,7 @@ class Store:
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd", write_page_checksum=True)
         with output_errors(self._out):
-            _write_whole(path, content.getvalue())
+            write_whole(path, content.getvalue())
         self._next_part += 1
 
     def _open(self) -> None:
@@ -100,7 +101,7 @@ class Store:
         if before != manifest:
             text = json.dumps(manifest, indent=1) + "\n"
             with output_errors(self._out):
-                _write_whole(self._out / MANIFEST, text.encode())
+                write_whole(self._out / MANIFEST, text.encode())
         self._schema = _schema(manifest)
         self.rows, self.warnings = read_rows(self._out, manifest)
         numbers = [int(found[1]) for name in _names(self._out / RUNS) if (found := _PART.fullmatch(name))]
@@ -286,31 +287,6 @@ def _take_lock(out: Path) -> int:
         what = f"'{out}' cannot be locked: {error.strerror}"
         raise SweepError("out", what, "choose a folder on a disk with room that knows locks") from error
     return lock
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file such that it is there whole or not at all, whenever this ends."""
-    unfinished = path.with_name(f".{path.name}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            write_all(file, content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def write_all(file: io.BufferedWriter, content: bytes) -> None:
-    """Write everything; a seam for tests of full disks."""
-    file.write(content)
 
 
 @contextlib.contextmanager
