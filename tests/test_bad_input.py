@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import resource
+import subprocess
+import sys
 
 import pytest
-from conftest import check_error
+from conftest import Outcome, check_error
+
+from airpath.finished import FinishedRun
+from airpath.recorder import FILES
 
 SCENARIO = """\
 # a scenario in which one line is replaced
@@ -132,12 +137,31 @@ def test_output_folder_with_a_run(tmp_path, airpath_command):
     assert (tmp_path / "results.json").read_bytes() != results
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, the disk that is always full")
-@pytest.mark.parametrize(
-    "file", ["scenario.resolved.toml", "trace.parquet", "capture.pcapng", "results.json"]
-)
-def test_full_disk(file, tmp_path, airpath_command):
-    os.symlink("/dev/full", tmp_path / file)
-    check_error(
-        airpath_command("run", "umts-384", "--out", tmp_path), "out", "No space left", "disk with room"
+@pytest.mark.parametrize("room", [0, 500, 3000, 30_000, 100_000])
+def test_full_disk(room, tmp_path):
+    # For want of a small disk a limit of the size of each file.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    command = [sys.executable, "-m", "airpath.cli", "run", "umts-384", "--out", "out"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit, check=False
     )
+    outcome = Outcome(done.returncode, done.stdout, done.stderr)
+    check_error(outcome, "out", "File too large", "disk with room")
+    assert os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+@pytest.mark.parametrize("file", FILES)
+def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](out / file)
+    words = "is a folder" if kind == "folder" else "holds a run already"
+    check_error(airpath_command("run", "umts-64-simple", "--out", out), "out", words, "another folder")
+    assert os.listdir(out) == [file]
+    if kind != "folder":
+        assert airpath_command("run", "umts-64-simple", "--out", out, "--force").code == 0
+        assert FinishedRun.open(out).summary["complete"]
+    assert not elsewhere.exists()

@@ -187,7 +187,7 @@ def export(airpath_command, tmp_path):
 
 def bearers(folder, ue=0):
     """What the cell counted at a UE's bearers."""
-    elements = source.open_run(folder).summary["elements"]
+    elements = source.Run.open(folder).summary["elements"]
     return next(element["ues"][ue] for element in elements if "ues" in element)
 
 
@@ -248,7 +248,7 @@ def test_mm_link_sums_are_what_the_bearer_counted(run, direction, ran, export):
 @pytest.mark.parametrize("run", RUNS)
 def test_ns2_lines_agree_with_counters_and_with_what_receivers_got(run, ran, export):
     folder = ran(run)
-    opened = source.open_run(folder)
+    opened = source.Run.open(folder)
     lines = [line.split() for line in export(folder, "ns2")]
     assert all(len(line) == 12 for line in lines)
     times = [float(line[1]) for line in lines]

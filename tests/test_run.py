@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,8 +18,9 @@ import pytest
 
 import airpath
 from airpath import _core
+from airpath.finished import FinishedRun
 from airpath.folder import run_to_folder
-from airpath.recorder import FILES
+from airpath.recorder import FILES, UNFINISHED
 from airpath.trace import ROW_GROUP_ROWS, UNITS, WORD_COLUMNS
 
 ALL_PROBES = tuple(_core.probes())
@@ -39,6 +41,23 @@ bler = "10 %"
 ue = "each"
 direction = "downlink"
 [flow.app.bulk]
+"""
+
+# The command line, which kills itself before one of its 18 changes of the folder: it draws the picture
+# (4, 5), removes an earlier run (6 to 11) and moves the files (12 to 17).
+KILLED = """\
+import os, signal, sys
+steps = {step}
+def count(event, arguments):
+    global steps
+    if event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+        steps -= 1
+        if steps == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+from airpath import cli, plot
+import matplotlib.figure, pyarrow.parquet
+sys.addaudithook(count)
+cli.main(sys.argv[1:])
 """
 
 
@@ -183,14 +202,17 @@ def test_a_long_run_is_written_in_row_groups(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-@pytest.mark.parametrize("captured_bytes", [0, 3_000_000])
-def test_ctrl_c_leaves_readable_files(captured_bytes, tmp_path):
+@pytest.mark.parametrize(
+    ("captured_bytes", "number"),
+    [(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)],
+)
+def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_path):
     scenario, out = tmp_path / "endless.toml", tmp_path / "out"
     scenario.write_text(ENDLESS)
     command = [sys.executable, "-m", "airpath.cli", "run", str(scenario), "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: size(out / "capture.pcapng") >= captured_bytes, process)
-        process.send_signal(signal.SIGINT)
+        wait_for(lambda: size(out / UNFINISHED / "capture.pcapng") >= captured_bytes, process)
+        process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
@@ -203,6 +225,39 @@ def test_ctrl_c_leaves_readable_files(captured_bytes, tmp_path):
     assert table["event"].to_pylist().count("segment_sent") == sent
     assert complete_blocks((out / "capture.pcapng").read_bytes()) > 0 or results["simulated_s"] == 0
     assert (out / "plot.png").read_bytes().startswith(PNG_SIGNATURE)
+    assert {file.name for file in out.iterdir()} == set(FILES)
+
+
+@pytest.mark.parametrize("step", [4, 6, 7, 12, 15, 17, 18])
+def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(folder.path, out)
+    command = [
+        sys.executable,
+        "-c",
+        KILLED.format(step=step),
+        "run",
+        "umts-384",
+        "--seed",
+        "2",
+        "--out",
+        str(out),
+        "--force",
+    ]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    if step <= 6 or step == 18:
+        read = FinishedRun.open(out)
+        assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 6 else 2)
+        for name, bytes_ in read.manifest["files"].items():
+            assert size(out / name) == bytes_
+    else:
+        with pytest.raises(airpath.ScenarioError, match=r"manifest\.json"):
+            FinishedRun.open(out)
+    again = run_to_folder(scenario, 1, out, force=True)
+    for name in ("results.json", "trace.parquet", "capture.pcapng", "plot.png"):
+        assert (out / name).read_bytes() == (folder.path / name).read_bytes()
+    assert {file.name for file in out.iterdir()} == {file.name for file in again.files}
 
 
 def size(file: Path) -> int:

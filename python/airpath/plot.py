@@ -110,7 +110,8 @@ def plot_run(trace: Path, summary: dict[str, Any], png: Path, *, title: str) -> 
     figure = Figure(figsize=SIZE_INCHES, dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(4, 1, sharex=True, height_ratios=[3, 2, 2, 3])
-    figure.suptitle(title)
+    # A title holds names of files and algorithms, not formulas.
+    figure.suptitle(title, parse_math=False)
     for panel, draw in zip(axes, (_draw_windows, _draw_rtt, _draw_buffer, _draw_sequence), strict=True):
         for index, flow in enumerate(flows):
             name = f"cwnd, UE {flow['ue']} flow {flow['flow']}" if len(flows) > 1 else "cwnd"
@@ -122,7 +123,7 @@ def plot_run(trace: Path, summary: dict[str, Any], png: Path, *, title: str) -> 
     axes[-1].set_xlabel("time (s)" if "live" in summary else "simulated time (s)")
     axes[-1].set_xlim(0, max(summary["simulated_s"], 1e-3))
     # No date, no version: the same run gives the same file.
-    figure.savefig(png, metadata={"Software": None})
+    figure.savefig(png, format="png", metadata={"Software": None})
 
 
 def choose_flows(summary: dict[str, Any]) -> list[dict[str, Any]]:

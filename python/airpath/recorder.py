@@ -1,7 +1,8 @@
 """Writes the files of a run: trace, capture, results, picture, and what they were made from.
 
-Trace and capture are written while the run goes on, so that memory stays bounded and an interrupted
-run leaves files that can be read. Clock and machine are in `manifest.json` and nowhere else.
+Trace and capture are written while the run goes on, so that memory stays bounded. All files are in a folder
+below until the run has ended, by itself or by Ctrl-C. The manifest is the last to be moved from there: a
+folder without one holds no run. Clock and machine are in `manifest.json` and nowhere else.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import platform
+import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Self
 
 from airpath import _core
+from airpath.atomic import replacing, sync
 from airpath.plot import plot_run
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
@@ -33,6 +37,10 @@ RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
     "plot.png",
     "manifest.json",
 )
+
+
+# Where the files are until the run has ended, below its folder.
+UNFINISHED = ".unfinished"
 
 
 class OutputError(Exception):
@@ -49,7 +57,11 @@ def prepare(out: Path, force: bool) -> None:
     """
     with _output_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    there = files_in(out)
+    # Links and pipes too: a run replaces what is there, and does not write through it.
+    there = [out / name for name in FILES if os.path.lexists(out / name)]
+    for file in there:
+        if file.is_dir() and not file.is_symlink():
+            raise OutputError("out", f"'{file}' is a folder", "choose another folder, or remove this one")
     if there and not force:
         what = f"'{out}' holds a run already ({', '.join(file.name for file in there)})"
         raise OutputError("out", what, "choose another folder, or replace the files with --force")
@@ -61,9 +73,10 @@ def files_in(out: Path) -> list[Path]:
 
 
 class Recorder:
-    """Writes the files of one run; those of an earlier one are removed first.
+    """Writes the files of one run, in place of those of an earlier one.
 
-    `write` while the run goes on, `close` when it has ended, then `finish`.
+    `write` while the run goes on, `close` when it has ended, then `finish`. Until then an earlier run is
+    still there.
 
     Parameters
     ----------
@@ -79,39 +92,39 @@ class Recorder:
     Raises
     ------
     OutputError
-        From here and from every method, if a file cannot be written.
+        From here and from every method, if a file cannot be written; nothing of the run is left.
     """
 
     def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
-        self._out, self._scenario, self._seed = out, scenario, seed
+        self._out, self._unfinished = out, out / UNFINISHED
+        self._scenario, self._seed = scenario, seed
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         # Opened with the first bytes: a run may be without.
         self._capture: IO[bytes] | None = None
-        with _output_errors(out), contextlib.ExitStack() as files:
-            for file in files_in(out):
-                file.unlink()
-            (out / RESOLVED).write_text(scenario.text, encoding="utf-8")
-            trace = files.enter_context((out / TRACE).open("wb"))
+        with self._writing(), contextlib.ExitStack() as files:
+            self._discard()
+            self._unfinished.mkdir()
+            trace = files.enter_context((self._unfinished / TRACE).open("wb"))
             metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
             self._trace = files.enter_context(contextlib.closing(TraceWriter(trace, kinds, metadata)))
             self._files = files.pop_all()
 
     def write(self, events: Events, capture: bytes) -> None:
         """Add what the next stretch of time recorded: events, and a part of the pcapng file."""
-        with _output_errors(self._out):
+        with self._writing():
             self._trace.write(events)
             if capture and self._capture is None:
-                self._capture = self._files.enter_context((self._out / CAPTURE).open("wb"))
+                self._capture = self._files.enter_context((self._unfinished / CAPTURE).open("wb"))
             if self._capture:
                 self._capture.write(capture)
 
     def close(self) -> None:
         """Complete trace and capture."""
-        with _output_errors(self._out):
+        with self._writing():
             self._files.close()
 
     def finish(self, results: str | None, ctrl_c: CtrlC, *, title: str, **provenance: Any) -> None:
-        """Write results, picture and manifest.
+        """Write scenario, results, picture and manifest, and give all files their places.
 
         Parameters
         ----------
@@ -124,12 +137,13 @@ class Recorder:
         **provenance
             More for the manifest.
         """
-        out = self._out
-        with _output_errors(out):
+        out = self._unfinished
+        with self._writing():
+            (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
             if results is not None:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
-                with ctrl_c.raising():
-                    plot_run(out / TRACE, json.loads(results), out / PLOT, title=title)
+                with ctrl_c.raising(), replacing(out / PLOT) as png:
+                    plot_run(out / TRACE, json.loads(results), png, title=title)
             manifest = {
                 **_provenance(),
                 "scenario": self._scenario.name,
@@ -142,13 +156,48 @@ class Recorder:
                 "files": {file.name: file.stat().st_size for file in files_in(out)},
             }
             (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            self._put_in_place()
+
+    def _put_in_place(self) -> None:
+        """Move the files up, the manifest last; before that, remove those of an earlier run."""
+        files = files_in(self._unfinished)
+        for file in files:
+            sync(file)
+        for name in reversed(FILES):
+            (self._out / name).unlink(missing_ok=True)
+        sync(self._out)
+        for file in files:
+            if file.name == MANIFEST:
+                sync(self._out)
+            file.rename(self._out / file.name)
+        self._unfinished.rmdir()
+        sync(self._out)
+
+    def _discard(self) -> None:
+        """Remove what was not finished."""
+        if self._unfinished.is_dir() and not self._unfinished.is_symlink():
+            shutil.rmtree(self._unfinished)
+        else:
+            self._unfinished.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with _output_errors(self._out):
+            try:
+                yield
+            except OSError:
+                with contextlib.suppress(OSError):
+                    self._discard()
+                raise
 
 
 class CtrlC:
-    """Turns Ctrl-C into a flag, so that no file is left half written.
+    """Turns Ctrl-C, and SIGTERM with it, into a flag, so that no file is left half written.
 
-    Outside the main thread, where Ctrl-C is never seen, it does nothing.
+    Outside the main thread, where signals are never seen, it does nothing.
     """
+
+    _signals = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self) -> None:
         self.pressed = False
@@ -156,12 +205,13 @@ class CtrlC:
 
     def __enter__(self) -> Self:
         if self._main:
-            self._previous = signal.signal(signal.SIGINT, self._note)
+            self._previous = {number: signal.signal(number, self._note) for number in self._signals}
         return self
 
     def __exit__(self, *_exception: object) -> None:
         if self._main:
-            signal.signal(signal.SIGINT, self._previous)
+            for number, handler in self._previous.items():
+                signal.signal(number, handler)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self.pressed = True
@@ -170,14 +220,17 @@ class CtrlC:
     def raising(self) -> Iterator[None]:
         """For work that may be left out: Ctrl-C ends it."""
         try:
-            if self._main:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._handle(signal.default_int_handler)
             yield
-            if self._main:
-                signal.signal(signal.SIGINT, self._note)
+            self._handle(self._note)
         except KeyboardInterrupt:
             self.pressed = True
-            signal.signal(signal.SIGINT, self._note)
+            self._handle(self._note)
+
+    def _handle(self, handler: Callable[[int, FrameType | None], object]) -> None:
+        if self._main:
+            for number in self._signals:
+                signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from airpath import _core
 from airpath._core import ScenarioError
+from airpath.textfile import is_descriptor, read_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -74,7 +75,8 @@ class Scenario:
 def load(name_or_path: str | Path) -> Scenario:
     """Load a scenario that is bundled with airpath, or a file.
 
-    Files that a scenario names are looked for in the folder of its file.
+    Files that a scenario names are looked for in the folder of its file; in the current one if the scenario
+    comes through a descriptor, such as ``/dev/stdin``.
 
     Parameters
     ----------
@@ -94,7 +96,8 @@ def load(name_or_path: str | Path) -> Scenario:
     if path.suffix != ".toml" and not path.exists():
         known = ", ".join(_names())
         raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
-    return Scenario(path.stem, _read(name, path), folder=path.parent)
+    folder = None if is_descriptor(path) else path.parent
+    return Scenario(path.stem, _read(name, path), folder=folder)
 
 
 def bundled() -> dict[str, str]:
@@ -114,7 +117,7 @@ def _names() -> list[str]:
 
 def _read(name: str, file: Path | Traversable) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(Path(str(file)))
     except UnicodeDecodeError as error:
         message = f"byte {error.start} is not UTF-8"
         raise ScenarioError(name, message, "a scenario is TOML, a text file in UTF-8") from error

@@ -150,7 +150,7 @@ class TraceWriter:
         for column in self._columns:
             fields.append(self._field(column, _word_type() if column in WORD_COLUMNS else pa.uint64()))
         self._schema = pa.schema(fields, metadata=metadata)
-        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd")
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
 
     @staticmethod
     def _field(column: str, kind: pa.DataType) -> pa.Field:

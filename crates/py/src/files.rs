@@ -1,6 +1,6 @@
 //! Files that a scenario names, read for the core, which opens nothing.
 
-use std::fs::File;
+use std::fs::{File, metadata};
 use std::io::Read;
 use std::path::Path;
 
@@ -14,6 +14,11 @@ pub fn read(path: &Path) -> Result<String, String> {
         let words = error.to_string();
         format!("cannot be read: {}", words.split(" (os error").next().unwrap_or(&words))
     };
+    // Opening a pipe waits for its writer, perhaps for ever.
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata(path).map_err(refused)?.file_type()) {
+        return Err("is a pipe and not a file".to_owned());
+    }
     let mut bytes = Vec::new();
     let limit = LARGEST_MB * 1_000_000;
     // One byte more than allowed, whatever a length says: a device has none.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -16,16 +15,16 @@ from airpath.analytic.inputs import Episodes
 from airpath.analytic.measured import FlowPredictions, predict_run
 from airpath.analytic.models import MODELS
 from airpath.arguments import JsonOption, SetOption, load_changed
+from airpath.finished import FinishedRun
 from airpath.progress import progress_bar
-from airpath.recorder import RESOLVED, RESULTS
+from airpath.recorder import RESULTS
 from airpath.run import run
 from airpath.scenario import bundled
 from airpath.summary import console_for, number_text, plain_table
+from airpath.textfile import parse_toml
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-HINT = "name a folder that 'airpath run --out' has filled, or a scenario"
 
 
 def predict(
@@ -68,34 +67,22 @@ def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
     ScenarioError
         If the folder holds no run that can be read.
     """
-    summary = _parse(folder / RESULTS, json.loads)
-    scenario = _parse(folder / RESOLVED, tomllib.loads)
+    finished = FinishedRun.open(folder)
+    summary, scenario = finished.summary, finished.scenario
     try:
         return summary["seed"], predict_run(summary, scenario)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        what = f"its {RESULTS} or {RESOLVED} lacks what a run's has ({error!r})"
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        what = f"its {RESULTS} lacks what a run's has ({error!r})"
         raise ScenarioError(
             str(folder), what, "run the scenario again with this version of airpath"
         ) from error
-
-
-def _parse(file: Path, parse: Any) -> dict[str, Any]:
-    try:
-        content = parse(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ScenarioError(str(file.parent), f"holds no {file.name}: it is no finished run", HINT) from None
-    except ValueError as error:
-        raise ScenarioError(str(file), f"cannot be read: {error}", "run the scenario again") from error
-    if not isinstance(content, dict):
-        raise ScenarioError(str(file), "is not the file of a run", HINT)
-    return content
 
 
 def _simulate(
     source: str, changes: Sequence[str] | None, first: int, count: int
 ) -> list[tuple[int, list[FlowPredictions]]]:
     scenario = load_changed(source, changes)
-    resolved = tomllib.loads(scenario.text)
+    resolved = parse_toml(scenario.text)
     runs = []
     for seed in range(first, first + count):
         with progress_bar(f"{scenario.name}, seed {seed}") as progress:

@@ -11,7 +11,8 @@ from typing import IO, Annotated
 
 import typer
 
-from airpath.export.source import ExportError, open_run
+from airpath.atomic import replacing
+from airpath.export.source import ExportError, Run
 from airpath.recorder import FILES
 
 
@@ -46,7 +47,7 @@ def export(
     from airpath.export.ns2 import write_ns2
     from airpath.export.table import write_csv
 
-    source = open_run(run)
+    source = Run.open(run)
     if out is not None and out.resolve() in {(run / name).resolve() for name in FILES}:
         raise ExportError("out", f"'{out}' is a file of the run itself", "choose another name")
     with _target(out) as file:
@@ -66,10 +67,5 @@ def _target(out: Path | None) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    part = out.with_name(f"{out.name}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(out) as unfinished, unfinished.open("wb") as file:
+        yield file

@@ -5,20 +5,15 @@ Nothing is held in memory but a batch of rows, so that traces of any length can 
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
-from airpath.recorder import RESOLVED, RESULTS, TRACE
+from airpath.finished import FinishedRun
+from airpath.recorder import TRACE
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 # Rows that are in memory at a time.
 BATCH_ROWS = 65_536
@@ -36,31 +31,8 @@ class ExportError(Exception):
     """A run cannot be exported; `args` = (key, what is wrong, what would be right)."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """A folder that a run has filled.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    trace : pyarrow.parquet.ParquetFile
-        Its trace.
-    """
-
-    folder: Path
-    trace: pq.ParquetFile
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """The content of `results.json`."""
-        summary: dict[str, Any] = json.loads(self._text(RESULTS))
-        return summary
-
-    @cached_property
-    def scenario(self) -> dict[str, Any]:
-        """The scenario with every default."""
-        return tomllib.loads(self._text(RESOLVED))
+class Run(FinishedRun):
+    """A finished run, as exporters read it."""
 
     @property
     def cell(self) -> dict[str, Any]:
@@ -97,11 +69,11 @@ class Run:
             what = f"its trace was recorded without {', '.join(missing)}"
             raise ExportError(str(self.folder), what, "record all probes, as 'airpath run --out' does")
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def plain_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the trace piece by piece, words as text."""
         import pyarrow as pa
 
-        for batch in self.trace.iter_batches(BATCH_ROWS, columns=columns and list(columns)):
+        for batch in self.batches(BATCH_ROWS, columns):
             fields = [pa.field(field.name, plain(field.type)) for field in batch.schema]
             arrays = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
             yield pa.record_batch(arrays, schema=pa.schema(fields))
@@ -112,45 +84,23 @@ class Run:
         import pyarrow.compute as pc
 
         names = ["time_s", "event", *columns]
-        for batch in self.batches(names):
+        for batch in self.plain_batches(names):
             chosen = batch.filter(pc.is_in(batch.column("event"), value_set=pa.array(kinds)))
+            self._check_whole(chosen, kinds)
             time_s, *others = (column.to_pylist() for column in chosen.columns)
             yield from zip((round(time * 1e9) for time in time_s), *others, strict=True)
 
-    def _text(self, name: str) -> str:
-        try:
-            return (self.folder / name).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise ExportError(
-                str(self.folder), f"holds no {name}", "name a folder that a run has filled to its end"
-            ) from None
+    def _check_whole(self, events: pa.RecordBatch, kinds: Sequence[str]) -> None:
+        """Raise a `ScenarioError` if an event lacks its time or one of its columns."""
+        import pyarrow.compute as pc
 
-
-def open_run(folder: Path) -> Run:
-    """Open the folder of a run.
-
-    Raises
-    ------
-    ExportError
-        If there is no such folder, or it holds no trace that can be read.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    hint = "name a folder that 'airpath run --out' or 'airpath live --out' has filled"
-    if not folder.is_dir():
-        raise ExportError(
-            str(folder), "is not a folder" if folder.exists() else "there is no such folder", hint
-        )
-    if not (folder / TRACE).is_file():
-        raise ExportError(str(folder), f"holds no {TRACE}", hint)
-    try:
-        trace = pq.ParquetFile(folder / TRACE)
-    except pa.ArrowException as error:
-        raise ExportError(
-            str(folder / TRACE), f"cannot be read: {error}", "run the scenario again"
-        ) from error
-    return Run(folder, trace)
+        if not pc.all(pc.is_finite(events.column("time_s")), skip_nulls=False, min_count=0).as_py():
+            raise self._unreadable(TRACE, "an event has no time")
+        for kind in kinds:
+            own = events.filter(pc.equal(events.column("event"), kind))
+            for column in set(_core.probes()[kind]) & set(own.schema.names):
+                if own.column(column).null_count:
+                    raise self._unreadable(TRACE, f"an event {kind} has no {column}")
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

@@ -28,5 +28,5 @@ def write_csv(run: Run, out: IO[bytes]) -> None:
     out.write(",".join(schema.names).encode() + b"\n")
     options = pa_csv.WriteOptions(include_header=False, quoting_style="none")
     with pa_csv.CSVWriter(out, schema, write_options=options) as writer:
-        for batch in run.batches():
+        for batch in run.plain_batches():
             writer.write_batch(batch)

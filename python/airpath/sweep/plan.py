@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +18,7 @@ from airpath.replicate import MAX_RUNS, Rule
 from airpath.scenario import Scenario, load
 from airpath.sweep.error import SweepError
 from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
+from airpath.textfile import is_descriptor, parse_toml, read_text
 
 KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
 TABLES = ("axes", "together", "list", *DESIGNS)
@@ -132,7 +132,7 @@ def read_plan(path: Path, runs: int | None = None) -> Plan:
     for key in fixed:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
-    base = _load(sweep["scenario"], path.parent)
+    base = _load(sweep["scenario"], Path() if is_descriptor(path) else path.parent)
     planned = tuple(_resolved(base, fixed, point, number) for number, point in enumerate(points))
     _check_distinct(planned)
     plan = Plan(path.stem, text, sweep["scenario"], metrics, rule, planned)
@@ -144,11 +144,11 @@ def read_plan(path: Path, runs: int | None = None) -> Plan:
 
 def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
+        text = read_text(path)
+        return text, parse_toml(text)
     except UnicodeDecodeError as error:
         raise SweepError(str(path), f"byte {error.start} is not UTF-8", "a sweep is TOML in UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise SweepError(str(path), f"is not TOML: {error}", "see docs/sweep.md for the form") from error
     except OSError as error:
         raise SweepError(str(path), f"cannot be read: {error.strerror}", "check the path") from error
@@ -160,8 +160,8 @@ def _with_runs(text: str, sweep: dict[str, Any], runs: int) -> tuple[str, dict[s
     line = re.compile(rf"^[ \t]*({'|'.join(RULE_KEYS)})[ \t]*=.*\n?", re.MULTILINE)
     instead = f"runs = {runs}\n" + line.sub("", text)
     try:
-        is_same = tomllib.loads(instead) == changed
-    except tomllib.TOMLDecodeError:
+        is_same = parse_toml(instead) == changed
+    except ValueError:
         is_same = False
     if not is_same:
         raise SweepError("--runs", "the number of runs cannot be replaced in this file", "edit it there")

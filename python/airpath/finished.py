@@ -1,0 +1,195 @@
+"""The folder of a finished run, read: each file is checked before anything uses it.
+
+The manifest is written last: without it the run was not finished, and its files are not used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from airpath._core import ScenarioError
+from airpath.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
+from airpath.scenario import Scenario
+from airpath.textfile import parse_json, parse_toml, read_text
+from airpath.trace import WORD_COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+FILLED = "name a folder that 'airpath run --out' or 'airpath live --out' has filled"
+AGAIN = "run the scenario again"
+MOST_BYTES = 1_000_000_000
+"""No `results.json` is larger."""
+
+# What readers rely on; a list stands for one of items that each are like the first.
+_MANIFEST = {"files": {}, "interrupted": bool}
+_RESULTS = {
+    "seed": int,
+    "complete": bool,
+    "simulated_s": float,
+    "flows": [{"ue": int, "flow": int, "direction": str}],
+    "elements": [{}],
+}
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A folder that a run has filled.
+
+    Every attribute raises a `ScenarioError` if its file is missing or damaged.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    """
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the folder of a run.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such folder, or no run has filled it to its end.
+        """
+        if not folder.is_dir():
+            what = "is not a folder" if folder.exists() else "there is no such folder"
+            raise ScenarioError(str(folder), what, FILLED)
+        run = cls(folder)
+        _ = run.manifest
+        return run
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The content of `manifest.json`."""
+        return self._parsed(MANIFEST, parse_json, _MANIFEST, ": the run was not finished")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The content of `results.json`."""
+        return self._parsed(RESULTS, parse_json, _RESULTS)
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every default."""
+        text = self._text(RESOLVED)
+        try:
+            return parse_toml(Scenario(RESOLVED, text).text)
+        except ScenarioError as error:
+            what = f"{error.args[0]}: {error.args[1]}"
+            raise self._unreadable(RESOLVED, what) from error
+
+    @cached_property
+    def trace(self) -> pq.ParquetFile:
+        """The trace, whose columns have the types of a trace's."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        file = self._file(TRACE)
+        try:
+            trace = pq.ParquetFile(file, page_checksum_verification=True)
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(TRACE, error) from error
+        for field in trace.schema_arrow:
+            if not _has_type(field):
+                raise self._unreadable(TRACE, f"its column {field.name} holds {field.type}")
+        if not {"time_s", "event"} <= set(trace.schema_arrow.names):
+            raise self._unreadable(TRACE, "it lacks time or event")
+        return trace
+
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read the trace piece by piece, up to a number of rows each."""
+        import pyarrow as pa
+
+        try:
+            yield from self.trace.iter_batches(rows, columns=columns and list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(TRACE, error) from error
+
+    def _file(self, name: str, because: str = "") -> Path:
+        file = self.folder / name
+        if not file.is_file():
+            raise ScenarioError(str(self.folder), f"holds no {name}{because}", FILLED)
+        return file
+
+    def _text(self, name: str, because: str = "") -> str:
+        file = self._file(name, because)
+        try:
+            return read_text(file, MOST_BYTES)
+        except ValueError as error:
+            raise self._unreadable(name, error) from error
+        except OSError as error:
+            raise self._unreadable(name, error.strerror) from error
+
+    def _parsed(
+        self, name: str, parse: Callable[[str], Any], shape: dict[str, Any], because: str = ""
+    ) -> dict[str, Any]:
+        text = self._text(name, because)
+        try:
+            content: dict[str, Any] = parse(text)
+        except ValueError as error:
+            raise self._unreadable(name, error) from error
+        if wrong := misfit(content, shape):
+            raise self._unreadable(name, wrong)
+        return content
+
+    def _unreadable(self, name: str, why: object) -> ScenarioError:
+        return ScenarioError(str(self.folder / name), f"cannot be read: {why}", AGAIN)
+
+
+def misfit(content: Any, shape: Any, name: str = "it") -> str:
+    """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
+
+    Parameters
+    ----------
+    content : object
+        Parsed JSON.
+    shape : dict, list or type
+        A dict of shapes for keys that must be there; a list with the one shape of all items; or a type, where
+        `float` stands for any number.
+    name : str
+        What the content is called.
+    """
+    if isinstance(shape, type):
+        fits = isinstance(content, (int, float) if shape is float else shape)
+        # Python counts truth values among whole numbers.
+        fits = fits and (shape is bool or not isinstance(content, bool))
+        fits = fits and (shape is not float or math.isfinite(content))
+        return "" if fits else f"{name} is {_briefly(content)}"
+    if not isinstance(content, type(shape)):
+        return f"{name} is {_briefly(content)}"
+    if isinstance(shape, list):
+        found = (misfit(item, shape[0], f"{name}[{i}]") for i, item in enumerate(content))
+    else:
+        prefix = "" if name == "it" else f"{name}."
+        found = (
+            misfit(content[key], inner, f"{prefix}{key}") if key in content else f"{name} has no {key}"
+            for key, inner in shape.items()
+        )
+    return next(filter(None, found), "")
+
+
+def _briefly(content: Any) -> str:
+    text = json.dumps(content)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _has_type(field: pa.Field) -> bool:
+    """Whether a column has the type that a trace's column of that name has."""
+    import pyarrow as pa
+
+    if field.name == "time_s":
+        return bool(pa.types.is_float64(field.type))
+    if field.name in ("event", *WORD_COLUMNS):
+        return bool(pa.types.is_dictionary(field.type) and pa.types.is_string(field.type.value_type))
+    return bool(pa.types.is_uint64(field.type))

@@ -1,0 +1,92 @@
+"""Text files that others wrote: read up to a limit, and parsed with errors of two kinds alone.
+
+All that airpath reads from a path that a user names goes through here: `OSError` if it cannot be read,
+`ValueError` (`UnicodeDecodeError` among them) if it is not what it should be.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from airpath.atomic import DESCRIPTORS
+
+MOST_BYTES = 64_000_000
+"""No scenario or sweep is larger: the core reads traces up to this size."""
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """Read a file of UTF-8 text.
+
+    A pipe is read if it is an open descriptor, such as `/dev/stdin` or what a shell makes of `<(...)`. One
+    with a name in a folder is refused: without a writer it would block for ever.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    most : int
+        Limit of its size in bytes.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is larger, or is a pipe.
+    UnicodeDecodeError
+        If it is not UTF-8.
+    """
+    # Opened without waiting, and looked at once it is open: the name may change in between.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not is_descriptor(path):
+            raise OSError(errno.EINVAL, "is a pipe and not a file", str(path))
+        os.set_blocking(file.fileno(), True)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"is larger than {most / 1e6:g} MB", str(path))
+    return content.decode()
+
+
+def is_descriptor(path: Path) -> bool:
+    """Whether a path is an open file of this process rather than a place in a folder."""
+    return str(path.absolute()).startswith(DESCRIPTORS)
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, is nested too deeply, or has numbers or letters that JSON forbids.
+    """
+    try:
+        content = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if "\\ud" in text.lower():
+        # Half of a pair: the text could not be printed.
+        json.dumps(content, ensure_ascii=False).encode()
+    return content
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML, or is nested too deeply.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number in JSON")
