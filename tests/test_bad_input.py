@@ -165,3 +165,10 @@ def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp
         assert airpath_command("run", "umts-64-simple", "--out", out, "--force").code == 0
         assert FinishedRun.open(out).summary["complete"]
     assert not elsewhere.exists()
+
+
+def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpath_command):
+    file, out = tmp_path / "$\\frac{x$.toml", tmp_path / "out"
+    file.write_text(SCENARIO)
+    assert airpath_command("run", file, "--out", out).code == 0
+    assert (out / "plot.png").stat().st_size > 10_000

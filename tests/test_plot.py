@@ -605,3 +605,17 @@ def test_python_raises_what_the_command_line_prints(grid):
         airpath.plot_sweep(grid, "rate", "goodput_bps", by="cc").save("a.txt")
     with pytest.raises(SweepError, match=r"8\.8x6cm"):
         airpath.plot_sweep(grid, "rate", "goodput_bps", by="cc", size=(3, "wide"))
+
+
+@pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&", "a" * 60])
+def test_words_of_files_are_drawn_as_they_are_written(name, tmp_path, airpath_command):
+    trace = "radio.variable.downlink.channel.trace_file.file"
+    for number in range(2):
+        (tmp_path / f"{name}{number}").write_text(f"1\n{number + 2}\n")
+    files = [f"{name}{number}" for number in range(2)]
+    text = f"scenario = 'scenario.toml'\nmetrics = ['goodput_bps']\nruns = 2\n[axes]\n{trace} = {files!r}\n"
+    (tmp_path / "scenario.toml").write_text(f"{trace} = {files[0]!r}\nflow = [{{}}]\n".replace("\\\\", "\\"))
+    out = swept(tmp_path, text.replace("\\\\", "\\"))
+    for arguments in (["--x", "file", "--y", "goodput_bps"], ["--x", "goodput_bps", "--by", "file"]):
+        outcome = airpath_command("plot", out, *arguments, "--title", name, "--out", tmp_path / "figure.svg")
+        assert outcome.code == 0, outcome.err

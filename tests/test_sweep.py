@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pyarrow.dataset
@@ -27,6 +28,7 @@ from airpath.sweep.plan import read_plan
 from airpath.sweep.pool import Pool, Task
 from airpath.sweep.results import read_results
 from airpath.sweep.screen import progress_words
+from airpath.sweep.wanted import Wanted
 from airpath.sweep.worker import Readers
 
 SHORT = """
@@ -602,3 +604,29 @@ def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
         mean = float(line.split("│")[5].split()[0])
         assert mean == pytest.approx(sum(values) / 5, abs=expected.half_width / 10)
     check_error(airpath_command("results", tmp_path), str(tmp_path), "no folder of a sweep", "airpath sweep")
+
+
+@pytest.mark.parametrize(
+    "rule", ["runs = 200000000", "precision = 0.05\nmin_runs = 200000000\nmax_runs = 300000000"]
+)
+def test_any_number_of_runs_is_asked_for_piece_by_piece(rule, tmp_path):
+    plan = plan_of(tmp_path, SMALL.replace("runs = 5", rule))
+    rows = [(0, seed, (1.0 * seed,)) for seed in (1, 2, 5, 200_000_000)]
+    tracemalloc.start()
+    wanted = Wanted(plan.rule, len(plan.points), 1, rows)
+    assert wanted.expected == 200_000_000 * len(plan.points)
+    assert wanted.take(4) == [(0, [3, 4, 6, 7])]
+    assert wanted.take(20_000) == [(0, list(range(8, 20_008)))]
+    wanted.add((0, 3, (3.0,)))
+    assert wanted.done == 5
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+def test_what_is_wanted_goes_from_point_to_point(tmp_path):
+    plan = plan_of(tmp_path, SMALL)
+    wanted = Wanted(plan.rule, 2, 1, [(0, 2, (1.0,))])
+    assert wanted.take(6) == [(0, [1, 3, 4, 5]), (1, [1, 2])]
+    assert wanted.take(100) == [(1, [3, 4, 5])]
+    assert wanted.take(100) == []

@@ -29,7 +29,7 @@ MOST_BYTES = 1_000_000_000
 """No `results.json` is larger."""
 
 # What readers rely on; a list stands for one of items that each are like the first.
-_MANIFEST = {"files": {}, "interrupted": bool}
+_MANIFEST = {"scenario": str, "seed": int, "interrupted": bool, "files": {}}
 _RESULTS = {
     "seed": int,
     "complete": bool,

@@ -123,7 +123,7 @@ def plot_run(trace: Path, summary: dict[str, Any], png: Path, *, title: str) -> 
     axes[-1].set_xlabel("time (s)" if "live" in summary else "simulated time (s)")
     axes[-1].set_xlim(0, max(summary["simulated_s"], 1e-3))
     # No date, no version: the same run gives the same file.
-    figure.savefig(png, format="png", metadata={"Software": None})
+    figure.savefig(png, metadata={"Software": None})
 
 
 def choose_flows(summary: dict[str, Any]) -> list[dict[str, Any]]:

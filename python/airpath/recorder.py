@@ -24,7 +24,7 @@ from types import FrameType
 from typing import IO, Any, Self
 
 from airpath import _core
-from airpath.atomic import replacing, sync
+from airpath.atomic import sync
 from airpath.plot import plot_run
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
@@ -142,8 +142,10 @@ class Recorder:
             (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
             if results is not None:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
-                with ctrl_c.raising(), replacing(out / PLOT) as png:
-                    plot_run(out / TRACE, json.loads(results), png, title=title)
+                drawn = out / f"unfinished-{PLOT}"
+                with ctrl_c.raising():
+                    plot_run(out / TRACE, json.loads(results), drawn, title=title)
+                    drawn.rename(out / PLOT)
             manifest = {
                 **_provenance(),
                 "scenario": self._scenario.name,
@@ -170,7 +172,7 @@ class Recorder:
             if file.name == MANIFEST:
                 sync(self._out)
             file.rename(self._out / file.name)
-        self._unfinished.rmdir()
+        self._discard()
         sync(self._out)
 
     def _discard(self) -> None:

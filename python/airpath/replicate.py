@@ -17,7 +17,7 @@ import math
 import numbers
 import os
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
@@ -164,14 +164,14 @@ class Replication(Generic[T]):
         self.finished = False
         self.is_deterministic = False
 
-    def next_seeds(self) -> list[int]:
+    def next_seeds(self) -> range:
         """Seeds to run now; empty while some are still running and when it is finished."""
         if self.finished or len(self._outcomes) < self._target:
-            return []
+            return range(0)
         old = self._target
         self._target = self._next_target()
         self.finished = self._target == old
-        return [self._rule.first_seed + i for i in range(old, self._target)]
+        return range(self._rule.first_seed + old, self._rule.first_seed + self._target)
 
     def add(self, seed: int, outcome: T) -> None:
         """Take in the outcome of one run."""
@@ -265,7 +265,8 @@ def drive(
     """
     workers = workers or os.cpu_count() or 1
     waiting = deque(jobs)
-    ready: deque[tuple[Job[T], int]] = deque()
+    # Lazily: a rule may ask for any number of runs at once.
+    ready: deque[tuple[Job[T], Iterator[int]]] = deque()
     running: dict[Future[T], tuple[Job[T], int]] = {}
     pool = ThreadPoolExecutor(workers)
     try:
@@ -273,16 +274,19 @@ def drive(
             while len(running) < 2 * workers and (ready or waiting):
                 if not ready:
                     job = waiting.popleft()
-                    ready.extend((job, seed) for seed in job.replication.next_seeds())
+                    ready.append((job, iter(job.replication.next_seeds())))
                     continue
-                job, seed = ready.popleft()
+                job, seeds = ready[0]
+                if (seed := next(seeds, None)) is None:
+                    ready.popleft()
+                    continue
                 running[pool.submit(job.simulate, seed)] = (job, seed)
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 job, seed = running.pop(future)
                 job.replication.add(seed, future.result())
-                ready.extend((job, seed) for seed in job.replication.next_seeds())
+                ready.append((job, iter(job.replication.next_seeds())))
                 if on_run:
                     on_run(job)
     finally:

@@ -80,7 +80,7 @@ def _style(number: int) -> dict[str, Any]:
 def _draw_lines(axes: Axes, content: Content) -> None:
     x_axis = content.axes["x"]
     for number, series in enumerate(content.series):
-        style = _style(number) | {"label": series.label}
+        style = _style(number) | {"label": str(number)}
         x = np.array([mark.x.at for mark in series.marks])
         y = [mark.y for mark in series.marks]
         # A band needs two points.
@@ -116,7 +116,7 @@ def _open_marks(axes: Axes, x: NDArray[np.float64], series: Series, style: dict[
 
 def _draw_plane(axes: Axes, content: Content) -> None:
     for number, series in enumerate(content.series):
-        style = _style(number) | {"label": series.label}
+        style = _style(number) | {"label": str(number)}
         if not content.is_joined:
             style["linestyle"] = "none"
         x, y = ([mark.x for mark in series.marks], [mark.y for mark in series.marks])
@@ -177,19 +177,19 @@ def _on_path(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _draw_curves(axes: Axes, content: Content) -> None:
-    curves = [(series.label, series.curve) for series in content.series if series.curve is not None]
-    low, high = min(curve.x[0] for _, curve in curves), max(curve.x[-1] for _, curve in curves)
+    curves = [series.curve for series in content.series if series.curve is not None]
+    low, high = min(curve.x[0] for curve in curves), max(curve.x[-1] for curve in curves)
     is_log = content.axes["x"].is_log
     margin = (high - low or abs(low) or 1.0) * 0.04
     ends = (
         (low / (high / low) ** 0.04, high * (high / low) ** 0.04) if is_log else (low - margin, high + margin)
     )
-    for number, (label, curve) in enumerate(curves):
+    for number, curve in enumerate(curves):
         style = _style(number)
         x = [ends[0], *curve.x, ends[1]]
         share = np.array([0.0, *curve.share, 1.0])
         step: Any = {"color": style["color"], "linestyle": style["linestyle"], "lw": 1.2}
-        axes.step(x, share, where="post", label=label, **step)
+        axes.step(x, share, where="post", label=str(number), **step)
         # Beyond a curve's own values its band says little, and would cover the other curves.
         axes.fill_between(curve.x, curve.low, curve.high, step="post", color=style["color"], alpha=0.15, lw=0)
     scale(axes, "x", content.axes["x"])
@@ -202,9 +202,10 @@ def _legend(axes: Axes, content: Content, width_in: float) -> None:
     """Name the lines above the axes, where nothing is covered."""
     if not content.by:
         return
+    # Drawn under their numbers: matplotlib leaves out what begins with an underscore.
     known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     labels = [series.label for series in content.series]
-    handles = [known[label] for label in labels]
+    handles = [known[str(number)] for number in range(len(labels))]
     longest = max(len(label) for label in labels)
     columns = max(1, min(len(labels), int((width_in - 0.4) / (_HANDLE_IN + LETTER_IN * longest))))
     columns = -(-len(labels) // -(-len(labels) // columns))

@@ -42,6 +42,8 @@ _PRINT = {
     "ytick.major.width": 0.6,
     "hatch.linewidth": 0.5,
     "axes.unicode_minus": True,
+    # Names and values from files may have dollars and backslashes: no text is a formula.
+    "text.parse_math": False,
     # Publishers refuse Type 3; identifiers in SVG are drawn by lot unless salted.
     "pdf.fonttype": 42,
     "svg.hashsalt": "airpath",

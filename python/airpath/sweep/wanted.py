@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Wanted:
         self._replications: list[PointReplication] | None = None
         if math.isfinite(rule.precision):
             self._replications = [PointReplication(rule, metrics) for _ in range(points)]
-        self._ready: deque[tuple[int, int]] = deque()
+        self._ready: deque[tuple[int, range]] = deque()
         self._missing = [0] * points
         self._expected = [0] * points
         # Kept, not summed when asked for: with many points each answer of a worker would cost the sum.
@@ -70,12 +70,15 @@ class Wanted:
     def take(self, most: int) -> list[tuple[int, list[int]]]:
         """Take up to so many runs to make, as points and seeds."""
         taken: list[tuple[int, list[int]]] = []
-        for _ in range(min(most, len(self._ready))):
-            point, seed = self._ready.popleft()
+        while most > 0 and self._ready:
+            point, seeds = self._ready.popleft()
             if taken and taken[-1][0] == point:
-                taken[-1][1].append(seed)
+                taken[-1][1].extend(seeds[:most])
             else:
-                taken.append((point, [seed]))
+                taken.append((point, list(seeds[:most])))
+            if len(seeds) > most:
+                self._ready.appendleft((point, seeds[most:]))
+            most -= len(seeds)
         return taken
 
     def add(self, row: Row) -> None:
@@ -103,13 +106,12 @@ class Wanted:
                 self._expect(point, len(self._known[point]))
                 self._points_done += 1
                 return
-            missing = [seed for seed in seeds if seed not in self._known[point]]
-            for seed in seeds:
-                if seed in self._known[point]:
-                    self._count(point, seed)
-            if missing:
-                self._missing[point] = len(missing)
-                self._ready.extend((point, seed) for seed in missing)
+            there = sorted(seed for seed in self._known[point] if seed in seeds)
+            for seed in there:
+                self._count(point, seed)
+            if len(there) < len(seeds):
+                self._missing[point] = len(seeds) - len(there)
+                self._ready.extend((point, gap) for gap in _gaps(seeds, there))
                 if self._replications is not None:
                     self._expect(point, self._replications[point].expected_runs())
                 return
@@ -118,14 +120,23 @@ class Wanted:
         self._expected_in_all += runs - self._expected[point]
         self._expected[point] = runs
 
-    def _next_seeds(self, point: int) -> list[int]:
+    def _next_seeds(self, point: int) -> range:
         if self._replications is not None:
             return self._replications[point].next_seeds()
         if self._expected[point]:
-            return []
+            return range(0)
         self._expect(point, self._rule.max_runs)
         first = self._rule.first_seed
-        return list(range(first, first + self._rule.max_runs))
+        return range(first, first + self._rule.max_runs)
+
+
+def _gaps(seeds: range, there: Sequence[int]) -> Iterator[range]:
+    """Parts of a range between those of its seeds that are there, in ascending order."""
+    start = seeds.start
+    for seed in (*there, seeds.stop):
+        if start < seed:
+            yield range(start, seed)
+        start = seed + 1
 
 
 MOST_NEW = 256
