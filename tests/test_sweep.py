@@ -437,13 +437,43 @@ def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_comman
         {"sweep": "a = ["},
         {"metrics": 5},
         {"parameters": {"x": "odd"}},
+        {"parameters": {"x": []}},
+        {"parameters": {"key": "text"}},
+        {"metrics": ["seed"]},
+        {"metrics": [5]},
+        {"name": 5},
+        {"format": [2]},
+        {"format": 10**400},
+        {"seed": "1"},
+        {"seed": 2**64},
+        {"points": [5]},
+        {"points": [{"scenario_sha256": 5, "parameters": {}}]},
+        {"points": [{"scenario_sha256": "", "parameters": {"x": []}}]},
+        {"points": [{"scenario_sha256": "", "parameters": {"wired.delay": [1]}}]},
+        {"sweep": 5},
+        {"sweep": "random = 5\n[latin_hypercube]\nx.y = 5\nx = { y = 5 }"},
+        {"runs": {"precision": "x", "confidence": 0.9, "min_runs": 5, "max_runs": 5}},
+        {"runs": {"precision": 0.1, "confidence": 9, "min_runs": 5, "max_runs": 5}},
+        {"runs": {"precision": None, "confidence": 0.9, "min_runs": 9, "max_runs": 5}},
+        {"runs": {"precision": None, "confidence": 0.9, "min_runs": 5, "max_runs": 10**30}},
     ],
 )
 def test_a_damaged_manifest_is_named_as_such(tmp_path, damage):
     out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
     manifest = json.loads((out / "manifest.json").read_text())
-    (out / "manifest.json").write_text(json.dumps(manifest | damage))
+    check_damaged_manifest(tmp_path, out, json.dumps(manifest | damage))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", "[" * 100_000, '{"format": NaN}', "\0"])
+def test_a_manifest_that_is_no_table_is_named_as_damaged(tmp_path, text):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    check_damaged_manifest(tmp_path, out, text)
+
+
+def check_damaged_manifest(tmp_path, out, text):
+    (out / "manifest.json").write_text(text)
     for read in (read_results, lambda folder: run_sweep(plan_of(tmp_path, SMALL), folder, 1)):
         with pytest.raises(SweepError) as refused:
             read(out)

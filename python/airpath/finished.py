@@ -5,8 +5,6 @@ The manifest is written last: without it the run was not finished, and its files
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from airpath._core import ScenarioError
 from airpath.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
 from airpath.scenario import Scenario
-from airpath.textfile import parse_json, parse_toml, read_text
+from airpath.textfile import misfit, parse_json, parse_toml, read_text
 from airpath.trace import WORD_COLUMNS
 
 if TYPE_CHECKING:
@@ -145,43 +143,6 @@ class FinishedRun:
 
     def _unreadable(self, name: str, why: object) -> ScenarioError:
         return ScenarioError(str(self.folder / name), f"cannot be read: {why}", AGAIN)
-
-
-def misfit(content: Any, shape: Any, name: str = "it") -> str:
-    """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
-
-    Parameters
-    ----------
-    content : object
-        Parsed JSON.
-    shape : dict, list or type
-        A dict of shapes for keys that must be there; a list with the one shape of all items; or a type, where
-        `float` stands for any number.
-    name : str
-        What the content is called.
-    """
-    if isinstance(shape, type):
-        fits = isinstance(content, (int, float) if shape is float else shape)
-        # Python counts truth values among whole numbers.
-        fits = fits and (shape is bool or not isinstance(content, bool))
-        fits = fits and (shape is not float or math.isfinite(content))
-        return "" if fits else f"{name} is {_briefly(content)}"
-    if not isinstance(content, type(shape)):
-        return f"{name} is {_briefly(content)}"
-    if isinstance(shape, list):
-        found = (misfit(item, shape[0], f"{name}[{i}]") for i, item in enumerate(content))
-    else:
-        prefix = "" if name == "it" else f"{name}."
-        found = (
-            misfit(content[key], inner, f"{prefix}{key}") if key in content else f"{name} has no {key}"
-            for key, inner in shape.items()
-        )
-    return next(filter(None, found), "")
-
-
-def _briefly(content: Any) -> str:
-    text = json.dumps(content)
-    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def _has_type(field: pa.Field) -> bool:

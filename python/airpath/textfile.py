@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import stat
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -88,5 +89,42 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
+def misfit(content: Any, shape: Any, name: str = "it") -> str:
+    """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
+
+    Parameters
+    ----------
+    content : object
+        Parsed JSON.
+    shape : dict, list or type
+        A dict of shapes for keys that must be there; a list with the one shape of all items; or a type, where
+        `float` stands for any number.
+    name : str
+        What the content is called.
+    """
+    if isinstance(shape, type):
+        fits = isinstance(content, (int, float) if shape is float else shape)
+        # Python counts truth values among whole numbers.
+        fits = fits and (shape is bool or not isinstance(content, bool))
+        fits = fits and (shape is not float or abs(content) <= sys.float_info.max)
+        return "" if fits else f"{name} is {_briefly(content)}"
+    if not isinstance(content, type(shape)):
+        return f"{name} is {_briefly(content)}"
+    if isinstance(shape, list):
+        found = (misfit(item, shape[0], f"{name}[{i}]") for i, item in enumerate(content))
+    else:
+        prefix = "" if name == "it" else f"{name}."
+        found = (
+            misfit(content[key], inner, f"{prefix}{key}") if key in content else f"{name} has no {key}"
+            for key, inner in shape.items()
+        )
+    return next(filter(None, found), "")
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not a number in JSON")
+
+
+def _briefly(content: Any) -> str:
+    text = json.dumps(content)
+    return text if len(text) <= 40 else f"{text[:40]}..."

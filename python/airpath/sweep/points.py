@@ -103,7 +103,8 @@ def flat_values(name: str, table: Any) -> Point:
 
 def drawn_keys(sweep: dict[str, Any]) -> set[str]:
     """Keys that a sweep's designs draw, rather than go through one by one."""
-    return {key for name in DESIGNS if name in sweep for key in _drawn(name, sweep[name])}
+    designs = {name: sweep[name] for name in DESIGNS if isinstance(sweep.get(name), dict)}
+    return {key for name, table in designs.items() for key in _drawn(name, table)}
 
 
 def _joined(parts: tuple[Point, ...]) -> Point:

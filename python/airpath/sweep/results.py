@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from airpath.estimate import Estimate, estimate
 from airpath.replicate import Rule
 from airpath.sweep.points import drawn_keys
-from airpath.sweep.store import read_manifest, read_rows
+from airpath.sweep.store import read_manifest, read_rows, rule_of
 from airpath.sweep.wanted import Wanted
+from airpath.textfile import parse_toml
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -102,7 +102,7 @@ def read_results(folder: Path) -> SweepResults:
     """
     manifest = read_manifest(folder) or {}
     rows, warnings = read_rows(folder, manifest)
-    metrics, rule = tuple(manifest["metrics"]), _rule(manifest)
+    metrics, rule = tuple(manifest["metrics"]), rule_of(manifest)
     by_point: list[list[tuple[int, tuple[float | None, ...]]]] = [[] for _ in manifest["points"]]
     for point, seed, values in rows:
         by_point[point].append((seed, values))
@@ -117,7 +117,7 @@ def read_results(folder: Path) -> SweepResults:
         manifest["name"],
         manifest["scenario"],
         rule,
-        frozenset(drawn_keys(tomllib.loads(manifest.get("sweep", "")))),
+        frozenset(drawn_keys(parse_toml(manifest["sweep"]))),
         tuple(manifest["parameters"]),
         metrics,
         tuple(points),
@@ -171,13 +171,6 @@ def _json(point: PointResult, metric: str) -> dict[str, Any] | None:
         "ci_high": known.ci_high if several else None,
         "not_measured": point.missing(metric),
     }
-
-
-def _rule(manifest: dict[str, Any]) -> Rule:
-    runs, seed = manifest["runs"], manifest.get("seed", 1)
-    if runs["precision"] is None:
-        return Rule(float("inf"), runs["min_runs"], runs["max_runs"], seed, confidence=runs["confidence"])
-    return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
 def _estimate(values: list[float | None], confidence: float) -> Estimate | None:

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -22,16 +21,30 @@ import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.atomic import write_whole
+from airpath.replicate import Rule
 from airpath.sweep.error import SweepError
 from airpath.sweep.plan import Plan, PlannedPoint, run_key, versions
+from airpath.sweep.points import LARGEST, drawn_keys
 from airpath.sweep.worker import Row
+from airpath.textfile import misfit, parse_json, parse_toml, read_text
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
 FORMAT = 2
-KNOWN = {"airpath", "rng", "metrics", "parameters", "points", "name", "scenario", "runs"}
-"""What a manifest must have."""
-RULE = {"precision", "confidence", "min_runs", "max_runs"}
-"""What it must say of the number of runs."""
+MOST_BYTES = 1_000_000_000
+"""No manifest is larger: that of a million points has some 300 MB."""
+_SHAPE = {
+    "format": int,
+    "airpath": str,
+    "rng": str,
+    "name": str,
+    "scenario": str,
+    "metrics": [str],
+    "seed": int,
+    "runs": {"precision": object, "confidence": float, "min_runs": int, "max_runs": int},
+    "parameters": {},
+    "points": [{"scenario_sha256": str, "parameters": {}}],
+    "sweep": str,
+}
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNFINISHED = re.compile(r"\.(part-\d{6,}\.parquet|manifest\.json)\.tmp")
 FIGURES = "figures"
@@ -139,28 +152,66 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
     """
     path = out / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = parse_json(read_text(path, MOST_BYTES))
+        if wrong := misfit(manifest, {"format": int}):
+            raise ValueError(wrong)
         if manifest["format"] in range(1, FORMAT):
             what = f"'{out}' was written by an earlier airpath, in format {manifest['format']}"
             raise SweepError("out", what, f"this one reads format {FORMAT}: sweep into another folder")
-        if manifest["format"] != FORMAT or any(key not in manifest for key in KNOWN):
-            raise KeyError
-        if not all({"scenario_sha256", "parameters"} <= set(point) for point in manifest["points"]):
-            raise KeyError
-        if not isinstance(manifest["metrics"], list) or RULE - set(manifest["runs"]):
-            raise TypeError
-        _schema(manifest)
-        tomllib.loads(manifest.get("sweep", ""))
+        if wrong := misfit(manifest, _SHAPE):
+            raise ValueError(wrong)
+        _check(manifest)
     except FileNotFoundError as error:
         if not must_exist:
             return None
         raise SweepError(str(out), "is no folder of a sweep", "name what 'airpath sweep' wrote") from error
-    except (ValueError, KeyError, TypeError) as error:
-        what = f"'{path}' is damaged, or no manifest of a sweep"
+    except ValueError as error:
+        what = f"'{path}' is damaged, or no manifest of a sweep: {error}"
         raise SweepError("out", what, "choose another folder, or put the file back") from error
     except OSError as error:
         raise SweepError(str(path), f"cannot be read: {error.strerror}", "check the path") from error
-    return dict(manifest)
+    return manifest
+
+
+def _check(manifest: dict[str, Any]) -> None:
+    """Raise a `ValueError` if what a manifest says makes no sense, though its form is right."""
+    if manifest["format"] != FORMAT:
+        raise ValueError(f"its format is {manifest['format']}")
+    kinds = manifest["parameters"]
+    for key, kind in kinds.items():
+        if not isinstance(kind, str) or kind not in _TYPES:
+            raise ValueError(f"parameters.{key} is {kind!r}")
+    names = ("key", "point", "seed", *kinds, *manifest["metrics"])
+    if len(set(names)) < len(names):
+        raise ValueError("two of its columns have one name")
+    for number, point in enumerate(manifest["points"]):
+        for key, value in point["parameters"].items():
+            is_number = isinstance(value, (int, float)) and abs(value) < LARGEST
+            if key not in kinds or not (is_number or isinstance(value, str)):
+                raise ValueError(f"points[{number}].parameters.{key} is {value!r}")
+    rule_of(manifest)
+    try:
+        drawn_keys(parse_toml(manifest["sweep"]))
+    except SweepError as error:
+        raise ValueError(f"sweep: {error.args[0]}: {error.args[1]}") from error
+
+
+def rule_of(manifest: dict[str, Any]) -> Rule:
+    """How many runs each point is to have.
+
+    Raises
+    ------
+    ValueError
+        If the manifest says nothing sensible about it.
+    """
+    runs, seed = manifest["runs"], manifest["seed"]
+    if not 0 <= seed <= 2**63 - runs["max_runs"]:
+        raise ValueError(f"seed is {seed} and runs.max_runs {runs['max_runs']}")
+    if runs["precision"] is None:
+        return Rule(float("inf"), runs["min_runs"], runs["max_runs"], seed, confidence=runs["confidence"])
+    if wrong := misfit(runs["precision"], float, "runs.precision"):
+        raise ValueError(wrong)
+    return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
 def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Row], list[str]]:
