@@ -70,12 +70,15 @@ def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
     finished = FinishedRun.open(folder)
     summary, scenario = finished.summary, finished.scenario
     try:
-        return summary["seed"], predict_run(summary, scenario)
+        flows = predict_run(summary, scenario)
+        for flow in flows:
+            as_json(flow)
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         what = f"its {RESULTS} lacks what a run's has ({error!r})"
         raise ScenarioError(
             str(folder), what, "run the scenario again with this version of airpath"
         ) from error
+    return summary["seed"], flows
 
 
 def _simulate(
