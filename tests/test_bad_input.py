@@ -6,12 +6,17 @@ import os
 import resource
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from conftest import Outcome, check_error
 
+import airpath
 from airpath.finished import FinishedRun
+from airpath.folder import run_to_folder
 from airpath.recorder import FILES
+from airpath.sweep.driver import run_sweep
+from airpath.sweep.plan import read_plan
 
 SCENARIO = """\
 # a scenario in which one line is replaced
@@ -172,3 +177,62 @@ def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpa
     file.write_text(SCENARIO)
     assert airpath_command("run", file, "--out", out).code == 0
     assert (out / "plot.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "umts-64-simple"],
+        ["live", "umts-64-simple"],
+        ["analyze", "capture"],
+        ["reproduce", "lundsten"],
+        ["sweep", "chan-buffer"],
+        ["compare", "umts-64-simple"],
+    ],
+)
+def test_an_empty_output_folder_is_not_the_current_one(command, tmp_path, airpath_command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = airpath_command(*command, "--out", "")
+    check_error(outcome, "command line", "empty", "see")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """Commands that write one file, without its name."""
+    folder = tmp_path_factory.mktemp("inputs")
+    sweep = folder / "sweep.toml"
+    sweep.write_text(
+        "scenario = 'umts-64-simple'\nmetrics = ['goodput_bps']\nruns = 2\nset.duration = '3 s'\n"
+    )
+    run_to_folder(airpath.load("umts-64-simple").with_("duration", "3 s"), 1, folder / "run")
+    run_sweep(read_plan(sweep), folder / "swept", 1)
+    return {
+        "export": ["export", folder / "run", "--format", "csv", "--out"],
+        "analyze": ["analyze", folder / "run" / "capture.pcapng", "--json"],
+        "results": ["results", folder / "swept", "--json"],
+        "plot": ["plot", folder / "swept", "--x", "goodput_bps", "--out"],
+    }
+
+
+@pytest.mark.parametrize("command", ["export", "analyze", "results", "plot"])
+def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_path, airpath_command):
+    link, pipe = tmp_path / "link.svg", tmp_path / "pipe.svg"
+    link.symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(pipe)
+    for file, words in ((link, "link to a file that does not exist"), (pipe, "a pipe that no program reads")):
+        outcome = airpath_command(*outputs[command], file)
+        assert outcome.code == 2 and outcome.err.count("\n") == 1
+        assert str(file) in outcome.err and words in outcome.err
+    assert sorted(os.listdir(tmp_path)) == ["link.svg", "pipe.svg"]
+
+
+@pytest.mark.parametrize("command", ["export", "analyze", "results", "plot"])
+def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, outputs, tmp_path):
+    file = tmp_path / "out.svg"
+    arguments = [sys.executable, "-m", "airpath.cli", *map(str, outputs[command]), str(file)]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (100, 100))
+    done = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and str(file) in done.stderr and "File too large" in done.stderr
+    assert os.listdir(tmp_path) == []

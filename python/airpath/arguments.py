@@ -12,12 +12,27 @@ from airpath import _core
 from airpath._core import ScenarioError
 from airpath.scenario import Scenario, load
 
+
+def folder_path(text: str) -> Path:
+    """Take a folder from the command line; an empty text, as of an unset variable, is not the current one."""
+    if not text:
+        raise typer.BadParameter("it is empty: write a folder, or . for the current one")
+    return Path(text)
+
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
 ]
 SeedOption = Annotated[int, typer.Option(help="Same scenario and seed, same random draws.")]
-OutOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Write results, trace and picture here.")]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        parser=folder_path,
+        metavar="DIR",
+        help="Write results, trace and picture here.",
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run in DIR.")]
 CaptureRlcOption = Annotated[
     bool,

@@ -19,7 +19,8 @@ from airpath.agreement.carried import transfers
 from airpath.agreement.mechanism import split_changes, with_mechanism
 from airpath.agreement.nearness import WAYS
 from airpath.agreement.tcp import check_congestion_control, congestion_controls
-from airpath.arguments import ForceOption, SetOption, parse_changes
+from airpath.arguments import ForceOption, SetOption, folder_path, parse_changes
+from airpath.atomic import write_whole
 from airpath.live import driver
 from airpath.live.driver import LiveError
 from airpath.progress import progress_bar
@@ -68,7 +69,10 @@ def compare(
         typer.Option("--json", metavar="FILE", help="Write every value as JSON; - for the terminal."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the captures of all runs, and the JSON, here.")
+        Path | None,
+        typer.Option(
+            parser=folder_path, metavar="DIR", help="Keep the captures of all runs, and the JSON, here."
+        ),
     ] = None,
     force: ForceOption = False,
 ) -> None:
@@ -206,7 +210,7 @@ def write(
         print_comparison(name, variants, carried, outcomes, kernel)
     for file in (None if to_terminal else json_, out and out / COMPARISON):
         if file:
-            file.write_text(text + "\n", encoding="utf-8")
+            write_whole(file, text + "\n")
 
 
 @contextlib.contextmanager

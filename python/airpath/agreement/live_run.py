@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+from airpath.atomic import write_whole
 from airpath.live.driver import LiveError, driver_command
 from airpath.live.session import Session
 from airpath.recorder import CAPTURE, RESULTS
@@ -59,7 +60,7 @@ def main() -> None:
     except LiveError as error:
         print(json.dumps(error.args), file=sys.stderr)
         sys.exit(FAILED)
-    (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_whole(folder / RESULTS, json.dumps(results, indent=2) + "\n")
 
 
 def _end_with_input() -> None:

@@ -18,6 +18,7 @@ from airpath.agreement.figures import Figures, Metric
 from airpath.agreement.judgement import Judgement, as_json, judged
 from airpath.agreement.published import PublishedCell, Trio, cells, jobs
 from airpath.agreement.table import mean_text, notes
+from airpath.atomic import write_whole
 from airpath.estimate import Estimate, estimate
 from airpath.summary import console_for, plain_table
 
@@ -61,7 +62,7 @@ def compare_published(
         _print(rows, outcomes)
     for file in (None if to_terminal else json_, out and out / COMPARISON):
         if file:
-            file.write_text(text + "\n", encoding="utf-8")
+            write_whole(file, text + "\n")
 
 
 def row_of(cell: PublishedCell, outcomes: Outcomes) -> Row:

@@ -15,6 +15,7 @@ from typing import Any
 from airpath.agreement.carried import Transfer, duration_s, transfers
 from airpath.agreement.figures import Figures, figures
 from airpath.agreement.tcp import KernelTcp
+from airpath.atomic import write_whole
 from airpath.live import transfer as transfer_program
 from airpath.live.driver import LiveError
 from airpath.live.transfer import FIRST_PORT
@@ -52,7 +53,7 @@ def simulate_once(scenario: Scenario, seed: int, folder: Path) -> list[Figures]:
     folder.mkdir(parents=True, exist_ok=True)
     capture = folder / CAPTURE
     result = run(scenario, seed, probes=(), capture=True)
-    capture.write_bytes(result.capture)
+    write_whole(capture, result.capture)
     return figures(capture, transfers(scenario), [flow["timeouts"] for flow in result.flows])
 
 

@@ -12,6 +12,8 @@ from airpath._core import ScenarioError
 from airpath.analytic.models import MODELS
 from airpath.analyze.capture import MOST_CONNECTIONS, analyze
 from airpath.analyze.models import NEVER_LOST, predictions
+from airpath.arguments import folder_path
+from airpath.atomic import write_whole
 from airpath.summary import console_for, number_text, plain_table
 
 # More flows than this are left to --json.
@@ -27,7 +29,10 @@ def analyze_command(
         typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for the terminal."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write a page with plots, index.html, here.")
+        Path | None,
+        typer.Option(
+            "--out", parser=folder_path, metavar="DIR", help="Write a page with plots, index.html, here."
+        ),
     ] = None,
     connection: Annotated[
         int | None, typer.Option(help="Only the connection with this number in the table.")
@@ -51,7 +56,7 @@ def analyze_command(
         if to_terminal:
             typer.echo(text)
         else:
-            json_.write_text(text + "\n", encoding="utf-8")
+            write_whole(json_, text + "\n")
     if not to_terminal:
         _print(report, capture.name)
     if out is not None:
@@ -59,7 +64,7 @@ def analyze_command(
 
         out.mkdir(parents=True, exist_ok=True)
         page = out / "index.html"
-        page.write_text(render(report, capture.name), encoding="utf-8")
+        write_whole(page, render(report, capture.name))
         typer.echo(f"page: {page}", err=to_terminal)
 
 

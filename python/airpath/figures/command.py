@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from airpath.atomic import write_whole
 from airpath.figures.plot_sweep import SweepFigure, format_of, plot_sweep
 from airpath.sweep.error import SweepError
 
@@ -136,7 +137,7 @@ def _make_folder(folder: Path) -> None:
 
 def _write(option: str, file: Path, content: bytes) -> None:
     try:
-        file.write_bytes(content)
+        write_whole(file, content)
     except OSError as error:
         what = f"cannot write to '{file}': {error.strerror or error}"
         raise SweepError(option, what, "choose another place for it") from error

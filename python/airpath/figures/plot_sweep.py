@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airpath.atomic import write_whole
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -67,7 +69,7 @@ class SweepFigure:
             If the file cannot be written.
         """
         path = Path(file)
-        path.write_bytes(self.as_bytes(format_of(path)))
+        write_whole(path, self.as_bytes(format_of(path)))
 
     def as_bytes(self, kind: str = "png") -> bytes:
         """Draw it as ``"png"`` (300 dots per inch), ``"svg"`` or ``"pdf"``."""

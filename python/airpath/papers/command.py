@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from airpath.arguments import folder_path
 from airpath.papers import PAPERS
 from airpath.papers.as_json import report_as_json
 from airpath.papers.grid import Grid
@@ -64,7 +65,9 @@ def reproduce(
     runs: Annotated[int | None, typer.Option(help="Exactly so many runs per cell.")] = None,
     workers: Annotated[int | None, typer.Option(help="Threads; all processors if absent.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the comparisons here.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the page; out/PAPER if absent.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(parser=folder_path, help="Folder for the page; out/PAPER if absent.")
+    ] = None,
 ) -> None:
     """Set the published values of a paper beside what airpath measures."""
     from airpath.papers.page import render  # It draws pictures: slow to import.

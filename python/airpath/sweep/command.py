@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from airpath.arguments import folder_path
+from airpath.atomic import write_whole
 from airpath.sweep.error import SweepError
 
 INTERRUPTED = 130
@@ -17,7 +19,13 @@ SweepArgument = Annotated[
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="What 'airpath sweep' wrote.")]
 SweepOutOption = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="The sweep's folder; out/NAME if absent.")
+    Path | None,
+    typer.Option(
+        "--out",
+        parser=folder_path,
+        metavar="DIR",
+        help="The sweep's folder; out/NAME if absent.",
+    ),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes; as many as processors if absent.")
@@ -83,7 +91,7 @@ def results(folder: FolderArgument, json_: JsonFileOption = None) -> None:
         _warn(warning)
     if json_ is not None:
         try:
-            json_.write_text(json.dumps(found.as_json(), indent=2) + "\n", encoding="utf-8")
+            write_whole(json_, json.dumps(found.as_json(), indent=2) + "\n")
         except OSError as error:
             what = f"cannot write to '{json_}': {error.strerror or error}"
             raise SweepError("--json", what, "choose another place for it") from error
