@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -660,3 +661,26 @@ def test_what_is_wanted_goes_from_point_to_point(tmp_path):
     assert wanted.take(6) == [(0, [1, 3, 4, 5]), (1, [1, 2])]
     assert wanted.take(100) == [(1, [3, 4, 5])]
     assert wanted.take(100) == []
+
+
+def test_planning_says_how_far_it_is(tmp_path):
+    said = []
+    read_plan(written(tmp_path, SMALL), on_point=lambda *counts: said.append(counts))
+    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_planning_is_shown_on_a_terminal(tmp_path):
+    many = SMALL + "[random]\npoints = 500\n'wired.delay' = { min = '10 ms', max = '200 ms' }\n"
+    master, terminal = os.openpty()
+    command = [sys.executable, "-m", "airpath.cli", "sweep", str(written(tmp_path, many)), "--out", "out"]
+    with subprocess.Popen(command, stderr=terminal, stdout=subprocess.DEVNULL, cwd=tmp_path) as process:
+        os.close(terminal)
+        shown = b""
+        while b"2000/2000 points planned" not in shown:
+            shown += os.read(master, 1024)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # The terminal has gone with the process.
+            while os.read(master, 1024):
+                pass
+    os.close(master)
+    assert process.returncode == 130

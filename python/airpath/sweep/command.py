@@ -67,9 +67,10 @@ def sweep(
         )
     if dask is None and dask_wait is not None:
         raise SweepError("--dask-wait", "has no meaning without --dask", "leave it out, or name a scheduler")
-    plan = read_plan(find(sweep_file), runs)
-    folder = out or Path("out") / plan.name
-    with sweep_bar(plan.name) as on_progress:
+    file = find(sweep_file)
+    folder = out or Path("out") / file.stem
+    with sweep_bar(file.stem) as (on_point, on_progress):
+        plan = read_plan(file, runs, on_point)
         outcome = run_sweep(
             plan, folder, workers, dask=dask, dask_wait_s=dask_wait, on_progress=on_progress, warn=_warn
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -101,7 +101,9 @@ class Plan:
         return {key: next(iter(found)) if len(found) == 1 else "text" for key, found in kinds.items()}
 
 
-def read_plan(path: Path, runs: int | None = None) -> Plan:
+def read_plan(
+    path: Path, runs: int | None = None, on_point: Callable[[int, int], None] = lambda _planned, _points: None
+) -> Plan:
     """Read a sweep's file and everything that it names.
 
     Parameters
@@ -110,6 +112,8 @@ def read_plan(path: Path, runs: int | None = None) -> Plan:
         The file.
     runs : int, optional
         Runs at each point, instead of what the file says.
+    on_point : callable, optional
+        Called with the number of points that are planned and of all, after each.
 
     Raises
     ------
@@ -133,9 +137,12 @@ def read_plan(path: Path, runs: int | None = None) -> Plan:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
     base = _load(sweep["scenario"], Path() if is_descriptor(path) else path.parent)
-    planned = tuple(_resolved(base, fixed, point, number) for number, point in enumerate(points))
+    planned = []
+    for number, point in enumerate(points):
+        planned.append(_resolved(base, fixed, point, number))
+        on_point(number + 1, len(points))
     _check_distinct(planned)
-    plan = Plan(path.stem, text, sweep["scenario"], metrics, rule, planned)
+    plan = Plan(path.stem, text, sweep["scenario"], metrics, rule, tuple(planned))
     for name in metrics:
         if name in plan.parameters or name in OWN_COLUMNS:
             raise SweepError("metrics", f"'{name}' is the name of another column", "name another metric")

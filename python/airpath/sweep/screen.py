@@ -16,10 +16,17 @@ SHOW_EVERY_S = 0.5
 
 
 @contextlib.contextmanager
-def sweep_bar(name: str) -> Iterator[Callable[[Progress], None] | None]:
-    """Show runs, points, rates, the widest interval and the time left, on a terminal only."""
+def sweep_bar(name: str) -> Iterator[tuple[Callable[[int, int], None], Callable[[Progress], None] | None]]:
+    """Show how far a sweep is, on a terminal only.
+
+    Yields
+    ------
+    callable, callable or None
+        Call the first with the number of points that are planned and of all; the second, if it is there, with
+        runs, points, rates, the widest interval and the time left.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda _planned, _points: None, None
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
@@ -30,14 +37,23 @@ def sweep_bar(name: str) -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task(name, total=None, words="starting")
         shown = -math.inf
 
-        def show(progress: Progress) -> None:
+        def is_due() -> bool:
             nonlocal shown
-            if time.monotonic() - shown >= SHOW_EVERY_S:
-                shown = time.monotonic()
+            now = time.monotonic()
+            due = now - shown >= SHOW_EVERY_S
+            shown = now if due else shown
+            return due
+
+        def plan(planned: int, points: int) -> None:
+            if is_due() or planned == points:
+                bar.update(task, completed=planned, total=points, words=f"{planned}/{points} points planned")
+
+        def show(progress: Progress) -> None:
+            if is_due():
                 words = progress_words(progress)
                 bar.update(task, completed=progress.done, total=progress.expected, words=words)
 
-        yield show
+        yield plan, show
 
 
 def progress_words(progress: Progress) -> str:
