@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import resource
 import selectors
 import signal
 import struct
@@ -198,12 +199,17 @@ def test_a_driver_that_dies_is_an_error_and_files_are_complete(behaviour, how, f
         os.waitpid(-1, os.WNOHANG)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, the disk that is always full")
 def test_a_full_disk_ends_the_run(live, tmp_path):
-    os.symlink("/dev/full", tmp_path / "capture.pcapng")
-    outcome = live("fills_the_disk", "umts-384", "--out", tmp_path, "--", "true")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # For want of a small disk a limit of the size of each file.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        outcome = live("fills_the_disk", "umts-384", "--out", tmp_path / "out", "--", "true")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert outcome.code == 2
     assert outcome.err.splitlines()[-1].startswith("error: out: cannot write")
+    assert os.listdir(tmp_path / "out") == []
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 

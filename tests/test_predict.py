@@ -219,18 +219,22 @@ def test_tables_show_means_over_seeds(airpath_command, tmp_path):
 
 
 def test_a_folder_that_is_no_run_is_an_error(airpath_command, tmp_path):
-    check_error(airpath_command("predict", tmp_path), str(tmp_path), "holds no results.json", "has filled")
-    results, resolved = tmp_path / "results.json", tmp_path / "scenario.resolved.toml"
-    results.write_text("{")
-    check_error(
-        airpath_command("predict", tmp_path), str(results), "cannot be read", "run the scenario again"
+    outcome = airpath_command("predict", tmp_path)
+    check_error(outcome, str(tmp_path), "holds no manifest.json: the run was not finished", "has filled")
+    file = tmp_path / "saw.toml"
+    file.write_text(SAW_TOOTH)
+    assert (
+        airpath_command("run", file, "--set", "duration=5 s", "--out", tmp_path / "run", "--json").code == 0
     )
-    results.write_text("[]")
-    check_error(airpath_command("predict", tmp_path), str(results), "not the file of a run", "has filled")
-    results.write_text('{"seed": 1}')
-    check_error(airpath_command("predict", tmp_path), str(tmp_path), "scenario.resolved.toml", "has filled")
-    resolved.write_text("")
-    check_error(airpath_command("predict", tmp_path), str(tmp_path), "lacks what a run's has", "again")
+    results = tmp_path / "run" / "results.json"
+    summary = json.loads(results.read_text())
+    results.write_text("{")
+    outcome = airpath_command("predict", results.parent)
+    check_error(outcome, str(results), "cannot be read", "run the scenario again")
+    results.write_text(json.dumps({**summary, "flows": [{**summary["flows"][0], "loss_episodes": 5}]}))
+    check_error(
+        airpath_command("predict", results.parent), str(results.parent), "lacks what a run's has", "again"
+    )
 
 
 def test_options_that_do_not_suit_are_errors(airpath_command, tmp_path):
