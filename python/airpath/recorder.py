@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from types import FrameType
 from typing import IO, Any, Self
 
 from airpath import _core
-from airpath.plot import plot_run
+from airpath.figures.run_picture import picture_of
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
 
@@ -129,7 +130,8 @@ class Recorder:
             if results is not None:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
                 with ctrl_c.raising():
-                    plot_run(out / TRACE, json.loads(results), out / PLOT, title=title)
+                    scenario = tomllib.loads(self._scenario.text)
+                    picture_of(out / TRACE, json.loads(results), scenario, title).save(out / PLOT)
             manifest = {
                 **_provenance(),
                 "scenario": self._scenario.name,

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from airpath.figures.plot_sweep import SweepFigure, format_of, plot_sweep
+from airpath.figures.picture import format_of
+from airpath.figures.plot_sweep import SweepFigure, plot_sweep
 from airpath.sweep.error import SweepError
 
 LONGEST_NAME = 120
