@@ -60,6 +60,7 @@ class Kind(StrEnum):
 
     scenarios = "scenarios"
     sweeps = "sweeps"
+    traces = "traces"
     components = "components"
     probes = "probes"
 

@@ -97,6 +97,12 @@ class Run:
             what = f"its trace was recorded without {', '.join(missing)}"
             raise ExportError(str(self.folder), what, "record all probes, as 'airpath run --out' does")
 
+    def require_bearer(self, kinds: Sequence[str], ue: int) -> None:
+        """Raise an `ExportError` unless there was such a UE, and events of these kinds were recorded."""
+        self.require(kinds)
+        if not 0 <= ue < self.cell["ues"]:
+            raise ExportError("--ue", f"the run had no UE {ue}", f"write 0 to {self.cell['ues'] - 1}")
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the trace piece by piece, words as text."""
         import pyarrow as pa
