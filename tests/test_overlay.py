@@ -29,6 +29,7 @@ channel.trace_file.trace = "2\\n"
 [tcp]
 receive_buffer = "1 MB"
 """
+RFC = airpath.load("umts-384").with_("tcp.profile", "rfc")
 CONTROLS = ("cubic", "reno", "westwood", "westwood_plus")
 
 
@@ -49,7 +50,7 @@ def folders(tmp_path_factory):
         airpath.run_to_folder(scenario, seed, base / name)
         return base / name
 
-    short = airpath.load("umts-384").with_("duration", "12 s")
+    short = RFC.with_("duration", "12 s")
     return {
         "seed 1": made("a", short),
         "seed 2": made("b", short, 2),
@@ -96,7 +97,7 @@ def test_marks_have_the_colour_of_their_flow_and_a_word():
 
 
 def test_a_timeout_is_marked_where_it_was():
-    result = airpath.run(airpath.load("umts-384"))
+    result = airpath.run(RFC)
     drawn = result.plot().data["cwnd"]["UE 0: reno"]["timeout"]
     sent = result.trace["segment_sent"]
     assert (
@@ -156,7 +157,7 @@ def test_goodput_is_what_was_acknowledged_in_each_window(folders):
     window_s = goodput_window_s(12.0)
     assert window_s == 0.2 and np.diff(line["time_s"][:-1]) == pytest.approx(window_s)
     # The last value is there twice, as the end of its window.
-    result = airpath.run(airpath.load("umts-384").with_("duration", "12 s"))
+    result = airpath.run(RFC.with_("duration", "12 s"))
     assert sum(line["value"][:-1]) * 1e3 / 8 * window_s == pytest.approx(result.flows[0]["bytes_acked"])
 
 
