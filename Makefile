@@ -105,6 +105,10 @@ traces: build ## make the sample traces in python/airpath/traces again
 		$(BIN)/airpath run "$$scenario" --out build/traces --force > /dev/null; \
 		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace"; done
 
+.PHONY: images
+images: build ## draw the pictures of the README again; the reproduction page wants chromium
+	$(BIN)/python docs/images/make.py
+
 .PHONY: docs
 docs: ## build the documentation of the Rust core
 	$(CARGO) doc --no-deps -p airpath-core
