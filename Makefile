@@ -99,6 +99,16 @@ papers: build ## regenerate every published table and figure of every paper
 	@for paper in $$($(BIN)/python -c 'from airpath.papers import PAPERS; print(*PAPERS)'); do \
 		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper"; done
 
+.PHONY: traces
+traces: build ## make the sample traces in python/airpath/traces again
+	@for scenario in python/airpath/traces/*.toml; do \
+		$(BIN)/airpath run "$$scenario" --out build/traces --force > /dev/null; \
+		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace"; done
+
+.PHONY: images
+images: build ## draw the pictures of the README again; the reproduction page wants chromium
+	$(BIN)/python docs/images/make.py
+
 .PHONY: docs
 docs: ## build the documentation of the Rust core
 	$(CARGO) doc --no-deps -p airpath-core

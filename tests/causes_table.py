@@ -61,7 +61,7 @@ CAUSES = {
 def counts(bearer: str, changes: Mapping[str, Any], seed: int, file: Path) -> tuple[list[int], list[int]]:
     """Retransmissions by cause: as the run counted them, and as its capture shows them."""
     scenario = airpath.load(bearer)
-    for path, value in changes.items():
+    for path, value in ({"tcp.profile": "rfc"} | dict(changes)).items():
         scenario = scenario.with_(path, value)
     result = airpath.run(scenario, seed=seed, probes=(), capture=True)
     file.write_bytes(result.capture)

@@ -19,6 +19,7 @@ EIFEL = {"tcp.timestamps": True, "tcp.undo.eifel": "{}"}
 DSACK = {"tcp.sack": True, "tcp.dsack": True, "tcp.undo.dsack": "{}"}
 SACK = {"tcp.sack": True, "tcp.dsack": True, "tcp.recovery.sack": "{}"}
 LINUX = {"tcp.profile": "linux"}
+RFC = {"tcp.profile": "rfc"}
 LINUX_RENO = {"tcp.profile": "linux-reno"}
 WITHOUT_SACK = LINUX_RENO | {"tcp.recovery.newreno.variant": "linux", "tcp.sack": False}
 CAUSES = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe")
@@ -30,7 +31,7 @@ def analyzed(tmp_path):
 
     def make(name, changes, interfaces=("server",)):
         scenario = airpath.load(name)
-        for path, value in changes.items():
+        for path, value in (RFC | changes).items():
             scenario = scenario.with_(path, value)
         result = airpath.run(scenario, seed=1, probes=(), capture=True)
         file = tmp_path / "capture.pcapng"

@@ -21,6 +21,7 @@ DUPACKS = "tcp.analysis.duplicate_ack"
 AT_SERVER = 'frame.interface_name == "server"'
 AT_UE = 'frame.interface_name == "ue"'
 
+RFC = {"tcp.profile": "rfc"}
 OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_sequence"}
 SHORT_QUEUE = {"radio.dch.downlink.queue.droptail.packets": 6}
 TWO_UES = {"radio.dch.ues": 2}
@@ -31,7 +32,7 @@ def capture(tmp_path):
     """Run with changes; give the run's result and its capture file."""
 
     def make(name: str, changes: dict[str, str | int | bool]) -> tuple[airpath.Result, Path]:
-        return captured(tmp_path, name, changes, probes=(), capture=True)
+        return captured(tmp_path, name, RFC | changes, probes=(), capture=True)
 
     return make
 

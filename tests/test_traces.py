@@ -156,4 +156,6 @@ def test_the_summary_speaks_of_opportunities_and_not_of_blocks(capsys):
     counters = metrics.bearer(summary, 0, "downlink")
     assert counters is not None
     assert line.startswith(f"{counters['sdus_delivered']} SDUs delivered, ")
-    assert line.endswith(f"; {counters['opportunities']} opportunities, 97.9 % used")
+    assert line.endswith(
+        f"; {counters['opportunities']} opportunities, {100 * counters['utilisation']:.1f} % used"
+    )

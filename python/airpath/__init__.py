@@ -11,6 +11,7 @@ from airpath._core import version as _version
 from airpath.batch_means import RunTooShortError, SteadyEstimate, batch_means, mser5
 from airpath.compare import PairedComparison, compare_paired, paired
 from airpath.estimate import Estimate
+from airpath.figures.overlay import Overlay, overlay
 from airpath.figures.plot_sweep import SweepFigure, plot_sweep
 from airpath.folder import run_to_folder
 from airpath.recorder import OutputError
@@ -24,6 +25,7 @@ __version__ = _version()
 __all__ = [
     "Estimate",
     "OutputError",
+    "Overlay",
     "PairedComparison",
     "Result",
     "RunTooShortError",
@@ -36,6 +38,7 @@ __all__ = [
     "compare_paired",
     "load",
     "mser5",
+    "overlay",
     "paired",
     "plot_sweep",
     "replicate",

@@ -33,6 +33,7 @@ from airpath.arguments import (
 from airpath.export.command import export
 from airpath.export.source import ExportError
 from airpath.figures.command import plot
+from airpath.figures.overlay_command import overlay_command
 from airpath.folder import run_to_folder
 from airpath.live.command import BeforeCommand, live
 from airpath.live.doctor import doctor
@@ -59,6 +60,7 @@ class Kind(StrEnum):
 
     scenarios = "scenarios"
     sweeps = "sweeps"
+    traces = "traces"
     components = "components"
     probes = "probes"
 
@@ -150,6 +152,7 @@ app.command()(reproduce)
 app.command()(sweep)
 app.command()(results)
 app.command()(plot)
+app.command(name="overlay")(overlay_command)
 app.command(cls=BeforeCommand, context_settings={"allow_extra_args": True})(live)
 app.command()(doctor)
 app.command()(compare)

@@ -24,6 +24,7 @@ from airpath.replicate import (
     Rule,
     drive,
     read_metrics,
+    reporting_runs,
     simulation_of,
     without_seed,
 )
@@ -31,7 +32,7 @@ from airpath.replicate import (
 _Pair = tuple[Results, Results]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairedComparison:
     """How far a variant is above another, from runs with the same seeds.
 
@@ -83,6 +84,26 @@ class PairedComparison:
         """Whether the interval of the difference leaves 0 out."""
         return self.difference.ci_low > 0 or self.difference.ci_high < 0
 
+    def __repr__(self) -> str:
+        return f"PairedComparison(a={self.a}, b={self.b}, difference={self.difference})"
+
+    def _repr_html_(self) -> str:
+        from airpath.notebook import interval, number, table
+
+        rows = [("a", self.a, 1.0), ("b", self.b, 1.0), ("a - b", self.difference, 1.0)]
+        if self.relative is not None:
+            rows.append(("a / b - 1, %", self.relative, 100.0))
+        verdict = "is different" if self.is_different else "may be the same"
+        return table(
+            f"{self.runs} runs of each, same seeds",
+            ("", "mean", f"{100 * self.difference.confidence:g} % interval"),
+            [
+                (name, number(scale * one.mean), interval(one.ci_low, one.ci_high, scale))
+                for name, one, scale in rows
+            ],
+            f"a {verdict}: the interval of a - b {'leaves' if self.is_different else 'does not leave'} 0 out",
+        )
+
 
 class _Pairs(Replication[_Pair]):
     """Runs in pairs, until the difference is known as a share of the second variant's mean."""
@@ -115,6 +136,7 @@ def compare_paired(
     first_seed: int = 1,
     workers: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
+    progress: bool = False,
 ) -> PairedComparison:
     """Compare two scenarios on common random numbers until their difference is known well enough.
 
@@ -126,7 +148,7 @@ def compare_paired(
         A number from the results of a run, or its name in them, as for :func:`airpath.replicate`.
     precision, confidence : float
         The half-width of the interval of the difference shall be at most `precision` times the mean of `b`.
-    min_runs, max_runs, first_seed, workers, on_run
+    min_runs, max_runs, first_seed, workers, on_run, progress
         As for :func:`airpath.replicate`; a run here is one of each.
 
     Raises
@@ -139,8 +161,8 @@ def compare_paired(
     (read,) = read_metrics(metric).values()
     pairs = _Pairs(read, Rule.guarded(precision, confidence, min_runs, max_runs, first_seed))
     first, second = simulation_of(a), simulation_of(b)
-    report = None if on_run is None else lambda _: on_run(pairs.runs, pairs.expected_runs())
-    drive([Job(lambda seed: (first(seed), second(seed)), pairs)], workers, report)
+    with reporting_runs(pairs, on_run, progress) as report:
+        drive([Job(lambda seed: (first(seed), second(seed)), pairs)], workers, report)
     known = paired(estimate(pairs.values(0), confidence), estimate(pairs.values(1), confidence))
     return replace(known, difference=pairs.estimate())
 

@@ -11,7 +11,7 @@ CONFIDENCE = 0.95
 """Confidence level of an interval unless another is asked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """Mean of a metric over independent runs, with its Student-t interval.
 
@@ -61,6 +61,17 @@ class Estimate:
             raise ValueError(f"a prediction needs at least one further run, not {m}")
         half = t_quantile(self.n, self.confidence) * self.sd * math.sqrt(1 / self.n + 1 / m)
         return self.mean - half, self.mean + half
+
+    def __repr__(self) -> str:
+        return f"Estimate(mean={self.mean:g}, ci_low={self.ci_low:g}, ci_high={self.ci_high:g}, n={self.n})"
+
+    def _repr_html_(self) -> str:
+        from airpath.notebook import interval, number, table
+
+        headings = ("", "mean", f"{100 * self.confidence:g} % interval", "standard deviation", "runs")
+        row = ("", number(self.mean), interval(self.ci_low, self.ci_high), number(self.sd), str(self.n))
+        note = "less precise than was asked for" if self.is_precise is False else ""
+        return table("Estimate", headings, [row], note)
 
 
 def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:

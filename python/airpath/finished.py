@@ -85,7 +85,7 @@ class FinishedRun:
             return parse_toml(Scenario(RESOLVED, text).text)
         except ScenarioError as error:
             what = f"{error.args[0]}: {error.args[1]}"
-            raise self._unreadable(RESOLVED, what) from error
+            raise self.unreadable(RESOLVED, what) from error
 
     @cached_property
     def trace(self) -> pq.ParquetFile:
@@ -97,12 +97,12 @@ class FinishedRun:
         try:
             trace = pq.ParquetFile(file, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(TRACE, error) from error
+            raise self.unreadable(TRACE, error) from error
         for field in trace.schema_arrow:
             if not _has_type(field):
-                raise self._unreadable(TRACE, f"its column {field.name} holds {field.type}")
+                raise self.unreadable(TRACE, f"its column {field.name} holds {field.type}")
         if not {"time_s", "event"} <= set(trace.schema_arrow.names):
-            raise self._unreadable(TRACE, "it lacks time or event")
+            raise self.unreadable(TRACE, "it lacks time or event")
         return trace
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -112,7 +112,7 @@ class FinishedRun:
         try:
             yield from self.trace.iter_batches(rows, columns=columns and list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(TRACE, error) from error
+            raise self.unreadable(TRACE, error) from error
 
     def _file(self, name: str, because: str = "") -> Path:
         file = self.folder / name
@@ -125,9 +125,9 @@ class FinishedRun:
         try:
             return read_text(file, MOST_BYTES)
         except ValueError as error:
-            raise self._unreadable(name, error) from error
+            raise self.unreadable(name, error) from error
         except OSError as error:
-            raise self._unreadable(name, error.strerror) from error
+            raise self.unreadable(name, error.strerror) from error
 
     def _parsed(
         self, name: str, parse: Callable[[str], Any], shape: dict[str, Any], because: str = ""
@@ -136,12 +136,13 @@ class FinishedRun:
         try:
             content: dict[str, Any] = parse(text)
         except ValueError as error:
-            raise self._unreadable(name, error) from error
+            raise self.unreadable(name, error) from error
         if wrong := misfit(content, shape):
-            raise self._unreadable(name, wrong)
+            raise self.unreadable(name, wrong)
         return content
 
-    def _unreadable(self, name: str, why: object) -> ScenarioError:
+    def unreadable(self, name: str, why: object) -> ScenarioError:
+        """The error for a file that is damaged."""
         return ScenarioError(str(self.folder / name), f"cannot be read: {why}", AGAIN)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from airpath import _core
+from airpath.progress import Report, reporting
 from airpath.recorder import CtrlC, Recorder, files_in, prepare
 from airpath.run import simulate, steps
 from airpath.scenario import Scenario
@@ -34,7 +35,7 @@ class RunFolder:
     """
 
     path: Path
-    summary: dict[str, Any]
+    summary: dict[str, Any] = field(repr=False)
     interrupted: bool
 
     @property
@@ -52,7 +53,7 @@ def run_to_folder(
     capture_rlc: bool = False,
     capture_iu: bool = False,
     force: bool = False,
-    progress: Callable[[float], None] | None = None,
+    progress: bool | Report | None = None,
 ) -> RunFolder:
     """Run a scenario and write everything about it into a folder.
 
@@ -75,8 +76,8 @@ def run_to_folder(
         Whether it holds the datagrams of GTP-U between SGSN and RNC too, on an interface of their own, `iu`.
     force : bool
         Whether to replace the files of an earlier run.
-    progress : callable, optional
-        Called with the share that is done, 0 to 1.
+    progress : bool or callable, optional
+        As for :func:`airpath.run`.
 
     Raises
     ------
@@ -91,11 +92,10 @@ def run_to_folder(
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)
-        with contextlib.closing(recorder):
+        with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
             for step in steps(simulation):
                 recorder.write(step.events, step.capture)
-                if progress:
-                    progress(step.progress)
+                report(step.progress)
                 if ctrl_c.pressed:
                     break
         results = simulation.results()

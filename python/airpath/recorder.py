@@ -17,6 +17,7 @@ import signal
 import subprocess
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import IO, Any, Self
 
 from airpath import _core
 from airpath.atomic import sync
-from airpath.plot import plot_run
+from airpath.figures.run_picture import picture_of
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
 
@@ -142,10 +143,9 @@ class Recorder:
             (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
             if results is not None:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
-                drawn = out / f"unfinished-{PLOT}"
                 with ctrl_c.raising():
-                    plot_run(out / TRACE, json.loads(results), drawn, title=title)
-                    drawn.rename(out / PLOT)
+                    scenario = tomllib.loads(self._scenario.text)
+                    picture_of(out / TRACE, json.loads(results), scenario, title).save(out / PLOT)
             manifest = {
                 **_provenance(),
                 "scenario": self._scenario.name,

@@ -12,6 +12,7 @@ see docs/statistics.md.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import numbers
@@ -25,6 +26,7 @@ from typing import Any, Generic, TypeVar, overload
 from airpath import _core
 from airpath.estimate import CONFIDENCE, Estimate, check_confidence, estimate
 from airpath.metrics import named
+from airpath.progress import reporting
 
 __all__ = [
     "CONFIDENCE",
@@ -339,6 +341,7 @@ def replicate(
     first_seed: int = 1,
     workers: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
+    progress: bool = False,
 ) -> Estimate | dict[str, Estimate]:
     """Run a scenario with one seed after the other until the means of metrics are known well enough.
 
@@ -357,6 +360,8 @@ def replicate(
         Number of threads; the estimates do not depend on it.
     on_run : callable, optional
         Called after every run with the number of runs done and of runs expected.
+    progress : bool
+        Whether to show a bar, on a terminal or in a notebook.
 
     Raises
     ------
@@ -369,11 +374,27 @@ def replicate(
     rule = Rule.guarded(precision, confidence, min_runs, max_runs, first_seed)
     first, *others = read.values()
     replication: Replication[Results] = Replication(first, rule, without_seed, others)
-    report = None if on_run is None else lambda _: on_run(replication.runs, replication.expected_runs())
-    drive([Job(simulation_of(scenario), replication)], workers, report)
+    with reporting_runs(replication, on_run, progress) as report:
+        drive([Job(simulation_of(scenario), replication)], workers, report)
     if callable(metrics) or isinstance(metrics, str):
         return replication.estimate()
     return {name: replication.estimate(metric) for name, metric in read.items()}
+
+
+@contextlib.contextmanager
+def reporting_runs(
+    replication: Replication[Any], on_run: Callable[[int, int], None] | None, progress: bool
+) -> Iterator[Callable[[object], None]]:
+    """Make what reports a run that has ended to the caller, and to a bar if there is to be one."""
+    with reporting(progress, "runs") as show:
+
+        def report(_job: object) -> None:
+            done, expected = replication.runs, replication.expected_runs()
+            show(done / expected)
+            if on_run is not None:
+                on_run(done, expected)
+
+        yield report
 
 
 def simulation_of(scenario: Any) -> Callable[[int], Results]:

@@ -7,15 +7,25 @@ events the step before recorded, never from a clock: what is written depends on 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airpath import _core
 from airpath._core import ScenarioError
+from airpath.progress import Report, reporting
 from airpath.scenario import Scenario, load
-from airpath.trace import Events, Trace, concatenate, count_rows
+from airpath.trace import Events, Trace, concatenate, count_rows, parquet_of
+
+if TYPE_CHECKING:
+    import io
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from airpath.figures.run_picture import RunPicture
 
 # What `run` records unless told otherwise: everything but single slots and receivers.
 DEFAULT_PROBES = ("tcp_state", "rtt_sample", "segment_sent", "bearer_enqueued", "bearer_delivered", "dropped")
@@ -29,7 +39,7 @@ FEW_EVENTS = 10_000
 BYTES_PER_EVENT = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run gave.
 
@@ -43,19 +53,102 @@ class Result:
         `tcpi_snd_ssthresh`, `tcpi_unacked`, `send_window` in segments; `seq`, `snd_una`, `rcv_nxt` and
         `*_bytes` in bytes; `queued_sdus` in SDUs; `delay_ns` in nanoseconds; `direction`, `cause` and
         `reason` are words. `airpath list` names all kinds and their columns.
+    scenario : Scenario
+        What was run.
     capture : bytes
         The packets as pcapng, empty unless asked for.
     """
 
     summary: dict[str, Any]
-    trace: Trace = field(repr=False)
-    capture: bytes = field(default=b"", repr=False)
+    trace: Trace
+    scenario: Scenario
+    capture: bytes = b""
 
     @property
     def flows(self) -> list[dict[str, Any]]:
         """The flows' counters: `goodput_bps` in bit/s, `transfer_s` in seconds, `rtt_ms` in ms."""
         flows: list[dict[str, Any]] = self.summary["flows"]
         return flows
+
+    def plot(self) -> RunPicture:
+        """Draw windows, round-trip times, buffer and sequence numbers over time, as far as recorded.
+
+        Returns
+        -------
+        RunPicture
+            A notebook shows it; it has `save`, `draw` (a matplotlib figure) and the numbers in `data`.
+        """
+        from airpath.figures.run_picture import picture_of
+
+        title = f"{self.scenario.name}, seed {self.summary['seed']}"
+        return picture_of(self._parquet(), self.summary, tomllib.loads(self.scenario.text), title)
+
+    def to_arrow(self) -> pa.Table:
+        """All events of the trace as one table, ordered by time: what `trace.parquet` holds.
+
+        Columns are `time_s`, `event`, and those of all recorded kinds, with nulls where an event does
+        not have a column; each field says its unit in its metadata.
+        """
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self._parquet())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Make a pandas data frame of `to_arrow`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            hint = "install it with 'pip install pandas', or use to_arrow()"
+            raise ImportError(f"to_pandas() needs pandas, which is not installed; {hint}") from error
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def _parquet(self) -> io.BytesIO:
+        known = {"airpath": _core.version(), "rng": self.summary["rng"], "seed": str(self.summary["seed"])}
+        return parquet_of(self.trace, known)
+
+    def __repr__(self) -> str:
+        seed, end_s = self.summary["seed"], self.summary["simulated_s"]
+        return f"Result({self.scenario.name!r}, seed={seed}, flows={len(self.flows)}, simulated_s={end_s:g})"
+
+    def _repr_html_(self) -> str:
+        """Show a row for each flow, and the picture of the run."""
+        from airpath.figures.lines import flow_names
+        from airpath.notebook import MOST_FLOWS, image, number, table
+
+        names = flow_names(self.summary, tomllib.loads(self.scenario.text))
+        rows = [
+            (
+                name,
+                flow["direction"],
+                number(flow["goodput_bps"] / 1e3),
+                number(flow["rtt_ms"]["mean"]),
+                str(flow["retransmissions"]["total"]),
+                str(flow["timeouts"]),
+                number(flow["transfer_s"]),
+            )
+            for name, flow in zip(names, self.flows, strict=True)
+        ]
+        headings = (
+            "flow",
+            "direction",
+            "goodput kbit/s",
+            "RTT ms",
+            "retransmissions",
+            "timeouts",
+            "transfer s",
+        )
+        more = len(rows) - MOST_FLOWS
+        title = f"{self.scenario.name}, seed {self.summary['seed']}: {number(self.summary['simulated_s'])} s"
+        shown = table(title, headings, rows[:MOST_FLOWS], f"and {more} more in .flows" if more > 0 else "")
+        has_events = any(len(columns["time_s"]) for columns in self.trace.values())
+        return shown + (image(self.plot()) if has_events else "")
 
 
 @dataclass(frozen=True)
@@ -85,7 +178,7 @@ def run(
     capture: bool = False,
     capture_rlc: bool = False,
     capture_iu: bool = False,
-    progress: Callable[[float], None] | None = None,
+    progress: bool | Report | None = None,
 ) -> Result:
     """Run a scenario and keep what it gave in memory.
 
@@ -104,8 +197,9 @@ def run(
     capture_iu : bool
         Whether to capture the packets, and the datagrams of GTP-U between SGSN and RNC on an interface of
         their own, `iu`.
-    progress : callable, optional
-        Called with the share that is done, 0 to 1.
+    progress : bool or callable, optional
+        True shows a bar, on a terminal or in a notebook; a function is called with the share that is done, 0
+        to 1.
 
     Raises
     ------
@@ -117,13 +211,13 @@ def run(
     simulation = simulate(scenario, seed, probes, capture, capture_rlc, capture_iu)
     chunks: list[Events] = []
     packets: list[bytes] = []
-    for step in steps(simulation):
-        chunks.append(step.events)
-        packets.append(step.capture)
-        if progress:
-            progress(step.progress)
+    with reporting(progress, f"{scenario.name}, seed {seed}") as report:
+        for step in steps(simulation):
+            chunks.append(step.events)
+            packets.append(step.capture)
+            report(step.progress)
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in probes}
-    return Result(json.loads(simulation.results()), concatenate(chunks, kinds), b"".join(packets))
+    return Result(json.loads(simulation.results()), concatenate(chunks, kinds), scenario, b"".join(packets))
 
 
 def simulate(

@@ -7,6 +7,7 @@ right).
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
     """A valid scenario; `with_` makes a changed copy.
 
@@ -47,7 +48,7 @@ class Scenario:
     source: str
     overrides: tuple[tuple[str, str], ...] = ()
     folder: Path | None = None
-    text: str = field(init=False, repr=False)
+    text: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Resolve and so validate the text."""
@@ -70,6 +71,16 @@ class Scenario:
         """
         text = str(value).lower() if isinstance(value, bool) else str(value)
         return Scenario(self.name, self.source, (*self.overrides, (path, text)), self.folder)
+
+    def __repr__(self) -> str:
+        changes = "".join(f", {path}={value}" for path, value in self.overrides)
+        return f"Scenario({self.name!r}{changes})"
+
+    def _repr_html_(self) -> str:
+        from airpath.notebook import scenario_rows, table
+
+        changed = [(f"changed: {path}", value) for path, value in self.overrides]
+        return table(self.name, (), [*scenario_rows(tomllib.loads(self.text)), *changed])
 
 
 def load(name_or_path: str | Path) -> Scenario:

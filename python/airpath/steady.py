@@ -15,6 +15,7 @@ import numpy as np
 from airpath.batch_means import SteadyEstimate, steady_mean
 from airpath.estimate import CONFIDENCE, check_confidence
 from airpath.metrics import goodput_series
+from airpath.progress import Report
 from airpath.run import DEFAULT_PROBES, Result, run
 from airpath.scenario import Scenario
 
@@ -34,7 +35,7 @@ def steady(
     flow: int = 0,
     seed: int = 1,
     confidence: float = CONFIDENCE,
-    progress: Callable[[float], None] | None = None,
+    progress: bool | Report | None = None,
 ) -> SteadyEstimate:
     """Estimate the mean of a metric in the steady state from one long run.
 

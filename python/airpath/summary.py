@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
+from airpath.bundled_traces import sample_traces
 from airpath.metrics import bearer, block_error_share, utilisation
 from airpath.scenario import bundled
 from airpath.sweep.bundled import bundled as bundled_sweeps
@@ -357,6 +359,9 @@ def catalogue() -> dict[str, Any]:
     return {
         "scenarios": bundled(),
         "sweeps": bundled_sweeps(),
+        "traces": {
+            name: {"shows": trace.shows, "file": str(trace.file)} for name, trace in sample_traces().items()
+        },
         "components": json.loads(_core.registry()),
         "probes": {
             kind: {column: UNITS[column] for column in columns} for kind, columns in _core.probes().items()
@@ -371,6 +376,15 @@ def print_catalogue(content: dict[str, Any]) -> None:
         _print_named(console, "Scenarios", "airpath run NAME", content["scenarios"])
     if "sweeps" in content:
         _print_named(console, "Sweeps", "airpath sweep NAME", content["sweeps"])
+    if traces := content.get("traces"):
+        _print_named(
+            console,
+            "Traces",
+            "airpath live --downlink-trace NAME",
+            {name: trace["shows"] for name, trace in traces.items()},
+        )
+        folder = Path(next(iter(traces.values()))["file"]).parent
+        console.print(f"in the folder {folder}", markup=False, highlight=False, soft_wrap=True)
     if "components" in content:
         _print_components(console, content["components"])
     if "probes" in content:

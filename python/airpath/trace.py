@@ -8,6 +8,8 @@ the order of `airpath._core.probes()`, and within a kind as they happened.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -114,6 +116,31 @@ def concatenate(chunks: list[Events], kinds: dict[str, list[str]]) -> Trace:
             empty = np.array([], dtype=str) if column in WORD_COLUMNS else nothing
             trace[kind][column] = np.concatenate(values) if values else empty
     return trace
+
+
+def parquet_of(trace: Trace, metadata: dict[str, str]) -> io.BytesIO:
+    """Write a trace from memory as `trace.parquet`; see `TraceWriter` for the metadata."""
+    kinds = {kind: [name for name in columns if name != "time_s"] for kind, columns in trace.items()}
+    events: Events = {
+        kind: {
+            name if name != "time_s" else "time_ns": _raw(name, column) for name, column in columns.items()
+        }
+        for kind, columns in trace.items()
+    }
+    file = io.BytesIO()
+    with contextlib.closing(TraceWriter(file, kinds, metadata)) as writer:
+        writer.write(events)
+    return file
+
+
+def _raw(name: str, column: NDArray[Any]) -> RawColumn:
+    """A column as the core hands it out: the reverse of what `concatenate` does."""
+    if name == "time_s":
+        return np.rint(column * 1e9).astype(np.uint64)
+    if name in WORD_COLUMNS:
+        words, codes = np.unique(column, return_inverse=True)
+        return codes.astype(np.uint8), words.tolist()
+    return column
 
 
 def _plain(column: RawColumn) -> NDArray[Any]:

@@ -109,16 +109,16 @@ fn trajectories_are_the_same_everywhere() {
     jayanathan-48: ends at 442615039707 ns, 10301 events dece64dfaf66279c, capture d59cee05c6b817f1
     lundsten-384-576: ends at 5140000000 ns, 1396 events 9239a1e5826153f5, capture 59a7feace5f554e6
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 78430006400 ns, 11747 events 1a8d142b2d3a8076, capture 2f79660b045b5bce
-    umts-128-simple: ends at 72751626880 ns, 7880 events 2df9db86f3f9a170, capture 86c64243081aaba3
-    umts-384: ends at 57610003200 ns, 18030 events 9c51a66b58d69402, capture 8481f2d3e9cf27b9
-    umts-384-simple: ends at 49722366080 ns, 10795 events 229de1da6b84a569, capture f299e7faa2d6b650
-    umts-64: ends at 77210003200 ns, 8404 events c7b82f5b7b1bbf5f, capture c7bb27e7c7b34172
-    umts-64-simple: ends at 74864976029 ns, 5905 events a7fc3e5ad75a783a, capture fd3920096ff2aac9
+    umts-128: ends at 77090004160 ns, 12587 events adc49119fb7a0711, capture 51906fda27e50bb5
+    umts-128-simple: ends at 72535637920 ns, 9065 events 6b043b30f11d0a58, capture b542c7564315cea7
+    umts-384: ends at 49590004160 ns, 17759 events f44447286619cb9f, capture ff066305c51b5f75
+    umts-384-simple: ends at 48695637920 ns, 11842 events adf683b517a63c40, capture 98b9ced07c925cbb
+    umts-64: ends at 81030004160 ns, 9095 events 7e42f2fb1d4f7a4a, capture 92e25386dcb984ed
+    umts-64-simple: ends at 72535637920 ns, 6465 events ef275c4c877cb3b1, capture 7c6366e4d14202f2
     umts-handover: ends at 60000000000 ns, 20501 events fc12783fa6f0d2e2, capture 7b7dde3f6d8a2117
     umts-network: ends at 47460387200 ns, 19944 events 71e9185bc1c5d681, capture 740d91eb4e8615bc
     umts-snoop: ends at 66390003200 ns, 6630 events 2b2c62e614461122, capture d50f437b82b3e9de
-    variable-3g: ends at 42775003200 ns, 4121 events 58331d662a4c71e8, capture 9c1f262c4b2ad018
+    variable-3g: ends at 42995004160 ns, 5184 events f4562ff9585b7ec9, capture c1a9f25eeabc2bb2
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");
 }

@@ -96,7 +96,7 @@ def predict_run(summary: dict[str, Any], scenario: dict[str, Any]) -> list[FlowP
     """
     return [
         predict_flow(summary, scenario, flow, spec)
-        for flow, spec in _with_specs(summary["flows"], scenario.get("flow", ()))
+        for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))
     ]
 
 
@@ -196,7 +196,7 @@ def buffer_packets(queue: dict[str, Any]) -> int | None:
     return None if limit is None else limit - int(droptail["in_service"] == "counted")
 
 
-def _with_specs(
+def with_specs(
     flows: Sequence[dict[str, Any]], specs: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Flows with their entries in the scenario, whose order they have at each UE; a page has several."""

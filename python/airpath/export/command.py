@@ -22,6 +22,7 @@ class Format(StrEnum):
     NS2 = "ns2"
     CSV = "csv"
     MM_LINK = "mm-link"
+    MM_TRACE = "mm-trace"
 
 
 class Direction(StrEnum):
@@ -34,16 +35,20 @@ class Direction(StrEnum):
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A folder that a run has filled.")],
     format_: Annotated[
-        Format, typer.Option("--format", help="Trace lines of ns-2, the trace as CSV, or mahimahi's log.")
+        Format,
+        typer.Option(
+            "--format", help="Trace lines of ns-2, the trace as CSV, or mahimahi's log or trace of a bearer."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")
     ] = None,
-    ue: Annotated[int, typer.Option(help="mm-link: UE of the bearer.")] = 0,
-    direction: Annotated[Direction, typer.Option(help="mm-link: its direction.")] = Direction.DOWNLINK,
+    ue: Annotated[int, typer.Option(help="mm-*: UE of the bearer.")] = 0,
+    direction: Annotated[Direction, typer.Option(help="mm-*: its direction.")] = Direction.DOWNLINK,
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
     from airpath.export.mm_link import write_mm_link
+    from airpath.export.mm_trace import write_mm_trace
     from airpath.export.ns2 import write_ns2
     from airpath.export.table import write_csv
 
@@ -58,6 +63,8 @@ def export(
                 write_csv(source, file)
             case Format.MM_LINK:
                 write_mm_link(source, file, ue=ue, direction=direction.value)
+            case Format.MM_TRACE:
+                write_mm_trace(source, file, ue=ue, direction=direction.value)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from airpath import _core
-from airpath.export.source import LET_IN, ExportError, Run
+from airpath.export.source import LET_IN, Run
 
 KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
 COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")
@@ -56,9 +56,7 @@ def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
     ExportError
         If the run had no such bearer, its delay varies, or its trace does not tell.
     """
-    run.require(KINDS)
-    if not 0 <= ue < run.cell["ues"]:
-        raise ExportError("--ue", f"the run had no UE {ue}", f"write 0 to {run.cell['ues'] - 1}")
+    run.require_bearer(KINDS, ue)
     behind_ns = run.delay_ns(direction)
     header = (f"# mahimahi mm-link ({direction}) [airpath {_core.version()}, UE {ue}]", "# base timestamp: 0")
     out.writelines(f"{line}\n".encode() for line in header)

@@ -69,6 +69,12 @@ class Run(FinishedRun):
             what = f"its trace was recorded without {', '.join(missing)}"
             raise ExportError(str(self.folder), what, "record all probes, as 'airpath run --out' does")
 
+    def require_bearer(self, kinds: Sequence[str], ue: int) -> None:
+        """Raise an `ExportError` unless there was such a UE, and events of these kinds were recorded."""
+        self.require(kinds)
+        if not 0 <= ue < self.cell["ues"]:
+            raise ExportError("--ue", f"the run had no UE {ue}", f"write 0 to {self.cell['ues'] - 1}")
+
     def plain_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the trace piece by piece, words as text."""
         import pyarrow as pa
@@ -95,12 +101,12 @@ class Run(FinishedRun):
         import pyarrow.compute as pc
 
         if not pc.all(pc.is_finite(events.column("time_s")), skip_nulls=False, min_count=0).as_py():
-            raise self._unreadable(TRACE, "an event has no time")
+            raise self.unreadable(TRACE, "an event has no time")
         for kind in kinds:
             own = events.filter(pc.equal(events.column("event"), kind))
             for column in set(_core.probes()[kind]) & set(own.schema.names):
                 if own.column(column).null_count:
-                    raise self._unreadable(TRACE, f"an event {kind} has no {column}")
+                    raise self.unreadable(TRACE, f"an event {kind} has no {column}")
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

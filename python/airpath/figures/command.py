@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from airpath.atomic import write_whole
-from airpath.figures.plot_sweep import SweepFigure, format_of, plot_sweep
+from airpath.figures.picture import format_of
+from airpath.figures.plot_sweep import SweepFigure, plot_sweep
 from airpath.sweep.error import SweepError
 
 LONGEST_NAME = 120
@@ -102,9 +103,9 @@ def plot(
     file = out or default_file(folder, figure)
     if out is None:
         _make_folder(file.parent)
-    _write("--out", file, figure.as_bytes(format_of(file)))
+    write_picture("--out", file, figure.as_bytes(format_of(file)))
     if json_ is not None:
-        _write("--json", json_, (json.dumps(figure.data, indent=2) + "\n").encode())
+        write_picture("--json", json_, (json.dumps(figure.data, indent=2) + "\n").encode())
     typer.echo(str(file))
 
 
@@ -135,7 +136,8 @@ def _make_folder(folder: Path) -> None:
         raise SweepError("--out", what, "name a file elsewhere") from error
 
 
-def _write(option: str, file: Path, content: bytes) -> None:
+def write_picture(option: str, file: Path, content: bytes) -> None:
+    """Write a picture whole; raise a `SweepError` that names the option and the file if that fails."""
     try:
         write_whole(file, content)
     except OSError as error:

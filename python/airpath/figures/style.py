@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 
 INK = "#1b2733"
 GRID = "#e3e8ec"
-DOTS_PER_INCH, PRINT_DOTS_PER_INCH = 120, 300
-"""Of pictures in pages, and of those that are printed."""
+DOTS_PER_INCH = 120
+"""Of pictures in pages."""
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-"""Colours that the colour-blind tell apart (Okabe and Ito 2008), without the yellow."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#882255")
+"""Colours that the colour-blind tell apart: of Okabe and Ito 2008, with a dark red in place of the yellow."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 FORMATS = ("png", "svg", "pdf")
@@ -72,9 +72,9 @@ def finish(axes: Axes, x_label: str, y_label: str) -> None:
     without_frame(axes)
 
 
-def as_bytes(figure: Figure, kind: str = "png", dpi: int = DOTS_PER_INCH) -> bytes:
+def as_bytes(figure: Figure, kind: str = "png", dpi: int = DOTS_PER_INCH, **metadata: str) -> bytes:
     """Write a figure as ``"png"``, ``"svg"`` or ``"pdf"``, without date and version."""
     FigureCanvasAgg(figure)
     buffer = BytesIO()
-    figure.savefig(buffer, format=kind, dpi=dpi, metadata=_NOTHING_OF_TODAY[kind])
+    figure.savefig(buffer, format=kind, dpi=dpi, metadata=_NOTHING_OF_TODAY[kind] | metadata)
     return buffer.getvalue()

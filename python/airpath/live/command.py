@@ -105,7 +105,7 @@ def live(
         bool | None, typer.Option("--view/--no-view", help="Show rates and buffers while COMMAND runs.")
     ] = None,
     downlink_trace: Annotated[
-        str | None, _option("FILE", "In place of SCENARIO: a mahimahi trace, or a rate.")
+        str | None, _option("FILE", "In place of SCENARIO: a mahimahi trace, a sample by name, or a rate.")
     ] = None,
     uplink_trace: Annotated[str | None, _option("FILE", "The same for the other direction.")] = None,
     delay: Annotated[str | None, _option("TIME", "With traces: one-way delay, such as 20ms.")] = None,

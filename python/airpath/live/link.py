@@ -11,6 +11,7 @@ from pathlib import Path
 
 from airpath import _core
 from airpath._core import ScenarioError
+from airpath.bundled_traces import sample_traces
 
 NAME = "trace"
 # What one line of a trace lets pass: bytes of IP, or as mahimahi counts them, with the 4 bytes that TUN adds.
@@ -26,7 +27,7 @@ class Direction:
     Attributes
     ----------
     trace : str or None
-        A file of delivery opportunities, or a rate such as "100 Mbit/s".
+        A file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s".
     queue : str or None
         mahimahi's name of a queue; "infinite" if absent.
     queue_args : str or None
@@ -113,13 +114,15 @@ def _trace(option: str, trace: str | None) -> tuple[str, bool]:
     if trace is None:
         raise ScenarioError(option, "is missing", "give a trace or a rate for either direction")
     path = Path(trace)
+    if not path.exists() and trace in (known := sample_traces()):
+        path = known[trace].file
     if path.exists():
         return f"file = {_quoted(str(path.resolve()))}", True
     try:
         return f"trace = {_quoted(_core.constant_trace(trace))}", False
     except ScenarioError as error:
         if not trace[:1].isdigit():
-            hint = "write the path of a mahimahi trace, or a rate such as '100 Mbit/s'"
+            hint = "write a path, a name that 'airpath list traces' shows, or a rate such as '100 Mbit/s'"
             raise ScenarioError(option, f"there is no file '{trace}'", hint) from error
         raise ScenarioError(option, *error.args[1:]) from error
 

@@ -1,0 +1,104 @@
+"""What a notebook shows of scenarios, runs and estimates: a small table, and of a run its picture."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from airpath.figures.picture import Picture
+
+MOST_FLOWS = 20
+"""Flows that are listed."""
+
+_CELL = "padding:0 1em 0 0;text-align:"
+
+
+def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
+    """Write a table as HTML.
+
+    Parameters
+    ----------
+    title, note : str
+        Lines above and below it.
+    headings : sequence of str
+        Of columns of numbers, and of their names before them; none if all cells are text.
+    rows : iterable of sequence of str
+        Cells; the first of a row is its name.
+    """
+    lines = [f"<div><strong>{escape(title)}</strong>", '<table style="margin:0">']
+    if headings:
+        lines.append(_row("th", headings, "right"))
+    lines += [_row("td", row, "right" if headings else "left") for row in rows]
+    lines.append("</table>" + (f"<div>{escape(note)}</div>" if note else "") + "</div>")
+    return "\n".join(lines)
+
+
+def image(picture: Picture) -> str:
+    """Write a picture as HTML, with the PNG inside."""
+    png = base64.b64encode(picture.as_bytes("png")).decode()
+    style = "max-width:100%;width:720px"
+    return f'<img alt="{escape(repr(picture))}" style="{style}" src="data:image/png;base64,{png}">'
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number with some significant digits, without exponent where it is of the usual size."""
+    if value is None or math.isnan(value):
+        return "–"
+    if not math.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{places}f}".replace(",", " ")
+
+
+def interval(low: float, high: float, scale: float = 1.0) -> str:
+    """Write an interval."""
+    return f"{number(scale * low)} … {number(scale * high)}"
+
+
+def scenario_rows(resolved: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say of what a path is made: its links, boxes and flows, and by which components.
+
+    Parameters
+    ----------
+    resolved : dict
+        A scenario with every default.
+    """
+    ((cell, bearer),) = resolved["radio"].items()
+    flows = resolved["flow"]
+    rows = [
+        ("duration", resolved["duration"]),
+        ("wired link", _parts(resolved["wired"])),
+        ("cell", f"{cell}, UEs: {bearer['ues']}"),
+        *((way, _parts(bearer.get(way, {}))) for way in ("downlink", "uplink")),
+        ("boxes", ", ".join(name for box in resolved["middlebox"] for name in box)),
+    ]
+    for place, flow in enumerate(flows[:MOST_FLOWS]):
+        carried = ", ".join(flow["app"])
+        cc = ", ".join(flow.get("tcp", resolved["tcp"])["cc"])
+        whose = (
+            f"each UE {flow['direction']}" if flow["ue"] == "each" else f"UE {flow['ue']} {flow['direction']}"
+        )
+        rows.append((f"flow {place}", f"{whose}, {carried}, {cc}"))
+    if len(flows) > MOST_FLOWS:
+        rows.append(("", f"and {len(flows) - MOST_FLOWS} more flows"))
+    return [(name, text) for name, text in rows if text]
+
+
+def _parts(link: dict[str, Any]) -> str:
+    """Rate and delay of a link, and the components of which it is made."""
+    known = {key: link.get(key, "0 ") for key in ("rate", "delay", "loss")}
+    quantities = [f"{key} {value}" for key, value in known.items() if not value.startswith("0 ")]
+    components = [
+        f"{key} {name}"
+        for key in ("queue", "rlc", "channel", "fading", "scheduler")
+        for name in link.get(key, ())
+    ]
+    return ", ".join((*quantities, *components))
+
+
+def _row(tag: str, cells: Sequence[str], side: str) -> str:
+    styled = ((_CELL + (side if place else "left"), escape(cell)) for place, cell in enumerate(cells))
+    return "<tr>" + "".join(f'<{tag} style="{style}">{cell}</{tag}>' for style, cell in styled) + "</tr>"
