@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 VERDICT_WORDS: dict[Verdict, str] = {
     "reproduced": "reproduced",
+    "holds": "holds",
+    "consistent": "consistent",
     "close": "close",
     "not_reproduced": "not reproduced",
+    "more_runs_needed": "more runs needed",
     "background": "background",
 }
 
@@ -171,7 +174,7 @@ def reason_for(
         fitting = [
             f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
             for name, judged in verdicts.items()
-            if judged != "not_reproduced"
+            if judged not in ("not_reproduced", "more_runs_needed")
         ]
         parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
     elif more_readings:
