@@ -90,5 +90,6 @@ def _estimate(measured: Estimate | None) -> dict[str, Any]:
         "measured": None if measured is None else measured.mean,
         "ci_low": low,
         "ci_high": high,
+        "seed_1": None if measured is None else measured.values[0],
         "runs": 0 if measured is None else measured.n,
     }

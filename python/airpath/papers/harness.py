@@ -198,15 +198,19 @@ class Reproduction:
         def judge(estimate: Estimate) -> Verdict:
             return _judge(value, estimate, row.averaged_runs)
 
-        judged, reason = judge(measured), ""
         readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
-        if judged == "not_reproduced":
-            where = f"{experiment.place} ({', '.join(row.labels)})"
-            more = len(self._paper.readings) > 1
-            reason = reason_for(
-                value, where, default.name, measured, known, judge, row.remark, more_readings=more
-            )
-        return Comparison(row, value, measured, known, judged, reason, readings)
+        reason = reason_for(
+            value,
+            f"{experiment.place} ({', '.join(row.labels)})",
+            default.name,
+            measured,
+            known,
+            judge,
+            row.averaged_runs,
+            row.remark,
+            more_readings=len(self._paper.readings) > 1,
+        )
+        return Comparison(row, value, measured, known, judge(measured), reason, readings)
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
         """Estimate what a row measures under a reading; None if that is not complete."""

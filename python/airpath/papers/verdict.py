@@ -153,9 +153,7 @@ class _Levels:
     is_limit: bool
 
     @classmethod
-    def of(
-        cls, target: float, unit: str, estimate: Estimate, averaged_runs: int, is_limit: bool
-    ) -> _Levels:
+    def of(cls, target: float, unit: str, estimate: Estimate, averaged_runs: int, is_limit: bool) -> _Levels:
         low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
         return cls(
             reproduced=_tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS),
@@ -173,7 +171,9 @@ class _Levels:
             return "reproduced"
         if excess <= self.scatter:
             is_narrow = 2 * self.scatter <= self.close
-            return "more_runs_needed" if not self.knows_scatter else "reproduced" if is_narrow else "consistent"
+            return (
+                "more_runs_needed" if not self.knows_scatter else "reproduced" if is_narrow else "consistent"
+            )
         return "close" if excess <= self.close else "not_reproduced"
 
 
