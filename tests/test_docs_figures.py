@@ -7,6 +7,8 @@ import sys
 import docs_figures
 import pytest
 
+import airpath
+
 VALUE = {
     "id": "p-1",
     "published": 24.55,
@@ -49,6 +51,13 @@ def test_a_template_is_filled_with_what_was_measured(template, text):
     assert docs_figures.rendered(f"is <!--= {template} -->old<!--/-->.", figures) == (
         f"is <!--= {template} -->{text}<!--/-->."
     )
+
+
+def test_runs_are_made_on_the_spot():
+    figures = docs_figures.Figures({"p": KEPT})
+    known = airpath.replicate(airpath.load("jayanathan-48"), "goodput_bps", min_runs=10, max_runs=10)
+    template = "{run|jayanathan-48|tcp.sack=false|goodput_bps/1000!.3f}"
+    assert figures.fill(template) == f"{known.mean / 1000:.3f}"
 
 
 def test_a_table_stands_between_its_marks():

@@ -104,6 +104,11 @@ def test_large_packets_at_128_kbits_keep_the_window_at_its_limit(quick):
     assert stays_s[window.segments == 7].sum() / stays_s.sum() > 0.99
 
 
+def test_what_is_not_random_is_judged_after_few_runs(quick):
+    verdicts = {comparison.published.id: comparison.verdict for comparison in quick.comparisons}
+    assert verdicts["lundsten-f18-20k"] == "not_reproduced"
+
+
 def test_every_value_has_a_verdict_and_every_failure_a_reason(quick):
     for comparison in quick.comparisons:
         assert comparison.verdict in VERDICTS
@@ -276,6 +281,14 @@ def test_every_table_of_a_page_can_scroll_and_long_ones_fold(tmp_path):
     assert rows <= 12 and "rows</summary>" not in page
     _, _, page = reproduce(tmp_path, "--table", "1", "--quick", "--runs", "1", paper="chan")
     assert re.search(r'<details><summary>\d+ rows</summary><div class="wide"><table', page)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234.5, "1234"), (56.78, "56.8"), (5.678, "5.68"), (0.1, "0.10"), (0.0312, "0.031"), (-0.0001, "0.000")],
+)
+def test_numbers_have_three_digits_or_so(value, text):
+    assert number(value) == text
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ a comment, and behind it what the template gives:
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
 A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
-the place, if it has one), or `PAPER.WHAT` (see `_of_paper`). `{NAME@READING}` is what another reading gives.
-Behind `!` stands the form: `pair` (published and measured, bold where the value is not
-reproduced), `share` (measured in percent of published), `sd` (of a run) or `range` (where 95 % of single runs
-fall); behind it, or alone, a format of Python, such as `.1f`.
+the place, if it has one), `PAPER.WHAT` (see `_of_paper`), or `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
+of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number. `{NAME@READING}` is
+what another reading gives. Behind `!` stands the form: `pair` (published and measured, bold where the value
+is not reproduced), `share` (measured in percent of published), `sd` (of a run) or `range` (where 95 % of
+single runs fall); behind it, or alone, a format of Python, such as `.1f`.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import airpath
 from airpath.estimate import t_quantile
 from airpath.papers import PAPERS
-from airpath.papers.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MET
-from airpath.papers.wording import VERDICT_WORDS, number, unit_name
+from airpath.papers.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MISSED
+from airpath.papers.wording import VERDICT_WORDS, number, unit_name, verdict_words
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"
@@ -48,7 +51,7 @@ def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
         if "claim" in entry:
             kept["claims"][entry["id"]] = {"verdict": entry["verdict"]}
         elif "column" in entry:
-            kept["grids"][grid_key(entry)] = _measured(entry)
+            kept["grids"][grid_key(entry)] = {name: entry[name] for name in ("measured", "seed_1")}
         else:
             readings = {name: _measured(known) for name, known in entry["readings"].items()}
             printed = entry["published"] if entry["corrected"] is None else entry["corrected"]
@@ -118,11 +121,20 @@ class Figures:
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
         name, _, reading = name.partition("@")
-        entry = self._entries[name]
+        entry = _of_runs(*name.split("|")[1:]) if name.startswith("run|") else self._entries[name]
         known = entry["readings"][reading] if reading else entry
         kind, _, digits = form.rpartition(" ")
         kind, digits = (digits, "") if digits in FORMS else (kind, digits)
-        return FORMS[kind](entry, known, lambda value: format(value, digits) if digits else number(value))
+        return FORMS[kind](entry, known, lambda value: format(value, f"z{digits}") if digits else number(value))
+
+
+@cache
+def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
+    """Run a scenario with a setting under the seeds 1 to 10."""
+    key, _, value = setting.partition("=")
+    metric, _, unit = metric.partition("/")
+    known = airpath.replicate(airpath.load(scenario).with_(key, value), metric, min_runs=10, max_runs=10)
+    return {"measured": known.mean / float(unit or 1)}
 
 
 def _sd(known: dict[str, Any]) -> float:
@@ -168,14 +180,16 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
         return str(len(measured))
     if what == "counts":
         return ", ".join(
-            f"{counts[name]} {VERDICT_WORDS[name]}" for name in MEASURED_VERDICTS if counts[name]
+            f"{counts[name]} {verdict_words(name, counts[name])}"
+            for name in MEASURED_VERDICTS
+            if counts[name]
         )
     if what == "claims":
         return f"{claims[CLAIM_VERDICTS[0]]} of {sum(claims.values())}"
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
-        missed = [name for name, value in measured.items() if value["verdict"] not in MET]
-        missed.sort(key=lambda name: -MEASURED_VERDICTS.index(measured[name]["verdict"]))
+        missed = [name for name, value in measured.items() if value["verdict"] in MISSED]
+        missed.sort(key=lambda name: MISSED.index(measured[name]["verdict"]))
         return "\n".join([*heads, *(_miss(name, measured[name]) for name in missed)])
     return str(counts[what]) if what in MEASURED_VERDICTS else _unknown(what)
 

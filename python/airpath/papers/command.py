@@ -38,6 +38,7 @@ from airpath.papers.wording import (
     other_text,
     published_text,
     unit_name,
+    verdict_words,
 )
 
 PAGE = "index.html"
@@ -244,7 +245,11 @@ def _print_scores(console: Console, report: Report) -> None:
 def _print_scoreboard(console: Console, report: Report) -> None:
     counts = Counter(comparison.verdict for comparison in report.comparisons)
     total = sum(counts.values()) - counts["background"]
-    parts = [f"[{COLOURS[name]}]{counts[name]} {VERDICT_WORDS[name]}[/]" for name in VERDICTS if counts[name]]
+    parts = [
+        f"[{COLOURS[name]}]{counts[name]} {verdict_words(name, counts[name])}[/]"
+        for name in VERDICTS
+        if counts[name]
+    ]
     reading = f"under reading '{report.paper.default_reading}'"
     what = "studies" if report.paper.is_own else f"{total} values measured"
     console.print(f"[bold]{report.paper.name}[/]: {what} {reading}", highlight=False)

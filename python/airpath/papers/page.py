@@ -19,6 +19,7 @@ from airpath.papers.verdict import (
     CLAIM_VERDICTS,
     CLOSE_POINTS,
     CLOSE_RELATIVE,
+    MISSED,
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
     VERDICTS,
@@ -40,13 +41,12 @@ from airpath.papers.wording import (
     other_text,
     published_text,
     unit_name,
+    verdict_words,
 )
 from airpath.replicate import Estimate
 
 _LONG_TABLE = 12
 """Rows above which a table is folded."""
-
-_WORST_FIRST: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
 
 _CLAIM_COLOURS: dict[ClaimVerdict, Verdict] = {
     "holds": "holds",
@@ -100,7 +100,7 @@ def render(report: Report, command: str) -> str:
 def _scoreboard(report: Report) -> str:
     counts = Counter(comparison.verdict for comparison in report.comparisons)
     tiles = [
-        f'<div class="tile {name}"><b>{counts[name]}</b> {VERDICT_WORDS[name]}</div>'
+        f'<div class="tile {name}"><b>{counts[name]}</b> {verdict_words(name, counts[name])}</div>'
         for name in VERDICTS
         if counts[name]
     ]
@@ -113,7 +113,7 @@ def _scoreboard(report: Report) -> str:
 def _what_did_not_come_out(report: Report) -> str:
     """List the values and claims that did not come out, the worst first, with reasons; nothing if all did."""
     parts = []
-    for verdict in _WORST_FIRST:
+    for verdict in MISSED:
         rows = [
             _row(_link(c.published.id), escape(published_text(c.published)), escape(c.reason))
             for c in report.comparisons

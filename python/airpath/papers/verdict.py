@@ -57,6 +57,9 @@ MEASURED_VERDICTS = VERDICTS[:6]
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
 """Those of a value that came out."""
 
+MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
+"""Those of a value that did not come out, or not beyond doubt: the worst first."""
+
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable"]
 
 CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable")

@@ -46,7 +46,14 @@ def unit_name(unit: str) -> str:
 
 def number(value: float) -> str:
     """Write a value with a sensible number of digits."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 3 if 0 < size < 0.1 else 2
+    return f"{value:z.{digits}f}"
+
+
+def verdict_words(verdict: Verdict, number: int) -> str:
+    """Write a verdict behind the number of values that have it: 1 holds, 2 hold."""
+    return "hold" if verdict == "holds" and number != 1 else VERDICT_WORDS[verdict]
 
 
 def counted(number: int, what: str) -> str:
@@ -214,7 +221,8 @@ def reason_for(
         return ""
     unit = f" {unit_name(value.unit)}".rstrip()
     made = "by computation" if measured.is_exact and measured.n == 1 else counted(measured.n, "run")
-    given = f"{made} under reading '{reading}': {mean_text(measured, value.unit, value.quantity)}{unit}"
+    made += f" under reading '{reading}'" if more_readings else ""
+    given = f"{made}: {mean_text(measured, value.unit, value.quantity)}{unit}"
     parts = [f"{where}: {given}, {_off(value, measured)}"]
     if judged == "consistent":
         low_to_high = interval_text(measured.prediction_interval(averaged_runs), value.unit, value.quantity)
