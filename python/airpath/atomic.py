@@ -81,6 +81,15 @@ def replacing(path: Path) -> Iterator[Path]:
             raise
 
 
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def temporary(path: Path) -> Path:
     """Where the content of `path` is until it is complete."""
     return path.with_name(f".{path.name}.tmp")
@@ -128,14 +137,6 @@ def _give_name(unfinished: Path, target: Path) -> None:
     """Bring a complete file to the disk, then put it in the place of another."""
     with contextlib.suppress(FileNotFoundError):
         unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
-    _sync(unfinished)
+    sync(unfinished)
     unfinished.rename(target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(target.parent)
