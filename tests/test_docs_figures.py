@@ -21,10 +21,10 @@ VALUE = {
     "runs": 100,
     "seed_1": 48.0,
 }
-PARTS = ("measured", "ci_low", "ci_high", "runs", "seed_1", "verdict")
+PARTS = ("measured", "ci_low", "ci_high", "runs", "verdict")
 READ = {"stated": {name: VALUE[name] for name in PARTS}}
 READ["other"] = {**READ["stated"], "measured": 36.0, "verdict": "reproduced"}
-ENTRY = {"place": "Study 1", "row": {"case": "a"}, "column": "b", **{name: VALUE[name] for name in PARTS[:5]}}
+ENTRY = {"place": "Study 1", "row": {"case": "a"}, "column": "b", "measured": 50.0, "seed_1": 48.0}
 CLAIMS = [
     {"id": f"p-c{i}", "claim": "", "verdict": said} for i, said in enumerate(("holds", "does_not_hold"))
 ]

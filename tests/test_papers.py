@@ -31,8 +31,8 @@ KEYS = [
     "measured",
     "ci_low",
     "ci_high",
-    "seed_1",
     "runs",
+    "seed_1",
     "unit",
     "verdict",
     "reason",
@@ -187,6 +187,12 @@ def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper,
         assert f'id="{claim["id"]}"' in page and claim["id"] in result.stdout
 
 
+def test_the_json_has_what_the_first_run_alone_gives(tmp_path):
+    _, many, _ = reproduce(tmp_path, "--table", "3", "--table", "7", "--runs", "3", "--quick")
+    _, one, _ = reproduce(tmp_path, "--table", "3", "--table", "7", "--runs", "1", "--quick")
+    assert [value["seed_1"] for value in many] == [value["measured"] for value in one]
+
+
 def test_the_json_has_every_reading_that_was_simulated(tmp_path):
     _, values, _ = reproduce(tmp_path, "--table", "3", "--runs", "2")
     names = [reading.name for reading in PAPER.readings]
@@ -285,7 +291,14 @@ def test_every_table_of_a_page_can_scroll_and_long_ones_fold(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1234.5, "1234"), (56.78, "56.8"), (5.678, "5.68"), (0.1, "0.10"), (0.0312, "0.031"), (-0.0001, "0.000")],
+    [
+        (1234.5, "1234"),
+        (56.78, "56.8"),
+        (5.678, "5.68"),
+        (0.1, "0.10"),
+        (0.0312, "0.031"),
+        (-0.0001, "0.000"),
+    ],
 )
 def test_numbers_have_three_digits_or_so(value, text):
     assert number(value) == text

@@ -55,8 +55,8 @@ def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
         else:
             readings = {name: _measured(known) for name, known in entry["readings"].items()}
             printed = entry["published"] if entry["corrected"] is None else entry["corrected"]
-            judged = {"published": printed, "unit": entry["unit"], "verdict": entry["verdict"]}
-            kept["values"][entry["id"]] = {**judged, **_measured(entry), "readings": readings}
+            told = {"published": printed, "unit": entry["unit"], "seed_1": entry["seed_1"]}
+            kept["values"][entry["id"]] = {**told, **_measured(entry), "readings": readings}
     return kept
 
 
@@ -74,13 +74,7 @@ def grid_key(entry: dict[str, Any]) -> str:
 
 def _measured(entry: dict[str, Any]) -> dict[str, Any]:
     half = None if entry["ci_low"] is None else (entry["ci_high"] - entry["ci_low"]) / 2
-    known = {
-        "measured": entry["measured"],
-        "half_width": half,
-        "runs": entry["runs"],
-        "seed_1": entry["seed_1"],
-    }
-    return {**known, "verdict": entry["verdict"]} if "verdict" in entry else known
+    return {**{name: entry[name] for name in ("verdict", "measured", "runs")}, "half_width": half}
 
 
 def as_text(kept: dict[str, Any]) -> str:
@@ -125,7 +119,9 @@ class Figures:
         known = entry["readings"][reading] if reading else entry
         kind, _, digits = form.rpartition(" ")
         kind, digits = (digits, "") if digits in FORMS else (kind, digits)
-        return FORMS[kind](entry, known, lambda value: format(value, f"z{digits}") if digits else number(value))
+        return FORMS[kind](
+            entry, known, lambda value: format(value, f"z{digits}") if digits else number(value)
+        )
 
 
 @cache

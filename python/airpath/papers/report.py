@@ -75,6 +75,8 @@ class Comparison:
         The published value.
     measured : Estimate or None
         Under the default reading; None for background.
+    first_run : float or None
+        What the first run alone gives under the default reading; None for background.
     others : dict of str to Estimate
         Under the other readings, by name; those that were not simulated are missing.
     verdict : str
@@ -88,6 +90,7 @@ class Comparison:
     row: Row | None
     published: Published
     measured: Estimate | None
+    first_run: float | None
     others: dict[str, Estimate]
     verdict: Verdict
     reason: str
