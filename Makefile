@@ -31,7 +31,7 @@ RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/live/src 
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: .venv/.built ## make .venv with the package and its development tools in it
@@ -64,13 +64,14 @@ test: build ## run all tests, Rust's first
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 .PHONY: lint
-lint: build ## check formatting, lints and types; changes nothing
+lint: build ## check formatting, lints, types and the figures in documents; changes nothing
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python tools/docs_figures.py --check
 
 .PHONY: bench
 bench: build ## measure speed and memory beside ns-2, the live link, and sweeps (five to nine minutes)
@@ -97,7 +98,11 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper
 	@for paper in $$($(BIN)/python -c 'from airpath.papers import PAPERS; print(*PAPERS)'); do \
-		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper"; done
+		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --json "build/papers/$$paper.json"; done
+
+.PHONY: docs-figures
+docs-figures: build ## write what `make papers` found into the documentation
+	$(BIN)/python tools/docs_figures.py $(wildcard build/papers)
 
 .PHONY: traces
 traces: build ## make the sample traces in python/airpath/traces again

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.95
 """Confidence level of an interval unless another is asked for."""
@@ -29,6 +29,8 @@ class Estimate:
         Confidence level of the interval, 0 to 1.
     is_precise : bool or None
         Whether the interval became as narrow as was asked for; None if no width was.
+    is_exact : bool
+        Whether nothing is random about it: it was computed, or its scenario is deterministic.
     """
 
     mean: float
@@ -39,6 +41,7 @@ class Estimate:
     values: tuple[float, ...]
     confidence: float = CONFIDENCE
     is_precise: bool | None = None
+    is_exact: bool = False
 
     @property
     def half_width(self) -> float:
@@ -97,11 +100,17 @@ def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimat
     return Estimate(mean, sd, n, mean - half, mean + half, known, confidence)
 
 
+def exact(value: float) -> Estimate:
+    """Make the estimate of what is known without runs."""
+    return replace(estimate([value]), is_exact=True)
+
+
 def by_seed(compute: Callable[..., float], *estimates: Estimate, confidence: float = CONFIDENCE) -> Estimate:
     """Estimate what follows from runs of several scenarios with the same seed."""
     # Scenarios that have more runs than others count with the seeds that all have.
     runs = zip(*(known.values for known in estimates), strict=False)
-    return estimate([compute(*run) for run in runs], confidence)
+    known = estimate([compute(*run) for run in runs], confidence)
+    return replace(known, is_exact=all(known.is_exact for known in estimates))
 
 
 def t_quantile(n: int, confidence: float = CONFIDENCE) -> float:

@@ -191,7 +191,7 @@ class Replication(Generic[T]):
 
     def estimate(self, metric: Callable[[T], float] | None = None) -> Estimate:
         """Estimate the mean of `metric`, or of the one that decides when to stop."""
-        known = self._estimate(metric or self._metrics[0])
+        known = replace(self._estimate(metric or self._metrics[0]), is_exact=self.is_deterministic)
         if math.isinf(self._rule.precision):
             return known
         return replace(known, is_precise=self._excess_of(known) <= 1)

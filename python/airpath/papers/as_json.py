@@ -28,6 +28,7 @@ def value_as_json(comparison: Comparison, confidence: float | None = None) -> di
         "corrected": value.corrected,
         "published_half_width": value.half_width,
         **_estimate(measured),
+        "seed_1": comparison.first_run,
         "unit": value.unit,
         "verdict": comparison.verdict,
         "reason": comparison.reason,
@@ -52,7 +53,8 @@ def grid_as_json(section: Section) -> list[dict[str, Any]]:
             "row": dict(zip(grid.heads or experiment.columns, row.labels, strict=True)),
             "column": column,
             "printed": mark if row.marks else None,
-            **_estimate(section.grid.get(entry) if entry else None),
+            **_estimate(known := section.grid.get(entry) if entry else None),
+            "seed_1": known.values[0] if known else None,
             "unit": grid.unit,
         }
         for grid in experiment.grids

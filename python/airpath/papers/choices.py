@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from scipy.special import stdtrit
 
 from airpath.papers.conditions import Condition, Finding, LookUp, Measured, Operand, Quantity
-from airpath.papers.verdict import verdict
+from airpath.papers.verdict import MET, judge_exact
 from airpath.papers.wording import number, unit_name
-from airpath.replicate import estimate
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class HalfWidth:
         quantile = float(stdtrit(self.runs - 1, (1 + self.confidence) / 2))
         half = quantile * look_up(self.of).sd / math.sqrt(self.runs)
         limits = (("claim_lower", self.low), ("claim_upper", self.high))
-        kept = [verdict(kind, limit, None, estimate([half, half]), self.of.unit) for kind, limit in limits]
+        kept = [judge_exact(kind, limit, half, self.of.unit) in MET for kind, limit in limits]
         unit = unit_name(self.of.unit)
         figures = f"{self.of.name} ± {number(half)} {unit}, {self.low:g} to {self.high:g}"
-        return Finding(all(one == "reproduced" for one in kept), figures)
+        return Finding(all(kept), figures)

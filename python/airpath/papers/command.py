@@ -17,13 +17,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from airpath.arguments import folder_path
+from airpath.atomic import replacing, write_whole
 from airpath.papers import PAPERS
 from airpath.papers.as_json import report_as_json
 from airpath.papers.grid import Grid
 from airpath.papers.harness import Reproduction
 from airpath.papers.paper import Experiment, Paper
 from airpath.papers.report import Effort, Report, Section
-from airpath.papers.verdict import MEASURED_VERDICTS, VERDICTS
+from airpath.papers.verdict import VERDICTS
 from airpath.papers.wording import (
     CLAIM_WORDS,
     VERDICT_WORDS,
@@ -33,13 +34,13 @@ from airpath.papers.wording import (
     grid_texts,
     heading,
     interval_text,
-    mean_text,
     not_covered_text,
     number,
+    other_text,
     published_text,
     unit_name,
+    verdict_words,
 )
-from airpath.replicate import Estimate
 
 PAGE = "index.html"
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -47,10 +48,12 @@ BAD_INPUT, INTERRUPTED = 2, 130
 UNBROKEN_WIDTH = 10_000
 COLOURS = {
     "reproduced": "green",
+    "holds": "green",
+    "consistent": "cyan",
     "close": "yellow",
     "not_reproduced": "red",
+    "more_runs_needed": "magenta",
     "background": "dim",
-    "holds": "green",
     "does_not_hold": "red",
     "not_checkable": "dim",
 }
@@ -164,35 +167,33 @@ def _print_section(console: Console, report: Report, section: Section) -> None:
     for name in others:
         view.add_column(name, justify="right", style="dim")
     for comparison in section.comparisons:
-        measured, row = comparison.measured, comparison.row
+        value, measured, row = comparison.published, comparison.measured, comparison.row
         if measured is None or row is None:
             continue
         view.add_row(
             *row.labels,
-            published_text(comparison.published),
+            published_text(value),
             number(measured.mean),
-            interval_text(measured),
+            interval_text((measured.ci_low, measured.ci_high), value.unit, value.quantity),
             str(measured.n) if row.cells else "",
-            unit_name(comparison.published.unit),
+            unit_name(value.unit),
             f"[{COLOURS[comparison.verdict]}]{VERDICT_WORDS[comparison.verdict]}",
-            *(_other(comparison.others.get(name)) for name in others),
+            *(other_text(comparison, name) for name in others),
         )
     console.print(view)
     averaged, level = section.averaged_runs, report.paper.confidence
     heads = averaged_columns(averaged, level)
     for comparison in section.comparisons if heads else ():
-        texts = averaged_texts(averaged, comparison.like_the_paper, comparison.prediction, level)
+        texts = averaged_texts(
+            averaged, comparison.like_the_paper, comparison.prediction, comparison.published, level
+        )
         said = ", ".join(f"{head} {text}" for head, text in zip(heads, texts, strict=True) if text)
         if said:
             console.print(f"{comparison.published.id}: {said}", highlight=False, markup=False)
     for comparison in section.comparisons:
-        if comparison.reason:
+        if comparison.reason and comparison.verdict != "more_runs_needed":
             console.print(f"{comparison.published.id}: {comparison.reason}", highlight=False, markup=False)
     console.print()
-
-
-def _other(estimate: Estimate | None) -> str:
-    return "not finished" if estimate is None else mean_text(estimate)
 
 
 def _print_grid(console: Console, section: Section, grid: Grid) -> None:
@@ -236,18 +237,22 @@ def _print_scores(console: Console, report: Report) -> None:
         return
     view = Table(title="How each reading would do", title_justify="left")
     view.add_column("reading")
-    for verdict in MEASURED_VERDICTS:
+    for verdict in report.scored:
         view.add_column(VERDICT_WORDS[verdict], justify="right")
     for name, counts in report.scores.items():
         said = f"{name} (judged)" if name == report.paper.default_reading else name
-        view.add_row(said, *(str(counts[verdict]) for verdict in MEASURED_VERDICTS))
+        view.add_row(said, *(str(counts[verdict]) for verdict in report.scored))
     console.print(view)
 
 
 def _print_scoreboard(console: Console, report: Report) -> None:
     counts = Counter(comparison.verdict for comparison in report.comparisons)
     total = sum(counts.values()) - counts["background"]
-    parts = [f"[{COLOURS[name]}]{counts[name]} {VERDICT_WORDS[name]}[/]" for name in VERDICTS if counts[name]]
+    parts = [
+        f"[{COLOURS[name]}]{counts[name]} {verdict_words(name, counts[name])}[/]"
+        for name in VERDICTS
+        if counts[name]
+    ]
     reading = f"under reading '{report.paper.default_reading}'"
     what = "studies" if report.paper.is_own else f"{total} values measured"
     console.print(f"[bold]{report.paper.name}[/]: {what} {reading}", highlight=False)
@@ -259,16 +264,22 @@ def _print_scoreboard(console: Console, report: Report) -> None:
         console.print(missing, highlight=False)
 
 
+class _GivenUpError(Exception):
+    """Ends an attempt to write before it leaves anything."""
+
+
 def _check_writable(key: str, path: Path) -> None:
-    """Find out before the simulations whether their results can be kept."""
-    with _output_errors(key, path):
+    """Find out before the simulations whether their results can be kept; leaves what is there as it is."""
+    with _output_errors(key, path), contextlib.suppress(_GivenUpError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("a", encoding="utf-8").close()
+        with replacing(path) as unfinished:
+            unfinished.open("ab").close()
+            raise _GivenUpError
 
 
 def _write(key: str, path: Path, text: str) -> None:
     with _output_errors(key, path):
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
 
 
 @contextlib.contextmanager

@@ -32,9 +32,10 @@ from airpath.papers.paper import Cell, Metric
 from airpath.papers.verdict import (
     CLOSE_POINTS,
     CLOSE_RELATIVE,
+    MET,
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
-    verdict,
+    judge_exact,
 )
 from airpath.papers.wording import number, unit_name
 from airpath.replicate import Estimate
@@ -341,7 +342,7 @@ class About(_Single):
         known = self.operand.value(look_up)
 
         def fits(value: float) -> bool:
-            return _judged("claim_approx", self.target, value, self.operand.unit) != "not_reproduced"
+            return judge_exact("claim_approx", self.target, value, self.operand.unit) != "not_reproduced"
 
         return Finding(
             _decided(known, self.target, fits), f"{_shown(self.operand, known)}, claimed {self.target:g}"
@@ -400,7 +401,7 @@ class AtLeast(_Single):
 
         def fits(value: float) -> bool:
             if self.slack is None:
-                return _judged("claim_lower", self.limit, value, self.operand.unit) == "reproduced"
+                return judge_exact("claim_lower", self.limit, value, self.operand.unit) in MET
             return value >= self.limit - self.slack
 
         return Finding(
@@ -421,7 +422,7 @@ class AtMost(_Single):
 
         def fits(value: float) -> bool:
             if self.slack is None:
-                return _judged("claim_upper", self.limit, value, self.operand.unit) == "reproduced"
+                return judge_exact("claim_upper", self.limit, value, self.operand.unit) in MET
             return value <= self.limit + self.slack
 
         return Finding(
@@ -435,12 +436,6 @@ def _decided(known: Measured, target: float, fits: Callable[[float], bool]) -> b
         return True
     low, high = known.mean - known.half_width, known.mean + known.half_width
     return None if fits(min(max(target, low), high)) else False
-
-
-def _judged(kind: str, target: float, value: float, unit: str) -> str:
-    """Judge a value by the tolerances alone: what single runs would give is no excuse here."""
-    sharp = Estimate(value, 0.0, 2, value, value, (value, value))
-    return verdict(kind, target, None, sharp, unit)
 
 
 def between(operand: Operand, low: float, high: float) -> tuple[Condition, ...]:

@@ -22,7 +22,7 @@ from airpath.papers.report import Comparison, Effort, Report, Section
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict, verdict
 from airpath.papers.wording import reason_for
-from airpath.replicate import Estimate, Job, Replication, Results, Rule, drive, without_seed
+from airpath.replicate import Estimate, Job, Replication, Results, Rule, drive, estimate, without_seed
 
 _Key = tuple[str, str | None, Observation | None]
 """What tells jobs apart: texts of the scenario and of its twin, and what is kept of the trace."""
@@ -82,7 +82,7 @@ class Reproduction:
         """Judge what is complete; `background` adds the values that nothing can be set against."""
         values = [value for value in self._paper.published.values() if background and value.background]
         unmeasured = tuple(
-            Comparison(None, value, None, {}, _judge(value, None, 1), "", {}) for value in values
+            Comparison(None, value, None, None, {}, _judge(value, None, 1), "", {}) for value in values
         )
         sections = tuple(self._section(experiment) for experiment in self._experiments)
         known = {quantity: self._measured(quantity) for quantity in self._quantities}
@@ -192,28 +192,38 @@ class Reproduction:
         if measured is None:
             return None
         beside = {reading.name: self._estimate(row, reading) for reading in others}
-        known = {name: estimate for name, estimate in beside.items() if estimate is not None}
+        known = {name: found for name, found in beside.items() if found is not None}
         value = self._paper.published[row.published_id]
 
-        def judge(estimate: Estimate) -> Verdict:
-            return _judge(value, estimate, row.averaged_runs)
+        def judge(measured: Estimate) -> Verdict:
+            return _judge(value, measured, row.averaged_runs)
 
-        judged, reason = judge(measured), ""
         readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
-        if judged == "not_reproduced":
-            where = f"{experiment.place} ({', '.join(row.labels)})"
-            more = len(self._paper.readings) > 1
-            reason = reason_for(
-                value, where, default.name, measured, known, judge, row.remark, more_readings=more
-            )
-        return Comparison(row, value, measured, known, judged, reason, readings)
+        reason = reason_for(
+            value,
+            f"{experiment.place} ({', '.join(row.labels)})",
+            default.name,
+            measured,
+            known,
+            judge,
+            row.averaged_runs,
+            row.remark,
+            more_readings=len(self._paper.readings) > 1,
+        )
+        first_run = row.pick([estimate(each.values[:1]) for each in self._estimates(row, default)]).mean
+        return Comparison(row, value, measured, first_run, known, judge(measured), reason, readings)
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
         """Estimate what a row measures under a reading; None if that is not complete."""
         replications = [self._jobs[self._key(cell, reading)].replication for cell in row.cells]
         if not all(replication.finished for replication in replications):
             return None
-        return row.pick([replication.estimate(row.metric) for replication in replications])
+        return row.pick(self._estimates(row, reading))
+
+    def _estimates(self, row: Row, reading: Reading) -> list[Estimate]:
+        """Estimate the metric of a row in each of its cells."""
+        replications = [self._jobs[self._key(cell, reading)].replication for cell in row.cells]
+        return [replication.estimate(row.metric) for replication in replications]
 
     def _measured(self, quantity: Quantity) -> Estimate | None:
         """Estimate what a claim or a grid is about; None if that is not complete."""

@@ -16,12 +16,15 @@ from airpath.papers.paper import Row
 from airpath.papers.picture import comparison_picture, received_picture, round_trips_picture, window_picture
 from airpath.papers.report import Comparison, Report, Section
 from airpath.papers.verdict import (
+    CLAIM_VERDICTS,
     CLOSE_POINTS,
     CLOSE_RELATIVE,
-    MEASURED_VERDICTS,
+    MISSED,
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
     VERDICTS,
+    ClaimVerdict,
+    Verdict,
 )
 from airpath.papers.wording import (
     CLAIM_WORDS,
@@ -29,16 +32,27 @@ from airpath.papers.wording import (
     averaged_columns,
     averaged_texts,
     claims_text,
+    counted,
     grid_texts,
     heading,
     interval_text,
-    mean_text,
     not_covered_text,
     number,
+    other_text,
     published_text,
     unit_name,
+    verdict_words,
 )
 from airpath.replicate import Estimate
+
+_LONG_TABLE = 12
+"""Rows above which a table is folded."""
+
+_CLAIM_COLOURS: dict[ClaimVerdict, Verdict] = {
+    "holds": "holds",
+    "does_not_hold": "not_reproduced",
+    "not_checkable": "more_runs_needed",
+}
 
 _INTERRUPTED = '<p class="warning">Interrupted: what was not finished is missing.</p>'
 
@@ -60,6 +74,7 @@ def render(report: Report, command: str) -> str:
         f'<p class="citation">{escape(paper.citation)}.</p>',
         _INTERRUPTED if report.incomplete else "",
         _scoreboard(report),
+        _what_did_not_come_out(report),
         _scores(report),
         *(_section(report, section) for section in report.sections),
         _claims(report),
@@ -85,7 +100,7 @@ def render(report: Report, command: str) -> str:
 def _scoreboard(report: Report) -> str:
     counts = Counter(comparison.verdict for comparison in report.comparisons)
     tiles = [
-        f'<div class="tile {name}"><b>{counts[name]}</b> {VERDICT_WORDS[name]}</div>'
+        f'<div class="tile {name}"><b>{counts[name]}</b> {verdict_words(name, counts[name])}</div>'
         for name in VERDICTS
         if counts[name]
     ]
@@ -95,6 +110,32 @@ def _scoreboard(report: Report) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>\n<p>{text}</p>'
 
 
+def _what_did_not_come_out(report: Report) -> str:
+    """List the values and claims that did not come out, the worst first, with reasons; nothing if all did."""
+    parts = []
+    for verdict in MISSED:
+        rows = [
+            _row(_link(c.published.id), escape(published_text(c.published)), escape(c.reason))
+            for c in report.comparisons
+            if c.verdict == verdict
+        ]
+        if rows:
+            table = _table(["value", "published", "measured, and why it did not come out"], rows, "reasons")
+            says = f"{VERDICT_WORDS[verdict].capitalize()}: {counted(len(rows), 'value')}"
+            parts.append(_folded(says, table, is_open=verdict == "not_reproduced"))
+    for judged in CLAIM_VERDICTS[1:]:
+        rows = [
+            _row(_link(result.claim.id), escape(result.claim.text), escape(result.reason))
+            for result in report.claims
+            if result.verdict == judged
+        ]
+        if rows:
+            table = _table(["claim", "says", "why"], rows, "reasons")
+            says = f"{CLAIM_WORDS[judged].capitalize()}: {counted(len(rows), 'claim')}"
+            parts.append(_folded(says, table, is_open=judged == "does_not_hold"))
+    return "\n".join(["<h2>What did not come out, and why</h2>", *parts]) if parts else ""
+
+
 def _scores(report: Report) -> str:
     """Show what each reading would do if it judged; nothing if there is nothing to choose from."""
     if not report.readings_compare:
@@ -102,9 +143,9 @@ def _scores(report: Report) -> str:
     rows = []
     for name, counts in report.scores.items():
         said = f"{name} (judged)" if name == report.paper.default_reading else name
-        cells = [said, *(str(counts[verdict]) for verdict in MEASURED_VERDICTS)]
-        rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
-    heads = ["reading", *(VERDICT_WORDS[verdict] for verdict in MEASURED_VERDICTS)]
+        cells = [said, *(str(counts[verdict]) for verdict in report.scored)]
+        rows.append(_row(*map(escape, cells)))
+    heads = ["reading", *(VERDICT_WORDS[verdict] for verdict in report.scored)]
     says = "How each reading would do if it judged everything on this page:"
     return f"<p>{says}</p>\n{_table(heads, rows, 'words')}"
 
@@ -130,12 +171,9 @@ def _claim(result: ClaimResult) -> str:
         for finding in result.findings
     )
     reason = f"<p>{escape(result.reason)}</p>" if result.reason else ""
-    shown = (
-        f"{reason}<details><summary>{len(result.findings)} conditions</summary><ul>{figures}</ul></details>"
-    )
-    colour = {"holds": "reproduced", "does_not_hold": "not_reproduced", "not_checkable": "background"}[judged]
+    shown = reason + _folded(counted(len(result.findings), "condition"), f"<ul>{figures}</ul>")
     cells = (f"<td>{escape(text)}</td>" for text in (claim.id, claim.place, claim.text))
-    verdict = f'<td class="verdict {colour}">{CLAIM_WORDS[judged]}</td>'
+    verdict = f'<td class="verdict {_CLAIM_COLOURS[judged]}">{CLAIM_WORDS[judged]}</td>'
     return f'<tr id="{escape(claim.id)}">{"".join(cells)}<td>{shown}</td>{verdict}</tr>'
 
 
@@ -163,7 +201,7 @@ def _grid(section: Section, grid: Grid) -> str:
     rows = []
     for row in grid.rows:
         cells = [*row.labels, *grid_texts(section, row)]
-        rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
+        rows.append(_row(*map(escape, cells)))
     unit = unit_name(grid.unit)
     behind = f", {unit}" if unit else ""
     heads = [*(grid.heads or experiment.columns), *(f"{column}{behind}" for column in grid.columns)]
@@ -211,8 +249,8 @@ def _planes_picture(section: Section) -> str:
 
 
 def _remark(comparison: Comparison) -> str:
-    said = f"not reproduced. {comparison.reason}" if comparison.reason else ""
-    said = said or (comparison.row.remark if comparison.row else "")
+    """Write what a reader should know about a value that came out; the reasons of others stand above."""
+    said = comparison.row.remark if comparison.row and not comparison.reason else ""
     return f'<p class="remark"><b>{escape(comparison.published.id)}</b>: {escape(said)}.</p>' if said else ""
 
 
@@ -223,41 +261,52 @@ def _measured_table(report: Report, section: Section) -> str:
     heads += ["runs", "unit", "verdict"]
     rows = []
     for comparison in section.comparisons:
-        measured, row = comparison.measured, comparison.row
+        value, measured, row = comparison.published, comparison.measured, comparison.row
         if measured is None or row is None:
             continue
         cells = [
             *row.labels,
-            published_text(comparison.published),
+            published_text(value),
             number(measured.mean),
-            interval_text(measured),
-            *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction, level),
+            interval_text((measured.ci_low, measured.ci_high), value.unit, value.quantity),
+            *averaged_texts(averaged, comparison.like_the_paper, comparison.prediction, value, level),
             str(measured.n) if row.cells else "",
-            unit_name(comparison.published.unit),
+            unit_name(value.unit),
         ]
         judged = comparison.verdict
         tags = [f"<td>{escape(cell)}</td>" for cell in cells]
         tags.append(f'<td class="verdict {judged}">{VERDICT_WORDS[judged]}</td>')
-        tags.extend(f'<td class="other">{escape(_other(comparison, name))}</td>' for name in others)
-        rows.append(f'<tr id="{escape(comparison.published.id)}">{"".join(tags)}</tr>')
+        tags.extend(f'<td class="other">{escape(other_text(comparison, name))}</td>' for name in others)
+        rows.append(f'<tr id="{escape(value.id)}">{"".join(tags)}</tr>')
     columns = section.experiment.columns
     return _table([*columns, *heads, *others], rows, "numbers" if len(columns) > 1 else "words")
 
 
-def _other(comparison: Comparison, reading: str) -> str:
-    estimate = comparison.others.get(reading)
-    return "not finished" if estimate is None else mean_text(estimate)
-
-
-def _table(heads: Sequence[str], rows: Iterable[str], kind: str) -> str:
+def _table(heads: Sequence[str], rows: Sequence[str], kind: str) -> str:
+    """Write a table that scrolls where it is wider than the page, folded where it is long."""
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "\n".join(rows)
-    return f'<div class="wide"><table class="{kind}">\n<tr>{head}</tr>\n{body}\n</table></div>'
+    table = f'<div class="wide"><table class="{kind}">\n<tr>{head}</tr>\n{body}\n</table></div>'
+    return table if len(rows) <= _LONG_TABLE or kind == "reasons" else _folded(f"{len(rows)} rows", table)
+
+
+def _row(*cells: str) -> str:
+    """Write a row of cells that are HTML."""
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _link(name: str) -> str:
+    """Link to the row of a value or a claim."""
+    return f'<a href="#{escape(name)}">{escape(name)}</a>'
+
+
+def _folded(says: str, what: str, *, is_open: bool = False) -> str:
+    return f"<details{' open' if is_open else ''}><summary>{escape(says)}</summary>{what}</details>"
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> str:
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>\n" for name, text in facts)
-    return f'<table class="facts">\n{rows}</table>'
+    return f'<div class="wide"><table class="facts">\n{rows}</table></div>'
 
 
 def _is_comparable(section: Section) -> bool:
@@ -306,7 +355,7 @@ def _background(report: Report) -> str:
         return ""
     values = [comparison.published for comparison in report.background]
     cells = [(v.quantity.replace("_", " "), published_text(v), unit_name(v.unit), v.place) for v in values]
-    rows = ["<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in cells]
+    rows = [_row(*map(escape, row)) for row in cells]
     says = "Definitions, recommendations and facts that the paper cites: nothing to simulate."
     table = _table(["quantity", "published", "unit", "place"], rows, "words")
     return f"<h2>Background</h2>\n<p>{says}</p>\n{table}"
@@ -326,8 +375,7 @@ def _how_it_was_read(report: Report) -> str:
             _facts(paper.parameters),
             "" if paper.is_own else f"<p>{says}</p>",
             _facts(readings),
-            f"<details><summary>Base scenario {escape(paper.scenario)}.toml</summary>",
-            f"<pre>{escape(paper.base.source)}</pre></details>",
+            _folded(f"Base scenario {paper.scenario}.toml", f"<pre>{escape(paper.base.source)}</pre>"),
         ]
     )
 
@@ -346,10 +394,12 @@ def _how_to_get_it_again(report: Report, command: str) -> str:
         stop += " Some cells have a number of runs of their own, which the tables show."
     versions = f"airpath {_core.version()}, random numbers {_core.RNG_VERSION}."
     rules = (
-        "Reproduced: the published value lies where the mean of as many runs as the paper averaged falls "
-        f"with 95 % probability, or the measured mean is within {100 * REPRODUCED_RELATIVE:g} % of it "
-        f"(percentages: or {REPRODUCED_POINTS:g} points). Close: within {100 * CLOSE_RELATIVE:g} % "
-        f"(or {CLOSE_POINTS:g} points). A claimed limit holds on its right side."
+        f"Reproduced: the measured mean is within {100 * REPRODUCED_RELATIVE:g} % of the published value "
+        f"(percentages: or {REPRODUCED_POINTS:g} points), or that lies where the mean of as many runs as the "
+        f"paper averaged falls with 95 % probability, in an interval no wider than {100 * CLOSE_RELATIVE:g} "
+        f"% of it (or {CLOSE_POINTS:g} points). Consistent: it lies in such an interval that is wider, as "
+        f"runs scatter. Close: within {100 * CLOSE_RELATIVE:g} % (or {CLOSE_POINTS:g} points). A limit "
+        "holds on its right side. More runs are needed where the verdict could still change."
     )
     text = [f"<p>{escape(said)}</p>" for said in (f"{stop} {versions}", rules)]
     return "\n".join(["<h2>To get it again</h2>", f"<pre>{escape(command)}</pre>", *text])

@@ -15,9 +15,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
+from airpath.estimate import exact
 from airpath.papers.observe import Observation
 from airpath.papers.send_window import SendWindow
-from airpath.replicate import Estimate, Results, estimate
+from airpath.replicate import Estimate, Results
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ class Row:
 
 def computed(published_id: str, labels: tuple[str, ...], value: float, remark: str = "") -> Row:
     """Make the row of a value that follows from other printed ones: nothing is run for it."""
-    return Row(published_id, labels, (), _of_no_run, pick=lambda _: estimate([value]), remark=remark)
+    return Row(published_id, labels, (), _of_no_run, pick=lambda _: exact(value), remark=remark)
 
 
 def _of_no_run(outcome: Outcome) -> float:

@@ -11,7 +11,7 @@ from airpath.papers.observe import Received
 from airpath.papers.panel import Layers, Series, Trace
 from airpath.papers.paper import Experiment, Paper, Published, Row
 from airpath.papers.send_window import SendWindow
-from airpath.papers.verdict import Verdict
+from airpath.papers.verdict import MEASURED_VERDICTS, Verdict
 from airpath.replicate import Estimate, Rule, estimate
 
 FULL_RULE = Rule(min_runs=20, batch=10, looks=2)
@@ -75,12 +75,14 @@ class Comparison:
         The published value.
     measured : Estimate or None
         Under the default reading; None for background.
+    first_run : float or None
+        What the first run alone gives under the default reading; None for background.
     others : dict of str to Estimate
         Under the other readings, by name; those that were not simulated are missing.
     verdict : str
         How the two compare.
     reason : str
-        Why it was not reproduced; empty for other verdicts.
+        Why it did not come out; empty where it did, and for background.
     readings : dict of str to (Estimate, str)
         Measurement and verdict under every reading that was simulated, the default one first.
     """
@@ -88,6 +90,7 @@ class Comparison:
     row: Row | None
     published: Published
     measured: Estimate | None
+    first_run: float | None
     others: dict[str, Estimate]
     verdict: Verdict
     reason: str
@@ -188,6 +191,12 @@ class Report:
         names = [self.paper.default_reading, *self.other_readings]
         known = [comparison.readings for comparison in self.comparisons]
         return {name: Counter(of[name][1] for of in known if name in of) for name in names}
+
+    @property
+    def scored(self) -> list[Verdict]:
+        """The verdicts that any reading would give, the best first."""
+        given = self.scores.values()
+        return [verdict for verdict in MEASURED_VERDICTS if any(counts[verdict] for counts in given)]
 
     @property
     def readings_compare(self) -> bool:

@@ -1,31 +1,64 @@
 """How a measured value is judged against a published one. All tolerances are fixed here.
 
-==================  ===============================================================================
-``reproduced``      the published value lies in the 95 % prediction interval of what the paper
-                    averaged, or within 5 % of the measured mean; percentages also within 2 points
-``close``           within 15 %; percentages also within 5 points
-``not_reproduced``  anything else; needs a reason that names the experiment that shows it
-``background``      a live measurement, a definition or a recommendation: nothing to simulate
-==================  ===============================================================================
+====================  =============================================================================
+``reproduced``        the measured mean is within 5 % of the published value (percentages: or
+                      2 points), or the published value lies in the 95 % prediction interval of
+                      what the paper averaged, and this interval is no wider than 15 % from end to
+                      end (percentages: or 5 points)
+``holds``             a claimed limit, and the measured mean is on its right side
+``consistent``        the published value lies in that prediction interval, but only because runs
+                      scatter: the interval is wider
+``close``             within 15 % (percentages: or 5 points)
+``not_reproduced``    anything else; needs a reason that names the experiment that shows it
+``more_runs_needed``  too few runs to tell, see below
+``background``        a live measurement, a definition or a recommendation: nothing to simulate
+====================  =============================================================================
 
-A relative difference is relative to the published value. A misprint is judged by its corrected value.
-A claim of an upper or lower limit holds on the right side of the limit; on the wrong side, and for
-either end of a range, it is judged like a value.
+Differences and widths are relative to the published value. A misprint is judged by its corrected value.
+A limit that does not hold, or either end of a range, is judged like a value.
+
+There are too few runs to tell
+
+* after one run, which has no interval,
+* where the 95 % interval of our mean reaches further to either side than the tolerance of ``reproduced``, and
+  its two ends would be judged differently; where they would not, the interval may be as wide as it is,
+* where the verdict rests on how runs scatter (the prediction interval, or a metric that was the same in all
+  runs of a random scenario), and there are fewer than 20.
+
+``--quick`` follows the same rules.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from airpath.replicate import Estimate
+from airpath.estimate import Estimate, exact
+from airpath.replicate import GUARDED_MIN_RUNS
 
-Verdict = Literal["reproduced", "close", "not_reproduced", "background"]
+Verdict = Literal[
+    "reproduced", "holds", "consistent", "close", "not_reproduced", "more_runs_needed", "background"
+]
 
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "not_reproduced", "background")
-"""All verdicts, the best first."""
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "holds",
+    "consistent",
+    "close",
+    "not_reproduced",
+    "more_runs_needed",
+    "background",
+)
+"""All verdicts: the best first, then those that say nothing about the value."""
 
-MEASURED_VERDICTS = VERDICTS[:3]
+MEASURED_VERDICTS = VERDICTS[:6]
 """Those that need a measurement."""
+
+MET: tuple[Verdict, ...] = ("reproduced", "holds")
+"""Those of a value that came out."""
+
+MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
+"""Those of a value that did not come out, or not beyond doubt: the worst first."""
 
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable"]
 
@@ -89,30 +122,74 @@ def verdict(
             raise ValueError("background is not measured")
         return "background"
     target = published if corrected is None else corrected
+    above = estimate.mean - target
     if kind == "claim_upper" or (kind == "qualitative_range" and bound == "high"):
-        holds = estimate.mean <= target
+        excess, is_limit = above, True
     elif kind == "claim_lower" or (kind == "qualitative_range" and bound == "low"):
-        holds = estimate.mean >= target
+        excess, is_limit = -above, True
     elif kind in VALUES:
-        holds = False
+        excess, is_limit = abs(above), False
     elif kind == "qualitative_range":
         raise ValueError(f"a range needs the bound it is, low or high, not {bound}")
     else:
         raise ValueError(f"unknown kind of value: {kind}")
-    return "reproduced" if holds else _compare(target, estimate, unit, averaged_runs)
+    return _judge(excess, _Levels.of(target, unit, estimate, averaged_runs, is_limit), estimate)
 
 
-def _compare(target: float, estimate: Estimate, unit: str, averaged_runs: int) -> Verdict:
-    low, high = estimate.prediction_interval(averaged_runs)  # NaN after one run: never inside.
-    if low <= target <= high or _within(target, estimate, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS):
-        return "reproduced"
-    if _within(target, estimate, unit, CLOSE_RELATIVE, CLOSE_POINTS):
-        return "close"
-    return "not_reproduced"
+def judge_exact(kind: str, target: float, value: float, unit: str) -> Verdict:
+    """Judge a value by the tolerances alone: what single runs would give is no excuse here."""
+    return verdict(kind, target, None, exact(value), unit)
 
 
-def _within(target: float, estimate: Estimate, unit: str, relative: float, points: float) -> bool:
+@dataclass(frozen=True)
+class _Levels:
+    """Up to which distance from the published value each verdict goes, in its unit.
+
+    `scatter` is half the width of the prediction interval; `knows_scatter`, whether there are enough runs for
+    it. `is_limit` says that there is no distance on the right side.
+    """
+
+    reproduced: float
+    close: float
+    scatter: float
+    knows_scatter: bool
+    is_limit: bool
+
+    @classmethod
+    def of(cls, target: float, unit: str, estimate: Estimate, averaged_runs: int, is_limit: bool) -> _Levels:
+        low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
+        return cls(
+            reproduced=_tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS),
+            close=_tolerance(target, unit, CLOSE_RELATIVE, CLOSE_POINTS),
+            scatter=(high - low) / 2,
+            knows_scatter=estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS,
+            is_limit=is_limit,
+        )
+
+    def verdict(self, excess: float) -> Verdict:
+        """Judge a mean that is so far off; a limit that holds has an excess below zero."""
+        if self.is_limit and excess <= 0:
+            return "holds"
+        if excess <= self.reproduced:
+            return "reproduced"
+        if excess <= self.scatter:
+            is_narrow = 2 * self.scatter <= self.close
+            return (
+                "more_runs_needed" if not self.knows_scatter else "reproduced" if is_narrow else "consistent"
+            )
+        return "close" if excess <= self.close else "not_reproduced"
+
+
+def _tolerance(target: float, unit: str, relative: float, points: float) -> float:
     tolerance = relative * abs(target)
-    if unit == "percent":
-        tolerance = max(tolerance, points)
-    return abs(estimate.mean - target) <= tolerance * (1 + _ROUNDING)
+    return (max(tolerance, points) if unit == "percent" else tolerance) * (1 + _ROUNDING)
+
+
+def _judge(excess: float, levels: _Levels, estimate: Estimate) -> Verdict:
+    if estimate.is_exact:
+        return levels.verdict(excess)
+    if estimate.n == 1 or (estimate.sd == 0 and not levels.knows_scatter):
+        return "more_runs_needed"
+    half = estimate.half_width
+    is_open = levels.verdict(excess - half) != levels.verdict(excess + half)
+    return "more_runs_needed" if is_open and half > levels.reproduced else levels.verdict(excess)

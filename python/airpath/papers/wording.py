@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from airpath.papers.paper import Experiment, Paper, Published
-from airpath.papers.verdict import CLAIM_VERDICTS, ClaimVerdict, Verdict
+from airpath.papers.verdict import CLAIM_VERDICTS, MET, ClaimVerdict, Verdict
 from airpath.replicate import Estimate
 
 if TYPE_CHECKING:
     from airpath.papers.conditions import Quantity
     from airpath.papers.grid import GridRow
-    from airpath.papers.report import Section
+    from airpath.papers.report import Comparison, Section
 
 VERDICT_WORDS: dict[Verdict, str] = {
     "reproduced": "reproduced",
+    "holds": "holds",
+    "consistent": "consistent",
     "close": "close",
     "not_reproduced": "not reproduced",
+    "more_runs_needed": "more runs needed",
     "background": "background",
 }
 
@@ -29,6 +34,8 @@ CLAIM_WORDS: dict[ClaimVerdict, str] = {
 }
 
 _UNITS = {"percent": "%", "1": ""}
+_COUNTED = ("1", "SDU", "byte", "packets", "segments")
+_SHARES = re.compile(r"^share_|^p\d_|probability|index$")
 _SIGNS = {"claim_upper": "≤ ", "claim_lower": "≥ ", "claim_approx": "≈ "}
 
 
@@ -39,18 +46,53 @@ def unit_name(unit: str) -> str:
 
 def number(value: float) -> str:
     """Write a value with a sensible number of digits."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 3 if 0 < size < 0.1 else 2
+    return f"{value:z.{digits}f}"
 
 
-def mean_text(estimate: Estimate) -> str:
-    """Write mean and half-width."""
-    mean = number(estimate.mean)
-    return mean if estimate.n == 1 else f"{mean} ± {number(estimate.half_width)}"
+def verdict_words(verdict: Verdict, number: int) -> str:
+    """Write a verdict behind the number of values that have it: 1 holds, 2 hold."""
+    return "hold" if verdict == "holds" and number != 1 else VERDICT_WORDS[verdict]
 
 
-def interval_text(estimate: Estimate) -> str:
-    """Write the interval of an estimate; nothing after one run."""
-    return "" if estimate.n == 1 else f"{number(estimate.ci_low)} … {number(estimate.ci_high)}"
+def counted(number: int, what: str) -> str:
+    """Write a number of things: 1 run, 2 runs."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def possible(low: float, high: float, unit: str, quantity: str = "") -> tuple[float, float]:
+    """Cut an interval to what can be: no count is below zero, no share outside of 0 to 1 or 100 %.
+
+    Parameters
+    ----------
+    low, high : float
+        Limits of the interval.
+    unit : str
+        Unit of the value; what has no unit (``1``) is a count, a ratio or a share.
+    quantity : str
+        What is published, as `Published.quantity` names it; empty where nothing is.
+    """
+    is_share = _SHARES.search(quantity) is not None
+    least = 0.0 if is_share or unit in _COUNTED else -math.inf
+    most = (100.0 if unit == "percent" else 1.0) if is_share else math.inf
+    return max(low, least), min(high, most)
+
+
+def mean_text(estimate: Estimate, unit: str, quantity: str = "") -> str:
+    """Write the mean and half the width of its interval, or the interval where that reaches too far."""
+    mean, known = number(estimate.mean), (estimate.ci_low, estimate.ci_high)
+    if estimate.n == 1:
+        return mean
+    if possible(*known, unit, quantity) != known:
+        return f"{mean} ({interval_text(known, unit, quantity)})"
+    return f"{mean} ± {number(estimate.half_width)}"
+
+
+def interval_text(known: tuple[float, float], unit: str, quantity: str = "") -> str:
+    """Write an interval, cut to what is possible; nothing after one run, where its limits are NaN."""
+    low, high = possible(*known, unit, quantity)
+    return "" if math.isnan(known[0]) else f"{number(low)} … {number(high)}"
 
 
 def published_text(value: Published) -> str:
@@ -72,7 +114,13 @@ def _entry_text(section: Section, entry: Quantity | None) -> str:
     if entry is None:
         return "-"
     measured = section.grid.get(entry)
-    return "not finished" if measured is None else mean_text(measured)
+    return "not finished" if measured is None else mean_text(measured, entry.unit)
+
+
+def other_text(comparison: Comparison, reading: str) -> str:
+    """Write what another reading gives."""
+    estimate, value = comparison.others.get(reading), comparison.published
+    return "not finished" if estimate is None else mean_text(estimate, value.unit, value.quantity)
 
 
 def heading(experiment: Experiment) -> str:
@@ -92,6 +140,7 @@ def averaged_texts(
     runs: int,
     like: Estimate | None,
     falls_in: tuple[float, float] | None,
+    value: Published,
     confidence: float | None = None,
 ) -> tuple[str, ...]:
     """Write mean and spread of as many runs as the paper averaged, and where such a mean falls.
@@ -104,6 +153,8 @@ def averaged_texts(
         The estimate of as many runs; None where the paper does not average.
     falls_in : tuple of float or None
         Interval of 95 % for such a mean; None if it is not known.
+    value : Published
+        The published value.
     confidence : float or None
         The spread is half the width of the interval at this level; if None the standard deviation of a run.
     """
@@ -115,7 +166,7 @@ def averaged_texts(
     spread = like.sd if confidence is None else like.half_width_at(confidence)
     return (
         f"{number(like.mean)} ± {number(spread)}{fewer}",
-        f"{number(falls_in[0])} … {number(falls_in[1])}",
+        interval_text(falls_in, value.unit, value.quantity),
     )
 
 
@@ -139,11 +190,12 @@ def reason_for(
     measured: Estimate,
     others: dict[str, Estimate],
     judge: Callable[[Estimate], Verdict],
+    averaged_runs: int = 1,
     remark: str = "",
     *,
     more_readings: bool = True,
 ) -> str:
-    """Say which experiment shows that a value is not reproduced, and what the other readings give.
+    """Say what shows that a value did not come out, and what the other readings give; nothing if it did.
 
     Parameters
     ----------
@@ -157,23 +209,48 @@ def reason_for(
         Under the default reading and under the others that were simulated.
     judge : callable
         How an estimate would be judged.
+    averaged_runs : int
+        How many runs the paper averaged.
     remark : str
         What is known about the value beside.
     more_readings : bool
         Whether the paper has other readings at all.
     """
+    judged = judge(measured)
+    if judged in MET:
+        return ""
     unit = f" {unit_name(value.unit)}".rstrip()
-    parts = [f"{where}: {measured.n} runs under reading '{reading}' give {mean_text(measured)}{unit}"]
-    if others:
+    made = "by computation" if measured.is_exact and measured.n == 1 else counted(measured.n, "run")
+    made += f" under reading '{reading}'" if more_readings else ""
+    given = f"{made}: {mean_text(measured, value.unit, value.quantity)}{unit}"
+    parts = [f"{where}: {given}, {_off(value, measured)}"]
+    if judged == "consistent":
+        low_to_high = interval_text(measured.prediction_interval(averaged_runs), value.unit, value.quantity)
+        what = "a single run" if averaged_runs == 1 else f"a mean of {averaged_runs} runs"
+        parts.append(f"{what} falls in {low_to_high}")
+    elif judged == "more_runs_needed":
+        parts.append("too few runs to tell")
+    elif judged == "not_reproduced" and others:
         means = [estimate.mean for estimate in (measured, *others.values())]
         spread = f"all {len(means)} readings give {number(min(means))} to {number(max(means))}{unit}"
         verdicts = {name: judge(estimate) for name, estimate in others.items()}
         fitting = [
             f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
             for name, judged in verdicts.items()
-            if judged != "not_reproduced"
+            if judged not in ("not_reproduced", "more_runs_needed")
         ]
         parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
-    elif more_readings:
+    elif judged == "not_reproduced" and more_readings:
         parts.append("the other readings were not simulated")
     return "; ".join([*parts, remark] if remark else parts)
+
+
+def _off(value: Published, measured: Estimate) -> str:
+    """Say how far off a mean is: in points for percentages, else in percent of the published value."""
+    apart = measured.mean - value.target
+    side = "above" if apart > 0 else "below"
+    if value.unit == "percent":
+        return f"{number(abs(apart))} points {side}"
+    if value.target == 0:
+        return f"{number(abs(apart))} {side}"
+    return f"{number(abs(100 * apart / value.target))} % {side}"

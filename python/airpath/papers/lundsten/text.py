@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from airpath.estimate import by_seed
 from airpath.papers.downloads import (
     Download,
     decrease,
@@ -25,7 +26,7 @@ from airpath.papers.lundsten.model import (
 )
 from airpath.papers.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN
 from airpath.papers.paper import Cell, Experiment, Row, highest, lowest
-from airpath.replicate import Estimate, estimate
+from airpath.replicate import Estimate
 
 _ALL_CELLS = tuple(CELLS.values())
 
@@ -69,8 +70,7 @@ SWEEP = tuple(_swept(packets) for packets in SWEPT_PACKETS)
 
 def _size_of_largest(estimates: Sequence[Estimate]) -> Estimate:
     """Estimate at which of the swept sizes a run saves most, bytes."""
-    runs = zip(*(known.values for known in estimates), strict=True)
-    return estimate([576.0 * SWEPT_PACKETS[max(range(len(run)), key=run.__getitem__)] for run in runs])
+    return by_seed(lambda *run: 576.0 * SWEPT_PACKETS[max(range(len(run)), key=run.__getitem__)], *estimates)
 
 
 def _further_from_34(estimates: Sequence[Estimate]) -> Estimate:

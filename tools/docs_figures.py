@@ -1,0 +1,259 @@
+"""Writes the figures of reproductions into the documentation, and checks that they are current.
+
+    python tools/docs_figures.py RESULTS   take new results, RESULTS/PAPER.json (`airpath reproduce --json`)
+    python tools/docs_figures.py           write the figures again, after a change of a document
+    python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
+
+What documents quote is kept in `docs/papers/figures/PAPER.json`, so that a check takes no simulation. Tests
+compare the first run of each value there with what the code gives. A passage of a document is a template in
+a comment, and behind it what the template gives:
+
+    fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
+
+A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
+the place, if it has one), `PAPER.WHAT` (see `_of_paper`), or `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
+of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number. `{NAME@READING}` is
+what another reading gives. Behind `!` stands the form: `pair` (published and measured, bold where the value
+is not reproduced), `share` (measured in percent of published), `sd` (of a run) or `range` (where 95 % of
+single runs fall); behind it, or alone, a format of Python, such as `.1f`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import airpath
+from airpath.estimate import t_quantile
+from airpath.papers import PAPERS
+from airpath.papers.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MISSED
+from airpath.papers.wording import VERDICT_WORDS, number, unit_name, verdict_words
+
+ROOT = Path(__file__).resolve().parent.parent
+FIGURES = ROOT / "docs/papers/figures"
+PASSAGE = re.compile(r"<!--=(?P<template>.*?)-->(?P<text>.*?)<!--/-->", re.DOTALL)
+NAME = re.compile(r"\{([^{}!]+)(?:!([^{}]+))?\}")
+KINDS = ("values", "grids", "claims")
+
+
+def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keep of a reproduction's JSON what documents quote, and the first run of everything."""
+    kept: dict[str, Any] = {kind: {} for kind in KINDS}
+    for entry in entries:
+        if "claim" in entry:
+            kept["claims"][entry["id"]] = {"verdict": entry["verdict"]}
+        elif "column" in entry:
+            kept["grids"][grid_key(entry)] = {name: entry[name] for name in ("measured", "seed_1")}
+        else:
+            readings = {name: _measured(known) for name, known in entry["readings"].items()}
+            printed = entry["published"] if entry["corrected"] is None else entry["corrected"]
+            told = {"published": printed, "unit": entry["unit"], "seed_1": entry["seed_1"]}
+            kept["values"][entry["id"]] = {**told, **_measured(entry), "readings": readings}
+    return kept
+
+
+def grid_key(entry: dict[str, Any]) -> str:
+    """Name an entry of a grid: its place, the grid's title if there is one, labels and column."""
+    return "|".join(
+        [
+            entry["place"],
+            *([entry["shows"]] if "shows" in entry else []),
+            *entry["row"].values(),
+            entry["column"],
+        ]
+    )
+
+
+def _measured(entry: dict[str, Any]) -> dict[str, Any]:
+    half = None if entry["ci_low"] is None else (entry["ci_high"] - entry["ci_low"]) / 2
+    return {**{name: entry[name] for name in ("verdict", "measured", "runs")}, "half_width": half}
+
+
+def as_text(kept: dict[str, Any]) -> str:
+    """Write JSON with a line for each entry, so that a difference shows what changed."""
+    parts = []
+    for kind in KINDS:
+        lines = [f"    {json.dumps(name)}: {json.dumps(entry)}" for name, entry in kept[kind].items()]
+        parts.append(f"  {json.dumps(kind)}: {{\n" + ",\n".join(lines) + "\n  }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def load() -> dict[str, dict[str, Any]]:
+    """Load what is kept, by the name of the paper."""
+    return {name: json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8")) for name in PAPERS}
+
+
+class Figures:
+    """Everything that a template can name."""
+
+    def __init__(self, papers: dict[str, dict[str, Any]]) -> None:
+        self._papers = papers
+        self._entries = {name: entry for kept in papers.values() for name, entry in kept["values"].items()}
+        for paper, kept in papers.items():
+            self._entries |= {f"{paper}|{name}": entry for name, entry in kept["grids"].items()}
+
+    def fill(self, template: str) -> str:
+        """Replace the names of a template.
+
+        Raises
+        ------
+        KeyError
+            If there is nothing of a name.
+        """
+        return NAME.sub(lambda found: self._text(found[1], found[2] or ""), template)
+
+    def _text(self, name: str, form: str) -> str:
+        paper, _, what = name.partition(".")
+        if paper in self._papers and what:
+            return _of_paper(self._papers[paper], what)
+        name, _, reading = name.partition("@")
+        entry = _of_runs(*name.split("|")[1:]) if name.startswith("run|") else self._entries[name]
+        known = entry["readings"][reading] if reading else entry
+        kind, _, digits = form.rpartition(" ")
+        kind, digits = (digits, "") if digits in FORMS else (kind, digits)
+        return FORMS[kind](
+            entry, known, lambda value: format(value, f"z{digits}") if digits else number(value)
+        )
+
+
+@cache
+def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
+    """Run a scenario with a setting under the seeds 1 to 10."""
+    key, _, value = setting.partition("=")
+    metric, _, unit = metric.partition("/")
+    known = airpath.replicate(airpath.load(scenario).with_(key, value), metric, min_runs=10, max_runs=10)
+    return {"measured": known.mean / float(unit or 1)}
+
+
+def _sd(known: dict[str, Any]) -> float:
+    return known["half_width"] * math.sqrt(known["runs"]) / t_quantile(known["runs"])
+
+
+def _pair(entry: dict[str, Any], known: dict[str, Any], shown: Callable[[float], str]) -> str:
+    strong = "**" if known["verdict"] == "not_reproduced" else ""
+    return f"{entry['published']:g} → {strong}{shown(known['measured'])}{strong}"
+
+
+def _range(entry: dict[str, Any], known: dict[str, Any], shown: Callable[[float], str]) -> str:
+    half = known["half_width"] * math.sqrt(known["runs"] + 1)
+    return f"{shown(known['measured'] - half)} to {shown(known['measured'] + half)}"
+
+
+Form = Callable[[dict[str, Any], dict[str, Any], Callable[[float], str]], str]
+FORMS: dict[str, Form] = {
+    "": lambda _, known, shown: shown(known["measured"]),
+    "pair": _pair,
+    "share": lambda entry, known, shown: shown(100 * known["measured"] / entry["published"]),
+    "sd": lambda _, known, shown: shown(_sd(known)),
+    "range": _range,
+}
+"""How a figure is written: from its value, what was measured under the reading asked for, and the format."""
+
+
+def _of_paper(kept: dict[str, Any], what: str) -> str:
+    """Say something of a whole paper.
+
+    ``values``, how many were measured; ``counts``, the verdicts on them; ``misses``, a table of those that
+    did not come out; ``claims``, how many hold of how many; ``counts@READING``, the numbers of all verdicts
+    under a reading, the best first, for a row of a table; or the number of one verdict, by its name.
+    """
+    what, _, reading = what.partition("@")
+    measured = {name: value for name, value in kept["values"].items() if value["verdict"] != "background"}
+    if reading:
+        read = Counter(value["readings"][reading]["verdict"] for value in measured.values())
+        return " | ".join(str(read[name]) for name in MEASURED_VERDICTS)
+    counts = Counter(value["verdict"] for value in measured.values())
+    claims = Counter(claim["verdict"] for claim in kept["claims"].values())
+    if what == "values":
+        return str(len(measured))
+    if what == "counts":
+        return ", ".join(
+            f"{counts[name]} {verdict_words(name, counts[name])}"
+            for name in MEASURED_VERDICTS
+            if counts[name]
+        )
+    if what == "claims":
+        return f"{claims[CLAIM_VERDICTS[0]]} of {sum(claims.values())}"
+    if what == "misses":
+        heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
+        missed = [name for name, value in measured.items() if value["verdict"] in MISSED]
+        missed.sort(key=lambda name: MISSED.index(measured[name]["verdict"]))
+        return "\n".join([*heads, *(_miss(name, measured[name]) for name in missed)])
+    return str(counts[what]) if what in MEASURED_VERDICTS else _unknown(what)
+
+
+def _miss(name: str, value: dict[str, Any]) -> str:
+    unit, ours = unit_name(value["unit"]), number(value["measured"])
+    return f"| `{name}` | {value['published']:g} | {ours} | {unit} | {VERDICT_WORDS[value['verdict']]} |"
+
+
+def _unknown(what: str) -> str:
+    raise KeyError(what)
+
+
+def rendered(text: str, figures: Figures) -> str:
+    """Write a document with its figures.
+
+    Raises
+    ------
+    ValueError
+        If a passage names what there is not, or one within a sentence begins a line, where Markdown would
+        take the line for HTML.
+    """
+
+    def render(passage: re.Match[str]) -> str:
+        template = passage["template"]
+        is_block = "\n" in template
+        starts_line = text[: passage.start()].rsplit("\n", 1)[-1].strip() == ""
+        if starts_line and not is_block:
+            raise ValueError(f"'{passage[0][:60]}' begins a line: put a word before it")
+        try:
+            filled = figures.fill(template)
+        except KeyError as error:
+            raise ValueError(f"there is no figure {error}") from None
+        return f"<!--={template}-->{filled if is_block else filled.strip()}<!--/-->"
+
+    return PASSAGE.sub(render, text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the figures of reproductions into the documentation.")
+    parser.add_argument("results", type=Path, nargs="?", help="folder with new results, PAPER.json")
+    parser.add_argument("--check", action="store_true", help="change nothing, and say what is not current")
+    options = parser.parse_args()
+    if options.results:
+        FIGURES.mkdir(exist_ok=True)
+        for name in PAPERS:
+            entries = json.loads((options.results / f"{name}.json").read_text(encoding="utf-8"))
+            (FIGURES / f"{name}.json").write_text(as_text(condensed(entries)), encoding="utf-8")
+    figures, stale = Figures(load()), 0
+    for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = document.read_text(encoding="utf-8")
+        try:
+            current = rendered(text, figures)
+        except ValueError as error:
+            print(f"error: {document.relative_to(ROOT)}: {error}", file=sys.stderr)
+            return 2
+        if options.check:
+            for old, new in zip(PASSAGE.finditer(text), PASSAGE.finditer(current), strict=True):
+                if old["text"] != new["text"]:
+                    stale += 1
+                    line = text.count("\n", 0, old.start()) + 1
+                    print(f"{document.relative_to(ROOT)}:{line}: is '{old['text']}', not '{new['text']}'")
+        elif current != text:
+            document.write_text(current, encoding="utf-8")
+    if stale:
+        print("Run `make docs-figures`.")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
