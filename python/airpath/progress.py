@@ -6,6 +6,8 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
+from airpath.terminal import clean
+
 
 @contextlib.contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[float], None]]:
@@ -16,7 +18,12 @@ def progress_bar(name: str) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=1.0)
+        task = progress.add_task(clean(name), total=1.0)
         yield lambda share: progress.update(task, completed=share)

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import IO, Any, Self
 
 from airpath import _core
+from airpath.errors import OutputError
 from airpath.plot import plot_run
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
@@ -33,10 +34,6 @@ RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
     "plot.png",
     "manifest.json",
 )
-
-
-class OutputError(Exception):
-    """Results cannot be written; `args` = (key, what is wrong, what would be right)."""
 
 
 def prepare(out: Path, force: bool) -> None:

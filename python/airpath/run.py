@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.scenario import Scenario, load
 from airpath.trace import Events, Trace, concatenate, count_rows
 

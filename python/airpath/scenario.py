@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -22,7 +22,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from airpath import _core
-from airpath.export.source import LET_IN, ExportError, Run
+from airpath.errors import ExportError
+from airpath.export.source import LET_IN, Run
 
 KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
 COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
+from airpath.errors import ExportError
 from airpath.recorder import RESOLVED, RESULTS, TRACE
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
 BEHIND_THE_DELAY = ("am", "um", "tm")
-
-
-class ExportError(Exception):
-    """A run cannot be exported; `args` = (key, what is wrong, what would be right)."""
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ def plot_sweep(
 
 def format_of(path: Path) -> str:
     """Say by its suffix what a figure's file is to hold: ``"png"``, ``"svg"`` or ``"pdf"``."""
+    from airpath.errors import SweepError
     from airpath.figures.style import FORMATS
-    from airpath.sweep.error import SweepError
 
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -176,7 +176,7 @@ def format_of(path: Path) -> str:
 
 def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float] | None:
     """Read width and height, such as ``"8.8x6cm"``; inches without a unit."""
-    from airpath.sweep.error import SweepError
+    from airpath.errors import SweepError
 
     if size is None:
         return None
@@ -197,7 +197,7 @@ def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float
 
 def _check_folder(folder: Path) -> None:
     """Say what to do with what is no sweep's folder, but might be taken for one."""
-    from airpath.sweep.error import SweepError
+    from airpath.errors import SweepError
     from airpath.sweep.store import RUNS
 
     if folder.is_file():

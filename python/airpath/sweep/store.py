@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airpath import _core
-from airpath.sweep.error import SweepError
+from airpath.errors import SweepError
 from airpath.sweep.plan import Plan, PlannedPoint, run_key, versions
 from airpath.sweep.worker import Row
 
@@ -137,6 +137,11 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
         If it cannot be read.
     """
     path = out / MANIFEST
+    if (out / "results.json").is_file() and (out / "scenario.resolved.toml").is_file():
+        remedy = (
+            f"name a sweep's folder; a run's numbers are in its results.json, or use 'airpath predict {out}'"
+        )
+        raise SweepError(str(out), "is the folder of a run, not of a sweep", remedy)
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         if manifest["format"] in range(1, FORMAT):
