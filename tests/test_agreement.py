@@ -18,7 +18,6 @@ from scipy import stats
 
 import airpath
 from airpath import _core
-from airpath._core import ScenarioError
 from airpath.agreement import campaign, command
 from airpath.agreement.campaign import MOST_ATTEMPTS, Outcomes, Variant, crossed, run_all
 from airpath.agreement.carried import Transfer, transfers
@@ -30,9 +29,9 @@ from airpath.agreement.published import cells, jobs
 from airpath.agreement.published_command import row_of
 from airpath.agreement.runs import LiveOutcome, Processes, configuration, kernel_timeouts
 from airpath.agreement.tcp import as_linux
+from airpath.errors import LiveError, ScenarioError
 from airpath.estimate import estimate
 from airpath.live import driver
-from airpath.live.driver import LiveError
 from airpath.live.transfer import receive, send
 from airpath.scenario import Scenario
 
@@ -114,7 +113,7 @@ def test_ipv6_is_refused_in_both_ways():
 def test_a_comparison_is_not_overwritten_unasked(airpath_command, tmp_path):
     (tmp_path / "comparison.json").write_text("{}")
     outcome = airpath_command("compare", "umts-384", "--out", tmp_path)
-    check_error(outcome, "out", "holds a comparison already", "--force")
+    check_error(outcome, "out", "comparison.json' exists already", "--force")
 
 
 # How both worlds are set.

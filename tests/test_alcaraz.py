@@ -218,9 +218,10 @@ def test_a_plane_is_two_tables_with_the_reference_below():
 
 def reproduce(tmp_path, *options):
     """Run the command; its result, the parsed JSON and the page."""
-    out, json_file = tmp_path / "out", tmp_path / "out.json"
-    words = ["reproduce", "alcaraz", *options, "--out", str(out), "--json", str(json_file)]
-    result = CliRunner().invoke(app, words)
+    out = tmp_path / "out"
+    json_file = out / "report.json"
+    words = ["reproduce", "alcaraz", *options, "--out", str(out)]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "300"})
     assert result.exit_code == 0, result.output
     return result, json.loads(json_file.read_text()), (out / "index.html").read_text()
 

@@ -174,21 +174,17 @@ def test_verdicts_fit_what_was_built(analyzed):
 
 def test_the_command_prints_a_table_and_writes_json_and_a_page(analyzed, tmp_path, airpath_command):
     _, found, file = analyzed("umts-384", {})
-    done = airpath_command(
-        "analyze", str(file), "--json", str(tmp_path / "found.json"), "--out", str(tmp_path / "page")
-    )
+    done = airpath_command("analyze", file, "--out", tmp_path / "page")
     assert done.code == 0, done.err
     assert "loss episodes" in done.out and "2 TCP connections" in done.out
-    written = json.loads((tmp_path / "found.json").read_text())
+    written = json.loads((tmp_path / "page" / "analysis.json").read_text())
     (flow,) = next(one["flows"] for one in written["connections"] if one["interface"] == "server")
     assert flow["retransmissions"] == found["retransmissions"]
     said = {model["name"]: model["kbit_per_s"] for model in flow["models"]}
     assert any(kbit is not None and 50 < kbit < 2000 for kbit in said.values())
     page = (tmp_path / "page" / "index.html").read_text()
     assert page.count("<img") == 2 and "limited by" in page
-    both = airpath_command(
-        "analyze", str(file), "--connection", "2", "--json", "-", "--out", str(tmp_path / "both")
-    )
+    both = airpath_command("analyze", file, "--connection", 2, "--json", "--out", tmp_path / "both")
     assert [one["number"] for one in json.loads(both.out)["connections"]] == [2]
     assert "index.html" in both.err and (tmp_path / "both" / "index.html").exists()
 

@@ -118,9 +118,10 @@ def test_a_distribution_rises_to_one():
 
 def reproduce(tmp_path, *options):
     """Run the command; its result, the parsed JSON and the page."""
-    out, json_file = tmp_path / "out", tmp_path / "out.json"
-    words = ["reproduce", "chan", *options, "--out", str(out), "--json", str(json_file)]
-    result = CliRunner().invoke(app, words)
+    out = tmp_path / "out"
+    json_file = out / "report.json"
+    words = ["reproduce", "chan", *options, "--out", str(out)]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "300"})
     assert result.exit_code == 0, result.output
     return result, json.loads(json_file.read_text()), (out / "index.html").read_text()
 

@@ -178,7 +178,7 @@ def export(airpath_command, tmp_path):
 
     def call(folder, format_, *options):
         out = tmp_path / "exported"
-        outcome = airpath_command("export", folder, "--format", format_, "--out", out, *options)
+        outcome = airpath_command("export", folder, "--format", format_, "--out", out, "--force", *options)
         assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
         return out.read_text().splitlines()
 

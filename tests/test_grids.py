@@ -22,8 +22,8 @@ GRIDS = [
 
 def reproduce(tmp_path, *words):
     """Run the command; its result, the entries in its JSON, and the page."""
-    file = tmp_path / "grid.json"
-    result = CliRunner().invoke(app, ["reproduce", *words, "--json", str(file), "--out", str(tmp_path)])
+    file, wide = tmp_path / "report.json", {"COLUMNS": "300"}
+    result = CliRunner().invoke(app, ["reproduce", *words, "--out", str(tmp_path)], env=wide)
     assert result.exit_code == 0, result.output
     return result, json.loads(file.read_text()), (tmp_path / "index.html").read_text()
 

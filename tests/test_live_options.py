@@ -14,7 +14,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import marked_shell
@@ -267,7 +267,7 @@ def test_bad_option(case, tmp_path, monkeypatch, airpath_command):
         raise AssertionError("started")
 
     monkeypatch.setattr(driver, "driver_command", refuse)
-    refused = _core.ScenarioError("", "no rate", "100 Mbit/s")
+    refused = ScenarioError("", "no rate", "100 Mbit/s")
     monkeypatch.setattr(_core, "constant_trace", lambda _: throw(refused), raising=False)
     (tmp_path / "trace").write_text("1\n")
     places = {"TRACE": tmp_path / "trace", "OUT": tmp_path / "out"}
@@ -278,7 +278,7 @@ def test_bad_option(case, tmp_path, monkeypatch, airpath_command):
 
 
 def test_a_rate_that_cannot_be_is_explained_by_the_core(tmp_path, monkeypatch, airpath_command):
-    refused = _core.ScenarioError("", 'unknown unit "Mbps" in "100 Mbps"', "did you mean Mbit/s?")
+    refused = ScenarioError("", 'unknown unit "Mbps" in "100 Mbps"', "did you mean Mbit/s?")
     monkeypatch.setattr(_core, "constant_trace", lambda _: throw(refused), raising=False)
     outcome = airpath_command("live", "--downlink-trace", "100 Mbps", "--uplink-trace", "x")
     check_error(outcome, "--downlink-trace", "unknown unit", "Mbit/s?")

@@ -10,7 +10,7 @@ import pytest
 from conftest import check_error
 
 import airpath
-from airpath.export.source import ExportError
+from airpath.errors import ExportError
 from airpath.figures.lines import choose_flows, flow_names, goodput_window_s
 from airpath.figures.style import COLOURS, INK
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 import docs_figures
 import numpy as np
 import pytest
+from conftest import check_error
 from typer.testing import CliRunner
 
 from airpath.cli import app
@@ -51,9 +52,10 @@ PRINTED = [paper for paper in PAPERS.values() if not paper.is_own]
 
 def reproduce(tmp_path, *options, paper="lundsten"):
     """Run the command; its result, the parsed JSON and the page."""
-    out, json_file = tmp_path / "out", tmp_path / "out.json"
-    words = ["reproduce", paper, *options, "--out", str(out), "--json", str(json_file)]
-    result = CliRunner().invoke(app, words)
+    out = tmp_path / "out"
+    json_file = out / "report.json"
+    words = ["reproduce", paper, *options, "--out", str(out)]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "300"})
     values = json.loads(json_file.read_text()) if json_file.exists() and json_file.stat().st_size else None
     page = out / "index.html"
     return result, values, page.read_text() if page.exists() else None
@@ -371,30 +373,39 @@ def test_what_is_killed_early_leaves_earlier_results(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nobody"], "error: paper: there is no 'nobody'; choose one of: lundsten"),
+        (["nobody"], "error: PAPER: there is no 'nobody'; choose one of: lundsten"),
         (
             ["lundsten", "--table", "99"],
-            "error: table: lundsten has no table 99 to reproduce; choose from: Table 1, Table 3,",
+            "error: --table: lundsten has no table 99 to reproduce; choose from: Table 1, Table 3,",
         ),
         (
             ["lundsten", "--figure", "5"],
-            "error: figure: lundsten has no figure 5 to reproduce; choose from: Table 1, Table 3,",
+            "error: --figure: lundsten has no figure 5 to reproduce; choose from: Table 1, Table 3,",
         ),
-        (["lundsten", "--runs", "0"], "error: runs: 0 is too few; give at least 1"),
-        (["lundsten", "--workers", "0"], "error: workers: 0 is too few; give at least 1"),
+        (["lundsten", "--runs", "0"], "error: --runs: 0 is too few; give at least 1"),
+        (["lundsten", "--workers", "0"], "error: --workers: 0 is too few; give at least 1"),
         (
             ["lundsten", "--out", "/dev/null/nowhere"],
-            "error: out: cannot write to '/dev/null/nowhere/index.html':",
+            "error: out: cannot write to '/dev/null/nowhere':",
         ),
-        (["lundsten", "--json", "/dev/null/nowhere"], "error: json: cannot write to '/dev/null/nowhere':"),
+        (["lundsten", "--out", "-"], "error: --out: '-' is not a folder; name the folder"),
     ],
 )
-def test_a_mistake_is_one_line_with_its_remedy(words, says, tmp_path, monkeypatch):
+def test_a_mistake_is_one_line_with_its_remedy(words, says, tmp_path, monkeypatch, airpath_command):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["reproduce", *words])
-    assert result.exit_code == 2
-    assert result.stderr.startswith(says)
-    assert result.stderr.count("\n") == 1
+    outcome = airpath_command("reproduce", *words)
+    assert outcome.code == 2
+    assert outcome.err.startswith(says)
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_page_is_replaced_only_by_force_and_json_takes_the_place_of_tables(tmp_path, airpath_command):
+    words = ("reproduce", "lundsten", "--table", 3, "--runs", 1, "--quick", "--out", tmp_path)
+    printed = airpath_command(*words, "--json")
+    assert printed.out == (tmp_path / "report.json").read_text()
+    assert len(json.loads(printed.out)) == len(TABLE_3.rows) and "index.html" in printed.err
+    check_error(airpath_command(*words), "out", "index.html' exists already", "--force")
+    assert airpath_command(*words, "--force").out.startswith("Table 3")
 
 
 @pytest.mark.parametrize("paper", PRINTED, ids=lambda paper: paper.name)

@@ -15,12 +15,12 @@ import pytest
 from conftest import check_error
 
 import airpath
+from airpath.errors import SweepError
 from airpath.figures.caption import caption_of
 from airpath.figures.quantity import common_unit, metric_unit, quantities, quantity, same, scaled_unit
 from airpath.figures.style import print_style
 from airpath.figures.wording import key_label, metric_label, value_label
 from airpath.sweep.driver import run_sweep
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import read_plan
 from airpath.sweep.store import Store
 
@@ -213,17 +213,16 @@ def test_a_sweep_that_ran_is_drawn_as_its_results_say(tmp_path, airpath_command)
     )
     out = tmp_path / "out"
     run_sweep(read_plan(path), out, 1)
-    outcome = airpath_command(
-        "plot", out, "--x", "initial_window", "--y", "goodput_bps", "--json", tmp_path / "j"
-    )
+    words = ("plot", out, "--x", "initial_window", "--y", "goodput_bps")
+    outcome = airpath_command(*words)
     assert (outcome.code, outcome.err) == (0, "")
     file = out / "figures" / "line_goodput_bps_tcp.initial_window.png"
     assert outcome.out.strip() == str(file) and file.is_file()
-    assert (
-        airpath_command("results", out, "--json", tmp_path / "r").err == ""
-    )  # The figure is no foreign file.
-    drawn = json.loads((tmp_path / "j").read_text())["series"][0]["points"]
-    known = json.loads((tmp_path / "r").read_text())["points"]
+    check_error(airpath_command(*words), "--out", "exists already", "--force")
+    numbers, means = airpath_command(*words, "--json", "--force"), airpath_command("results", out, "--json")
+    assert means.err == ""  # The figure is no foreign file.
+    drawn = json.loads(numbers.out)["series"][0]["points"]
+    known = json.loads(means.out)["points"]
     assert [point["point"] for point in drawn] == [1, 0]
     for point in drawn:
         of = known[point["point"]]["metrics"]["goodput_bps"]
@@ -521,9 +520,9 @@ def test_axes_and_lines_are_called_by_the_words_of_the_field(name, label, call):
         ("--x rate --y goodput_bps --by cc --size 300x200", "--size", "60", "8.8x6cm"),
         ("--x rate --y goodput_bps --by cc --out a.gif", "--out", "a.gif", ".svg"),
         ("--x rate --y goodput_bps --by cc --out OUT/a.png", "--out", "sweep's own files", "figures"),
-        ("--x rate --y goodput_bps --by cc --json OUT/runs/a", "--json", "sweep's own files", "figures"),
+        ("--x rate --y goodput_bps --by cc --out OUT/runs/a.png", "--out", "sweep's own files", "figures"),
         ("--x rate --y goodput_bps --by cc --out OUT/no/a.png", "--out", "cannot write", "another place"),
-        ("--x rate --y goodput_bps --by cc --json OUT/no/a", "--json", "cannot write", "another place"),
+        ("--x rate --y goodput_bps --by cc --out - --json", "--json", "takes the figure", "--out -"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_what_could(

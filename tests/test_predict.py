@@ -203,10 +203,10 @@ def test_tables_show_means_over_seeds(airpath_command, tmp_path):
     file = tmp_path / "saw.toml"
     file.write_text(SAW_TOOTH)
     changes = ("--set", "duration=100 s", "--set", "wired.loss=1 %")
-    outcome = airpath_command("predict", file, *changes, "--seeds", 3, "--seed", 5)
+    outcome = airpath_command("predict", file, *changes, "--runs", 3, "--seed", 5)
     assert outcome.code == 0
     assert "seeds 5, 6, 7" in outcome.out
-    said = json.loads(airpath_command("predict", file, *changes, "--seeds", 3, "--seed", 5, "--json").out)
+    said = json.loads(airpath_command("predict", file, *changes, "--runs", 3, "--seed", 5, "--json").out)
     measured = [run["flows"][0]["measured_kbit_per_s"] for run in said["runs"]]
     assert len(set(measured)) == 3
     assert f"measured {sum(measured) / 3:.1f} kbit/s" in outcome.out
@@ -238,10 +238,12 @@ def test_a_folder_that_is_no_run_is_an_error(airpath_command, tmp_path):
 
 
 def test_options_that_do_not_suit_are_errors(airpath_command, tmp_path):
-    check_error(airpath_command("predict", tmp_path, "--seed", 2), "seed", "finished run", "name a scenario")
+    check_error(
+        airpath_command("predict", tmp_path, "--seed", 2), "--seed", "finished run", "name a scenario"
+    )
     outcome = airpath_command("predict", tmp_path, "--set", "tcp.mss=500 B")
     check_error(outcome, "--set", "finished run", "name a scenario")
-    check_error(airpath_command("predict", "umts-384", "--seeds", 0), "seeds", "0 is too few", "at least 1")
+    check_error(airpath_command("predict", "umts-384", "--runs", 0), "--runs", "0 is too few", "at least 1")
     check_error(airpath_command("predict", "nothing"), "nothing", "no such scenario", "write the path")
 
 

@@ -20,11 +20,11 @@ from conftest import check_error
 
 import airpath
 from airpath import _core, atomic
+from airpath.errors import SweepError
 from airpath.metrics import NotMeasuredError, named
 from airpath.sweep import driver as driver_module
 from airpath.sweep import store as store_module
 from airpath.sweep.driver import Progress, run_sweep
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import read_plan
 from airpath.sweep.pool import Pool, Task
 from airpath.sweep.results import read_results
@@ -621,18 +621,18 @@ def test_progress_tells_rate_widest_interval_and_time_left(tmp_path):
 
 
 def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
-    out, file = tmp_path / "out", tmp_path / "means.json"
+    out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
-    outcome = airpath_command("results", out, "--json", file)
+    outcome = airpath_command("results", out)
     assert (outcome.code, outcome.err) == (0, "")
-    means = json.loads(file.read_text())["points"]
+    means = json.loads(airpath_command("results", out, "--json").out)["points"]
     for number, point in enumerate(read_results(out).points):
         values = [row["transfer_s"] for row in rows_of(out) if row["point"] == number]
         expected = point.estimates["transfer_s"]
         assert expected.values == tuple(values)
         assert means[number]["metrics"]["transfer_s"]["mean"] == pytest.approx(sum(values) / 5)
-        line = next(line for line in outcome.out.splitlines() if line.startswith(f"│     {number} "))
-        mean = float(line.split("│")[5].split()[0])
+        line = next(line for line in outcome.out.splitlines() if line.startswith(f"{number}  "))
+        mean = float(line.partition("±")[0].split()[-1])
         assert mean == pytest.approx(sum(values) / 5, abs=expected.half_width / 10)
     check_error(airpath_command("results", tmp_path), str(tmp_path), "no folder of a sweep", "airpath sweep")
 

@@ -14,10 +14,10 @@ from conftest import check_error
 from test_sweep import SHORT, SMALL, plan_of, rows_of, written
 
 from airpath import _core
+from airpath.errors import SweepError
 from airpath.sweep import cluster as cluster_module
 from airpath.sweep import driver as driver_module
 from airpath.sweep.driver import run_sweep
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import versions
 from airpath.sweep.pool import Task
 from airpath.sweep.worker import carry_out_as

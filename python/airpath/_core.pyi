@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 __all__ = [
     "RNG_VERSION",
-    "ScenarioError",
     "Simulation",
     "captures",
     "constant_trace",
@@ -29,10 +28,6 @@ RNG_VERSION: str
 
 _Numbers: TypeAlias = NDArray[np.uint64]
 _Words: TypeAlias = tuple[NDArray[np.uint8], list[str]]
-
-class ScenarioError(ValueError):
-    args: tuple[str, str, str]
-    def __init__(self, path: str, message: str, hint: str, /) -> None: ...
 
 def resolve(text: str, overrides: list[tuple[str, str]] = ..., folder: Path | None = None) -> str: ...
 def constant_trace(rate: str) -> str: ...

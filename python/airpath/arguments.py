@@ -4,51 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from airpath import _core
-from airpath._core import ScenarioError
-from airpath.scenario import Scenario, load
+from airpath.errors import ScenarioError
+from airpath.scenario import Scenario, bundled, load
+from airpath.terminal import warn
 
 
-def folder_path(text: str) -> Path:
-    """Take a folder from the command line; an empty text, as of an unset variable, is not the current one."""
-    if not text:
-        raise typer.BadParameter("it is empty: write a folder, or . for the current one")
-    return Path(text)
+def parse_folder(name: str) -> Path:
+    """Take a folder's name; none has the name that elsewhere is standard output, or no name.
+
+    Raises
+    ------
+    ScenarioError
+        If it is one of these.
+    """
+    if name in ("", "-"):
+        raise ScenarioError("--out", f"'{name}' is not a folder", "name the folder to write to")
+    return Path(name)
 
 
+def at_least_one(option: typer.CallbackParam, count: int | None) -> int | None:
+    """Raise a `ScenarioError` if a number is not positive."""
+    if count is not None and count < 1:
+        raise ScenarioError(option.opts[0], f"{count} is too few", "give at least 1")
+    return count
+
+
+def _scenario_names(incomplete: str) -> list[str]:
+    return [name for name in bundled() if name.startswith(incomplete)]
+
+
+SCENARIO = typer.Argument(
+    metavar="SCENARIO", help="A .toml file or a bundled name.", autocompletion=_scenario_names
+)
+ScenarioArgument = Annotated[str, SCENARIO]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
 ]
-SeedOption = Annotated[int, typer.Option(help="Same scenario and seed, same random draws.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Same scenario and seed, same random draws.")]
+
+
+def runs_option(what: str) -> Any:
+    """Make the option of every command that makes several runs: their number, and never their seeds."""
+    return typer.Option("--runs", metavar="N", callback=at_least_one, help=what)
+
+
+WORKERS = typer.Option(
+    "--workers",
+    metavar="N",
+    callback=at_least_one,
+    help="Runs side by side; as many as processors if absent.",
+)
 OutOption = Annotated[
     Path | None,
-    typer.Option(
-        parser=folder_path,
-        metavar="DIR",
-        help="Write results, trace and picture here.",
-    ),
+    typer.Option("--out", metavar="DIR", parser=parse_folder, help="Write results, trace and picture here."),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run in DIR.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist already.")]
 CaptureRlcOption = Annotated[
     bool,
     typer.Option(
-        "--capture-rlc", help="Have the PDUs of RLC in the capture too; they make it some 30 times larger."
+        "--capture-rlc", help="Also capture the PDUs of RLC; the capture grows some 30 times larger."
     ),
 ]
 CaptureIuOption = Annotated[
     bool,
-    typer.Option("--capture-iu", help="Have whole packets in GTP-U between SGSN and RNC in the capture too."),
+    typer.Option("--capture-iu", help="Also capture whole packets in GTP-U between SGSN and RNC."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
 def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -> tuple[bool, bool]:
     """Warn of each interface that was asked for and has nothing to show; say which are left."""
+    from airpath import _core
+
     pdus, iu = _core.captures(scenario.text)
     empty = {
         "--capture-rlc": (capture_rlc and not pdus, "the cell has no link layer that goes by TTIs"),
@@ -56,7 +88,7 @@ def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -
     }
     for option, (is_empty, reason) in empty.items():
         if is_empty:
-            typer.echo(f"warning: {option}: {reason}; the capture is without that interface", err=True)
+            warn(f"{option}: {reason}; the capture is without that interface")
     return capture_rlc and pdus, capture_iu and iu
 
 
@@ -92,7 +124,7 @@ def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
         loaded = load(scenario)
         return Scenario(loaded.name, loaded.source, overrides, loaded.folder) if overrides else loaded
     except ScenarioError as error:
-        path, message, hint = error.args
+        path, message, hint = error.key, error.problem, error.remedy
         if " " in path:  # Not a key but a place in the text.
             path, message = scenario, f"{path}: {message}"
         raise ScenarioError(path or scenario, message, hint) from error

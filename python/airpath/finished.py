@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
 from airpath.scenario import Scenario
 from airpath.textfile import misfit, parse_json, parse_toml, read_text

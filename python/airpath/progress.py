@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from airpath.terminal import clean
+
 Report: TypeAlias = Callable[[float], None]
 """Takes the share that is done, 0 to 1."""
 
@@ -47,7 +49,7 @@ def _terminal_bar(name: str) -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=1.0)
+        task = progress.add_task(clean(name), total=1.0)
         yield lambda share: progress.update(task, completed=share)
 
 

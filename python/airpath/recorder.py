@@ -26,6 +26,7 @@ from typing import IO, Any, Self
 
 from airpath import _core
 from airpath.atomic import sync
+from airpath.errors import OutputError
 from airpath.figures.run_picture import picture_of
 from airpath.scenario import Scenario
 from airpath.trace import Events, TraceWriter
@@ -42,10 +43,6 @@ RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
 
 # Where the files are until the run has ended, below its folder.
 UNFINISHED = ".unfinished"
-
-
-class OutputError(Exception):
-    """Results cannot be written; `args` = (key, what is wrong, what would be right)."""
 
 
 def prepare(out: Path, force: bool) -> None:

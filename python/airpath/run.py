@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.progress import Report, reporting
 from airpath.scenario import Scenario, load
 from airpath.trace import Events, Trace, concatenate, count_rows, parquet_of

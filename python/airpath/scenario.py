@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.textfile import is_descriptor, read_text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from airpath.agreement.runs import Processes, run_live_once
 from airpath.agreement.tcp import KernelTcp
 from airpath.analyze import analyze
-from airpath.live.driver import LiveError
+from airpath.errors import LiveError
 from airpath.scenario import Scenario
 from live.harness import AIRPATH, MARKER, PATIENCE_S, finish, needs, tshark, wait_until
 

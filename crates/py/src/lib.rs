@@ -15,18 +15,13 @@ use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
 use airpath_core::units::{Bitrate, Bytes};
 use numpy::ToPyArray;
-use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
+use pyo3::import_exception;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 
-create_exception!(
-    _core,
-    ScenarioError,
-    PyValueError,
-    "A scenario that cannot be run: (path, message, hint)."
-);
+import_exception!(airpath.errors, ScenarioError);
 
 fn scenario_error(error: CoreError) -> PyErr {
     ScenarioError::new_err((error.path, error.message, error.hint))
@@ -267,7 +262,6 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;

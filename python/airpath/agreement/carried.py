@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 from airpath.scenario import Scenario
 
 

@@ -13,18 +13,25 @@ from typing import Annotated
 
 import typer
 
-from airpath._core import ScenarioError
 from airpath.agreement.campaign import LIVE_PER_PROCESSOR, Job, Outcomes, Variant, crossed, run_all
 from airpath.agreement.carried import transfers
 from airpath.agreement.mechanism import split_changes, with_mechanism
 from airpath.agreement.nearness import WAYS
 from airpath.agreement.tcp import check_congestion_control, congestion_controls
-from airpath.arguments import ForceOption, SetOption, folder_path, parse_changes
-from airpath.atomic import write_whole
+from airpath.arguments import (
+    SCENARIO,
+    ForceOption,
+    JsonOption,
+    SetOption,
+    at_least_one,
+    parse_changes,
+    parse_folder,
+    runs_option,
+)
+from airpath.errors import LiveError, ScenarioError
 from airpath.live import driver
-from airpath.live.driver import LiveError
+from airpath.output import folder_for, write_file
 from airpath.progress import progress_bar
-from airpath.recorder import OutputError
 from airpath.run import check_seed
 from airpath.scenario import Scenario, load
 
@@ -32,16 +39,12 @@ COMPARISON = "comparison.json"
 
 
 def compare(
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")
-    ] = None,
+    scenario: Annotated[str | None, SCENARIO] = None,
     published: Annotated[
         bool,
         typer.Option("--published", help="Instead of SCENARIO: published values of the papers beside both."),
     ] = False,
-    runs: Annotated[
-        int, typer.Option(help="So many runs in either world, with seeds that follow one another.")
-    ] = 10,
+    runs: Annotated[int, runs_option("Runs in each world, with consecutive seeds.")] = 10,
     cc: Annotated[
         str | None,
         typer.Option(metavar="NAME,...", help="Congestion controls; those that both worlds have if absent."),
@@ -59,19 +62,22 @@ def compare(
         ),
     ] = None,
     set_: SetOption = None,
-    seed: Annotated[int, typer.Option(help="Of the first runs.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first run.")] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(help=f"Live runs side by side; {LIVE_PER_PROCESSOR} for each processor if absent."),
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            help=f"Live runs side by side; {LIVE_PER_PROCESSOR} for each processor if absent.",
+        ),
     ] = None,
-    json_: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write every value as JSON; - for the terminal."),
-    ] = None,
+    json_: JsonOption = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=folder_path, metavar="DIR", help="Keep the captures of all runs, and the JSON, here."
+            metavar="DIR",
+            parser=parse_folder,
+            help="Keep the captures of all runs, and the JSON, comparison.json, here.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -81,9 +87,6 @@ def compare(
     Goodput, round trips, retransmissions and timeouts with their 95 % intervals; with --mechanism, what a
     mechanism changes in either world. Live runs take as long as they last.
     """
-    for option, count in (("--runs", runs), ("--workers", workers)):
-        if count is not None and count < 1:
-            raise ScenarioError(option, f"{count} is too few", "give at least 1")
     check_seed(seed)
     check_seed(seed + runs - 1)
     if published:
@@ -112,7 +115,7 @@ def compare(
     check_output(out, force)
     driver.driver_command()
     outcomes = carry_out(crossed(variants, seeds), chosen.name, workers, out)
-    write(chosen.name, variants, seeds, outcomes, json_, out)
+    write(chosen.name, variants, seeds, outcomes, json_, out, force)
 
 
 def names_in(option: str, text: str | None) -> list[str]:
@@ -160,10 +163,9 @@ def make_variants(
 
 
 def check_output(out: Path | None, force: bool) -> None:
-    """See to it that no earlier comparison is overwritten unasked."""
-    if out is not None and (out / COMPARISON).exists() and not force:
-        what = f"'{out}' holds a comparison already"
-        raise OutputError("out", what, "choose another folder, or replace the files with --force")
+    """Make the folder; see to it that no earlier comparison is overwritten unasked."""
+    if out is not None:
+        folder_for("out", out / COMPARISON, force=force)
 
 
 def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:
@@ -193,24 +195,23 @@ def write(
     variants: list[Variant],
     seeds: Sequence[int],
     outcomes: Outcomes,
-    json_: Path | None,
+    json_: bool,
     out: Path | None,
+    force: bool,
 ) -> None:
-    """Print the tables, and write the JSON where it is wanted."""
+    """Print the tables or the JSON, and write it into the folder."""
     from airpath.agreement.as_json import comparison_as_json
     from airpath.agreement.table import print_comparison
 
     carried, kernel = transfers(variants[0].live), platform.release()
     said = comparison_as_json(name, variants, carried, seeds, outcomes, kernel)
     text = json.dumps(said, indent=2)
-    to_terminal = json_ is not None and str(json_) == "-"
-    if to_terminal:
+    if json_:
         typer.echo(text)
     else:
         print_comparison(name, variants, carried, outcomes, kernel)
-    for file in (None if to_terminal else json_, out and out / COMPARISON):
-        if file:
-            write_whole(file, text + "\n")
+    if out is not None:
+        write_file("out", out / COMPARISON, text + "\n", force)
 
 
 @contextlib.contextmanager

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from airpath._core import ScenarioError
 from airpath.agreement.carried import Transfer
 from airpath.analyze import analyze
+from airpath.errors import ScenarioError
 
 _Found = tuple[Transfer, dict[str, Any], dict[str, Any]]
 """A transfer, its connection and its data as `airpath analyze` reports them."""

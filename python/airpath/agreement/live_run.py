@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from airpath.atomic import write_whole
-from airpath.live.driver import LiveError, driver_command
+from airpath.errors import LiveError
+from airpath.live.driver import driver_command
 from airpath.live.session import Session
 from airpath.recorder import CAPTURE, RESULTS
 from airpath.trace import Events

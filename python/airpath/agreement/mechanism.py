@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from airpath import _core
-from airpath._core import ScenarioError
 from airpath.agreement.carried import resolved, transfers
+from airpath.errors import ScenarioError
 from airpath.scenario import Scenario
 
 PREFIX = "mechanism."

@@ -18,9 +18,9 @@ from airpath.agreement.figures import Figures, Metric
 from airpath.agreement.judgement import Judgement, as_json, judged
 from airpath.agreement.published import PublishedCell, Trio, cells, jobs
 from airpath.agreement.table import mean_text, notes
-from airpath.atomic import write_whole
 from airpath.estimate import Estimate, estimate
-from airpath.summary import console_for, plain_table
+from airpath.output import write_file
+from airpath.terminal import Table, console_for, say
 
 TOLERANCE = 0.05
 """Within which simulated and live agree."""
@@ -47,22 +47,20 @@ class Row:
 
 
 def compare_published(
-    runs: int, seed: int, workers: int | None, json_: Path | None, out: Path | None, force: bool
+    runs: int, seed: int, workers: int | None, json_: bool, out: Path | None, force: bool
 ) -> None:
-    """Run all cells, print the table, write the JSON."""
+    """Run all cells; print the table or the JSON, and write it."""
     check_output(out, force)
     chosen = cells()
     outcomes = carry_out(jobs(chosen, runs, seed), "published", workers, out)
     rows = [row_of(cell, outcomes) for cell in chosen]
     text = json.dumps(rows_as_json(rows, outcomes), indent=2)
-    to_terminal = json_ is not None and str(json_) == "-"
-    if to_terminal:
+    if json_:
         typer.echo(text)
     else:
         _print(rows, outcomes)
-    for file in (None if to_terminal else json_, out and out / COMPARISON):
-        if file:
-            write_whole(file, text + "\n")
+    if out is not None:
+        write_file("out", out / COMPARISON, text + "\n", force)
 
 
 def row_of(cell: PublishedCell, outcomes: Outcomes) -> Row:
@@ -95,16 +93,12 @@ def _values(cell: PublishedCell, world: World, seeds: Sequence[int], name: Any) 
 
 def _print(rows: Sequence[Row], outcomes: Outcomes) -> None:
     console = console_for()
-    table = plain_table()
-    for heading in ("", "runs"):
-        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for heading in ("published", "simulated:\npaper's TCP", "simulated:\nlike the kernel", "live"):
-        table.add_column(heading, justify="right")
-    table.add_column("the latter two")
+    headings = ("", "runs", "published", "simulated\npaper's TCP", "simulated\nlike the kernel", "live")
+    table = Table(*headings, "the latter two", words=(0, 6))
     for row in rows:
         value, found = row.cell.published, row.judgement
         pair = ("-", "-") if found is None else (mean_text(found.pair.a, 1, 1), mean_text(found.pair.b, 1, 1))
-        table.add_row(
+        table.add(
             value.id,
             "-" if found is None else str(found.pair.runs),
             f"{value.target:.1f} {'%' if value.unit == 'percent' else value.unit}",
@@ -112,9 +106,9 @@ def _print(rows: Sequence[Row], outcomes: Outcomes) -> None:
             *pair,
             "not measured in every run" if found is None else found.words,
         )
-    console.print(table)
+    table.print(console)
     for line in [*_differences(rows), *notes(outcomes)]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
 
 
 def _differences(rows: Sequence[Row]) -> list[str]:

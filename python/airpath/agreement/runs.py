@@ -16,8 +16,8 @@ from airpath.agreement.carried import Transfer, duration_s, transfers
 from airpath.agreement.figures import Figures, figures
 from airpath.agreement.tcp import KernelTcp
 from airpath.atomic import write_whole
+from airpath.errors import LiveError
 from airpath.live import transfer as transfer_program
-from airpath.live.driver import LiveError
 from airpath.live.transfer import FIRST_PORT
 from airpath.recorder import CAPTURE, RESULTS
 from airpath.run import run

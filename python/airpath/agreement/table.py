@@ -10,7 +10,7 @@ from airpath.agreement.carried import Transfer
 from airpath.agreement.figures import METRICS
 from airpath.agreement.judgement import Effect, Judgement, effects, judge
 from airpath.estimate import Estimate
-from airpath.summary import console_for, plain_table
+from airpath.terminal import Table, console_for, counted, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,9 +41,12 @@ def print_comparison(
     for variant in variants:
         runs = len(outcomes.seeds(variant.name))
         with_ = f" with {variant.mechanism}" if variant.mechanism else ""
-        _line(console, f"{name}{with_}, {variant.congestion_control}: {runs} runs of each; Linux {kernel}")
+        say(
+            console,
+            f"{name}{with_}, {variant.congestion_control}: {counted(runs, 'run')} of each; Linux {kernel}",
+        )
         for line in variant.tcp.unlike if variant.tcp else ():
-            _line(console, f"  not the scenario's TCP: {line}")
+            say(console, f"  not the scenario's TCP: {line}")
         for number, transfer in enumerate(carried):
             _print_judgements(
                 console, judge(outcomes, variant.name, number), _label(carried, number, transfer)
@@ -51,14 +54,12 @@ def print_comparison(
     for variant in variants:
         if variant.mechanism is None:
             continue
-        _line(
-            console, f"what {variant.mechanism} does with {variant.congestion_control}: with it over without"
-        )
+        say(console, f"what {variant.mechanism} does with {variant.congestion_control}: with it over without")
         for number, transfer in enumerate(carried):
             found = effects(outcomes, variant.congestion_control, variant.name, number)
             _print_effects(console, found, _label(carried, number, transfer))
     for line in notes(outcomes):
-        _line(console, line)
+        say(console, line)
 
 
 def notes(outcomes: Outcomes) -> list[str]:
@@ -86,51 +87,39 @@ def _label(carried: list[Transfer], number: int, transfer: Transfer) -> str | No
 
 def _print_judgements(console: Console, found: list[Judgement], label: str | None) -> None:
     if label:
-        _line(console, label)
-    table = plain_table()
-    table.add_column("")
-    for heading in ("simulated", "live", "difference"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+        say(console, label)
+    table = Table("", "simulated", "live", "difference", "", words=(0, 4))
     known = {one.metric: one for one in found}
     for metric in METRICS:
         one = known.get(metric)
         if one is None:
-            table.add_row(metric.title, "-", "-", "-", "not known of every run")
+            table.add(metric.title, "-", "-", "-", "not known of every run")
             continue
         scale, digits, pair = one.metric.scale, one.metric.digits, one.pair
         if one.metric.tolerance is None or pair.relative is None:
             apart = mean_text(pair.difference, scale, digits)
         else:
             apart = f"{mean_text(pair.relative, 100, 1)} %"
-        table.add_row(
+        table.add(
             one.metric.title,
             mean_text(pair.a, scale, digits),
             mean_text(pair.b, scale, digits),
             apart,
             one.words,
         )
-    console.print(table)
+    table.print(console)
 
 
 def _print_effects(console: Console, found: list[Effect], label: str | None) -> None:
     if label:
-        _line(console, label)
-    table = plain_table()
-    table.add_column("")
-    for heading in ("simulated", "live", "difference\nin points"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+        say(console, label)
+    table = Table("", "simulated", "live", "difference\nin points", "", words=(0, 4))
     for one in found:
-        table.add_row(
+        table.add(
             one.metric.title.rsplit(" ", 1)[0] if " " in one.metric.title else one.metric.title,
             mean_text(one.simulated, 1, 3),
             mean_text(one.live, 1, 3),
             mean_text(one.difference, 100, 1),
             one.words,
         )
-    console.print(table)
-
-
-def _line(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    table.print(console)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airpath import _core
-from airpath._core import ScenarioError
 from airpath.agreement.carried import resolved
+from airpath.errors import ScenarioError
 from airpath.scenario import Scenario
 
 CONGESTION_CONTROLS = ("reno", "cubic")

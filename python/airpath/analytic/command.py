@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airpath._core import ScenarioError
 from airpath.analytic.inputs import Episodes
 from airpath.analytic.measured import FlowPredictions, predict_run
 from airpath.analytic.models import MODELS
-from airpath.arguments import JsonOption, SetOption, load_changed
+from airpath.arguments import JsonOption, SetOption, load_changed, runs_option
+from airpath.errors import ScenarioError
 from airpath.finished import FinishedRun
 from airpath.progress import progress_bar
 from airpath.recorder import RESULTS
 from airpath.run import run
 from airpath.scenario import bundled
-from airpath.summary import console_for, number_text, plain_table
+from airpath.terminal import Table, console_for, counted, number_text, say
 from airpath.textfile import parse_toml
 
 if TYPE_CHECKING:
@@ -30,32 +30,33 @@ if TYPE_CHECKING:
 def predict(
     source: Annotated[
         str,
-        typer.Argument(metavar="RUN_DIR|SCENARIO", help="A folder that a run has filled, or what to run."),
+        typer.Argument(metavar="DIR|SCENARIO", help="A folder that a run has filled, or what to run."),
     ],
     set_: SetOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the run, or of the first; 1 if absent.")] = None,
-    seeds: Annotated[int, typer.Option(help="So many runs, with seeds that follow one another.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the run, or of the first; 1 if absent.")
+    ] = None,
+    runs: Annotated[int, runs_option("Runs of the scenario, with consecutive seeds.")] = 1,
     json_: JsonOption = False,
 ) -> None:
     """Set the goodput of a run's TCP flows beside what throughput models predict from its losses."""
-    if seeds < 1:
-        raise ScenarioError("seeds", f"{seeds} is too few", "give at least 1")
     if Path(source).is_dir() and source not in bundled():
-        if set_ or seed is not None or seeds > 1:
-            what = f"'{source}' is a finished run, which has its seed and values"
-            raise ScenarioError("--set" if set_ else "seed", what, "name a scenario to run it anew")
-        name, runs = source, [read_run(Path(source))]
+        for option, given in (("--set", set_), ("--seed", seed is not None), ("--runs", runs > 1)):
+            if given:
+                what = f"'{source}' is a finished run, which has its seed and values"
+                raise ScenarioError(option, what, "name a scenario to run it anew")
+        done = [read_run(Path(source))]
     else:
-        name, runs = source, _simulate(source, set_, 1 if seed is None else seed, seeds)
+        done = _simulate(source, set_, 1 if seed is None else seed, runs)
     if json_:
-        said = [{"seed": number, "flows": [as_json(flow) for flow in flows]} for number, flows in runs]
-        typer.echo(json.dumps({"source": name, "runs": said}, indent=2))
+        said = [{"seed": number, "flows": [as_json(flow) for flow in flows]} for number, flows in done]
+        typer.echo(json.dumps({"source": source, "runs": said}, indent=2))
         return
     console = console_for()
-    numbers = ", ".join(str(number) for number, _ in runs)
-    console.print(f"{name}, seed{'s' if len(runs) > 1 else ''} {numbers}", highlight=False, markup=False)
+    numbers = ", ".join(str(number) for number, _ in done)
+    say(console, f"{source}, seed{'s' if len(done) > 1 else ''} {numbers}")
     # Pages open as many connections as a run brings: whoever is there in each run is compared.
-    for same in zip(*(flows for _, flows in runs), strict=False):
+    for same in zip(*(flows for _, flows in done), strict=False):
         _print_flow(console, same)
 
 
@@ -144,25 +145,22 @@ def _print_flow(console: Console, runs: Sequence[FlowPredictions]) -> None:
     label = f"flow {flow['ue']}.{flow['flow']} {flow['direction']}"
     goodputs = [one.measured_kbit_per_s for one in runs if one.measured_kbit_per_s is not None]
     measured = f"{fmean(goodputs):.1f} kbit/s of payload" if goodputs else "goodput not known"
-    console.print(f"\n{label}: measured {measured}", highlight=False, markup=False)
+    console.print()
+    say(console, f"{label}: measured {measured}")
     if episodes := [one.episodes for one in runs if one.episodes is not None]:
-        console.print(f"  losses: {_episodes_text(episodes)}", highlight=False, markup=False)
+        say(console, f"  losses: {_episodes_text(episodes)}")
     if links := [one.link for one in runs if one.link is not None]:
         text = (
             f"mu {fmean(link.service_rate for link in links):.2f} packets/s, "
             f"T {1000 * fmean(link.round_trip_s for link in links):.0f} ms, "
             f"B {links[0].buffer_packets:.0f} packets"
         )
-        console.print(f"  link: {text}", highlight=False, markup=False)
-    table = plain_table()
-    table.add_column("  model")
-    for heading in ("predicted kbit/s", "error %"):
-        table.add_column(heading, justify="right")
+        say(console, f"  link: {text}")
+    table = Table("  model", "predicted\nkbit/s", "error\n%")
     for which in range(len(MODELS)):
         if cells := _model_cells(runs, which):
-            table.add_row(*cells)
-    if table.row_count:
-        console.print(table)
+            table.add(*cells)
+    table.print(console)
     reasons: dict[str, list[str]] = {}
     for which, model in enumerate(MODELS):
         for reason in dict.fromkeys(one.predictions[which].reason for one in runs):
@@ -170,7 +168,7 @@ def _print_flow(console: Console, runs: Sequence[FlowPredictions]) -> None:
                 reasons.setdefault(reason, []).append(model.title)
     for reason, titles in reasons.items():
         what = "no model applies" if len(titles) == len(MODELS) else "; ".join(titles)
-        console.print(f"  {what}: {reason}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  {what}: {reason}")
 
 
 def _model_cells(runs: Sequence[FlowPredictions], which: int) -> tuple[str, str, str] | None:
@@ -180,7 +178,7 @@ def _model_cells(runs: Sequence[FlowPredictions], which: int) -> tuple[str, str,
     errors = [error for one, prediction in pairs if (error := one.relative_error(prediction)) is not None]
     if not said:
         return None
-    some = f" ({len(said)} of {len(runs)} runs)" if len(said) < len(runs) else ""
+    some = f" ({len(said)} of {counted(len(runs), 'run')})" if len(said) < len(runs) else ""
     percent = number_text(100 * fmean(errors) if errors else None, 1)
     return f"  {MODELS[which].title}{some}", f"{fmean(said):.1f}", percent
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 
 MOST_CONNECTIONS = 100
 """So many connections, those with most data, are described in full."""

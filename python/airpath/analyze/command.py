@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from airpath._core import ScenarioError
 from airpath.analytic.models import MODELS
 from airpath.analyze.capture import MOST_CONNECTIONS, analyze
 from airpath.analyze.models import NEVER_LOST, predictions
-from airpath.arguments import folder_path
-from airpath.atomic import write_whole
-from airpath.summary import console_for, number_text, plain_table
+from airpath.arguments import ForceOption, JsonOption, parse_folder
+from airpath.errors import ScenarioError
+from airpath.output import folder_for, write_file
+from airpath.terminal import Table, console_for, counted, number_text, say
 
 # More flows than this are left to --json.
 MOST_ROWS = 20
@@ -24,21 +24,24 @@ MOST_IN_WORDS = 4
 
 def analyze_command(
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file.")],
-    json_: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for the terminal."),
-    ] = None,
+    json_: JsonOption = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", parser=folder_path, metavar="DIR", help="Write a page with plots, index.html, here."
+            "--out",
+            metavar="DIR",
+            parser=parse_folder,
+            help="Write a page with plots, index.html, and the JSON, analysis.json, here.",
         ),
     ] = None,
+    force: ForceOption = False,
     connection: Annotated[
-        int | None, typer.Option(help="Only the connection with this number in the table.")
+        int | None, typer.Option(metavar="N", help="Only the connection with this number in the table.")
     ] = None,
 ) -> None:
     """Explain a capture: round trips, losses and their causes, and what limited each TCP connection."""
+    files = (out / "index.html", out / "analysis.json") if out else ()
+    folder_for("out", *files, force=force)
     report = analyze(capture, MOST_CONNECTIONS)
     for one in report["connections"]:
         for flow in one["flows"]:
@@ -50,22 +53,18 @@ def analyze_command(
             remedy = f"choose from {known}" if known else "leave it out: the capture has no TCP connection"
             raise ScenarioError("--connection", f"there is no {connection}", remedy)
         report["connections"] = chosen
-    to_terminal = json_ is not None and str(json_) == "-"
-    if json_ is not None:
-        text = json.dumps(report, indent=2)
-        if to_terminal:
-            typer.echo(text)
-        else:
-            write_whole(json_, text + "\n")
-    if not to_terminal:
+    text = json.dumps(report, indent=2)
+    if json_:
+        typer.echo(text)
+    else:
         _print(report, capture.name)
-    if out is not None:
+    if files:
         from airpath.analyze.page import render
 
-        out.mkdir(parents=True, exist_ok=True)
-        page = out / "index.html"
-        write_whole(page, render(report, capture.name))
-        typer.echo(f"page: {page}", err=to_terminal)
+        page, data = files
+        write_file("out", page, render(report, capture.name), force)
+        write_file("out", data, text + "\n", force)
+        say(console_for(stderr=json_), f"page: {page}")
 
 
 def rows(report: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -111,34 +110,22 @@ def complaints(report: dict[str, Any]) -> list[str]:
 def _print(report: dict[str, Any], name: str) -> None:
     console = console_for()
     file = report["file"]
-    console.print(
-        f"{name}: {file['records']} packets in {report['duration_s']:.3f} s, "
-        f"{report['connections_seen']} TCP connections",
-        highlight=False,
-        markup=False,
+    say(
+        console,
+        f"{name}: {counted(file['records'], 'packet')} in {report['duration_s']:.3f} s, "
+        f"{counted(report['connections_seen'], 'TCP connection')}",
     )
     for line in complaints(report):
-        console.print(f"  {line}", highlight=False, markup=False)
+        say(console, f"  {line}")
     flows = rows(report)
     if not flows:
         return
-    table = plain_table()
-    for heading in ("#", "from > to"):
-        table.add_column(heading)
-    for heading in (
-        "kbit/s",
-        "RTT ms\nmin",
-        "\nmedian",
-        "seg-\nments",
-        "re-\nsent",
-        "spu-\nrious",
-        "time-\nouts",
-    ):
-        table.add_column(heading, justify="right")
-    table.add_column("limited by")
+    headings = ("goodput\nkbit/s", "RTT ms\nmin", "RTT ms\nmedian", "segments\nsent")
+    again = ("sent again\ntotal", "sent again\nneedless", "sent again\ntimeout")
+    table = Table("#", "from > to", *headings, *again, "limited by", words=(0, 1, 9))
     for one, flow in flows[:MOST_ROWS]:
         rtt = flow["rtt"]
-        table.add_row(
+        table.add(
             str(one["number"]),
             label(one, flow),
             number_text(flow["goodput_bps"] and flow["goodput_bps"] / 1000, 1),
@@ -150,18 +137,18 @@ def _print(report: dict[str, Any], name: str) -> None:
             str(flow["retransmissions"]["by_cause"]["timeout"]),
             flow["verdict"]["limited_by"],
         )
-    console.print(table)
+    table.print(console)
     if len(flows) > MOST_ROWS:
-        console.print(f"and {len(flows) - MOST_ROWS} more: see --json", highlight=False)
+        say(console, f"and {len(flows) - MOST_ROWS} more: see --json")
     if len(report["connections"]) <= MOST_IN_WORDS:
         for one, flow in flows:
-            console.print(f"\n{label(one, flow)}", highlight=False, markup=False)
+            console.print()
+            say(console, label(one, flow))
             for line in in_words(flow):
-                console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+                say(console, f"  {line}")
         for one in report["connections"]:
             for line in one["not_known"]:
-                text = f"#{one['number']}, not known: {line}"
-                console.print(text, highlight=False, markup=False, soft_wrap=True)
+                say(console, f"#{one['number']}, not known: {line}")
 
 
 def in_words(flow: dict[str, Any]) -> list[str]:

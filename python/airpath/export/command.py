@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 
-from airpath.atomic import replacing
-from airpath.export.source import ExportError, Run
+from airpath.arguments import ForceOption
+from airpath.errors import ExportError
+from airpath.export.source import Run
+from airpath.output import STANDARD_OUTPUT, opened
 from airpath.recorder import FILES
 
 
@@ -33,18 +32,24 @@ class Direction(StrEnum):
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A folder that a run has filled.")],
+    run: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a run has filled.")],
     format_: Annotated[
         Format,
         typer.Option(
-            "--format", help="Trace lines of ns-2, the trace as CSV, or mahimahi's log or trace of a bearer."
+            "--format",
+            metavar="NAME",
+            help="Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
+            "trace (mm-trace) of a bearer.",
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")
-    ] = None,
-    ue: Annotated[int, typer.Option(help="mm-*: UE of the bearer.")] = 0,
-    direction: Annotated[Direction, typer.Option(help="mm-*: its direction.")] = Direction.DOWNLINK,
+        Path, typer.Option(metavar="FILE", help="Write here; - is standard output.")
+    ] = STANDARD_OUTPUT,
+    force: ForceOption = False,
+    ue: Annotated[int, typer.Option(metavar="N", help="mm-link, mm-trace: UE of the bearer.")] = 0,
+    direction: Annotated[
+        Direction, typer.Option(metavar="NAME", help="mm-link, mm-trace: its direction, downlink or uplink.")
+    ] = Direction.DOWNLINK,
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
     from airpath.export.mm_link import write_mm_link
@@ -53,9 +58,9 @@ def export(
     from airpath.export.table import write_csv
 
     source = Run.open(run)
-    if out is not None and out.resolve() in {(run / name).resolve() for name in FILES}:
+    if out.resolve() in {(run / name).resolve() for name in FILES}:
         raise ExportError("out", f"'{out}' is a file of the run itself", "choose another name")
-    with _target(out) as file:
+    with opened("out", out, force) as file:
         match format_:
             case Format.NS2:
                 write_ns2(source, file)
@@ -65,14 +70,3 @@ def export(
                 write_mm_link(source, file, ue=ue, direction=direction.value)
             case Format.MM_TRACE:
                 write_mm_trace(source, file, ue=ue, direction=direction.value)
-
-
-@contextlib.contextmanager
-def _target(out: Path | None) -> Iterator[IO[bytes]]:
-    """Open the file to write, under another name until it is complete."""
-    if out is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with replacing(out) as unfinished, unfinished.open("wb") as file:
-        yield file

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import IO
 
-from airpath.export.source import ExportError, Run
+from airpath.errors import ExportError
+from airpath.export.source import Run
 
 OPPORTUNITY_BYTES = 1500
 NS_PER_MS = 1_000_000

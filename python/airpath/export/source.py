@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
+from airpath.errors import ExportError
 from airpath.finished import FinishedRun
 from airpath.recorder import TRACE
 
@@ -25,10 +26,6 @@ CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
 BEHIND_THE_DELAY = ("am", "um", "tm")
-
-
-class ExportError(Exception):
-    """A run cannot be exported; `args` = (key, what is wrong, what would be right)."""
 
 
 class Run(FinishedRun):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from airpath.errors import SweepError
 from airpath.figures.quantity import Value, quantities, quantity, same
 from airpath.figures.wording import value_label
-from airpath.sweep.error import SweepError
 from airpath.sweep.results import PointResult, SweepResults
 
 MOST_LISTED = 12

@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from airpath.atomic import write_whole
+from airpath.arguments import ForceOption
+from airpath.errors import SweepError
 from airpath.figures.picture import format_of
 from airpath.figures.plot_sweep import SweepFigure, plot_sweep
-from airpath.sweep.error import SweepError
+from airpath.output import STANDARD_OUTPUT, folder_for, write_file
+from airpath.terminal import clean, warn
 
 LONGEST_NAME = 120
 """Letters of a file's name; longer ones are cut short and told apart by a number."""
@@ -53,15 +55,22 @@ LogOption = Annotated[
 ]
 OutFileOption = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help=".png, .svg or .pdf; a PNG in DIR/figures if absent."),
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help=".png, .svg or .pdf, or - for a PNG on standard output; DIR/figures if absent.",
+    ),
 ]
-TitleOption = Annotated[str | None, typer.Option(help="Line above the figure.")]
+TitleOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Line above the figure.")]
 SizeOption = Annotated[
     str | None,
     typer.Option(metavar="WxH", help="3.5x2.6 (inches), 8.8x6cm or 88x60mm; a column's width if absent."),
 ]
-JsonFileOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers that are drawn there too.")
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the numbers that are drawn as JSON instead of the figure's file name."
+    ),
 ]
 
 
@@ -78,12 +87,14 @@ def plot(
     out: OutFileOption = None,
     title: TitleOption = None,
     size: SizeOption = None,
-    json_: JsonFileOption = None,
+    force: ForceOption = False,
+    json_: JsonOption = False,
 ) -> None:
     """Draw a figure of a sweep: lines with intervals, goodput-delay planes, distributions, heat maps."""
-    for option, file in (("--out", out), ("--json", json_)):
-        _check_place(option, file, folder)
-    if out is not None:
+    if out == STANDARD_OUTPUT and json_:
+        raise SweepError("--json", "standard output takes the figure", "leave one of --json and --out - out")
+    if out is not None and out != STANDARD_OUTPUT:
+        _check_place(out, folder)
         format_of(out)
     figure = plot_sweep(
         folder,
@@ -99,14 +110,16 @@ def plot(
         size=size,
     )
     for warning in figure.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        warn(warning)
     file = out or default_file(folder, figure)
     if out is None:
-        _make_folder(file.parent)
-    write_picture("--out", file, figure.as_bytes(format_of(file)))
-    if json_ is not None:
-        write_picture("--json", json_, (json.dumps(figure.data, indent=2) + "\n").encode())
-    typer.echo(str(file))
+        folder_for("--out", file, force=force)
+    kind = "png" if file == STANDARD_OUTPUT else format_of(file)
+    write_file("--out", file, figure.as_bytes(kind), force)
+    if json_:
+        typer.echo(json.dumps(figure.data, indent=2))
+    elif file != STANDARD_OUTPUT:
+        typer.echo(clean(str(file)))
 
 
 def default_file(folder: Path, figure: SweepFigure) -> Path:
@@ -119,27 +132,10 @@ def default_file(folder: Path, figure: SweepFigure) -> Path:
     return folder / FIGURES / f"{name}.png"
 
 
-def _check_place(option: str, file: Path | None, folder: Path) -> None:
+def _check_place(file: Path, folder: Path) -> None:
     """Refuse files among those of the sweep, where its reader would warn of them ever after."""
     from airpath.sweep.store import FIGURES, RUNS
 
-    if file is not None and file.resolve().parent in (folder.resolve(), (folder / RUNS).resolve()):
+    if file.resolve().parent in (folder.resolve(), (folder / RUNS).resolve()):
         hint = f"name a file elsewhere, such as {folder / FIGURES / file.name}"
-        raise SweepError(option, f"'{file}' would lie among the sweep's own files", hint)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        what = f"cannot make '{folder}': {error.strerror or error}"
-        raise SweepError("--out", what, "name a file elsewhere") from error
-
-
-def write_picture(option: str, file: Path, content: bytes) -> None:
-    """Write a picture whole; raise a `SweepError` that names the option and the file if that fails."""
-    try:
-        write_whole(file, content)
-    except OSError as error:
-        what = f"cannot write to '{file}': {error.strerror or error}"
-        raise SweepError(option, what, "choose another place for it") from error
+        raise SweepError("--out", f"'{file}' would lie among the sweep's own files", hint)

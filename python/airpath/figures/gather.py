@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from airpath.errors import SweepError
 from airpath.estimate import Estimate
 from airpath.figures.choice import Group, fulfilling, grouped, listed, ordered, refuse_mixture, varying
 from airpath.figures.content import Axis, Content, Counts, Curve, Mark, Place, Series
@@ -20,7 +21,6 @@ from airpath.figures.quantity import (
 )
 from airpath.figures.request import Request
 from airpath.figures.wording import counted, distinct_labels, key_label, metric_label, value_label, with_unit
-from airpath.sweep.error import SweepError
 from airpath.sweep.results import PointResult, SweepResults
 
 MOST_SERIES = 14

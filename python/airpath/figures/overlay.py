@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airpath.export.source import ExportError
+from airpath.errors import ExportError
 from airpath.figures.lines import (
     MOST_LINES,
     FlowLines,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from airpath.arguments import JsonOption
-from airpath.figures.command import SizeOption, TitleOption, write_picture
+from airpath.arguments import ForceOption
+from airpath.errors import ExportError
+from airpath.figures.command import JsonOption, SizeOption, TitleOption
 from airpath.figures.overlay import CHOICE, USUAL, overlay
 from airpath.figures.picture import format_of
-from airpath.recorder import OutputError
+from airpath.output import STANDARD_OUTPUT, check_free, write_file
+from airpath.terminal import clean
 
 RunsArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders that 'run --out' or 'live --out' wrote.")
@@ -25,31 +26,29 @@ PanelOption = Annotated[
     ),
 ]
 OverlayOutOption = Annotated[
-    Path, typer.Option("--out", metavar="FILE", help=".png, .svg or .pdf; - writes a PNG to standard output.")
+    Path,
+    typer.Option("--out", metavar="FILE", help=".png, .svg or .pdf, or - for a PNG on standard output."),
 ]
-OverwriteOption = Annotated[bool, typer.Option("--force", help="Replace FILE.")]
 
 
 def overlay_command(
     runs: RunsArgument,
     panel: PanelOption = None,
     out: OverlayOutOption = Path("overlay.png"),
-    force: OverwriteOption = False,
     title: TitleOption = None,
     size: SizeOption = None,
+    force: ForceOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Draw runs over each other in one picture, named by what differs among them."""
-    is_stream = str(out) == "-"
+    is_stream = out == STANDARD_OUTPUT
+    if is_stream and json_:
+        raise ExportError("--json", "standard output takes the figure", "leave one of --json and --out - out")
     kind = "png" if is_stream else format_of(out)
-    if out.exists() and not (is_stream or force or json_):
-        hint = "name another with --out FILE, or replace it with --force"
-        raise OutputError("--out", f"'{out}' exists already", hint)
+    check_free("--out", out, force)
     picture = overlay(runs, panel or USUAL, title=title, size=size)
+    write_file("--out", out, picture.as_bytes(kind), force)
     if json_:
-        typer.echo(json.dumps(picture.data))
-    elif is_stream:
-        sys.stdout.buffer.write(picture.as_bytes())
-    else:
-        write_picture("--out", out, picture.as_bytes(kind))
-        typer.echo(str(out))
+        typer.echo(json.dumps(picture.data, indent=2))
+    elif not is_stream:
+        typer.echo(clean(str(out)))

@@ -67,8 +67,8 @@ class Picture(ABC):
 
 def format_of(path: Path) -> str:
     """Say by its suffix what a figure's file is to hold: ``"png"``, ``"svg"`` or ``"pdf"``."""
+    from airpath.errors import SweepError
     from airpath.figures.style import FORMATS
-    from airpath.sweep.error import SweepError
 
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -79,7 +79,7 @@ def format_of(path: Path) -> str:
 
 def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float] | None:
     """Read width and height, such as ``"8.8x6cm"``; inches without a unit."""
-    from airpath.sweep.error import SweepError
+    from airpath.errors import SweepError
 
     if size is None:
         return None

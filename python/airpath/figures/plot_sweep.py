@@ -137,7 +137,7 @@ def plot_sweep(
 
 def _check_folder(folder: Path) -> None:
     """Say what to do with what is no sweep's folder, but might be taken for one."""
-    from airpath.sweep.error import SweepError
+    from airpath.errors import SweepError
     from airpath.sweep.store import RUNS
 
     if folder.is_file():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airpath.errors import SweepError
 from airpath.figures.choice import conditions, listed, named_in
-from airpath.sweep.error import SweepError
 from airpath.sweep.results import SweepResults
 
 KINDS = ("line", "plane", "cdf", "heat")

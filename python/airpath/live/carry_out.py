@@ -6,19 +6,19 @@ import contextlib
 import json
 import os
 import platform
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airpath.live.driver import LiveError
+from airpath.errors import LiveError
 from airpath.live.report import print_report
 from airpath.live.session import Session
 from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
 from airpath.recorder import CtrlC, Recorder, files_in, prepare
 from airpath.scenario import Scenario
+from airpath.terminal import console_for, say
 
 STDOUT = 1
 
@@ -92,7 +92,7 @@ def carry_out(plan: Plan) -> int:
     print_report(results, plan.scenario.name, plan.configuration["command"])
     if plan.out:
         names = ", ".join(sorted(file.name for file in files_in(plan.out)))
-        print(f"files in {plan.out}: {names}", file=sys.stderr)
+        say(console_for(stderr=True), f"files in {plan.out}: {names}")
     status: int = results["live"]["exit_status"]
     return status
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from airpath._core import ScenarioError
 from airpath.arguments import (
+    SCENARIO,
     CaptureIuOption,
     CaptureRlcOption,
     ForceOption,
@@ -21,6 +21,7 @@ from airpath.arguments import (
     SetOption,
     wanted_interfaces,
 )
+from airpath.errors import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.options import (
@@ -42,6 +43,8 @@ SNAPLEN, LEAST_SNAPLEN = 128, 64
 class BeforeCommand(TyperCommand):
     """Parses what stands before the first `--`; what follows is COMMAND, untouched."""
 
+    allow_extra_args = True
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Split, then parse."""
         here = args.index("--") if "--" in args else len(args)
@@ -53,15 +56,16 @@ class BeforeCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
+COMMAND_CLASS = BeforeCommand
+
+
 def _option(metavar: str, text: str) -> Any:
     return typer.Option(metavar=metavar, help=text)
 
 
 def live(
     context: typer.Context,
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="SCENARIO", help="A .toml file or a bundled name.")
-    ] = None,
+    scenario: Annotated[str | None, SCENARIO] = None,
     set_: SetOption = None,
     seed: SeedOption = 1,
     server: Annotated[str | None, _option("CMD", "What runs on the server's side, as for sh -c.")] = None,

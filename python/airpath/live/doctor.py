@@ -9,8 +9,10 @@ from typing import Any
 import typer
 
 from airpath.arguments import JsonOption
+from airpath.errors import LiveError
 from airpath.live import driver
-from airpath.live.driver import Driver, LiveError
+from airpath.live.driver import Driver
+from airpath.terminal import Table, console_for
 
 WORDS = {True: "ok", False: "missing", None: "not tried"}
 NEEDED_MISSING = 1
@@ -25,19 +27,20 @@ def doctor(json_: JsonOption = False) -> None:
     if json_:
         typer.echo(json.dumps(checks, indent=2))
     else:
-        width = max(len(check["check"]) for check in checks)
+        table = Table("", "", "", words=(0, 1, 2), keys=2)
         for check in checks:
-            typer.echo(line(check, width))
+            table.add(WORDS[check["ok"]], check["check"], found(check))
+        table.print(console_for())
     if not all(check["ok"] for check in checks if check["needed"]):
         raise typer.Exit(NEEDED_MISSING)
 
 
-def line(check: dict[str, Any], width: int) -> str:
-    """Write a check as a line, its name filled up to a width."""
-    text = f"{WORDS[check['ok']]:9}  {check['check']:{width}}  {check['found']}"
+def found(check: dict[str, Any]) -> str:
+    """Say what a check has found, and what to do about it."""
+    text = str(check["found"])
     if check["ok"] is False and not check["needed"]:
         text += " (live works without it, less well)"
-    return f"{text}; {check['remedy']}" if check["remedy"] else text.rstrip()
+    return f"{text}; {check['remedy']}" if check["remedy"] else text
 
 
 def _check() -> list[dict[str, Any]]:
@@ -45,8 +48,8 @@ def _check() -> list[dict[str, Any]]:
     try:
         command = driver.driver_command()
     except LiveError as error:
-        _, found, remedy = error.args
-        return [{"check": "Linux", "ok": False, "found": found, "remedy": remedy, "needed": True}]
+        said = {"found": error.problem, "remedy": error.remedy}
+        return [{"check": "Linux", "ok": False, **said, "needed": True}]
     examined = Driver(command, {"mode": "doctor"})
     checks: list[dict[str, Any]] = []
     try:

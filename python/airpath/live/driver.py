@@ -17,16 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from airpath import _core
+from airpath.errors import LiveError
 from airpath.live.frames import Frame, FrameReader, encode
 
 # How long the driver may take to tidy up once it has nothing more to say, in seconds.
 GRACE_S = 10.0
 # Read at most so many bytes before anything else gets its turn.
 MOST_BYTES = 1 << 20
-
-
-class LiveError(Exception):
-    """There is no live run, or not to its end; `args` = (key, what is wrong, what would be right)."""
 
 
 def driver_command() -> list[str]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airpath import _core
-from airpath._core import ScenarioError
 from airpath.bundled_traces import sample_traces
+from airpath.errors import ScenarioError
 
 NAME = "trace"
 # What one line of a trace lets pass: bytes of IP, or as mahimahi counts them, with the 4 bytes that TUN adds.

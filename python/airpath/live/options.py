@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from airpath import _core
-from airpath._core import ScenarioError
 from airpath.arguments import load_changed, parse_changes
+from airpath.errors import ScenarioError
 from airpath.live.link import NAME, Link
 from airpath.run import check_probes
 from airpath.scenario import Scenario

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airpath.metrics import carried_bytes
-from airpath.summary import bearer_line, console_for, number_text, plain_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from airpath.summary import bearer_line
+from airpath.terminal import Table, console_for, counted, number_text, say
 
 # Flows in the table: those that carried most.
 MOST_FLOWS = 10
@@ -33,19 +31,15 @@ def print_report(results: dict[str, Any], name: str, command: list[str]) -> None
     """
     console, live = console_for(stderr=True), results["live"]
     flows = sorted(results["flows"], key=carried_bytes, reverse=True)
-    console.print(
-        f"{name}: {_ended(live, command)} after {number_text(results['simulated_s'], 3)} s",
-        highlight=False,
-        markup=False,
-    )
-    if flows:
-        console.print(_flow_table(flows[:MOST_FLOWS], wide=console.width >= WIDE))
+    say(console, f"{name}: {_ended(live, command)} after {number_text(results['simulated_s'], 3)} s")
+    _flow_table(flows[:MOST_FLOWS], wide=console.width >= WIDE).print(console)
     if len(flows) > MOST_FLOWS:
-        console.print(f"and {len(flows) - MOST_FLOWS} flows that carried less: with --out, see results.json")
+        less = counted(len(flows) - MOST_FLOWS, "flow")
+        say(console, f"and {less} that carried less: with --out, see results.json")
     for ue, direction in itertools.product(sorted({flow["ue"] for flow in flows} | {0}), DIRECTIONS):
-        console.print(bearer_line(results, ue, direction), highlight=False)
+        say(console, bearer_line(results, ue, direction))
     for line in (*_endpoint_lines(live), _lateness_line(live), *_losses(live), verdict(live)):
-        console.print(line, highlight=False, markup=False)
+        say(console, line)
 
 
 def verdict(live: dict[str, Any]) -> str:
@@ -67,18 +61,13 @@ def _ended(live: dict[str, Any], command: list[str]) -> str:
 
 def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
     """One line for each flow; with its addresses if there is room for them."""
-    from rich.markup import escape
-
-    table = plain_table()
-    for heading in ("\nflow", *(("\nserver", "\nUE") if wide else ("server\nport",)), "\nTCP"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("carried\nkB", "goodput\nkbit/s", "RTT ms\nmean", "\nmin", "\nmax", "retrans-\nmitted"):
-        table.add_column(heading, justify="right")
+    names = ("flow", *(("server", "UE") if wide else ("server\nport",)), "TCP")
+    numbers = ("carried\nkB", "goodput\nkbit/s", "RTT ms\nmean", "RTT ms\nmin", "RTT ms\nmax", "sent\nagain")
+    table = Table(*names, *numbers, words=range(len(names)))
     for flow in flows:
         rtt, goodput = flow["rtt_ms"] or {}, flow["goodput_bps"]
-        # The brackets of an IPv6 address are no markup.
-        server, ue = (escape(flow.get(key) or "-") for key in ("server_address", "ue_address"))
-        table.add_row(
+        server, ue = (flow.get(key) or "-" for key in ("server_address", "ue_address"))
+        table.add(
             f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction'].removesuffix('link')}",
             *((server, ue) if wide else (server.rpartition(":")[2],)),
             flow["congestion_control"] or "-",
@@ -104,8 +93,9 @@ def _endpoint_lines(live: dict[str, Any]) -> list[str]:
     if sender["segments_sent"]:
         spurious = sender["spurious_timeouts"] + sender["spurious_fast_retransmits"]
         lines.append(
-            f"its senders: {sender['segments_sent']} segments, {sender['retransmissions']} of them again, "
-            f"{sender['timeouts']} timeouts, {spurious} recoveries found spurious"
+            f"its senders: {counted(sender['segments_sent'], 'segment')}, "
+            f"{sender['retransmissions']} of them again, {counted(sender['timeouts'], 'timeout')}, "
+            f"{spurious} recoveries found spurious"
         )
     if ours["syns_dropped"] or ours["bad_checksums"]:
         lines.append(f"there: {ours['syns_dropped']} SYNs dropped, {ours['bad_checksums']} wrong checksums")

@@ -11,7 +11,8 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from airpath.live.driver import Driver, LiveError
+from airpath.errors import LiveError
+from airpath.live.driver import Driver
 from airpath.live.frames import Frame, decode_events
 from airpath.live.terminal import (
     OutputTerminal,

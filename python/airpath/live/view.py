@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from airpath.summary import number_text
+from airpath.terminal import clean, counted, number_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,14 +56,14 @@ class View:
         minutes, seconds = divmod(int(status["now_s"]), 60)
         rtt, lateness = (number_text(status[key]) for key in ("rtt_ms", "lateness_p99_us"))
         head = [
-            f"{self._name}  {minutes}:{seconds:02d}",
-            f"{status['flows']} flow{'' if status['flows'] == 1 else 's'}",
+            f"{clean(self._name)}  {minutes}:{seconds:02d}",
+            counted(status["flows"], "flow"),
             f"RTT {rtt} ms",
             f"lateness p99 {lateness} us",
         ]
         if ours := status.get("endpoint"):
             again, timeouts = ours["retransmissions"], ours["timeouts"]
-            head.append(f"our TCP: {ours['open']} open, {again} sent again, {timeouts} timeouts")
+            head.append(f"our TCP: {ours['open']} open, {again} sent again, {counted(timeouts, 'timeout')}")
         outer = Table.grid()
         outer.add_row(Text("  ".join(head), style="bold", no_wrap=True))
         outer.add_row(table)

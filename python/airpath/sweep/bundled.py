@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from airpath.sweep.error import SweepError
+from airpath.errors import SweepError
 
 
 def bundled() -> dict[str, str]:

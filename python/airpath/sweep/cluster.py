@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from airpath.sweep.error import SweepError
+from airpath.errors import SweepError
 from airpath.sweep.plan import versions
 from airpath.sweep.pool import AHEAD, TASK_S, Task, lethal
 from airpath.sweep.worker import Answer, Runs, carry_out_as

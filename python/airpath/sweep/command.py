@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from airpath.arguments import folder_path
-from airpath.atomic import write_whole
-from airpath.sweep.error import SweepError
+from airpath.arguments import WORKERS, JsonOption, parse_folder, runs_option
+from airpath.errors import SweepError
+from airpath.terminal import console_for, counted, say, warn
 
 INTERRUPTED = 130
 
@@ -22,13 +22,10 @@ SweepOutOption = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        parser=folder_path,
         metavar="DIR",
-        help="The sweep's folder; out/NAME if absent.",
+        parser=parse_folder,
+        help="The sweep's folder, out/NAME if absent; runs that are there are kept, another sweep's refused.",
     ),
-]
-WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="Worker processes; as many as processors if absent.")
 ]
 DaskOption = Annotated[
     str | None,
@@ -38,19 +35,13 @@ DaskWaitOption = Annotated[
     float | None,
     typer.Option(min=0, metavar="SECONDS", help="How long to wait for Dask workers when there are none; 60."),
 ]
-RunsOption = Annotated[
-    int | None, typer.Option(min=1, help="Runs at each point, instead of what the sweep says.")
-]
-JsonFileOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the means and intervals there too.")
-]
 
 
 def sweep(
     sweep_file: SweepArgument,
     out: SweepOutOption = None,
-    workers: WorkersOption = None,
-    runs: RunsOption = None,
+    workers: Annotated[int | None, WORKERS] = None,
+    runs: Annotated[int | None, runs_option("Runs at each point, instead of what the sweep says.")] = None,
     dask: DaskOption = None,
     dask_wait: DaskWaitOption = None,
 ) -> None:
@@ -72,36 +63,24 @@ def sweep(
     with sweep_bar(file.stem) as (on_point, on_progress):
         plan = read_plan(file, runs, on_point)
         outcome = run_sweep(
-            plan, folder, workers, dask=dask, dask_wait_s=dask_wait, on_progress=on_progress, warn=_warn
+            plan, folder, workers, dask=dask, dask_wait_s=dask_wait, on_progress=on_progress, warn=warn
         )
-    made = f"{outcome.fresh} of them made now in {outcome.seconds:.1f} s"
     if outcome.interrupted:
-        typer.echo(f"interrupted: {outcome.runs} runs are in {folder}; the same command goes on", err=True)
+        warn(f"interrupted: {counted(outcome.runs, 'run')} in {folder}; the same command goes on")
         raise typer.Exit(INTERRUPTED)
-    typer.echo(f"{outcome.points} points, {outcome.runs} runs, {made}; see: airpath results {folder}")
+    done = f"{counted(outcome.points, 'point')}, {counted(outcome.runs, 'run')}"
+    made = f"{outcome.fresh} of them made now in {outcome.seconds:.1f} s"
+    say(console_for(), f"{done}, {made}; see: airpath results {folder}")
 
 
-def results(folder: FolderArgument, json_: JsonFileOption = None) -> None:
+def results(folder: FolderArgument, json_: JsonOption = False) -> None:
     """Print mean and interval of every metric at every point of a sweep."""
-    from rich.console import Console
-
     from airpath.sweep.results import read_results, table_of
 
     found = read_results(folder)
     for warning in found.warnings:
-        _warn(warning)
-    if json_ is not None:
-        try:
-            write_whole(json_, json.dumps(found.as_json(), indent=2) + "\n")
-        except OSError as error:
-            what = f"cannot write to '{json_}': {error.strerror or error}"
-            raise SweepError("--json", what, "choose another place for it") from error
-    console = Console()
-    table = table_of(found)
-    if not console.is_terminal:  # Nothing is cut where nobody looks at a screen's width.
-        console = Console(width=max(Console(width=10_000).measure(table).maximum, 80))
-    console.print(table, highlight=False, markup=False)
-
-
-def _warn(text: str) -> None:
-    typer.echo(f"warning: {text}", err=True)
+        warn(warning)
+    if json_:
+        typer.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        table_of(found).print(console_for())

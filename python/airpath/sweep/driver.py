@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from airpath.errors import SweepError
 from airpath.sweep.cluster import WORKERS_S, ClusterPool
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import Plan, words
 from airpath.sweep.pool import Pool, Task
 from airpath.sweep.store import Store

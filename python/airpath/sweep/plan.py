@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError, SweepError
 from airpath.estimate import CONFIDENCE
 from airpath.metrics import named
 from airpath.replicate import MAX_RUNS, Rule
 from airpath.scenario import Scenario, load
-from airpath.sweep.error import SweepError
 from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
 from airpath.textfile import is_descriptor, parse_toml, read_text
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from airpath.sweep.error import SweepError
+from airpath.errors import SweepError
 
 Value = str | int | float | bool
 Point = dict[str, Value]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
-from airpath.sweep.error import SweepError
+from airpath.errors import SweepError
 from airpath.sweep.worker import Answer, Runs
 
 MAX_DEATHS = 3

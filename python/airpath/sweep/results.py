@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airpath.estimate import Estimate, estimate
 from airpath.replicate import Rule
 from airpath.sweep.points import drawn_keys
 from airpath.sweep.store import read_manifest, read_rows, rule_of
 from airpath.sweep.wanted import Wanted
+from airpath.terminal import Table
 from airpath.textfile import parse_toml
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 @dataclass(frozen=True)
@@ -127,16 +125,12 @@ def read_results(folder: Path) -> SweepResults:
 
 def table_of(results: SweepResults) -> Table:
     """Lay the means out, a line for each point, each with half the width of its interval."""
-    from rich.table import Table
-
     level = f"{100 * results.confidence:g} %"
     title = f"{results.name} ({results.scenario}): mean ± half of the {level} interval"
-    table = Table(title=title, title_justify="left")
-    for column in ("point", *results.parameters, "runs", *results.metrics):
-        is_name = column in results.parameters
-        table.add_column(column, justify="left" if is_name else "right", overflow="fold")
+    names = ("point", *results.parameters, "runs", *results.metrics)
+    table = Table(*names, words=range(1, 1 + len(results.parameters)), title=title)
     for point in results.points:
-        table.add_row(
+        table.add(
             str(point.point),
             *(str(point.parameters.get(key, "")) for key in results.parameters),
             str(point.runs),

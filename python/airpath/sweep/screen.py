@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from airpath.terminal import clean
+
 if TYPE_CHECKING:
     from airpath.sweep.driver import Progress
 
@@ -32,9 +34,13 @@ def sweep_bar(name: str) -> Iterator[tuple[Callable[[int, int], None], Callable[
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(12), TextColumn("{task.fields[words]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(12),
+        TextColumn("{task.fields[words]}"),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, words="starting")
+        task = bar.add_task(clean(name), total=None, words="starting")
         shown = -math.inf
 
         def is_due() -> bool:

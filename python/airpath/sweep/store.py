@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.atomic import write_whole
+from airpath.errors import SweepError
 from airpath.replicate import Rule
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import Plan, PlannedPoint, run_key, versions
 from airpath.sweep.points import LARGEST, drawn_keys
 from airpath.sweep.worker import Row
@@ -151,6 +151,11 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
         If it cannot be read.
     """
     path = out / MANIFEST
+    if (out / "results.json").is_file() and (out / "scenario.resolved.toml").is_file():
+        remedy = (
+            f"name a sweep's folder; a run's numbers are in its results.json, or use 'airpath predict {out}'"
+        )
+        raise SweepError(str(out), "is the folder of a run, not of a sweep", remedy)
     try:
         manifest: dict[str, Any] = parse_json(read_text(path, MOST_BYTES))
         if wrong := misfit(manifest, {"format": int}):

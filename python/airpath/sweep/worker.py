@@ -21,8 +21,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from airpath import _core
+from airpath.errors import SweepError
 from airpath.metrics import NotMeasuredError, named, path_of
-from airpath.sweep.error import SweepError
 from airpath.sweep.plan import versions
 
 Values = tuple[float | None, ...]

@@ -1,0 +1,48 @@
+"""The errors that airpath raises: what is at fault, what is wrong with it and what would be right."""
+
+from __future__ import annotations
+
+
+class AirpathError(Exception):
+    """Base of all errors about what a user wrote, named or asked for.
+
+    Parameters
+    ----------
+    key : str
+        What is at fault: a dotted key of a scenario, an option, or a file.
+    problem : str
+        What is wrong with it.
+    remedy : str
+        What would be right; may be empty.
+    """
+
+    def __init__(self, key: str, problem: str, remedy: str) -> None:
+        super().__init__(key, problem, remedy)
+        self.key, self.problem, self.remedy = key, problem, remedy
+
+    def __init_subclass__(cls) -> None:
+        """Show the class by the name under which users import it."""
+        cls.__module__ = "airpath"
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (": ".join(filter(None, (self.key, self.problem))), self.remedy)))
+
+
+class ScenarioError(AirpathError, ValueError):
+    """A scenario, or an argument, cannot be used."""
+
+
+class OutputError(AirpathError):
+    """Results cannot be written."""
+
+
+class LiveError(AirpathError):
+    """A live run is not possible, or ended early."""
+
+
+class ExportError(AirpathError):
+    """A run cannot be exported."""
+
+
+class SweepError(AirpathError):
+    """A sweep's file or folder cannot be used."""
