@@ -16,9 +16,9 @@ from airpath._core import ScenarioError
 from airpath.estimate import CONFIDENCE
 from airpath.metrics import named
 from airpath.replicate import MAX_RUNS, Rule
-from airpath.scenario import Scenario, load
+from airpath.scenario import Scenario, read
 from airpath.sweep.error import SweepError
-from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
+from airpath.sweep.points import DESIGNS, LARGEST, MOST_PARTS, Point, flat_values, points_of, text_of
 
 KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
 TABLES = ("axes", "together", "list", *DESIGNS)
@@ -132,7 +132,7 @@ def read_plan(path: Path, runs: int | None = None) -> Plan:
     for key in fixed:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
-    base = _load(sweep["scenario"], path.parent)
+    base = _read(sweep["scenario"], path.parent)
     planned = tuple(_resolved(base, fixed, point, number) for number, point in enumerate(points))
     _check_distinct(planned)
     plan = Plan(path.stem, text, sweep["scenario"], metrics, rule, planned)
@@ -150,6 +150,8 @@ def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
         raise SweepError(str(path), f"byte {error.start} is not UTF-8", "a sweep is TOML in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise SweepError(str(path), f"is not TOML: {error}", "see docs/sweep.md for the form") from error
+    except RecursionError as error:
+        raise SweepError(str(path), "is nested too deeply", f"write at most {MOST_PARTS} levels") from error
     except OSError as error:
         raise SweepError(str(path), f"cannot be read: {error.strerror}", "check the path") from error
 
@@ -209,19 +211,20 @@ def _rule(sweep: dict[str, Any], seed: int) -> Rule:
     return rule
 
 
-def _load(name: str, folder: Path) -> Scenario:
+def _read(name: str, folder: Path) -> tuple[str, str, Path | None]:
     beside = folder / name
     try:
-        return load(beside if name.endswith(".toml") else name)
+        return read(beside if name.endswith(".toml") else name)
     except ScenarioError as error:
         key, message, hint = error.args
         raise ScenarioError("scenario", f"{key}: {message}", hint) from error
 
 
-def _resolved(base: Scenario, fixed: Point, point: Point, number: int) -> PlannedPoint:
-    changes = [(key, text_of(value)) for key, value in (fixed | point).items()]
+def _resolved(base: tuple[str, str, Path | None], fixed: Point, point: Point, number: int) -> PlannedPoint:
+    name, source, folder = base
+    changes = tuple((key, text_of(value)) for key, value in (fixed | point).items())
     try:
-        changed = Scenario(base.name, base.source, (*base.overrides, *changes), base.folder)
+        changed = Scenario(name, source, changes, folder)
     except ScenarioError as error:
         key, message, hint = error.args
         where = f" (point {number}: {words(point)})" if point else ""

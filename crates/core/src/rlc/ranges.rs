@@ -65,7 +65,8 @@ impl Ranges {
     /// Whether all of `range` is in the set.
     pub fn covers(&self, range: SnRange) -> bool {
         let at = self.0.partition_point(|held| held.end <= range.first);
-        range.is_empty() || self.0.get(at).is_some_and(|held| held.first <= range.first && range.end <= held.end)
+        range.is_empty()
+            || self.0.get(at).is_some_and(|held| held.first <= range.first && range.end <= held.end)
     }
 
     /// Adds a range.

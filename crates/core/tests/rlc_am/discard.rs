@@ -258,7 +258,9 @@ fn an_sdu_in_the_middle_of_the_buffer_is_discarded() {
     }
     assert_eq!(lines(&link.log, "up"), ["25 up 0", "85 up 1", "145 up 3"]);
     assert_eq!(lines(&link.log, "done").len(), 3);
-    assert!(!link.log.iter().any(|line| ["discarded", "unsent", "lost"].iter().any(|word| line.contains(word))));
+    assert!(
+        !link.log.iter().any(|line| ["discarded", "unsent", "lost"].iter().any(|word| line.contains(word)))
+    );
 }
 
 fn arrives(runs: &[(u64, u64)], ends: &[SduEnd]) -> Transmission {

@@ -190,7 +190,10 @@ impl Link {
                 let sdu = self.sdus[end].get_mut(number).unwrap();
                 assert!(sdu.sender.is_none() && !sdu.taken, "{now}: SDU {number} of end {end} is told twice");
                 assert_eq!(sdu.started, fate != 'u', "{now}: SDU {number} of end {end}");
-                assert!(fate != 'd' || sdu.receiver != Some('l'), "{now}: SDU {number} is lost and confirmed");
+                assert!(
+                    fate != 'd' || sdu.receiver != Some('l'),
+                    "{now}: SDU {number} is lost and confirmed"
+                );
                 sdu.sender = Some(fate);
             }
         }

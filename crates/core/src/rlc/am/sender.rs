@@ -474,7 +474,9 @@ impl Sender {
     /// The same of SDUs beyond VT(A), whose ends lie below `end`.
     fn confirm_beyond(&mut self, end: u64, report: &mut Report) {
         self.confirmed.remove(SnRange::new(0, self.settled));
-        for &Span { end: SduEnd { sdu, first, sn }, .. } in self.spans.iter().take_while(|span| span.end.sn < end) {
+        for &Span { end: SduEnd { sdu, first, sn }, .. } in
+            self.spans.iter().take_while(|span| span.end.sn < end)
+        {
             let pdus = SnRange::new(first.max(self.vt_a), sn + 1);
             if !self.is_settled(sdu) && self.acknowledged.covers(pdus) {
                 self.confirmed.insert(SnRange::new(sdu, sdu + 1));
