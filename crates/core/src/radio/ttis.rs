@@ -13,7 +13,7 @@
 //!
 //! Entities know SDUs by number; the packets are here ([`Sdus`]). An SDU counts as held by the buffer until its
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
-//! it is handed up there, which is before.
+//! it is handed up there: before that, or after it if the entity there waits for another SDU.
 
 use super::Plan;
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, report_service, share};
