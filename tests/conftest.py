@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,6 +14,10 @@ from airpath import cli
 # A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
 settings.register_profile("same-cases", derandomize=True, deadline=None)
 settings.load_profile("same-cases")
+
+# A shell has programs in the background ignore these, and what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 class Outcome(NamedTuple):

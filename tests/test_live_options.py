@@ -17,7 +17,9 @@ from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
+from airpath.live.options import choose_scenario, congestion_control_of
 from airpath.live.shell import marked_shell
+from airpath.scenario import load
 
 FAKE = Path(__file__).with_name("fake_driver.py")
 
@@ -136,22 +138,42 @@ def test_traces_become_a_scenario(tmp_path, monkeypatch):
     downlink = Direction(str(trace), "droptail", "packets=100,bytes=64kB")
     link = Link(downlink, Direction("100Mbit/s"), delay="20ms", once=True, opportunity_bytes=1504)
     both = {"accounting": "tun_1504"}
+    assert link.queues() == [
+        ("radio.variable.downlink.queue", "droptail"),
+        ("radio.variable.downlink.queue.droptail.packets", "100"),
+        ("radio.variable.downlink.queue.droptail.bytes", "64kB"),
+        ("radio.variable.uplink.queue", "droptail"),
+    ]
     assert tomllib.loads(link.text()) == {
         "wired": {"delay": "20ms"},
         "radio": {
             "variable": {
                 "downlink": {
-                    "queue": {"droptail": {"packets": 100, "bytes": "64kB"}},
                     "channel": {"trace_file": {"file": str(trace), "once": True, **both}},
                 },
                 "uplink": {
-                    "queue": {"droptail": {}},
                     "channel": {"trace_file": {"trace": "of 100Mbit/s\n", "once": False, **both}},
                 },
             }
         },
         "flow": [{"app": {"bulk": {}}}],
     }
+
+
+@pytest.mark.parametrize("queue", ["red", "pdpc"])
+def test_links_by_trace_know_the_disciplines_of_scenarios(queue):
+    downlink = Direction("10 Mbit/s", queue, "max_threshold=40,packets=100")
+    chosen = choose_scenario(None, None, Link(downlink, Direction("1 Mbit/s")))
+    says = tomllib.loads(chosen.text)["radio"]["variable"]["downlink"]["queue"]
+    assert (says[queue]["max_threshold"], says[queue]["packets"]) == (40, 100)
+
+
+def test_the_driver_is_told_which_congestion_control_is_expected():
+    base = load("umts-384")
+    assert congestion_control_of(base) == "reno"
+    assert congestion_control_of(base.with_("tcp.cc", "cubic")) == "cubic"
+    own = base.with_("tcp.cc", "cubic").with_("flow.0.tcp", {"cc": "westwood"})
+    assert congestion_control_of(own) == "westwood"
 
 
 def test_rates_have_no_end():
@@ -165,11 +187,11 @@ def test_a_link_by_trace_is_endless_undelayed_and_counts_ip(tmp_path):
     trace = tmp_path / "trace"
     trace.write_text("1\n")
     direction = Direction(str(trace), "droptail", "bytes=64000")
-    content = tomllib.loads(Link(direction, Direction(str(trace), "infinite")).text())
+    link = Link(direction, Direction(str(trace), "infinite"))
+    content = tomllib.loads(link.text())
     assert "wired" not in content
-    down, up = (content["radio"]["variable"][name] for name in ("downlink", "uplink"))
-    assert down["queue"] == {"droptail": {"bytes": "64000 B"}}
-    assert up["queue"] == {"droptail": {}}
+    down = content["radio"]["variable"]["downlink"]
+    assert link.queues()[1] == ("radio.variable.downlink.queue.droptail.bytes", "64000 B")
     assert down["channel"]["trace_file"] == {"file": str(trace), "once": False, "accounting": "ip_1500"}
 
 
@@ -221,8 +243,7 @@ BAD = {
     "key": (["umts-384", "--set", "x.y=1"], "x", "unknown", "radio"),
     "no trace": (["--downlink-trace", "none", *BOTH[2:]], "--downlink-trace", "'none'", "100 Mbit/s"),
     "counting": ([*BOTH, "--opportunity-bytes", "1400"], "--opportunity-bytes", "1400", "1504"),
-    "queue": ([*BOTH, "--uplink-queue", "codel"], "--uplink-queue", "'codel' here", "droptail"),
-    "unknown queue": ([*BOTH, "--uplink-queue", "x"], "--uplink-queue", "unknown queue 'x'", "droptail"),
+    "queue": ([*BOTH, "--uplink-queue", "codel"], "--uplink-queue", "'codel' here", "droptail, pdpc, red"),
     "no limit": ([*BOTH, "--uplink-queue", "droptail"], "--uplink-queue", "drops nothing", "packets=100"),
     "limit of nothing": (
         [*BOTH, "--uplink-queue-args", "packets=9"],
@@ -230,7 +251,15 @@ BAD = {
     ),
     "limit": (
         [*BOTH, "--uplink-queue", "droptail", "--uplink-queue-args", "target=5"],
-        *("--uplink-queue-args", "'target=5'", "packets=100"),
+        *("--uplink-queue-args", "target: unknown key", "packets"),
+    ),
+    "parameter": (
+        [*BOTH, "--uplink-queue", "red", "--uplink-queue-args", "max_probability=150 %"],
+        *("--uplink-queue-args", "max_probability", "1"),
+    ),
+    "form": (
+        [*BOTH, "--downlink-queue", "red", "--downlink-queue-args", "ecn"],
+        *("--downlink-queue-args", "'ecn' is no parameter", "NAME=VALUE"),
     ),
     "seed": (["umts-384", "--seed", "-1"], "seed", "-1", "from 0"),
     "duration": (["umts-384", "--duration", "5"], "--duration", "missing unit", "60 ms"),

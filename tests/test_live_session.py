@@ -10,6 +10,7 @@ import pty
 import re
 import resource
 import selectors
+import shlex
 import signal
 import struct
 import subprocess
@@ -35,10 +36,9 @@ from airpath.recorder import FILES
 FAKE, SHELL = (Path(__file__).with_name(f"fake_{what}.py") for what in ("driver", "shell"))
 # No test waits longer than this for anything, in seconds.
 PATIENCE_S = 60
-# airpath with the stand-in for its driver; a shell may have had it ignore Ctrl-C.
+# airpath with the stand-in for its driver.
 LAUNCH = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys
 from airpath.live import driver
 fake = sys.argv[1:4]
 driver.driver_command = lambda: [sys.executable, *fake]
@@ -230,6 +230,22 @@ def test_signals_are_passed_on_and_do_not_end_us(tmp_path):
     assert process.returncode == 143, err
     assert frames_of(log) == [["K", {"signal": number}] for number in (*passed_on, signal.SIGTERM)]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["interrupted"] is True
+
+
+def test_in_the_background_of_a_script_ctrl_c_is_ignored_and_sigterm_ends_it(tmp_path):
+    command = shlex.join(launched("waits", tmp_path / "log", "live", "umts-384", "--", "true"))
+    script = f"trap '' INT QUIT; exec {command}"
+    process = subprocess.Popen(
+        ["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with bounded(process), process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 143, err
+    assert frames_of(tmp_path / "log") == [["K", {"signal": signal.SIGTERM}]]
 
 
 def test_a_stop_without_a_terminal_stops_us_until_we_are_continued(tmp_path):

@@ -67,6 +67,7 @@ enum Op {
     },
     Take {
         end: bool,
+        place: u8,
     },
     /// The next TTI in both directions: PDUs that fit, and which are lost.
     Tti {
@@ -316,9 +317,9 @@ fuzz_target!(|input: Input| {
                     link.lines[dir].sdus.push(Sdu::default());
                 }
             }
-            Op::Take { end } => {
+            Op::Take { end, place } => {
                 let dir = usize::from(end);
-                if let Some(number) = link.ends[dir].take_waiting() {
+                if let Some(number) = link.ends[dir].take_waiting(usize::from(place)) {
                     assert!(number >= link.lines[dir].started, "SDU {number} was sent");
                     link.lines[dir].release(number).unsent = true;
                 }

@@ -121,8 +121,7 @@ def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
     """
     overrides = parse_changes(changes)
     try:
-        loaded = load(scenario)
-        return Scenario(loaded.name, loaded.source, overrides, loaded.folder) if overrides else loaded
+        return load(scenario, overrides)
     except ScenarioError as error:
         path, message, hint = error.key, error.problem, error.remedy
         if " " in path:  # Not a key but a place in the text.

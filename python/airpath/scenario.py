@@ -7,7 +7,9 @@ right).
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -54,22 +56,27 @@ class Scenario:
         """Resolve and so validate the text."""
         object.__setattr__(self, "text", _core.resolve(self.source, list(self.overrides), self.folder))
 
-    def with_(self, path: str, value: str | int | float | bool) -> Scenario:
+    def with_(self, path: str, value: object) -> Scenario:
         """Make a copy in which one value is changed.
 
         Parameters
         ----------
         path : str
             Dotted key, such as ``"radio.dch.downlink.rate"``.
-        value : str, int, float or bool
-            New value; quantities are text with their unit, such as ``"128 kbit/s"``.
+        value : str, int, float, bool, or a dictionary or list of these
+            New value. Quantities are text with their unit, such as ``"128 kbit/s"``; a component is its name,
+            such as ``"cubic"``, or a dictionary with its parameters, such as ``{"red": {"ecn": True}}``.
 
         Raises
         ------
         ScenarioError
             If there is no such key or the value does not suit it.
         """
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        try:
+            text = value if isinstance(value, str) else inline(value)
+        except TypeError as error:
+            hint = "write text, a number, True or False, or a dictionary or list of these"
+            raise ScenarioError(path, str(error), hint) from error
         return Scenario(self.name, self.source, (*self.overrides, (path, text)), self.folder)
 
     def __repr__(self) -> str:
@@ -83,7 +90,30 @@ class Scenario:
         return table(self.name, (), [*scenario_rows(tomllib.loads(self.text)), *changed])
 
 
-def load(name_or_path: str | Path) -> Scenario:
+def inline(value: object) -> str:
+    """Write a value as TOML on one line.
+
+    Raises
+    ------
+    TypeError
+        If TOML has no such value.
+    """
+    if isinstance(value, Mapping):
+        pairs = (f"{json.dumps(str(key))} = {inline(own)}" for key, own in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, str):
+        # TOML has JSON's escapes, and wants one more character escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(inline, value))}]"
+    raise TypeError(f"a {type(value).__name__} is no value of a scenario")
+
+
+def load(name_or_path: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
     """Load a scenario that is bundled with airpath, or a file.
 
     Files that a scenario names are looked for in the folder of its file; in the current one if the scenario
@@ -93,22 +123,35 @@ def load(name_or_path: str | Path) -> Scenario:
     ----------
     name_or_path : str or Path
         Bundled name such as ``"umts-384"``, or the path of a TOML file.
+    overrides : sequence of (str, str)
+        Changes, made before the scenario is checked; see `Scenario`.
 
     Raises
     ------
     ScenarioError
         If there is no such scenario, it cannot be read, or the core refuses it.
     """
+    name, source, folder = read(name_or_path)
+    return Scenario(name, source, tuple(overrides), folder)
+
+
+def read(name_or_path: str | Path) -> tuple[str, str, Path | None]:
+    """Read a scenario that may be of use only when it has been changed: its name, its text and its folder.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such scenario, or it cannot be read.
+    """
     name = str(name_or_path)
     bundled_file = _folder() / f"{name}.toml"
     path = Path(name_or_path)
     if name in _names():
-        return Scenario(name, _read(name, bundled_file))
+        return name, _read(name, bundled_file), None
     if path.suffix != ".toml" and not path.exists():
         known = ", ".join(_names())
         raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
-    folder = None if is_descriptor(path) else path.parent
-    return Scenario(path.stem, _read(name, path), folder=folder)
+    return path.stem, _read(name, path), None if is_descriptor(path) else path.parent
 
 
 def bundled() -> dict[str, str]:

@@ -331,7 +331,8 @@ events! {
         /// From entering the buffer to arrival at the other side, nanoseconds.
         delay_ns: u64,
     }
-    /// A transmission opportunity of a bearer ended.
+    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Where there are none, packets being sent whole,
+    /// by opportunities or in physical-layer packets, nothing of this is told.
     SlotEnded = "slot_ended" {
         /// Number of the UE.
         ue: u16,

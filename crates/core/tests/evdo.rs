@@ -234,6 +234,14 @@ fn schedulers_differ_in_what_they_gain() {
     assert!(fair.1 > 0.999 && turns.1 > 0.999, "{fair:?} {turns:?}");
 }
 
+/// Two of four UEs have nothing to send: the others share the cell evenly.
+#[test]
+fn who_has_nothing_to_send_does_not_count_as_unfairly_treated() {
+    let keys = json!({ "scheduler": {"round_robin": {}} });
+    let index = |users| saturate(&mut cell(4, &keys), users, 60)["jain_index"].as_f64();
+    assert!(index(4) > Some(0.99) && index(2) > Some(0.99), "{:?} {:?}", index(4), index(2));
+}
+
 #[test]
 fn four_flows_share_a_cell_in_proportional_fairness() {
     let text = include_str!("../../../python/airpath/scenarios/hdr-4.toml");

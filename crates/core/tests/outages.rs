@@ -104,6 +104,28 @@ fn a_pause_stops_both_directions_of_its_ue_and_loses_nothing() {
     }
 }
 
+/// Told at its end, a slot that is on the air when the run ends is missing.
+#[test]
+fn link_layers_with_pdus_tell_of_their_slots() {
+    for (name, rlc, _) in LINK_LAYERS {
+        let lossy = scenario(rlc, &[("handover.0.bearers", "lose")]);
+        let (results, trace) = run(&lossy, 1, &[Kind::SlotEnded]);
+        let (unwatched, _) = run(&lossy, 1, &[]);
+        assert_eq!(results.elements, unwatched.elements, "{name}");
+        let cell = results.elements.iter().find(|report| report["element"] == "radio.dch").unwrap();
+        let (mut sent, mut lost) = (0, 0);
+        for (_, event) in trace {
+            if let Event::SlotEnded { ue: 0, direction: Dir::Downlink, pdus_sent, pdus_lost } = event {
+                sent += u64::from(pdus_sent);
+                lost += u64::from(pdus_lost);
+            }
+        }
+        let counted = |key: &str| cell["ues"][0]["downlink"][key].as_u64().unwrap();
+        assert!((sent..=sent + 24).contains(&counted("pdus_sent")), "{name}: {sent} of {cell}");
+        assert_eq!((lost, lost > 0), (counted("pdus_lost"), name != "none"), "{name}");
+    }
+}
+
 #[test]
 fn transmissions_that_are_lost_go_on_and_what_is_on_the_air_is_lost() {
     for (name, rlc, air) in LINK_LAYERS {

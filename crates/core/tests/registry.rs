@@ -1,6 +1,7 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
 #![allow(clippy::unwrap_used)]
 
+use airpath_core::scenario::Scenario;
 use airpath_core::{app, channel, fading, middlebox, queue, radio, rlc, scheduler, tcp};
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +32,11 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "whole",
             ],
         ),
-        ("rlc", rlc::Config::NAMES, &["cutter", "encode", "entities", "pdus", "ranges", "reassembly"]),
+        (
+            "rlc",
+            rlc::Config::NAMES,
+            &["cutter", "encode", "entities", "pdus", "ranges", "reassembly", "sdu_queue"],
+        ),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &[]),
@@ -50,6 +55,58 @@ fn every_file_of_a_component_folder_is_registered() {
             .collect();
         let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(files, names, "folder {folder}");
+    }
+}
+
+/// Where components of each folder stand in a scenario.
+const PLACES: [(&str, &str); 11] = [
+    ("app", "flow.0.app"),
+    ("channel", "radio.dch.downlink.channel"),
+    ("fading", "radio.evdo.downlink.fading"),
+    ("middlebox", "middlebox.0"),
+    ("queue", "radio.dch.downlink.queue"),
+    ("radio", "radio"),
+    ("rlc", "radio.dch.downlink.rlc"),
+    ("scheduler", "radio.evdo.downlink.scheduler"),
+    ("tcp/cc", "tcp.cc"),
+    ("tcp/recovery", "tcp.recovery"),
+    ("tcp/undo", "tcp.undo"),
+];
+
+/// As text and as an override; some want a parameter, or more of the scenario.
+#[test]
+fn the_bare_name_of_a_component_stands_for_it() {
+    let base = "middlebox = [\"tap\"]\n[[flow]]\napp = \"bulk\"\n";
+    let resolved = |path: &str, value: &str| {
+        let overrides = [(path.to_owned(), value.to_owned())];
+        Scenario::parse(base, &overrides).and_then(|scenario| scenario.to_toml())
+    };
+    for (folder, names, _) in folders() {
+        let (_, place) = PLACES.iter().find(|(of, _)| *of == folder).unwrap();
+        for name in names {
+            let (bare, table) = (resolved(place, name), resolved(place, &format!("{{ {name} = {{}} }}")));
+            assert_eq!(bare, table, "{place} = {name}");
+            if let Err(error) = bare {
+                assert!(!error.message.contains("unknown name"), "{place}: {error}");
+            }
+        }
+    }
+    let in_text = |text: &str| Scenario::parse(text, &[]).unwrap().to_toml();
+    let tables = "middlebox = [{ tap = {} }]\n[tcp]\ncc.cubic = {}\n[[flow]]\napp.bulk = {}\n";
+    let names = "middlebox = [\"tap\"]\ntcp.cc = \"cubic\"\n[[flow]]\napp = \"bulk\"\n";
+    assert_eq!(in_text(names), in_text(tables));
+    // Parameters of a component that was named before.
+    let narrowed = [("tcp.cc", "cubic"), ("tcp.cc.cubic.fast_convergence", "false")];
+    let narrowed = narrowed.map(|(path, value)| (path.to_owned(), value.to_owned()));
+    assert!(Scenario::parse(base, &narrowed).is_ok(), "{:?}", Scenario::parse(base, &narrowed));
+}
+
+#[test]
+fn the_schema_lists_bare_names() {
+    let schema = serde_json::to_string(&Scenario::schema()).unwrap();
+    for (folder, names, _) in folders() {
+        let listed = format!("\"enum\":{}", serde_json::to_string(names).unwrap());
+        assert!(schema.contains(&listed), "{folder}: {listed}");
     }
 }
 

@@ -68,7 +68,7 @@ const WRONG: &[&str] = &[
     "[tcp]\nip = \"ipv5\"",
     "[radio.dch.downlink.rlc.fixed_delay_arq]\ntie = \"behind\"",
     // Not one component.
-    "[tcp]\nrecovery = \"reno\"",
+    "[tcp]\nrecovery = \"renno\"",
     "[tcp.recovery]",
     "[tcp.recovery.reno]\n[tcp.recovery.newreno]",
     "[tcp]\nrecovery.reno = true",
@@ -437,8 +437,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.ip: unknown name "ipv5"; did you mean ipv4?
     [radio.dch.downlink.rlc.fixed_delay_arq] | tie = "behind"
         radio.dch.downlink.rlc.fixed_delay_arq.tie: unknown name "behind"; known here: before, after, probability
-    [tcp] | recovery = "reno"
-        tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
+    [tcp] | recovery = "renno"
+        tcp.recovery.renno: unknown name; did you mean reno?
     [tcp.recovery]
         tcp.recovery: nothing is chosen; name one; `airpath list` shows what there is
     [tcp.recovery.reno] | [tcp.recovery.newreno]
@@ -451,8 +451,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         duration: invalid type: list; write a duration with its unit, such as "60 ms"
     wired = 1
         wired: invalid type: integer `1`; write a table, in braces or under its name in brackets
-    radio = "dch"
-        radio: "dch" is a key here, not a value; write radio.dch = {}, or what it needs instead of {}
+    radio = "dhc"
+        radio.dhc: unknown name; known here: dch, evdo, variable
     [radio.dch] | ues = "two"
         radio.dch.ues: invalid type: string "two"; write a whole number from 0 to 65535
     [radio.dch] | ues = 1.5
@@ -473,8 +473,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].ue: not a UE; write its number, or "each"
     [[flow]] | ue = -1
         flow[0].ue: not a UE; write its number, or "each"
-    [[flow]] | app = "bulk"
-        flow[0].app: "bulk" is a key here, not a value; write app.bulk = {}, or what it needs instead of {}
+    [[flow]] | app = "bolk"
+        flow[0].app.bolk: unknown name; did you mean bulk?
     [radio.dch.downlink.rlc.fixed_delay_arq] | tie = "probability"
         radio.dch.downlink.rlc.fixed_delay_arq.tie: "probability" is a key here, not a value; write tie.probability = {}, or what it needs instead of {}
     [radio.dch.downlink.rlc.fixed_delay_arq] | tie.probability = 2
@@ -843,8 +843,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
         radio.dhc: unknown name; known here: dch, evdo, variable
-    --set 'tcp.recovery=reno'
-        tcp.recovery: "reno" is a key here, not a value; write recovery.reno = {}, or what it needs instead of {}
+    --set 'tcp.recovery=renno'
+        tcp.recovery.renno: unknown name; did you mean reno?
     --set 'tcp.recovery.newrono={}'
         tcp.recovery.newrono: unknown name; did you mean newreno?
     --set 'tcp.recovery.reno.variant=impatient'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from airpath import _core
 from airpath.agreement.carried import resolved, transfers
 from airpath.errors import ScenarioError
-from airpath.scenario import Scenario
+from airpath.scenario import Scenario, inline
 
 PREFIX = "mechanism."
 # What a drop-tail queue has in common with the other disciplines.
@@ -78,18 +78,9 @@ def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, s
         hint = "name a scenario without it"
         raise ScenarioError("--mechanism", f"{scenario.name} has {name} already", hint)
     # All of them behind the overrides, which may set the whole list themselves.
-    all_ = ("middlebox", _inline([*boxes, {name: {}}]))
+    all_ = ("middlebox", inline([*boxes, {name: {}}]))
     own = tuple((f"middlebox.{len(boxes)}.{name}.{path}", value) for path, value in changes)
     return Scenario(scenario.name, scenario.source, (*scenario.overrides, all_, *own), scenario.folder)
-
-
-def _inline(value: object) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(key)} = {_inline(own)}' for key, own in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _with_discipline(scenario: Scenario, name: str, changes: Sequence[tuple[str, str]]) -> Scenario:
@@ -100,8 +91,7 @@ def _with_discipline(scenario: Scenario, name: str, changes: Sequence[tuple[str,
         hint = "name a scenario without it"
         raise ScenarioError("--mechanism", f"{scenario.name} has {name} already", hint)
     limits = {key: value for key, value in queue.get("droptail", {}).items() if key in LIMITS}
-    table = ", ".join(f"{key} = {json.dumps(value)}" for key, value in limits.items())
     path = f"radio.{cell}.{direction}.queue.{name}"
     own = tuple((f"{path}.{key}", value) for key, value in changes)
-    overrides = (*scenario.overrides, (path, f"{{ {table} }}"), *own)
+    overrides = (*scenario.overrides, (path, inline(limits)), *own)
     return Scenario(scenario.name, scenario.source, overrides, scenario.folder)

@@ -29,6 +29,7 @@ from airpath.live.options import (
     choose_probes,
     choose_scenario,
     choose_view,
+    congestion_control_of,
     parse_sysctls,
     positive_seconds,
 )
@@ -91,6 +92,10 @@ def live(
         list[str] | None,
         _option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable."),
     ] = None,
+    cc: Annotated[
+        str | None,
+        _option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
+    ] = None,
     snaplen: Annotated[
         int | None, _option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
     ] = None,
@@ -114,10 +119,10 @@ def live(
     uplink_trace: Annotated[str | None, _option("FILE", "The same for the other direction.")] = None,
     delay: Annotated[str | None, _option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
     downlink_queue: Annotated[
-        str | None, _option("NAME", "With traces: droptail, or infinite if absent.")
+        str | None, _option("NAME", "With traces: infinite (if absent), droptail, red or pdpc.")
     ] = None,
     downlink_queue_args: Annotated[
-        str | None, _option("ARGS", "Its limits, such as packets=100 or bytes=64kB.")
+        str | None, _option("ARGS", "Its parameters, such as packets=100,bytes=64kB; see 'airpath list'.")
     ] = None,
     uplink_queue: Annotated[str | None, _option("NAME", "The same for the other direction.")] = None,
     uplink_queue_args: Annotated[str | None, _option("ARGS", "The same for the other direction.")] = None,
@@ -184,6 +189,8 @@ def live(
         "endpoint": endpoint,
         "duration_s": None if duration is None else positive_seconds("--duration", duration),
         "sysctl": parse_sysctls(sysctl),
+        "congestion_control": cc,
+        "expected_congestion_control": None if scenario is None else congestion_control_of(chosen),
         "status_interval_s": STATUS_INTERVAL_S,
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),

@@ -16,8 +16,6 @@ from airpath.errors import ScenarioError
 NAME = "trace"
 # What one line of a trace lets pass: bytes of IP, or as mahimahi counts them, with the 4 bytes that TUN adds.
 ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
-# mahimahi's other queues.
-NOT_THERE = ("drophead", "codel", "pie")
 
 
 @dataclass(frozen=True)
@@ -29,9 +27,9 @@ class Direction:
     trace : str or None
         A file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s".
     queue : str or None
-        mahimahi's name of a queue; "infinite" if absent.
+        Name of a queue discipline; "infinite" if absent, as mahimahi calls a drop-tail queue without limit.
     queue_args : str or None
-        Its limits, such as "packets=100".
+        Its parameters, such as "packets=100".
     """
 
     trace: str | None = None
@@ -95,8 +93,6 @@ class Link:
             trace, is_file = _trace(f"--{name}-trace", direction.trace)
             has_end |= is_file
             lines += [
-                f"[radio.variable.{name}.queue.droptail]",
-                *_limits(f"--{name}-queue", direction),
                 f"[radio.variable.{name}.channel.trace_file]",
                 trace,
                 f"once = {str(self.once and is_file).lower()}",
@@ -107,6 +103,27 @@ class Link:
         # A scenario has a flow; live, whatever runs takes its place.
         lines += ["[[flow]]", "[flow.app.bulk]"]
         return "\n".join(lines) + "\n"
+
+    def queues(self) -> list[tuple[str, str]]:
+        """Write the queues as changes to the scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If an option cannot be used; the key is the option.
+        """
+        directions = (("downlink", self.downlink), ("uplink", self.uplink))
+        return [change for name, direction in directions for change in _queue(name, direction)]
+
+    def by_option(self, error: ScenarioError) -> ScenarioError:
+        """Name the option where the scenario's error is about a parameter of a queue."""
+        key, message, hint = error.args
+        for name in ("downlink", "uplink"):
+            _, is_queue, below = key.partition(f"radio.variable.{name}.queue.")
+            if is_queue:
+                _, _, parameter = below.partition(".")
+                return ScenarioError(f"--{name}-queue-args", f"{parameter}: {message}", hint)
+        return error
 
 
 def _trace(option: str, trace: str | None) -> tuple[str, bool]:
@@ -127,34 +144,33 @@ def _trace(option: str, trace: str | None) -> tuple[str, bool]:
         raise ScenarioError(option, *error.args[1:]) from error
 
 
-def _limits(option: str, direction: Direction) -> list[str]:
-    """Write the limits of a queue; none is a queue that takes everything."""
-    limits = dict(_argument(option, part) for part in (direction.queue_args or "").split(",") if part)
-    match direction.queue:
-        case None | "infinite":
-            if limits:
-                hint = f"add {option} droptail"
-                raise ScenarioError(f"{option}-args", "an infinite queue has no parameters", hint)
-        case "droptail":
-            if not limits:
-                hint = f"add {option}-args packets=100, or write {option} infinite"
-                raise ScenarioError(option, "droptail without a limit drops nothing", hint)
-        case queue:
-            what = f"there is no queue '{queue}' here" if queue in NOT_THERE else f"unknown queue '{queue}'"
-            raise ScenarioError(option, what, "write droptail or infinite")
-    return [f"{name} = {value}" for name, value in limits.items()]
+def _queue(name: str, direction: Direction) -> list[tuple[str, str]]:
+    """Write a queue and its parameters."""
+    option = f"--{name}-queue"
+    parameters = [_argument(option, part) for part in (direction.queue_args or "").split(",") if part]
+    known = [part["name"] for part in json.loads(_core.registry()) if part["folder"] == "queue"]
+    queue = direction.queue or "infinite"
+    if queue == "infinite" and parameters:
+        hint = f"add {option} droptail"
+        raise ScenarioError(f"{option}-args", "an infinite queue has no parameters", hint)
+    if queue == "droptail" and not parameters:
+        hint = f"add {option}-args packets=100, or write {option} infinite"
+        raise ScenarioError(option, "droptail without a limit drops nothing", hint)
+    if queue not in ("infinite", *known):
+        hint = f"write infinite or one of {', '.join(known)}"
+        raise ScenarioError(option, f"there is no queue '{queue}' here", hint)
+    path = f"radio.variable.{name}.queue"
+    discipline = "droptail" if queue == "infinite" else queue
+    return [(path, discipline), *((f"{path}.{discipline}.{key}", value) for key, value in parameters)]
 
 
 def _argument(option: str, argument: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in argument.partition("="))
-    if name == "packets" and value.isdecimal():
-        return name, value
-    if name == "bytes" and value:
-        # mahimahi's bytes have no unit.
-        return name, _quoted(f"{value} B" if value.isdecimal() else value)
-    raise ScenarioError(
-        f"{option}-args", f"'{argument}' is no limit of a queue", "write packets=100, bytes=64kB or both"
-    )
+    if not name or not value:
+        hint = "write NAME=VALUE, such as packets=100 or bytes=64kB, with commas between"
+        raise ScenarioError(f"{option}-args", f"'{argument}' is no parameter of a queue", hint)
+    # mahimahi's bytes have no unit.
+    return name, f"{value} B" if name == "bytes" and value.isdecimal() else value
 
 
 def _quoted(text: str) -> str:

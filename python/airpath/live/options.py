@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Sequence
 
 from airpath import _core
@@ -34,7 +35,10 @@ def choose_scenario(name: str | None, changes: Sequence[str] | None, link: Link)
                 "name a scenario, as 'airpath list' shows them, or give --downlink-trace and --uplink-trace"
             )
             raise ScenarioError("SCENARIO", "nothing says what the link is", hint)
-        return Scenario(NAME, link.text(), parse_changes(changes))
+        try:
+            return Scenario(NAME, link.text(), (*link.queues(), *parse_changes(changes)))
+        except ScenarioError as error:
+            raise link.by_option(error) from error
     if has_traces:
         what = f"the link is described by '{name}' and by {options[0]}"
         raise ScenarioError("SCENARIO", what, "leave one of them out")
@@ -42,6 +46,13 @@ def choose_scenario(name: str | None, changes: Sequence[str] | None, link: Link)
         hint = "change a scenario with --set PATH=VALUE, such as --set wired.delay='20 ms'"
         raise ScenarioError(options[0], "is for links by trace", hint)
     return load_changed(name, changes)
+
+
+def congestion_control_of(scenario: Scenario) -> str:
+    """Name the congestion control of the scenario's first flow."""
+    says = tomllib.loads(scenario.text)
+    (name,) = (says["flow"][0].get("tcp") or says["tcp"])["cc"]
+    return str(name)
 
 
 def positive_seconds(option: str, text: str) -> float:

@@ -15,7 +15,7 @@ from airpath.errors import ScenarioError, SweepError
 from airpath.estimate import CONFIDENCE
 from airpath.metrics import named
 from airpath.replicate import MAX_RUNS, Rule
-from airpath.scenario import Scenario, load
+from airpath.scenario import Scenario, read
 from airpath.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
 from airpath.textfile import is_descriptor, parse_toml, read_text
 
@@ -135,7 +135,7 @@ def read_plan(
     for key in fixed:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
-    base = _load(sweep["scenario"], Path() if is_descriptor(path) else path.parent)
+    base = _read(sweep["scenario"], Path() if is_descriptor(path) else path.parent)
     planned = []
     for number, point in enumerate(points):
         planned.append(_resolved(base, fixed, point, number))
@@ -215,19 +215,20 @@ def _rule(sweep: dict[str, Any], seed: int) -> Rule:
     return rule
 
 
-def _load(name: str, folder: Path) -> Scenario:
+def _read(name: str, folder: Path) -> tuple[str, str, Path | None]:
     beside = folder / name
     try:
-        return load(beside if name.endswith(".toml") else name)
+        return read(beside if name.endswith(".toml") else name)
     except ScenarioError as error:
         key, message, hint = error.args
         raise ScenarioError("scenario", f"{key}: {message}", hint) from error
 
 
-def _resolved(base: Scenario, fixed: Point, point: Point, number: int) -> PlannedPoint:
-    changes = [(key, text_of(value)) for key, value in (fixed | point).items()]
+def _resolved(base: tuple[str, str, Path | None], fixed: Point, point: Point, number: int) -> PlannedPoint:
+    name, source, folder = base
+    changes = tuple((key, text_of(value)) for key, value in (fixed | point).items())
     try:
-        changed = Scenario(base.name, base.source, (*base.overrides, *changes), base.folder)
+        changed = Scenario(name, source, changes, folder)
     except ScenarioError as error:
         key, message, hint = error.args
         where = f" (point {number}: {words(point)})" if point else ""

@@ -25,6 +25,9 @@ DESIGNS = ("random", "latin_hypercube")
 MAX_POINTS = 1_000_000
 """More than that is a slip: each is a scenario of its own, and held in memory."""
 
+MOST_PARTS = 80
+"""Parts of a key at most: the core's limit."""
+
 LARGEST = 1e300
 """Beyond every number that a sweep may mean; whole numbers in TOML may be beyond any float."""
 
@@ -244,16 +247,20 @@ def _flat(name: str, table: Any, is_leaf: Callable[[Any], bool]) -> dict[str, An
     if not isinstance(table, dict):
         raise SweepError(name, f"{table!r} is no table", f"write [{name}] with KEY = VALUE lines")
     flat: dict[str, Any] = {}
-    for key, value in _leaves(table, is_leaf):
+    for key, value in _leaves(name, table, is_leaf):
         if key in flat:
             raise SweepError(f"{name}.{key}", "is there twice", "write the key once")
         flat[key] = value
     return flat
 
 
-def _leaves(table: dict[str, Any], is_leaf: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+def _leaves(
+    name: str, table: dict[str, Any], is_leaf: Callable[[Any], bool], level: int = 1
+) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if is_leaf(value) or not value:
             yield key, value
+        elif level == MOST_PARTS:
+            raise SweepError(name, "is nested too deeply", f"write keys of at most {MOST_PARTS} parts")
         else:
-            yield from ((f"{key}.{inner}", leaf) for inner, leaf in _leaves(value, is_leaf))
+            yield from ((f"{key}.{inner}", leaf) for inner, leaf in _leaves(name, value, is_leaf, level + 1))

@@ -228,7 +228,9 @@ impl Element for Evdo {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
         let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
-        let bytes: Vec<u64> = self.forward.users.iter().map(|user| user.bytes_delivered(cx)).collect();
+        // Fairness is among those who want something.
+        let wanting = self.forward.users.iter().filter(|user| user.buffer().bytes_in() > 0);
+        let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(User::slots_served).sum();
         report["slots_busy_share"] = share(busy as f64, slots::first_from(cx.now) as f64).into();
         report["jain_index"] = jain_index(&bytes).into();

@@ -13,7 +13,7 @@
 //!
 //! Entities know SDUs by number; the packets are here ([`Sdus`]). An SDU counts as held by the buffer until its
 //! entity is done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when
-//! it is handed up there, which is before.
+//! it is handed up there: before that, or after it if the entity there waits for another SDU.
 
 use super::Plan;
 use super::buffer::{Buffer, Delivered, cell_layout, cell_report, report_service, share};
@@ -72,6 +72,8 @@ struct Line {
     free_at: Instant,
     /// The next TTI that the sending entity wants.
     next_tti: Instant,
+    /// The TTI that is on the air, while somebody wants to know of its end.
+    ending: Option<Ending>,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
     /// Kept for their memory.
@@ -80,6 +82,13 @@ struct Line {
     occupancy: Occupancy,
     counts: Counts,
     capture: PduCapture,
+}
+
+/// The end of a TTI, and its PDUs.
+struct Ending {
+    at: Instant,
+    pdus_sent: u32,
+    pdus_lost: u32,
 }
 
 #[derive(Default)]
@@ -176,6 +185,7 @@ impl Line {
             sdus: Sdus::default(),
             free_at: ttis.next(Instant::ZERO),
             next_tti: Instant::NEVER,
+            ending: None,
             on_air: VecDeque::new(),
             spare: Vec::new(),
             occupancy: Occupancy::default(),
@@ -207,7 +217,8 @@ impl Line {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
         let pdus = tti.pdus();
-        let watched = cx.probes(Kind::RlcData) || cx.probes(Kind::RlcStatus) || cx.captures_pdus();
+        let kinds = [Kind::RlcData, Kind::RlcStatus, Kind::SlotEnded];
+        let watched = kinds.into_iter().any(|kind| cx.probes(kind)) || cx.captures_pdus();
         let lost = match watched {
             true => self.lose_watched(cx, &mut tti, end, report),
             false => self.lose(&mut tti, end),
@@ -239,6 +250,9 @@ impl Line {
     fn lose_watched(&mut self, cx: &mut Cx<'_>, tti: &mut Tti, end: Instant, report: &Report) -> u64 {
         let sent = tti.clone();
         let lost = self.lose(tti, end);
+        if cx.probes(Kind::SlotEnded) {
+            self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
+        }
         self.note_sent(cx, &sent, tti);
         self.capture_pdus(cx, &sent, tti, report);
         lost
@@ -275,6 +289,15 @@ impl Line {
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
             }
+        }
+    }
+
+    /// Tells of the TTI that ends now.
+    #[cold]
+    fn note_ended(&mut self, cx: &mut Cx<'_>) {
+        if let Some(Ending { pdus_sent, pdus_lost, .. }) = self.ending.take_if(|ending| ending.at <= cx.now) {
+            let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+            cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
         }
     }
 
@@ -365,7 +388,9 @@ impl Line {
     /// An SDU will not be handed up at the other side.
     fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
-        let reason = if sdu.given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
+        // Where PDUs are sent again, an end loses what the other one gives up, by a discard or a reset.
+        let given_up = sdu.given_up || self.ttis.resends;
+        let reason = if given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
         self.drop_sdu(cx, number, reason);
     }
 
@@ -419,7 +444,7 @@ impl Pair {
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let line = &mut self.lines[dir.index()];
         let (end, sdus) = (&mut self.ends[dir.index()], &mut line.sdus);
-        let take_waiting = || sdus.evict(end.take_waiting()?);
+        let take_waiting = || sdus.evict(end.take_waiting(0)?);
         let admitted = line.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
         let books = cx.bearer(line.buffer.index() as usize);
         admitted.iter().for_each(|sdu| books.enter(sdu));
@@ -438,6 +463,9 @@ impl Pair {
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         self.armed = Instant::NEVER;
+        if cx.probes(Kind::SlotEnded) {
+            self.lines.iter_mut().for_each(|line| line.note_ended(cx));
+        }
         for dir in Dir::BOTH {
             while self.lines[dir.index()].next_arrival() <= cx.now {
                 self.handle_arrival(cx, dir, report);
@@ -506,7 +534,11 @@ impl Pair {
     /// Sets the timer to the next TTI or arrival.
     fn arm(&mut self, cx: &mut Cx<'_>) {
         let [downlink, uplink] = &self.lines;
-        let at = downlink.next_event().min(uplink.next_event());
+        let mut at = downlink.next_event().min(uplink.next_event());
+        if cx.probes(Kind::SlotEnded) {
+            let ends = self.lines.iter().filter_map(|line| Some(line.ending.as_ref()?.at));
+            at = ends.fold(at, Instant::min);
+        }
         if at == self.armed {
             return;
         }

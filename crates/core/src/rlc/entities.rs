@@ -16,8 +16,9 @@ pub trait End: Send + Sync {
     /// Takes an SDU of `octets` into the buffer of the direction in which this end sends.
     fn handle_sdu(&mut self, now: Instant, octets: u32);
 
-    /// Takes the first SDU out of the buffer of which no octet was sent; its number. It is never delivered.
-    fn take_waiting(&mut self) -> Option<u64>;
+    /// Takes an SDU out of the buffer: the one at `place` among those of which no octet was sent, 0 for the oldest. Its
+    /// number; it is never delivered.
+    fn take_waiting(&mut self, place: usize) -> Option<u64>;
 
     /// When the end wants a TTI next if nothing else happens: at once if this has passed, never if it is
     /// `Instant::NEVER`.
@@ -36,7 +37,7 @@ pub trait End: Send + Sync {
 /// What happened to SDUs; the cell clears it.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Sent by this end: the first octet went on the air.
+    /// Sent by this end: the first octet went on the air. Those among them that were taken out of the buffer did not.
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
@@ -58,8 +59,8 @@ pub trait Transmit: Send + Sync {
     /// Takes an SDU of `octets` into the buffer.
     fn handle_sdu(&mut self, now: Instant, octets: u32);
 
-    /// Takes the first SDU out of the buffer of which no octet was sent; its number.
-    fn take_waiting(&mut self) -> Option<u64>;
+    /// Takes an SDU out of the buffer: see [`End`].
+    fn take_waiting(&mut self, place: usize) -> Option<u64>;
 
     /// When the half wants a TTI next.
     fn deadline(&self) -> Instant;
@@ -90,8 +91,8 @@ impl End for Halves {
         self.tx.handle_sdu(now, octets);
     }
 
-    fn take_waiting(&mut self) -> Option<u64> {
-        self.tx.take_waiting()
+    fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.tx.take_waiting(place)
     }
 
     fn deadline(&self) -> Instant {

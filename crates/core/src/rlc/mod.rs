@@ -9,6 +9,7 @@ mod cutter;
 mod pdus;
 mod ranges;
 mod reassembly;
+mod sdu_queue;
 
 pub mod am;
 pub mod encode;

@@ -62,6 +62,13 @@ impl Ranges {
         !range.is_empty() && self.0.get(at).is_some_and(|held| held.first < range.end)
     }
 
+    /// Whether all of `range` is in the set.
+    pub fn covers(&self, range: SnRange) -> bool {
+        let at = self.0.partition_point(|held| held.end <= range.first);
+        range.is_empty()
+            || self.0.get(at).is_some_and(|held| held.first <= range.first && range.end <= held.end)
+    }
+
     /// Adds a range.
     pub fn insert(&mut self, range: SnRange) {
         if range.is_empty() {
@@ -123,6 +130,7 @@ mod tests {
                 prop_assert!(ranges.0.iter().all(|held| !held.is_empty()));
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].first));
                 prop_assert_eq!(ranges.meets(range), set.range(first..range.end).next().is_some());
+                prop_assert_eq!(ranges.covers(range), (first..range.end).all(|sn| set.contains(&sn)));
             }
             let lowest = set.iter().next().copied();
             prop_assert_eq!(ranges.pop_first(1).map(|range| range.first), lowest);

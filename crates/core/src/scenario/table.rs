@@ -6,27 +6,41 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
-/// Tables that hold one component each: naming another replaces the present one.
-const CHOICES: &[&str] = &[
-    "cc",
-    "recovery",
-    "undo",
-    "rlc",
-    "channel",
-    "fading",
-    "queue",
-    "radio",
-    "scheduler",
-    "app",
-    "middlebox",
-    "rate",
-    "delay",
-    "t_id",
-    "t_id_after_drop",
-];
+/// Tables that hold one registered component each.
+const COMPONENTS: [&str; 11] =
+    ["cc", "recovery", "undo", "rlc", "channel", "fading", "queue", "radio", "scheduler", "app", "middlebox"];
+/// Tables that hold one distribution or one function each.
+const LAWS: [&str; 4] = ["rate", "delay", "t_id", "t_id_after_drop"];
 
+/// Parts of a key at most, as many as TOML's parser allows levels: everything below goes through tables recursively.
+const MOST_PARTS: usize = 80;
+
+/// Parses a scenario, and writes components given by their bare names as tables.
 pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
+    let mut table = parse_toml(text)?;
+    table.iter_mut().for_each(|(key, value)| spell_out(key, value));
+    Ok(table)
+}
+
+/// Writes a component that is given by its bare name as a table: `cc = "cubic"` as `cc = { cubic = {} }`.
+fn spell_out(key: &str, value: &mut Value) {
+    match value {
+        Value::String(name) if COMPONENTS.contains(&split_index(key).0) => {
+            let parameters = Value::Table(Table::new());
+            *value = Value::Table(Table::from_iter([(std::mem::take(name), parameters)]));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| spell_out(key, item)),
+        Value::Table(table) => table.iter_mut().for_each(|(key, value)| spell_out(key, value)),
+        _ => {}
+    }
+}
+
+fn parse_toml(text: &str) -> Result<Table, ScenarioError> {
     text.parse::<Table>().map_err(|error| {
+        if error.message().contains("recurs") {
+            let hint = format!("write at most {MOST_PARTS} levels");
+            return ScenarioError::new("", "not TOML: nested too deeply", hint);
+        }
         let at = error.span().map(|span| {
             let before = text.get(..span.start).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
@@ -43,12 +57,17 @@ pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), Scena
     let hint = "write --set path.to.key=value, such as --set radio.dch.ues=2";
     let indexed = index_in_brackets(path);
     let keys: Vec<&str> = indexed.split('.').map(str::trim).collect();
+    if keys.len() > MOST_PARTS {
+        let message = format!("a key of {} parts", keys.len());
+        return Err(ScenarioError::new(keys[0], message, format!("write at most {MOST_PARTS}")));
+    }
     let Some((last, parents)) = keys.split_last().filter(|_| keys.iter().all(|key| !key.is_empty())) else {
         return Err(ScenarioError::new(path, "not a path of keys", hint));
     };
     // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
     let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
-    let value = value.unwrap_or_else(|| Value::String(text.to_owned()));
+    let mut value = value.unwrap_or_else(|| Value::String(text.to_owned()));
+    spell_out(last, &mut value);
     let mut here = table;
     let mut chosen = None;
     for key in parents {
@@ -110,9 +129,15 @@ fn entry<'a>(
     })
 }
 
+/// Whether the table under `key` holds one of several: naming another replaces the present one.
+fn is_choice(key: &str) -> bool {
+    let name = split_index(key).0;
+    COMPONENTS.contains(&name) || LAWS.contains(&name)
+}
+
 /// Under a table of choice, another component's parameters make way.
 fn choose(table: &mut Table, parent: Option<&str>, key: &str) {
-    if parent.is_some_and(|parent| CHOICES.contains(&split_index(parent).0)) {
+    if parent.is_some_and(is_choice) {
         table.retain(|name, _| name == key);
     }
 }
@@ -211,7 +236,7 @@ fn merged(base: &Table, over: &Table) -> Table {
     let mut result = base.clone();
     for (key, value) in over {
         let value = match (result.get(key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) if !CHOICES.contains(&key.as_str()) => {
+            (Some(Value::Table(below)), Value::Table(above)) if !is_choice(key) => {
                 Value::Table(merged(below, above))
             }
             _ => value.clone(),

@@ -1,6 +1,6 @@
 //! Data, polls and status reports.
 
-use super::link::{PDUS, ms, range, timeline, written};
+use super::link::{Link, NETWORK, PDUS, UE, ms, range, timeline, written};
 use airpath_core::rlc::am::{Config, Control, Delivery, Erroneous, Form, Receiver, Sender, Status};
 use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission};
 use airpath_core::time::Duration;
@@ -31,6 +31,35 @@ fn a_lost_tti_is_reported_and_repeated() {
         "135 done 0",
     ];
     assert_eq!(seen, right);
+}
+
+/// The STATUS at 40 acknowledges SDU 1, which goes up only after SDU 0.
+#[test]
+fn an_sdu_acknowledged_beyond_a_gap_is_confirmed() {
+    let seen = timeline(&Config::default(), &[(0, 400), (10, 400)], &[0], &[]);
+    let right = [
+        "0 tx 0-9 10p",
+        "10 tx 11-20 21p",
+        "40 status 22 0-10",
+        "65 done 1",
+        "70 tx 0p 1-9 10p",
+        "95 up 0",
+        "95 up 1",
+        "100 status 22",
+        "125 done 0",
+    ];
+    assert_eq!(seen, right);
+}
+
+/// The PDUs of SDU 0 are acknowledged by two STATUS PDUs, the second of which reaches less far.
+#[test]
+fn acknowledgements_of_several_status_pdus_add_up() {
+    let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
+    assert_eq!(take(&mut sender, 30, &status(&[range(0, 1), range(3, 4)], 12)), Ok(vec![]));
+    assert_eq!(take(&mut sender, 40, &status(&[range(0, 1)], 5)), Ok(vec![]));
+    assert_eq!(take(&mut sender, 50, &status(&[], 1)), Ok(vec![0]));
+    assert_eq!(sender.vt_a(), 1);
+    assert_eq!(take(&mut sender, 60, &status(&[], 13)), Ok(vec![1]));
 }
 
 /// Nothing arrives, so that Timer_Poll repeats the last PDU at 60 and that one opens the gap.
@@ -287,6 +316,41 @@ fn a_report_that_does_not_fit_changes_its_form() {
     assert_eq!(all[..2], [(Form::List, 18, 36), (Form::List, 18, 0)]);
     assert_eq!((all.len(), all[7]), (8, (Form::List, 3, 0)));
     assert_eq!(shape(report_of_holes(129, 1)), [(Form::List, 18, 36)]);
+}
+
+/// Every second PDU of a TTI is lost, up to PDU 59. A STATUS PDU of 10 octets names three of them, and the report at
+/// 90 takes nine, of which the first is lost: what it names is sent again after the next report.
+#[test]
+fn a_report_of_several_status_pdus_has_all_that_they_name_sent_again() {
+    let config =
+        Config { pdu: airpath_core::units::Bytes::from_bytes(10), timer_poll: None, ..Config::default() };
+    let config = Config { timer_poll_periodic: Some(Duration::from_millis(90)), ..config };
+    let mut link = Link::new(&config);
+    // 487 octets and an indicator are 61 payloads of 8.
+    link.handle_sdu(NETWORK, 0, 487);
+    for now in (0..400).step_by(10) {
+        let (mut pdu, mut statuses) = (0, 0);
+        link.tti(UE, now, |tti| {
+            tti.lose(|| {
+                statuses += 1;
+                now == 90 && statuses == 1
+            });
+        });
+        link.tti(NETWORK, now, |tti| {
+            tti.lose(|| {
+                pdu += 1;
+                now < 60 && pdu % 2 == 0
+            });
+        });
+    }
+    let at = |time: &str| link.log.iter().filter_map(|line| line.strip_prefix(time)).collect::<Vec<_>>();
+    let reports = at("90 status ");
+    assert_eq!(reports[..2], ["17 11-11 13-13 15-15", "11 17-17 19-19 21-21"]);
+    assert_eq!((reports.len(), reports[8]), (9, "11 59-59"));
+    assert_eq!(at("120 "), ["tx 17 19 21 23 25 27 29 31 33 35 37 39"]);
+    assert_eq!(at("130 "), ["tx 41 43 45 47 49 51 53 55 57 59p"]);
+    assert_eq!(at("180 "), ["tx 11p 13 15 41 43 45 47 49 51 53 55 57"]);
+    assert_eq!((at("205 "), at("235 ")), (vec!["up 0"], vec!["done 0"]));
 }
 
 #[test]

@@ -64,6 +64,56 @@ fn sdus_with_octets_in_pdus_up_to_max_dat_go_and_n_length_tells_where_the_next_b
     assert_eq!(seen, right);
 }
 
+/// SDUs of 490, 300 and 700 octets end in PDUs 12, 19 and 37. The report at 40 is lost; that of 100 acknowledges all
+/// of SDU 1, in PDUs 12 to 19, and has the others discarded.
+const TWO_LOST_TTIS: [&[u64]; 2] = [&[0, 20], &[40]];
+
+fn with_two_lost_ttis(config: &Config) -> Vec<String> {
+    let [downlink, uplink] = TWO_LOST_TTIS;
+    let config = Config { timer_poll: Some(Duration::from_millis(200)), ..config.clone() };
+    let seen = timeline(&config, &[(0, 490), (0, 300), (0, 700)], downlink, uplink);
+    let sent = ["0 tx 0-11", "10 tx 12-23", "20 tx 24-35", "30 tx 36 37p", "40 status 24 0-11"];
+    assert_eq!(seen[..5], sent);
+    assert_eq!(seen[5], "100 status 38 0-11 24-35");
+    seen[6..].to_vec()
+}
+
+#[test]
+fn an_sdu_that_the_peer_has_is_confirmed_when_its_neighbours_reach_max_dat() {
+    let right = [
+        "125 done 1",
+        "125 discarded 0",
+        "125 discarded 2",
+        "130 tx [status mrw 38/0]",
+        "155 up 1",
+        "155 lost 0",
+        "155 lost 2",
+        "160 status mrw_ack 38/0",
+    ];
+    assert_eq!(with_two_lost_ttis(&max_dat(2)), right);
+    // With Send MRW, only discarded SDUs are named.
+    let named = with_two_lost_ttis(&Config { send_mrw: true, ..max_dat(2) });
+    assert_eq!(lines(&named, "mrw "), ["130 tx [status mrw 12,38/0]"]);
+}
+
+/// Timer_Discard ends for all three when two of them are confirmed or on their way.
+#[test]
+fn timer_discard_passes_over_a_confirmed_sdu() {
+    let seen = with_two_lost_ttis(&timer(127));
+    assert_eq!(lines(&seen, "done"), ["125 done 1"]);
+    assert_eq!(lines(&seen, "discarded"), ["130 discarded 0", "130 discarded 2"]);
+}
+
+/// The peer forgets a confirmed SDU that waits for others; the sender has told of it already.
+#[test]
+fn a_reset_does_not_discard_what_is_confirmed() {
+    let config = Config { sdu_discard: SduDiscard::NoDiscard, ..max_dat(2) };
+    let seen = with_two_lost_ttis(&config);
+    assert_eq!(lines(&seen, "done"), ["125 done 1"]);
+    assert_eq!(lines(&seen, "discarded").len(), 2, "{seen:#?}");
+    assert_eq!(lines(&seen, "lost").len(), 3, "{seen:#?}");
+}
+
 /// SDUs of 100, 300 and 300 octets end in PDUs 2, 10 and 17, and nothing follows the last one in its PDU.
 #[test]
 fn send_mrw_names_the_end_of_each_sdu() {
@@ -182,13 +232,35 @@ fn an_sdu_taken_out_of_the_buffer_is_never_sent() {
     for now in (0..400).step_by(10) {
         link.ttis(now, false, false);
         if now == 10 {
-            assert_eq!(link.take_waiting(NETWORK), Some(1));
+            assert_eq!(link.take_waiting(NETWORK, 0), Some(1));
         }
     }
     assert_eq!(lines(&link.log, "up"), ["25 up 0", "85 up 2"]);
-    assert_eq!(link.take_waiting(NETWORK), None);
+    assert_eq!(link.take_waiting(NETWORK, 0), None);
     // The MRW of a later SDU passes it over.
     assert!(lines(&link.log, "lost").is_empty());
+}
+
+/// The same with SDU 2 of four: those around it arrive, and Timer_Discard ends for it without effect.
+#[test]
+fn an_sdu_in_the_middle_of_the_buffer_is_discarded() {
+    let mut link = Link::new(&Config { configured_tx_window_size: 12, ..timer(300) });
+    for _ in 0..4 {
+        link.handle_sdu(NETWORK, 0, 479);
+    }
+    for now in (0..500).step_by(10) {
+        link.ttis(now, false, false);
+        if now == 10 {
+            assert_eq!(link.ends[NETWORK].sender().first_waiting(), 1);
+            assert_eq!(link.take_waiting(NETWORK, 3), None);
+            assert_eq!(link.take_waiting(NETWORK, 1), Some(2));
+        }
+    }
+    assert_eq!(lines(&link.log, "up"), ["25 up 0", "85 up 1", "145 up 3"]);
+    assert_eq!(lines(&link.log, "done").len(), 3);
+    assert!(
+        !link.log.iter().any(|line| ["discarded", "unsent", "lost"].iter().any(|word| line.contains(word)))
+    );
 }
 
 fn arrives(runs: &[(u64, u64)], ends: &[SduEnd]) -> Transmission {

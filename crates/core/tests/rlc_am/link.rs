@@ -76,9 +76,9 @@ impl Link {
         self.ends[end].handle_sdu(ms(now), octets);
     }
 
-    /// The first SDU of which nothing was sent is taken out.
-    pub fn take_waiting(&mut self, end: usize) -> Option<u64> {
-        let taken = self.ends[end].take_waiting()?;
+    /// An SDU of which nothing was sent is taken out.
+    pub fn take_waiting(&mut self, end: usize, place: usize) -> Option<u64> {
+        let taken = self.ends[end].take_waiting(place)?;
         let sdu = self.sdus[end].get_mut(&taken).unwrap();
         assert_eq!(*sdu, Sdu::default(), "SDU {taken} was taken");
         sdu.taken = true;
@@ -99,8 +99,8 @@ impl Link {
         }
         for started in report.started.clone() {
             let sdu = self.sdus[end].get_mut(&started).unwrap();
-            assert!(!sdu.taken && !sdu.started && sdu.sender.is_none(), "SDU {started} started twice");
-            sdu.started = true;
+            assert!(!sdu.started && sdu.sender.is_none(), "SDU {started} started twice");
+            sdu.started = !sdu.taken;
         }
         self.note_sent(end, now, &tti);
         self.settle(end, now, &report);
@@ -190,7 +190,10 @@ impl Link {
                 let sdu = self.sdus[end].get_mut(number).unwrap();
                 assert!(sdu.sender.is_none() && !sdu.taken, "{now}: SDU {number} of end {end} is told twice");
                 assert_eq!(sdu.started, fate != 'u', "{now}: SDU {number} of end {end}");
-                assert!(fate != 'd' || sdu.receiver == Some('u'), "{now}: SDU {number} is confirmed, not up");
+                assert!(
+                    fate != 'd' || sdu.receiver != Some('l'),
+                    "{now}: SDU {number} is lost and confirmed"
+                );
                 sdu.sender = Some(fate);
             }
         }

@@ -123,7 +123,7 @@ proptest! {
                     bearer.tx.handle_sdu(ms(now), octets);
                     number += 1;
                 }
-                4 => taken.extend(bearer.tx.take_waiting()),
+                4 => taken.extend(bearer.tx.take_waiting(octets as usize % 3)),
                 _ => {
                     now += 10;
                     prop_assert!(bearer.tti(now, PDUS, lost) <= PDUS || mode == 2);

@@ -112,11 +112,11 @@ fn the_first_of_the_waiting_sdus_can_be_taken_out() {
     }
     bearer.tti(0, PDUS, |_| false);
     // The first one is being sent.
-    assert_eq!(bearer.tx.take_waiting(), Some(1));
+    assert_eq!(bearer.tx.take_waiting(0), Some(1));
     for now in [10, 20, 100] {
         bearer.tti(now, PDUS, |_| false);
     }
-    assert_eq!((bearer.tx.take_waiting(), bearer.up, bearer.lost), (None, vec![0, 2], vec![1]));
+    assert_eq!((bearer.tx.take_waiting(0), bearer.up, bearer.lost), (None, vec![0, 2], vec![1]));
 }
 
 fn discarding(after: u64) -> um::Config {

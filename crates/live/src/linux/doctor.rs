@@ -2,19 +2,21 @@
 
 use super::init::{Init, Order, Programs, Report};
 use super::message::{self, kind};
-use super::namespaces;
+use super::namespaces::{self, DISCARD_PORT, SERVER, Settings};
 use super::serve::end_with_parent;
 use super::sys;
 use super::tuns::Clock;
 use crate::lateness::Lateness;
 use airpath_core::time::Duration;
+use nix::errno::Errno;
 use nix::sys::prctl;
+use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 
 /// What was found of one thing that a live link needs, or would be better with.
@@ -43,7 +45,8 @@ const MORE_CONGESTION_CONTROLS: &str = "others are modules of the kernel: modpro
 /// Tries everything and says what was found, check by check.
 pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
     let mut passed = Vec::new();
-    let made = namespaces::create(&BTreeMap::new(), &mut passed);
+    let nothing = Settings { sysctls: &BTreeMap::new(), congestion_control: None };
+    let made = namespaces::create(nothing, &mut passed);
     end_with_parent();
     let processes = made.and_then(|mut link| {
         let [server, ue] = &link.ends;
@@ -102,9 +105,35 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         }
     }
     examine_timers(stream)?;
-    let available =
-        fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    tell(stream, "congestion control", Some(true), available.trim(), MORE_CONGESTION_CONTROLS, false)
+    examine_congestion_controls(stream)
+}
+
+/// Has the kernel open a connection with each congestion control that it lists. This process is at the UE's end.
+fn examine_congestion_controls(stream: &mut UnixStream) -> io::Result<()> {
+    let listed = namespaces::congestion_controls();
+    let tried = listed.split(' ').map(|name| (name, congestion_control_in_use(name)));
+    let (used, refused): (Vec<_>, Vec<_>) = tried.partition(|(name, used)| used.as_ref().is_ok_and(|used| used == name));
+    let used: Vec<_> = used.into_iter().map(|(name, _)| name).collect();
+    let mut found = format!("--cc may be {}", used.join(", "));
+    for (name, why) in &refused {
+        let why =
+            why.as_ref().map_or_else(|error| error.to_string(), |other| format!("{other} runs instead"));
+        found += &format!("; {name} is listed and does not run: {why}");
+    }
+    tell(stream, "congestion control", Some(refused.is_empty()), &found, MORE_CONGESTION_CONTROLS, false)
+}
+
+/// What a connection to the server's end runs that is to run `name`. Nobody answers: it need only begin.
+fn congestion_control_in_use(name: &str) -> io::Result<String> {
+    namespaces::set_congestion_control(SERVER, name)?;
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let tcp = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+    match socket::connect(tcp.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(SERVER.0, DISCARD_PORT))) {
+        Ok(()) | Err(Errno::EINPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let used = socket::getsockopt(&tcp, sockopt::TcpCongestion)?;
+    Ok(used.to_string_lossy().trim_end_matches('\0').to_owned())
 }
 
 fn examine_timers(stream: &mut UnixStream) -> io::Result<()> {

@@ -90,21 +90,19 @@ const GRACE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Init {
-    /// Starts the first process of a new PID namespace.
-    ///
-    /// # Panics
-    /// If this process has more than one thread.
+    /// Starts the first process of a new PID namespace. This process has one thread.
     pub fn start(programs: &Programs<'_>) -> Result<Self, Obstacle> {
-        let failed =
-            |error: Errno| Obstacle::new("processes", format!("cannot be started: {error}"), UNPRIVILEGED);
+        let failed = |error| Obstacle::refused("processes", "cannot be started", error, UNPRIVILEGED);
         let flags = SockFlag::SOCK_CLOEXEC;
-        let (channel, inner) =
-            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).map_err(failed)?;
+        let pair = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags);
+        let (channel, inner) = pair.map_err(|error| failed(error.into()))?;
         let driver = nix::unistd::getpid();
         // A process that makes a PID namespace for its children can have no more threads: hence one between.
         let outer = sys::fork(|| {
-            close(channel.as_fd());
-            close(programs.not_inherited);
+            // These are the driver's alone, or their closing would not be noticed.
+            if sys::let_go(channel.as_fd()).and_then(|()| sys::let_go(programs.not_inherited)).is_err() {
+                return 1;
+            }
             outer(driver, &inner, programs)
         });
         let mut init = Self { channel, outer: outer.map_err(failed)?, own_proc: false };
@@ -154,11 +152,6 @@ impl Init {
     }
 }
 
-/// In a child: this is the parent's alone, or its closing would not be noticed.
-fn close(fd: BorrowedFd<'_>) {
-    let _ = nix::unistd::close(fd.as_raw_fd());
-}
-
 impl Report {
     fn write(&self, channel: &OwnedFd) {
         let number = |kind, value: i32| [&[kind][..], &value.to_le_bytes()].concat();
@@ -191,18 +184,19 @@ fn outer(driver: Pid, channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
     if getppid() != driver {
         return 1;
     }
-    let refused = |what: &str, error: Errno| {
+    let refused = |what: &str, error: std::io::Error| {
         Report::Refused(format!("{what}: {error}")).write(channel);
         1
     };
     if let Err(error) = unshare(CloneFlags::CLONE_NEWPID) {
-        return refused("cannot be made", error);
+        return refused("cannot be made", error.into());
     }
     match sys::fork(|| first_process(channel, programs)) {
         Ok(first) => {
-            close(channel.as_fd());
+            // Its first process alone answers from here on.
+            let status = i32::from(sys::let_go(channel.as_fd()).is_err());
             let _ = waitpid(first, None);
-            0
+            status
         }
         Err(error) => refused("its first process cannot be started", error),
     }

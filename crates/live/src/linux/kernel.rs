@@ -2,7 +2,7 @@
 //!
 //! Everything is opened while the process is in the namespace, and read from outside later.
 
-use super::netlink;
+use super::netlink::{self, Interface};
 use airpath_core::trace::Event;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::SockDiagMessage;
@@ -26,15 +26,15 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Of the present namespace.
-    pub fn open() -> io::Result<Self> {
-        Ok(Self { counters: Counters::open()?, sockets: Sockets::open()? })
+    /// Of the present namespace, in which `interface` is the link's.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        Ok(Self { counters: Counters::open(interface)?, sockets: Sockets::open()? })
     }
 }
 
 /// Counters of a namespace.
 pub struct Counters {
-    devices: File,
+    interface: Interface,
     snmp: File,
     netstat: File,
 }
@@ -67,19 +67,14 @@ const TCP_COUNTERS: &[&str] = &[
 ];
 
 impl Counters {
-    fn open() -> io::Result<Self> {
+    fn open(interface: &str) -> io::Result<Self> {
         let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
-        Ok(Self { devices: open("dev")?, snmp: open("snmp")?, netstat: open("netstat")? })
+        Ok(Self { interface: Interface::named(interface)?, snmp: open("snmp")?, netstat: open("netstat")? })
     }
 
-    /// Packets that a device dropped, on the way into the kernel and out of it.
-    pub fn dropped(&self, interface: &str) -> [u64; 2] {
-        let text = read(&self.devices);
-        let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'));
-        let fields: Vec<u64> =
-            line.unwrap_or("").split_whitespace().filter_map(|field| field.parse().ok()).collect();
-        // Eight columns of what was received, then eight of what was sent; the fourth counts drops.
-        [3, 11].map(|column| fields.get(column).copied().unwrap_or(0))
+    /// Packets that the link's device dropped, on the way into the kernel and out of it; none if it is gone.
+    pub fn dropped(&self) -> [u64; 2] {
+        self.interface.dropped().unwrap_or_default()
     }
 
     /// Counters of TCP, those that are zero left out.
@@ -326,8 +321,9 @@ mod tests {
 
     #[test]
     fn counters_are_read_by_their_names() {
-        let counters = Counters::open().unwrap();
+        let counters = Counters::open("lo").unwrap();
         assert!(counters.tcp().keys().all(|name| TCP_COUNTERS.contains(&name.as_str())));
-        assert_eq!(counters.dropped("no such interface"), [0; 2]);
+        assert_eq!(counters.interface.dropped().unwrap(), [0; 2]);
+        assert!(Counters::open("no such interface").is_err());
     }
 }

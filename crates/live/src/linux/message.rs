@@ -39,6 +39,10 @@ pub struct Configuration {
     pub duration_s: Option<f64>,
     /// Kernel parameters of both namespaces.
     pub sysctl: BTreeMap<String, String>,
+    /// Congestion control of the kernel's TCP at both ends; the machine's default if absent.
+    pub congestion_control: Option<String>,
+    /// The one that the scenario names, where it is a file that says something of TCP.
+    pub expected_congestion_control: Option<String>,
     /// Seconds between statuses.
     pub status_interval_s: f64,
     /// Seconds between looks at the kernel's sockets.

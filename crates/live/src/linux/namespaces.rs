@@ -61,11 +61,17 @@ pub struct Link {
     pub user_namespace: bool,
 }
 
+/// What may be set at both ends.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// Parameters of the kernel.
+    pub sysctls: &'a BTreeMap<String, String>,
+    /// TCP's congestion control.
+    pub congestion_control: Option<&'a str>,
+}
+
 /// Makes both ends. Each step that was taken is noted in `log` with what was found.
-pub fn create(
-    sysctls: &BTreeMap<String, String>,
-    log: &mut Vec<(&'static str, String)>,
-) -> Result<Link, Obstacle> {
+pub fn create(settings: Settings<'_>, log: &mut Vec<(&'static str, String)>) -> Result<Link, Obstacle> {
     check_tun_device()?;
     log.push(("TUN device", "/dev/net/tun".into()));
     let user_namespace = enter_first_network()?;
@@ -73,9 +79,9 @@ pub fn create(
         "namespaces",
         if user_namespace { "a user namespace of our own".into() } else { "as root".to_owned() },
     ));
-    let server = create_end(SERVER, UE, sysctls)?;
+    let server = create_end(SERVER, UE, settings)?;
     unshare(CloneFlags::CLONE_NEWNET).map_err(no_network)?;
-    let ue = create_end(UE, SERVER, sysctls)?;
+    let ue = create_end(UE, SERVER, settings)?;
     log.push(("TUN in a namespace", format!("{INTERFACE} with {} and {}", SERVER.0, UE.0)));
     let link = Link { ends: [server.0, ue.0], user_namespace };
     for (dir, socket) in [(Dir::Downlink, &server.1), (Dir::Uplink, &ue.1)] {
@@ -102,13 +108,11 @@ fn enter_first_network() -> Result<bool, Obstacle> {
         return Ok(false);
     }
     let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
-    let refused = |what: &str, error: &dyn std::fmt::Display| {
-        Obstacle::new("user namespace", format!("{what}: {error}"), UNPRIVILEGED)
-    };
-    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| refused("cannot be made", &error))?;
-    map_ids(uid, gid).map_err(|error| refused("made, but without power", &error))?;
+    let refused = |what: &str, error| Obstacle::refused("user namespace", what, error, UNPRIVILEGED);
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| refused("cannot be made", error.into()))?;
+    map_ids(uid, gid).map_err(|error| refused("made, but without power", error))?;
     unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|error| refused("made, but without power over networks", &error))?;
+        .map_err(|error| refused("made, but without power over networks", error.into()))?;
     Ok(true)
 }
 
@@ -120,7 +124,7 @@ fn map_ids(uid: Uid, gid: Gid) -> io::Result<()> {
 }
 
 fn no_network(error: nix::Error) -> Obstacle {
-    Obstacle::new("network namespace", format!("cannot be made: {error}"), UNPRIVILEGED)
+    Obstacle::refused("network namespace", "cannot be made", error.into(), UNPRIVILEGED)
 }
 
 /// Sets the present network namespace up as an end with address `mine`. Also returns a socket that sends
@@ -128,11 +132,10 @@ fn no_network(error: nix::Error) -> Obstacle {
 fn create_end(
     mine: (Ipv4Addr, Ipv6Addr),
     other: (Ipv4Addr, Ipv6Addr),
-    sysctls: &BTreeMap<String, String>,
+    Settings { sysctls, congestion_control }: Settings<'_>,
 ) -> Result<(End, UdpSocket), Obstacle> {
-    let failed = |what: &str, error: io::Error| {
-        Obstacle::new("TUN in a namespace", format!("{what}: {error}"), UNPRIVILEGED)
-    };
+    let failed =
+        |what: &str, error: io::Error| Obstacle::refused("TUN in a namespace", what, error, UNPRIVILEGED);
     for (name, value) in SYSCTLS {
         // Kernels without IPv6 lack some of these.
         let _ = set_sysctl(name, value);
@@ -157,13 +160,20 @@ fn create_end(
         .map_err(|error| failed("a device cannot be made", error))?;
     netlink::set_queue_length(INTERFACE, RING_PACKETS)
         .map_err(|error| failed("its queue cannot be set", error))?;
+    if let Some(name) = congestion_control {
+        set_congestion_control(other, name).map_err(|error| {
+            let what =
+                format!("the kernel has no '{name}' for TCP ({error}); it has {}", congestion_controls());
+            Obstacle::new("--cc", what, "choose one of these, or load the kernel's module of that name")
+        })?;
+    }
     device
         .set_nonblocking(true)
         .map_err(|error| failed("the device cannot be used without waiting", error))?;
     let namespace =
         File::open("/proc/thread-self/ns/net").map_err(|error| failed("/proc is not there", error))?;
-    let kernel =
-        kernel::Namespace::open().map_err(|error| failed("the kernel tells nothing of sockets", error))?;
+    let kernel = kernel::Namespace::open(INTERFACE)
+        .map_err(|error| failed("the kernel tells nothing of sockets", error))?;
     let socket = UdpSocket::bind((mine.0, 0)).and_then(|socket| {
         socket.connect((other.0, DISCARD_PORT))?;
         Ok(socket)
@@ -172,8 +182,25 @@ fn create_end(
     Ok((End { namespace, device, kernel }, socket))
 }
 
+/// Has connections to the end with these addresses use this congestion control.
+pub fn set_congestion_control(other: (Ipv4Addr, Ipv6Addr), name: &str) -> io::Result<()> {
+    netlink::set_congestion_control(INTERFACE, other.0.into(), name)?;
+    if has_ipv6() { netlink::set_congestion_control(INTERFACE, other.1.into(), name) } else { Ok(()) }
+}
+
+/// What the kernel has loaded, with spaces between.
+pub fn congestion_controls() -> String {
+    sysctl("net.ipv4.tcp_available_congestion_control")
+}
+
+/// The value of a parameter of the present namespace; empty if there is none.
+pub fn sysctl(name: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).unwrap_or_default();
+    text.trim().to_owned()
+}
+
 /// RFC 863.
-const DISCARD_PORT: u16 = 9;
+pub const DISCARD_PORT: u16 = 9;
 
 fn has_ipv6() -> bool {
     fs::metadata("/proc/sys/net/ipv6").is_ok()

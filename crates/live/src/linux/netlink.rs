@@ -1,11 +1,19 @@
-//! Netlink: sockets, and changes to an interface of the present namespace.
+//! Netlink: sockets, an interface and its routes in the present namespace.
 
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
+use nix::net::if_::if_nametoindex;
 use std::io;
+use std::net::IpAddr;
 
 /// A socket that talks to the kernel of the present namespace.
 pub fn open(protocol: isize) -> io::Result<Socket> {
@@ -33,22 +41,78 @@ pub fn set_queue_length(interface: &str, packets: u32) -> io::Result<()> {
 
 fn set_link(interface: &str, mut message: LinkMessage) -> io::Result<()> {
     message.attributes.push(LinkAttribute::IfName(interface.to_owned()));
+    ask(&open(NETLINK_ROUTE)?, NLM_F_ACK, RouteNetlinkMessage::SetLink(message)).map(drop)
+}
+
+/// Has TCP connections to `to` use this congestion control, unless a program chooses another. A route may name one that
+/// unprivileged programs may not choose, and that cannot be a namespace's default for that reason.
+pub fn set_congestion_control(interface: &str, to: IpAddr, name: &str) -> io::Result<()> {
+    let (address, family, bits) = match to {
+        IpAddr::V4(address) => (RouteAddress::Inet(address), AddressFamily::Inet, 32),
+        IpAddr::V6(address) => (RouteAddress::Inet6(address), AddressFamily::Inet6, 128),
+    };
+    let mut message = RouteMessage::default();
+    message.header = RouteHeader {
+        address_family: family,
+        destination_prefix_length: bits,
+        table: RouteHeader::RT_TABLE_MAIN,
+        protocol: RouteProtocol::Static,
+        scope: RouteScope::Link,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    message.attributes = vec![
+        RouteAttribute::Destination(address),
+        RouteAttribute::Oif(if_nametoindex(interface)?),
+        RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]),
+    ];
+    let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+    ask(&open(NETLINK_ROUTE)?, flags, RouteNetlinkMessage::NewRoute(message)).map(drop)
+}
+
+/// An interface, whatever it is called by now.
+pub struct Interface {
+    socket: Socket,
+    index: u32,
+}
+
+impl Interface {
+    /// The one that has this name in the present namespace.
+    pub fn named(name: &str) -> io::Result<Self> {
+        Ok(Self { socket: open(NETLINK_ROUTE)?, index: if_nametoindex(name)? })
+    }
+
+    /// Packets that it dropped, on the way into the kernel and out of it.
+    pub fn dropped(&self) -> io::Result<[u64; 2]> {
+        let mut message = LinkMessage::default();
+        message.header.index = self.index;
+        let answer = ask(&self.socket, 0, RouteNetlinkMessage::GetLink(message))?;
+        let Some(RouteNetlinkMessage::NewLink(link)) = answer else { return Ok([0; 2]) };
+        let counts = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(counts) => Some([counts.rx_dropped, counts.tx_dropped]),
+            _ => None,
+        });
+        Ok(counts.unwrap_or_default())
+    }
+}
+
+/// Sends a request and takes the answer, if it is more than an acknowledgment.
+fn ask(socket: &Socket, flags: u16, request: RouteNetlinkMessage) -> io::Result<Option<RouteNetlinkMessage>> {
     let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_ACK;
-    let mut request =
-        NetlinkMessage::new(header, NetlinkPayload::from(RouteNetlinkMessage::SetLink(message)));
-    request.finalize();
-    let mut bytes = vec![0; request.buffer_len()];
-    request.serialize(&mut bytes);
-    let socket = open(NETLINK_ROUTE)?;
+    header.flags = NLM_F_REQUEST | flags;
+    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(request));
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
     socket.send(&bytes, 0)?;
-    let mut answer = vec![0; 4096];
+    let mut answer = vec![0; 1 << 15];
     let length = socket.recv(&mut &mut answer[..], 0)?;
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, format!("netlink: {error}"));
     let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length]).map_err(invalid)?;
     match answer.payload {
         // An error of code zero is an acknowledgment.
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-        _ => Ok(()),
+        NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+        _ => Ok(None),
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     /// Needs no privilege: looks at this test's own sockets.
     #[test]
     fn connections_over_the_same_ports_are_told_apart() {
-        let sockets = [(); 2].map(|()| Namespace::open().unwrap().sockets);
+        let sockets = [(); 2].map(|()| Namespace::open("lo").unwrap().sockets);
         let (clock, open, last) = (Clock::start(), Vec::new(), LastSeen::new());
         let mut watch = Watch { sockets, clock, outbox: None, ours: false, open, last };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

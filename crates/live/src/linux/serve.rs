@@ -3,7 +3,7 @@
 
 use super::init::{Init, Order, Programs, Report};
 use super::message::{self, Configuration, Mode, Side, kind};
-use super::namespaces::{self, End, SERVER, UE};
+use super::namespaces::{self, End, SERVER, Settings, UE};
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
@@ -107,8 +107,12 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         hint: error.hint,
     })?;
     refuse(&scenario, configuration.endpoint.is_some())?;
-    let io_failed = |error: io::Error| Obstacle::new("driver", error, "see 'airpath doctor'");
-    let mut link = namespaces::create(&configuration.sysctl, &mut Vec::new())?;
+    let io_failed = |error| Obstacle::refused("driver", "stopped", error, "see 'airpath doctor'");
+    let settings = Settings {
+        sysctls: &configuration.sysctl,
+        congestion_control: configuration.congestion_control.as_deref(),
+    };
+    let mut link = namespaces::create(settings, &mut Vec::new())?;
     end_with_parent();
     let environment = environment(configuration);
     let [server, ue] = &link.ends;
@@ -133,6 +137,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     if configuration.endpoint.is_some() {
         notices.extend(super::ours::notices(&scenario));
     }
+    notices.extend(other_congestion_control(configuration));
     if configuration.server.is_some() {
         init.order(Order::StartServer);
         wait_for_server(&init, &mut link.ends[0], stream.as_fd(), &mut notices)?;
@@ -144,6 +149,17 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     // The writer ends with the last outbox, which the session held; results come behind all records.
     let _ = writer.join();
     result.map_err(io_failed)
+}
+
+/// What to say where the kernel's TCP is to send what a scenario says of another congestion control.
+fn other_congestion_control(configuration: &Configuration) -> Option<String> {
+    let said = configuration.expected_congestion_control.as_ref()?;
+    let default = namespaces::sysctl("net.ipv4.tcp_congestion_control");
+    let runs = configuration.congestion_control.as_ref().unwrap_or(&default);
+    let is_ours = configuration.endpoint.is_some_and(|endpoint| endpoint.end == Side::Server);
+    (said != runs && !is_ours).then(|| {
+        format!("tcp.cc: the scenario says {said}, and the kernel's TCP runs {runs}; --cc chooses another")
+    })
 }
 
 /// A client that starts before its server listens fails: wait for a socket, but not for ever.

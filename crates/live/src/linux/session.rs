@@ -2,7 +2,7 @@
 
 use super::init::{Init, Order, Report};
 use super::message::{self, Configuration, Request, Side, kind};
-use super::namespaces::{self, End, Link, SERVER, UE};
+use super::namespaces::{End, Link, SERVER, UE};
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
@@ -426,7 +426,7 @@ impl<'a> Session<'a> {
                 // A packet that its end would not take had gone the other way.
                 let refused = self.tuns.refused[dir.reverse().index()];
                 let counters = &self.counters[dir.index()];
-                let [into, out_of] = counters.dropped(namespaces::INTERFACE);
+                let [into, out_of] = counters.dropped();
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
                 let mut dropped = out_of + into.saturating_sub(refused);
                 if self.tuns.unread == Some(dir) {

@@ -4,37 +4,75 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{ForkResult, Pid};
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
-/// Runs `child` in a child process, which ends with what it returns.
+/// Exit status of a child that panicked, as that of a Rust program.
+const PANICKED: i32 = 101;
+
+/// Runs `child` in a child process, which ends with what it returns, or with status 101 if it panics.
 ///
-/// # Panics
-/// If this process has more than one thread.
-pub fn fork(child: impl FnOnce() -> i32) -> nix::Result<Pid> {
-    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    assert_eq!(threads, 1, "a process with threads must not fork");
+/// # Errors
+/// If this process has more than one thread, if /proc does not say how many it has, or if the kernel refuses.
+pub fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
+    check_single_thread(std::fs::read_dir("/proc/self/task").map(Iterator::count))?;
     // SAFETY: there is no other thread that could hold a lock at this moment, so the child may do
     // whatever a process may do. It leaves by _exit and never returns into its copy of the caller.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child: pid } => Ok(pid),
         ForkResult::Child => {
-            let status = child();
+            let status = status_of(child);
             // SAFETY: always sound; skips destructors, which belong to the parent.
             unsafe { libc::_exit(status) }
         }
     }
 }
 
-/// Takes over a descriptor that this process was started with.
+/// No panic unwinds into a child's copy of its caller.
+fn status_of(child: impl FnOnce() -> i32) -> i32 {
+    catch_unwind(AssertUnwindSafe(child)).unwrap_or(PANICKED)
+}
+
+fn check_single_thread(threads: io::Result<usize>) -> io::Result<()> {
+    match threads {
+        Ok(1) => Ok(()),
+        Ok(count) => Err(io::Error::other(format!("a process with {count} threads must not fork"))),
+        Err(error) => Err(io::Error::other(format!("threads cannot be counted: /proc/self/task: {error}"))),
+    }
+}
+
+/// Takes over a descriptor that this process was started with, once. Such a descriptor is not closed on exec, while
+/// Python and Rust have the kernel close all that they open; from here on this one is closed too.
+///
+/// # Errors
+/// If it is not open, is a standard stream, or belongs to something in this process already.
 pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: F_GETFD only asks whether the descriptor is open.
-    if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+    // SAFETY: F_GETFD only reads the flags of a descriptor.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+    if flags < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, and nobody in this process knows of it but the caller.
+    if fd <= libc::STDERR_FILENO || flags & libc::FD_CLOEXEC != 0 {
+        let what = format!("descriptor {fd} is not one that this process was given to keep");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    // SAFETY: F_SETFD only sets the flags of a descriptor.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, flags | libc::FD_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, was here before the program began, and by its flag nothing has taken it over.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// In a child of `fork`: lets go of what a value of the parent's holds open, so that the parent alone decides when that
+/// is closed. The descriptor stays its owner's, and leads to /dev/null.
+pub fn let_go(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let null = std::fs::File::open("/dev/null")?;
+    // SAFETY: both are open; `fd` stays open and its owner's.
+    let result = unsafe { libc::dup3(null.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// What became of a child since it was asked for last.
@@ -101,8 +139,10 @@ pub fn keep_capabilities(kept: &[u32]) -> nix::Result<()> {
         }
         Errno::result(libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()))?;
         for &capability in kept {
-            let raise = libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, capability, 0, 0);
-            Errno::result(raise)?;
+            // The kernel reads four arguments of the width of a pointer.
+            let arguments = [libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, capability.into(), 0, 0];
+            let [which, capability, none, nothing]: [libc::c_ulong; 4] = arguments;
+            Errno::result(libc::prctl(libc::PR_CAP_AMBIENT, which, capability, none, nothing))?;
         }
     }
     Ok(())
@@ -128,4 +168,55 @@ pub fn starts_afresh(command: &mut Command, takes_terminal: bool) {
     };
     // SAFETY: `prepare` makes async-signal-safe calls only and allocates nothing.
     unsafe { command.pre_exec(prepare) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::fd::{AsFd, IntoRawFd};
+
+    #[test]
+    fn a_process_whose_threads_are_not_known_does_not_fork() {
+        assert!(check_single_thread(Ok(1)).is_ok());
+        let many = check_single_thread(Ok(2)).unwrap_err().to_string();
+        assert_eq!(many, "a process with 2 threads must not fork");
+        let unknown = check_single_thread(Err(io::ErrorKind::NotFound.into())).unwrap_err().to_string();
+        assert!(unknown.starts_with("threads cannot be counted: /proc/self/task: "), "{unknown}");
+        // Tests run in threads.
+        assert!(fork(|| 0).is_err());
+    }
+
+    #[test]
+    fn a_child_that_panics_ends_with_a_status() {
+        assert_eq!(status_of(|| 3), 3);
+        assert_eq!(status_of(|| panic!("as a child may")), 101);
+    }
+
+    #[test]
+    fn only_what_was_inherited_is_taken_over_and_only_once() {
+        let file = File::open("/dev/zero").unwrap();
+        let refused = |fd| inherited(fd).unwrap_err().kind();
+        // Rust's own are closed on exec.
+        assert_eq!(refused(file.as_raw_fd()), io::ErrorKind::InvalidInput);
+        assert_eq!(refused(2), io::ErrorKind::InvalidInput);
+        fcntl(file.as_fd(), FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+        let fd = file.into_raw_fd();
+        let taken = inherited(fd).unwrap();
+        assert_eq!(refused(fd), io::ErrorKind::InvalidInput);
+        drop(taken);
+        assert_eq!(inherited(1 << 20).unwrap_err().raw_os_error(), Some(libc::EBADF));
+    }
+
+    #[test]
+    fn what_was_let_go_stays_its_owners() {
+        let mut file = File::open("/dev/zero").unwrap();
+        let mut one = [7];
+        assert_eq!(file.read(&mut one).unwrap(), 1);
+        let_go(file.as_fd()).unwrap();
+        assert_eq!(file.read(&mut one).unwrap(), 0);
+        assert!(fcntl(file.as_fd(), FcntlArg::F_GETFD).unwrap() & libc::FD_CLOEXEC != 0);
+    }
 }

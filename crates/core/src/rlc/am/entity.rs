@@ -233,8 +233,8 @@ impl End for Entity {
         self.sender.handle_sdu(now, octets);
     }
 
-    fn take_waiting(&mut self) -> Option<u64> {
-        self.sender.take_waiting()
+    fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.sender.take_waiting(place)
     }
 
     fn deadline(&self) -> Instant {

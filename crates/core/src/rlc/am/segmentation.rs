@@ -6,7 +6,7 @@
 //! HE, an SDU whose octets fill a PDU to its end needs no indicator, if the PDU has no other (§9.2.2.7).
 
 use crate::rlc::SduEnd;
-use std::collections::VecDeque;
+use crate::rlc::sdu_queue::SduQueue;
 
 /// Where an SDU lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,7 @@ pub struct Segmentation {
     li_octets: u64,
     special_he: bool,
     /// Lengths of the SDUs not begun.
-    waiting: VecDeque<u32>,
-    /// Number of the first of these.
-    next_sdu: u64,
+    waiting: SduQueue<u32>,
     cut: Option<Cut>,
     /// The SDU before ends without an indicator: (number, PDU with its first octet).
     unmarked: Option<(u64, u64)>,
@@ -48,8 +46,7 @@ impl Segmentation {
             payload,
             li_octets,
             special_he,
-            waiting: VecDeque::new(),
-            next_sdu: 0,
+            waiting: SduQueue::default(),
             cut: None,
             unmarked: None,
             free: 0,
@@ -58,8 +55,7 @@ impl Segmentation {
 
     /// Adds an SDU of `octets`; its number.
     pub fn push(&mut self, octets: u32) -> u64 {
-        self.waiting.push_back(octets);
-        self.next_sdu + self.waiting.len() as u64 - 1
+        self.waiting.push(octets)
     }
 
     /// Whether everything is in a PDU.
@@ -74,14 +70,12 @@ impl Segmentation {
 
     /// Number of the first of these, or of the next to come.
     pub fn first_waiting(&self) -> u64 {
-        self.next_sdu
+        self.waiting.first()
     }
 
-    /// Takes the first of these out; its number, which no other SDU gets.
-    pub fn take_waiting(&mut self) -> Option<u64> {
-        self.waiting.pop_front()?;
-        self.next_sdu += 1;
-        Some(self.next_sdu - 1)
+    /// Takes the one at `place` of these out; its number, which no other SDU gets.
+    pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.waiting.take(place)
     }
 
     /// The SDU of which octets or the end are not in a PDU though its first octet is: its number, and the PDU
@@ -144,9 +138,8 @@ impl Segmentation {
     }
 
     fn begin(&mut self, sn: u64) -> Option<Cut> {
-        let octets = u64::from(self.waiting.pop_front()?);
-        self.next_sdu += 1;
-        Some(Cut { sdu: self.next_sdu - 1, first: sn, octets })
+        let (sdu, octets) = self.waiting.pop()?;
+        Some(Cut { sdu, first: sn, octets: octets.into() })
     }
 }
 

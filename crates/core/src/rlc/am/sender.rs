@@ -7,7 +7,7 @@ use super::polling::{Polling, Submission};
 use super::segmentation::{Segmentation, Span};
 use super::vt_dat::VtDat;
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::{Report, Transmission};
+use crate::rlc::{Report, SduEnd, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
 use std::fmt;
@@ -53,8 +53,12 @@ pub struct Sender {
     segmentation: Segmentation,
     /// SDUs wholly in PDUs of which one may be sent again.
     spans: VecDeque<Span>,
+    /// PDUs beyond VT(A) that are acknowledged.
+    acknowledged: Ranges,
     /// The first SDU neither confirmed nor discarded.
     settled: u64,
+    /// SDUs beyond that one that are confirmed.
+    confirmed: Ranges,
     /// PDUs reported missing and not sent again since.
     retransmissions: Ranges,
     /// PDUs below are not sent again: all their octets are of discarded SDUs.
@@ -81,7 +85,9 @@ impl Sender {
             vt_a: 0,
             vt_dat: VtDat::default(),
             spans: VecDeque::new(),
+            acknowledged: Ranges::default(),
             settled: 0,
+            confirmed: Ranges::default(),
             retransmissions: Ranges::default(),
             discarded_below: 0,
             expiries: VecDeque::new(),
@@ -147,10 +153,10 @@ impl Sender {
         sdu
     }
 
-    /// Takes the first SDU out of which no octet was sent; its number. If it was the last one, the PDU sent
-    /// before turns out to have emptied the buffer, and its poll is due.
-    pub fn take_waiting(&mut self) -> Option<u64> {
-        let taken = self.segmentation.take_waiting();
+    /// Takes the SDU at `place` out among those of which no octet was sent; its number. If it was the last one, the
+    /// PDU sent before turns out to have emptied the buffer, and its poll is due.
+    pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        let taken = self.segmentation.take_waiting(place);
         if taken.is_some() && self.config.last_pdu_poll && self.is_drained() {
             self.polling.trigger();
         }
@@ -235,8 +241,11 @@ impl Sender {
             self.retransmissions.insert(range);
         }
         self.retransmissions.remove(SnRange::new(0, self.discarded_below));
-        let acknowledged = status.missing.first().map_or(lsn, |sn| sn.min(lsn));
-        self.acknowledge(acknowledged);
+        let in_sequence = status.missing.first().map_or(lsn, |sn| sn.min(lsn));
+        self.acknowledge(in_sequence);
+        if in_sequence < lsn {
+            self.acknowledge_beyond(&status.missing, lsn);
+        }
         if let Some(wsn) = status.window.filter(|&wsn| wsn > 0) {
             self.set_window(wsn);
         }
@@ -261,11 +270,12 @@ impl Sender {
 
     /// §11.4: gives up all SDUs of which an octet was sent; the others wait for PDU 0.
     pub fn reset(&mut self, report: &mut Report) {
-        let from = self.spans.partition_point(|span| span.end.sdu < self.settled);
-        report.discarded.extend(self.spans.range(from..).map(|span| span.end.sdu));
+        let sdus = self.spans.iter().map(|span| span.end.sdu);
+        report.discarded.extend(sdus.filter(|&sdu| !self.is_settled(sdu)));
         report.discarded.extend(self.segmentation.begun().map(|(sdu, _)| sdu));
         self.segmentation.discard_begun();
         self.settled = self.first_waiting();
+        (self.acknowledged, self.confirmed) = (Ranges::default(), Ranges::default());
         self.spans.clear();
         self.hfn = u64::from(self.hfni());
         (self.vt_s, self.vt_a, self.discarded_below) = (0, 0, 0);
@@ -285,7 +295,8 @@ impl Sender {
 
     /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
     fn is_unacknowledged(&self) -> bool {
-        self.vt_s > self.vt_a.max(self.discarded_below)
+        let from = self.vt_a.max(self.discarded_below);
+        self.vt_s > from && !self.acknowledged.covers(SnRange::new(from, self.vt_s))
     }
 
     /// Nothing waits, and something is unacknowledged.
@@ -369,8 +380,8 @@ impl Sender {
         while let Some(&(sdu, _)) = self.expiries.front().filter(|(_, end)| *end <= now) {
             self.expiries.pop_front();
             if sdu >= self.first_waiting() {
-                report.unsent.extend(self.take_waiting());
-            } else if sdu >= self.settled {
+                report.unsent.extend(self.take_waiting(0));
+            } else if !self.is_settled(sdu) {
                 through = Some(sdu);
             }
         }
@@ -391,6 +402,7 @@ impl Sender {
             .take_while(|told| told.n <= LARGEST_N_LENGTH)
             .collect();
         let all = from + told.len() == self.spans.len();
+        told.retain(|told| !self.is_settled(told.sdu));
         if let Some((sdu, _)) = self.segmentation.begun().filter(|&(sdu, first)| all && gone(sdu, first)) {
             self.segmentation.discard_begun();
             // The PDU with its end is passed over, so that nothing joins its octets to those of the next SDU.
@@ -422,19 +434,54 @@ impl Sender {
     fn acknowledge(&mut self, sn: u64) {
         self.vt_a = self.vt_a.max(sn);
         self.vt_dat.forget_below(self.vt_a);
+        if !self.acknowledged.is_empty() {
+            self.acknowledged.remove(SnRange::new(0, self.vt_a));
+        }
     }
 
-    /// SDUs whose end is acknowledged. The ends are kept as long as the PDU that tells them may be sent again.
+    /// PDUs from VT(A) to below `lsn` are acknowledged that are not `missing` (§9.2.2.11.2).
+    fn acknowledge_beyond(&mut self, missing: &Ranges, lsn: u64) {
+        let mut from = self.vt_a;
+        for gap in missing.as_slice().iter().take_while(|gap| gap.first < lsn) {
+            self.acknowledged.insert(SnRange::new(from, gap.first));
+            from = gap.end;
+        }
+        self.acknowledged.insert(SnRange::new(from, lsn));
+    }
+
+    /// Whether an SDU of which octets were sent is confirmed or discarded.
+    fn is_settled(&self, sdu: u64) -> bool {
+        sdu < self.settled || self.confirmed.meets(SnRange::new(sdu, sdu + 1))
+    }
+
+    /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that tells them may be sent again.
     fn confirm(&mut self, report: &mut Report) {
         while let Some(span) = self.spans.front().filter(|span| span.end.sn < self.vt_a) {
             if span.end.sdu >= self.settled {
-                report.confirmed.push(span.end.sdu);
+                report.confirmed.extend((!self.is_settled(span.end.sdu)).then_some(span.end.sdu));
                 self.settled = span.end.sdu + 1;
             }
             self.spans.pop_front();
         }
-        while self.expiries.front().is_some_and(|(sdu, _)| *sdu < self.settled) {
+        if let Some(end) = self.acknowledged.end() {
+            self.confirm_beyond(end, report);
+        }
+        while self.expiries.front().is_some_and(|(sdu, _)| self.is_settled(*sdu)) {
             self.expiries.pop_front();
+        }
+    }
+
+    /// The same of SDUs beyond VT(A), whose ends lie below `end`.
+    fn confirm_beyond(&mut self, end: u64, report: &mut Report) {
+        self.confirmed.remove(SnRange::new(0, self.settled));
+        for &Span { end: SduEnd { sdu, first, sn }, .. } in
+            self.spans.iter().take_while(|span| span.end.sn < end)
+        {
+            let pdus = SnRange::new(first.max(self.vt_a), sn + 1);
+            if !self.is_settled(sdu) && self.acknowledged.covers(pdus) {
+                self.confirmed.insert(SnRange::new(sdu, sdu + 1));
+                report.confirmed.push(sdu);
+            }
         }
     }
 

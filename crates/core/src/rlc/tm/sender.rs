@@ -2,10 +2,10 @@
 
 use super::config::Config;
 use crate::rlc::entities::{Report, Transmit};
+use crate::rlc::sdu_queue::SduQueue;
 use crate::rlc::{Run, SduEnd, SnRange, Tti, Ttis};
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 
 /// The transmitting entity.
 #[derive(Debug)]
@@ -15,9 +15,7 @@ pub struct Sender {
     timer_discard: Option<Duration>,
     /// Number of the next PDU. It is not on the air, where PDUs are told apart by their TTI.
     next_sn: u64,
-    waiting: VecDeque<Waiting>,
-    /// Number of the first of these, or of the next to come.
-    next_sdu: u64,
+    waiting: SduQueue<Waiting>,
     /// Discarded since the last TTI was filled.
     discarded: Vec<u64>,
     counts: Counts,
@@ -43,8 +41,7 @@ impl Sender {
             segmentation: config.segmentation,
             timer_discard: config.timer_discard,
             next_sn: 0,
-            waiting: VecDeque::new(),
-            next_sdu: 0,
+            waiting: SduQueue::default(),
             discarded: Vec::new(),
             counts: Counts::default(),
         }
@@ -57,7 +54,7 @@ impl Sender {
 
     fn discard_first(&mut self) {
         self.counts.discarded_sdus += 1;
-        let sdu = self.take_waiting();
+        let sdu = self.take_waiting(0);
         self.discarded.extend(sdu);
     }
 
@@ -71,7 +68,7 @@ impl Sender {
 
     /// Sends the first SDU in so many PDUs.
     fn send(&mut self, pdus: u64, tti: &mut Tti, report: &mut Report) {
-        let Some(sdu) = self.take_waiting() else { return };
+        let Some((sdu, _)) = self.waiting.pop() else { return };
         report.confirmed.push(sdu);
         let first = self.next_sn;
         self.next_sn += pdus;
@@ -80,7 +77,7 @@ impl Sender {
 
     /// How many of the SDUs that wait go in one TTI, each as a PDU: all of them are of one length.
     fn of_one_length(&self, room: u64) -> u64 {
-        let Some(first) = self.waiting.front() else { return 0 };
+        let Some(first) = self.waiting.iter().next() else { return 0 };
         let fit = (room / first.octets.max(1)) as usize;
         self.waiting.iter().take(fit).take_while(|sdu| sdu.octets == first.octets).count() as u64
     }
@@ -94,13 +91,11 @@ impl Transmit for Sender {
             let count = self.waiting.iter().take_while(|sdu| self.tti_of(sdu.entered) < this).count();
             (0..count).for_each(|_| self.discard_first());
         }
-        self.waiting.push_back(Waiting { octets: octets.into(), entered: now });
+        self.waiting.push(Waiting { octets: octets.into(), entered: now });
     }
 
-    fn take_waiting(&mut self) -> Option<u64> {
-        self.waiting.pop_front()?;
-        self.next_sdu += 1;
-        Some(self.next_sdu - 1)
+    fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.waiting.take(place)
     }
 
     fn deadline(&self) -> Instant {
@@ -111,14 +106,14 @@ impl Transmit for Sender {
         let room = pdus * self.ttis.payload;
         self.discard_unsent(now, room);
         report.unsent.append(&mut self.discarded);
-        let (first, first_waiting) = (self.next_sn, self.next_sdu);
+        let (first, first_waiting) = (self.next_sn, self.waiting.first());
         if self.segmentation {
-            let octets = self.waiting.front().map_or(0, |sdu| sdu.octets);
+            let octets = self.waiting.iter().next().map_or(0, |sdu| sdu.octets);
             self.send(octets.div_ceil(self.ttis.payload), tti, report);
         } else {
             (0..self.of_one_length(room)).for_each(|_| self.send(1, tti, report));
         }
-        report.started = first_waiting..self.next_sdu;
+        report.started = first_waiting..self.waiting.first();
         if self.next_sn > first {
             tti.data.runs.push(Run { sns: SnRange::new(first, self.next_sn), poll: false });
             self.counts.data_pdus += self.next_sn - first;

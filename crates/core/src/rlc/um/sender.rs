@@ -7,10 +7,10 @@
 
 use super::config::Config;
 use crate::rlc::entities::{Report, Transmit};
+use crate::rlc::sdu_queue::SduQueue;
 use crate::rlc::{Run, SduEnd, SnRange, Tti};
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 
 /// The transmitting entity.
 #[derive(Debug)]
@@ -21,9 +21,7 @@ pub struct Sender {
     timer_discard: Option<Duration>,
     /// VT(US): the sequence number of the next PDU.
     vt_us: u64,
-    waiting: VecDeque<Waiting>,
-    /// Number of the first of these, or of the next to come.
-    next_sdu: u64,
+    waiting: SduQueue<Waiting>,
     cut: Option<Cut>,
     /// An SDU whose last octet is sent, and whose end is not told: (number, PDU with its first octet).
     untold: Option<(u64, u64)>,
@@ -63,8 +61,7 @@ impl Sender {
             first_octet_indicator: config.first_octet_indicator,
             timer_discard: config.timer_discard,
             vt_us: 0,
-            waiting: VecDeque::new(),
-            next_sdu: 0,
+            waiting: SduQueue::default(),
             cut: None,
             untold: None,
             broken_off: None,
@@ -90,8 +87,8 @@ impl Sender {
             report.discarded.push(cut.sdu);
             self.counts.discarded_sdus += 1;
         }
-        while self.waiting.front().is_some_and(|sdu| sdu.entered + timer <= now) {
-            report.unsent.extend(self.take_waiting());
+        while self.waiting.iter().next().is_some_and(|sdu| sdu.entered + timer <= now) {
+            report.unsent.extend(self.take_waiting(0));
             self.counts.discarded_sdus += 1;
         }
     }
@@ -127,21 +124,18 @@ impl Sender {
     }
 
     fn begin(&mut self, sn: u64) -> Option<Cut> {
-        let Waiting { octets, entered } = self.waiting.pop_front()?;
-        self.next_sdu += 1;
-        Some(Cut { sdu: self.next_sdu - 1, first: sn, octets: octets.into(), entered })
+        let (sdu, Waiting { octets, entered }) = self.waiting.pop()?;
+        Some(Cut { sdu, first: sn, octets: octets.into(), entered })
     }
 }
 
 impl Transmit for Sender {
     fn handle_sdu(&mut self, now: Instant, octets: u32) {
-        self.waiting.push_back(Waiting { octets, entered: now });
+        self.waiting.push(Waiting { octets, entered: now });
     }
 
-    fn take_waiting(&mut self) -> Option<u64> {
-        self.waiting.pop_front()?;
-        self.next_sdu += 1;
-        Some(self.next_sdu - 1)
+    fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.waiting.take(place)
     }
 
     fn deadline(&self) -> Instant {
@@ -158,11 +152,11 @@ impl Transmit for Sender {
             self.vt_us += 1;
             self.untold = Some(sdu);
         }
-        let (first, limit, first_waiting) = (self.vt_us, self.vt_us + pdus, self.next_sdu);
+        let (first, limit, first_waiting) = (self.vt_us, self.vt_us + pdus, self.waiting.first());
         while self.vt_us < limit && (self.has_data() || self.untold.is_some()) {
             self.vt_us = self.fill(self.vt_us, limit, tti, report);
         }
-        report.started = first_waiting..self.next_sdu;
+        report.started = first_waiting..self.waiting.first();
         if self.vt_us > first {
             tti.data.runs.push(Run { sns: SnRange::new(first, self.vt_us), poll: false });
             self.counts.data_pdus += self.vt_us - first;

@@ -1,0 +1,78 @@
+"""Scenarios from Python and the command line: changes, and when they are checked."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from conftest import check_error
+
+import airpath
+from airpath import _core
+from airpath._core import ScenarioError
+
+# Too deep for anything that goes through tables recursively.
+DEEP = ".".join("a" * 15_000)
+
+
+def cc_of(scenario) -> dict[str, object]:
+    return tomllib.loads(scenario.text)["tcp"]["cc"]
+
+
+@pytest.mark.parametrize("value", ["cubic", {"cubic": {}}, "{ cubic = {} }"])
+def test_a_component_is_a_name_a_dictionary_or_toml(value):
+    base = airpath.load("umts-384")
+    changed = base.with_("tcp.cc", value)
+    assert list(cc_of(changed)) == ["cubic"]
+    assert changed.text == base.with_("tcp.cc.cubic", {}).text
+
+
+def test_dictionaries_and_lists_become_toml():
+    base = airpath.load("umts-384")
+    red = base.with_("radio.dch.downlink.queue", {"red": {"max_threshold": 40, "ecn": True, "packets": 50}})
+    queue = tomllib.loads(red.text)["radio"]["dch"]["downlink"]["queue"]["red"]
+    assert (queue["max_threshold"], queue["ecn"], queue["packets"]) == (40, True, 50)
+    boxes = base.with_("middlebox", ["tap", {"ack_filter": {}}])
+    assert [list(box) for box in tomllib.loads(boxes.text)["middlebox"]] == [["tap"], ["ack_filter"]]
+    with pytest.raises(ScenarioError) as error:
+        base.with_("tcp.cc", None)
+    assert error.value.args[:2] == ("tcp.cc", "a NoneType is no value of a scenario")
+
+
+def test_changes_come_before_the_check(airpath_command, tmp_path):
+    file = tmp_path / "unfinished.toml"
+    file.write_text('duration = "0 s"\n')
+    check_error(airpath_command("config", file), "duration", "at once", "60 s")
+    repaired = airpath_command("config", file, "--set", "duration=1 s", "--set", 'flow=[{ app = "bulk" }]')
+    assert repaired.code == 0, repaired.err
+    assert list(tomllib.loads(repaired.out)["flow"][0]["app"]) == ["bulk"]
+    assert airpath.load(file, [("duration", "1 s"), ("flow", '[{ app = "bulk" }]')]).text == repaired.out
+
+
+def test_a_sweep_may_finish_a_scenario_and_name_components(airpath_command, tmp_path):
+    (tmp_path / "unfinished.toml").write_text('[[flow]]\napp.file.size = "5 kB"\nue = 7\n')
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'scenario = "unfinished.toml"\nruns = 1\nmetrics = ["flows.0.transfer_s"]\n'
+        '[set]\nflow.0.ue = 0\n[axes]\ntcp.cc = ["reno", "cubic"]\n'
+    )
+    outcome = airpath_command("sweep", sweep, "--out", tmp_path / "out")
+    assert outcome.code == 0, outcome.err
+    shown = airpath_command("results", tmp_path / "out")
+    assert "cubic" in shown.out and "{" not in shown.out
+
+
+def test_keys_are_not_nested_without_end(airpath_command, tmp_path):
+    deep = f"{DEEP}.b"
+    check_error(airpath_command("config", "umts-384", "--set", f"{deep}=1"), "a", "15001 parts", "at most 80")
+    text = f"{deep} = 1\n"
+    with pytest.raises(ScenarioError) as error:
+        _core.resolve(text)
+    assert error.value.args[1:] == ("not TOML: nested too deeply", "write at most 80 levels")
+    head = 'scenario = "umts-384"\nruns = 1\nmetrics = ["simulated_s"]\n'
+    for axes in (f"[axes]\n{deep} = [1]\n", f'[axes]\n"{deep}" = [1]\n', f"[set]\nx = {'[' * 15_000}\n"):
+        sweep = tmp_path / "sweep.toml"
+        sweep.write_text(head + axes)
+        outcome = airpath_command("sweep", sweep, "--out", tmp_path / "out")
+        assert outcome.code == 2 and outcome.err.startswith("error: "), outcome.err
+        assert "deeply" in outcome.err or "15001 parts" in outcome.err
