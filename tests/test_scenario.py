@@ -9,7 +9,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
-from airpath._core import ScenarioError
+from airpath.errors import ScenarioError
 
 # Too deep for anything that goes through tables recursively.
 DEEP = ".".join("a" * 15_000)
