@@ -92,11 +92,11 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
-    alcaraz-384: ends at 60000000000 ns, 18148 events 9e8e7ef3561ae722, capture ae9cfbaa9352d4ef
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 21034 events 65f429a5a482e40c, capture d6be970d287b2a95
-    alcaraz-384-combined-1: ends at 60000000000 ns, 21156 events 49d218dcc8ccd1fd, capture 9dfe08e72237ceb6
-    alcaraz-384-combined-2: ends at 60000000000 ns, 20881 events 68b65b45c85549f2, capture a3b672ab69359716
-    alcaraz-384-pdpc: ends at 60000000000 ns, 17217 events 6d2589a97bbb704f, capture 7dbd5d0931cb49dc
+    alcaraz-384: ends at 60000000000 ns, 24648 events 8a77a4e5c9db1568, capture ae9cfbaa9352d4ef
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 28048 events 7d6c4a3e14a95377, capture d6be970d287b2a95
+    alcaraz-384-combined-1: ends at 60000000000 ns, 28221 events 226d55e8baf8403c, capture 9dfe08e72237ceb6
+    alcaraz-384-combined-2: ends at 60000000000 ns, 27895 events c1fed035c205b722, capture a3b672ab69359716
+    alcaraz-384-pdpc: ends at 60000000000 ns, 23396 events 4b1b18243c4db832, capture 7dbd5d0931cb49dc
     chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
     chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86
     chan-variable-delay-ar: ends at 3600000000000 ns, 775260 events 51f5dc30260596a0, capture 076f791fcd8b03f7
@@ -109,15 +109,15 @@ fn trajectories_are_the_same_everywhere() {
     jayanathan-48: ends at 442615039707 ns, 10301 events dece64dfaf66279c, capture d59cee05c6b817f1
     lundsten-384-576: ends at 5140000000 ns, 1396 events 9239a1e5826153f5, capture 59a7feace5f554e6
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 77090004160 ns, 12587 events adc49119fb7a0711, capture 51906fda27e50bb5
+    umts-128: ends at 73890004160 ns, 17239 events 81b777b29654ea41, capture 5afe75180e51d9cd
     umts-128-simple: ends at 72535637920 ns, 9065 events 6b043b30f11d0a58, capture b542c7564315cea7
-    umts-384: ends at 49590004160 ns, 17759 events f44447286619cb9f, capture ff066305c51b5f75
+    umts-384: ends at 49610004160 ns, 23874 events a808c6d42e429e16, capture 4f396b990def6a2d
     umts-384-simple: ends at 48695637920 ns, 11842 events adf683b517a63c40, capture 98b9ced07c925cbb
-    umts-64: ends at 81030004160 ns, 9095 events 7e42f2fb1d4f7a4a, capture 92e25386dcb984ed
+    umts-64: ends at 74790004160 ns, 13609 events 7d05b66527f39bc0, capture 9070052ae76fb9bb
     umts-64-simple: ends at 72535637920 ns, 6465 events ef275c4c877cb3b1, capture 7c6366e4d14202f2
-    umts-handover: ends at 60000000000 ns, 20501 events fc12783fa6f0d2e2, capture 7b7dde3f6d8a2117
-    umts-network: ends at 47460387200 ns, 19944 events 71e9185bc1c5d681, capture 740d91eb4e8615bc
-    umts-snoop: ends at 66390003200 ns, 6630 events 2b2c62e614461122, capture d50f437b82b3e9de
+    umts-handover: ends at 60000000000 ns, 27147 events 836fa48a4b038803, capture 7b7dde3f6d8a2117
+    umts-network: ends at 47460387200 ns, 24126 events 4436aab2a22d4202, capture 740d91eb4e8615bc
+    umts-snoop: ends at 66390003200 ns, 10074 events 406bd0dd85bf20ef, capture d50f437b82b3e9de
     variable-3g: ends at 42995004160 ns, 5184 events f4562ff9585b7ec9, capture c1a9f25eeabc2bb2
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");
