@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import stat
@@ -118,9 +119,10 @@ def test_a_pipe_that_is_read_gets_the_content(tmp_path):
     pipe, content = tmp_path / "pipe", b"x" * 300_000
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(reader, True)
     writer = threading.Thread(target=write_whole, args=(pipe, content))
     writer.start()
+    select.select([reader], [], [])  # Until the writer has come there is nothing, which looks like the end.
+    os.set_blocking(reader, True)
     with open(reader, "rb") as end:
         assert end.read() == content
     writer.join()

@@ -327,7 +327,7 @@ def test_formats_are_made_and_the_same_rows_give_the_same_bytes(grid, tmp_path, 
         "MATPLOTLIBRC": str(settings),
     }
     arguments = [str(part) for part in command(grid, second)]
-    subprocess.run([sys.executable, "-m", "airpath.cli", *arguments], env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "airpath", *arguments], env=environment, check=True)
     content = first.read_bytes()
     assert content == second.read_bytes()
     if kind == "png":
@@ -606,7 +606,7 @@ def test_python_raises_what_the_command_line_prints(grid):
         airpath.plot_sweep(grid, "rate", "goodput_bps", by="cc", size=(3, "wide"))
 
 
-@pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&", "a" * 60])
+@pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&"])
 def test_words_of_files_are_drawn_as_they_are_written(name, tmp_path, airpath_command):
     trace = "radio.variable.downlink.channel.trace_file.file"
     for number in range(2):

@@ -18,11 +18,11 @@ def parse_folder(name: str) -> Path:
 
     Raises
     ------
-    ScenarioError
+    BadParameter
         If it is one of these.
     """
     if name in ("", "-"):
-        raise ScenarioError("--out", f"'{name}' is not a folder", "name the folder to write to")
+        raise typer.BadParameter(f"'{name}' is not a folder")
     return Path(name)
 
 
