@@ -327,7 +327,7 @@ def test_formats_are_made_and_the_same_rows_give_the_same_bytes(grid, tmp_path, 
         "MATPLOTLIBRC": str(settings),
     }
     arguments = [str(part) for part in command(grid, second)]
-    subprocess.run([sys.executable, "-m", "airpath.cli", *arguments], env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "airpath", *arguments], env=environment, check=True)
     content = first.read_bytes()
     assert content == second.read_bytes()
     if kind == "png":
@@ -616,5 +616,7 @@ def test_words_of_files_are_drawn_as_they_are_written(name, tmp_path, airpath_co
     (tmp_path / "scenario.toml").write_text(f"{trace} = {files[0]!r}\nflow = [{{}}]\n".replace("\\\\", "\\"))
     out = swept(tmp_path, text.replace("\\\\", "\\"))
     for arguments in (["--x", "file", "--y", "goodput_bps"], ["--x", "goodput_bps", "--by", "file"]):
-        outcome = airpath_command("plot", out, *arguments, "--title", name, "--out", tmp_path / "figure.svg")
+        outcome = airpath_command(
+            "plot", out, *arguments, "--title", name, "--out", tmp_path / "figure.svg", "--force"
+        )
         assert outcome.code == 0, outcome.err

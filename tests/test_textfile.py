@@ -35,7 +35,7 @@ def test_a_folder_is_no_scenario(tmp_path, airpath_command):
 def test_standard_input_is_a_scenario(source, tmp_path):
     scenario = b'flow = [{}]\nradio.variable.downlink.channel.trace_file.file = "trace"'
     (tmp_path / "trace").write_text("1\n2\n")
-    command = [sys.executable, "-m", "airpath.cli", "config", source]
+    command = [sys.executable, "-m", "airpath", "config", source]
     done = subprocess.run(command, input=scenario, capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
 
