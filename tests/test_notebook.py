@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import airpath
+from airpath.estimate import estimate as estimate_of
+from airpath.folder import RunFolder
 from airpath.notebook import number, table
 from airpath.progress import progress_bar
 
@@ -36,8 +38,8 @@ def compared(scenario):
 
 
 def test_what_is_printed_is_short(scenario, result, compared):
-    folder = airpath.folder.RunFolder("out", result.summary, False)
-    estimate = airpath.estimate.estimate(range(1, 1000))
+    folder = RunFolder("out", result.summary, False)
+    estimate = estimate_of(range(1, 1000))
     for thing in (scenario, result, compared, compared.a, estimate, folder, result.plot()):
         assert type(thing).__name__ in repr(thing) and len(repr(thing)) < LONGEST_REPR, repr(thing)
         assert str(thing) == repr(thing)

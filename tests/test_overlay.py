@@ -226,3 +226,15 @@ def test_a_dash_is_standard_output(folders, tmp_path):
 def test_too_many_runs_are_an_error_in_python(folders):
     with pytest.raises(ExportError, match="9 runs"):
         airpath.overlay([folders["seed 1"]] * 9)
+
+
+@pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&", "a" * 100])
+def test_names_of_scenarios_are_drawn_as_they_are_written(name, tmp_path):
+    short = airpath.load("umts-384").with_("duration", "2 s")
+    for place in (name, "other"):
+        named = airpath.Scenario(place, short.source, short.overrides)
+        airpath.run_to_folder(named, 1, tmp_path / place)
+    figure = airpath.overlay([tmp_path / name, tmp_path / "other"], ["cwnd"]).draw()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [name, "other"]
+    figure.savefig(tmp_path / "figure.svg")

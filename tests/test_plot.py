@@ -616,5 +616,7 @@ def test_words_of_files_are_drawn_as_they_are_written(name, tmp_path, airpath_co
     (tmp_path / "scenario.toml").write_text(f"{trace} = {files[0]!r}\nflow = [{{}}]\n".replace("\\\\", "\\"))
     out = swept(tmp_path, text.replace("\\\\", "\\"))
     for arguments in (["--x", "file", "--y", "goodput_bps"], ["--x", "goodput_bps", "--by", "file"]):
-        outcome = airpath_command("plot", out, *arguments, "--title", name, "--out", tmp_path / "figure.svg")
+        outcome = airpath_command(
+            "plot", out, *arguments, "--title", name, "--out", tmp_path / "figure.svg", "--force"
+        )
         assert outcome.code == 0, outcome.err

@@ -43,8 +43,8 @@ direction = "downlink"
 [flow.app.bulk]
 """
 
-# The command line, which kills itself before one of its changes of the folder: when the picture is drawn
-# (4), while it removes an earlier run (5 to 10), while it moves the files (11 to 16), and after that.
+# The command line, which kills itself before one of its changes of the folder: when the picture is written
+# (4 and 5), while it removes an earlier run (6 to 11), while it moves the files (12 to 17), and after that.
 KILLED = """\
 import os, signal, sys
 steps = {step}
@@ -54,7 +54,8 @@ def count(event, arguments):
         steps -= 1
         if steps == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-from airpath import cli, plot
+from airpath import cli
+from airpath.figures import run_picture, panels
 import matplotlib.figure, pyarrow.parquet
 sys.addaudithook(count)
 cli.main(sys.argv[1:])
@@ -228,7 +229,7 @@ def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_pat
     assert {file.name for file in out.iterdir()} == set(FILES)
 
 
-@pytest.mark.parametrize("step", [4, 5, 6, 11, 13, 16, 17])
+@pytest.mark.parametrize("step", [4, 6, 7, 12, 14, 17, 18])
 def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(folder.path, out)
@@ -246,9 +247,9 @@ def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, 
     ]
     done = subprocess.run(command, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    if step <= 5 or step == 17:
+    if step <= 6 or step == 18:
         read = FinishedRun.open(out)
-        assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 5 else 2)
+        assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 6 else 2)
         for name, bytes_ in read.manifest["files"].items():
             assert size(out / name) == bytes_
     else:

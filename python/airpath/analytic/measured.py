@@ -7,7 +7,7 @@ that predictions compare with goodput.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from airpath import _core
@@ -59,7 +59,7 @@ class FlowPredictions:
         One for each model, in the order of `MODELS`.
     """
 
-    flow: dict[str, Any]
+    flow: dict[str, Any] = field(repr=False)
     segment_bytes: int | None
     episodes: Episodes | None
     link: Link | None

@@ -165,7 +165,7 @@ def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines]) -> None:
     handles = [Line2D([], [], color=COLOURS[number % len(COLOURS)], lw=2.5) for number in range(len(flows))]
     longest = max((len(flow.name) for flow in flows), default=0)
     columns = max(1, min(len(flows), 4, int(figure.get_figwidth() / (0.45 + 0.06 * longest))))
-    legend = figure.legend(
+    figure.legend(
         handles,
         [flow.name for flow in flows],
         loc="outside upper left",
@@ -178,8 +178,6 @@ def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines]) -> None:
         title_fontsize=9,
         alignment="left",
     )
-    for text in (legend.get_title(), *legend.get_texts()):
-        text.set_parse_math(False)
 
 
 def panels_data(names: Sequence[str], flows: Sequence[FlowLines]) -> dict[str, Any]:
