@@ -11,6 +11,7 @@ import tomllib
 import pytest
 
 import airpath
+from airpath import cli
 from airpath.scenario import bundled
 
 
@@ -178,15 +179,15 @@ def test_help_is_quick_and_imports_nothing_heavy():
 def test_a_reader_that_goes_away_is_no_error():
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "airpath.cli", "list"]
+    command = [sys.executable, "-m", "airpath", "list"]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
-    assert done.returncode == 1
+    assert done.returncode == cli.BROKEN_PIPE
     assert done.stderr == ""
 
 
 def test_output_is_plain_where_there_is_no_terminal():
-    command = [sys.executable, "-m", "airpath.cli", "run", "umts-64"]
+    command = [sys.executable, "-m", "airpath", "run", "umts-64"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
