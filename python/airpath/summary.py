@@ -187,7 +187,7 @@ def _split_table(connections: list[dict[str, Any]]) -> Table:
         "sent again\ntotal",
         "sent again\nfast",
         "timer\nexpired",
-        "most held\nbytes",
+        "buffer\npeak B",
     )
     table = Table("split\nUE.flow", *headings, "ACKed ahead\nat most", "ACKed ahead\nat end")
     for connection in connections:

@@ -6,6 +6,7 @@ control characters as escapes. Everything fits the terminal: COLUMNS, its width,
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ def clean(text: str) -> str:
 
 
 def say(console: Console, *parts: Cell, style: str = "") -> None:
-    """Print a line of text; one that is too long goes on, indented, below.
+    """Print a line of text; where a screen has a width, a longer line goes on, indented, below.
 
     Parameters
     ----------
@@ -57,8 +58,8 @@ def say(console: Console, *parts: Cell, style: str = "") -> None:
     line = Text(style=style)
     for part in parts:
         line.append_text(_text(part))
-    if line.cell_len <= console.width:
-        console.print(line)
+    if line.cell_len <= console.width or not (console.is_terminal or "COLUMNS" in os.environ):
+        console.print(line, soft_wrap=True)
         return
     indent = len(line.plain) - len(line.plain.lstrip(" ")) + GAP
     start = 0
