@@ -77,7 +77,9 @@ impl Duplex {
 
     /// The application supplies `bytes` more.
     pub fn supply(&mut self, now: Instant, bytes: u64) {
-        let is_idle = self.sender.state().flight_size() == 0;
+        // A sender with `State::used` notices a pause itself, when it sends.
+        let state = self.sender.state();
+        let is_idle = state.flight_size() == 0 && state.used.is_none();
         let idle = now.since(self.last_sent);
         if is_idle && idle > self.sender.rto().value() {
             self.sender.restart_after(idle);
@@ -156,7 +158,7 @@ impl Duplex {
                 let opens = packet.flags.has(Flags::SYN) && packet.payload == 0;
                 if !opens {
                     self.receiver.piggyback(packet);
-                    if transmit.len == 0 {
+                    if transmit.len == 0 && transmit.cause != SendCause::WindowProbe {
                         packet.seq = self.sender.wire_max();
                     }
                 }

@@ -161,6 +161,7 @@ impl Receiver {
     #[inline(always)]
     fn take_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if packet.payload == 0 {
+            self.take_probe(packet);
             return None;
         }
         let rcv_nxt = self.rcv_nxt();
@@ -169,6 +170,15 @@ impl Receiver {
         let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
+    }
+
+    /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
+    /// (3.8.4), (3.10.7.4).
+    #[cold]
+    fn take_probe(&mut self, packet: &Packet) {
+        let rcv_nxt = self.rcv_nxt();
+        let last = self.handshake.wire_ack(rcv_nxt).wrapping_sub(1);
+        self.ack_now |= rcv_nxt > 0 && packet.seq == last && !packet.flags.has(Flags::SYN);
     }
 
     /// A segment arrived where there is more to do than to take its data.

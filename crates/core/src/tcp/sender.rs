@@ -16,6 +16,7 @@ mod persist;
 mod rack_timers;
 mod rack_transmit;
 mod timeout;
+mod use_of_window;
 
 pub use counters::Counters;
 
@@ -27,7 +28,9 @@ use super::rto::{self, Rto};
 use super::state::{Fate, Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
-use super::{Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, ecn, rnf, timestamp};
+use super::{
+    Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, WindowProbe, ecn, rnf, timestamp,
+};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -40,7 +43,7 @@ use persist::Persist;
 pub struct Transmit {
     /// Offset of its first byte in the stream.
     pub seq: u64,
-    /// Payload in bytes; 0 for a segment of the handshake.
+    /// Payload in bytes; 0 for a segment of the handshake, and for a window probe without data.
     pub len: u32,
     /// Why it is sent.
     pub cause: SendCause,
@@ -92,6 +95,7 @@ pub struct Sender {
     /// is.
     persist: Option<Persist>,
     shrunk_window: ShrunkWindow,
+    window_probe: WindowProbe,
     /// The first segment sent since the last timeout is the one that timed out.
     timed_out: bool,
     timed: Option<Timed>,
@@ -156,6 +160,7 @@ impl Sender {
             rto_deadline: None,
             persist: None,
             shrunk_window: config.shrunk_window,
+            window_probe: config.window_probe,
             timed_out: false,
             timed: None,
             supplied: 0,
@@ -232,7 +237,7 @@ impl Sender {
             self.on_answer_to_probe(now, ack, rwnd);
         }
         if ack > self.state.max || ack < self.state.una || !packet.flags.has(Flags::ACK) {
-            return;
+            return self.handle_old_ack(now, ack, packet);
         }
         let same_window = rwnd == self.state.rwnd;
         if !same_window {
@@ -255,18 +260,16 @@ impl Sender {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
         if self.cc_measures {
-            self.cc.on_arrival(now, &self.state, acked);
+            self.cc.on_arrival(now, &mut self.state, acked);
         }
         self.state.restart_timer = true;
         match self.state.phase {
-            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
-            Phase::Open | Phase::Disorder | Phase::Loss => {
+            Phase::Open => {
                 self.state.inflation = 0;
                 self.cc.on_ack(&mut self.state.window, acked);
-                let in_loss =
-                    self.state.phase == Phase::Loss && self.state.recover.is_some_and(|end| ack < end);
-                self.state.phase = if in_loss { Phase::Loss } else { Phase::Open };
             }
+            Phase::Disorder | Phase::Loss => self.grow_after_disorder(acked),
+            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
         }
         if self.state.una >= self.state.max {
             self.rto_deadline = None;
@@ -278,6 +281,18 @@ impl Sender {
             {
                 self.rto_deadline = Some((oldest.sent_at + self.rto.value()).max(now));
             }
+        }
+    }
+
+    /// An ACK of `acked` bytes ends a disorder, or a recovery by timeout if everything is acknowledged that was
+    /// outstanding then.
+    #[cold]
+    fn grow_after_disorder(&mut self, acked: u64) {
+        self.state.inflation = 0;
+        let counted = self.not_told_of(acked);
+        self.cc.on_ack(&mut self.state.window, counted);
+        if self.state.phase != Phase::Loss || !self.state.is_below_recover() {
+            self.state.phase = Phase::Open;
         }
     }
 
@@ -359,7 +374,7 @@ impl Sender {
             // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return;
         }
-        self.cc.on_arrival(now, &self.state, 0);
+        self.cc.on_arrival(now, &mut self.state, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         if self.duplicates.is_some() {
@@ -413,12 +428,19 @@ impl Sender {
         let state = &self.state;
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
         if !is_usual || self.handshake.is_pending() {
-            return self.poll_any(now);
+            let transmit = self.poll_any(now);
+            if transmit.is_none() && self.state.used.is_some() {
+                self.judge_use(now);
+            }
+            return transmit;
         }
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = state.mss().min(self.supplied - state.max);
         if len == 0 || state.max + len > state.una + state.send_window() {
+            if self.state.used.is_some() {
+                self.judge_use(now);
+            }
             return None;
         }
         Some(self.send_new(now, len, SendCause::New))
@@ -435,6 +457,9 @@ impl Sender {
         }
         if self.is_frozen() {
             return self.poll_frozen(now);
+        }
+        if self.state.una == self.state.max && self.state.used.is_some() {
+            self.resume(now);
         }
         if let Some(mut rack) = self.rack.take() {
             let transmit = rack.poll(self, now);
@@ -546,10 +571,13 @@ impl Sender {
     pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);
-        if transmit.len == 0 {
-            return self.handshake.write(packet);
-        }
         packet.seq = self.handshake.wire_seq(transmit.seq);
+        if transmit.len == 0 {
+            if transmit.cause != SendCause::WindowProbe {
+                return self.handshake.write(packet);
+            }
+            packet.seq = packet.seq.wrapping_sub(1);
+        }
         packet.ack = self.handshake.wire_ack(0);
         packet.flags = Flags::ACK;
         packet.payload = transmit.len;

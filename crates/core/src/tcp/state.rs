@@ -3,6 +3,7 @@
 //! Offsets count bytes of the stream from zero and never wrap.
 
 use super::loss_episodes::{Cut, LossEpisodes};
+use super::window_use::WindowUse;
 use super::{Config, WindowArithmetic};
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -32,6 +33,18 @@ impl Window {
     /// The window after a loss that allows `cwnd`.
     fn after_loss(&self, cwnd: f64) -> f64 {
         if self.keeps_smaller { cwnd.min(self.cwnd) } else { cwnd }
+    }
+
+    /// Whole segments in the window.
+    pub fn segments(&self) -> u64 {
+        (self.cwnd / self.mss) as u64
+    }
+
+    /// Three quarters of the window in whole segments, or the threshold if that is larger: RFC 2861 (3.2), as Linux
+    /// rounds it.
+    pub fn raised_threshold(&self) -> f64 {
+        let cwnd = self.segments();
+        self.ssthresh.max((cwnd / 2 + cwnd / 4) as f64 * self.mss)
     }
 
     /// Two segments, below which no threshold falls: RFC 5681 (3.1) equation 4.
@@ -152,6 +165,8 @@ pub struct State {
     /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
     /// every ACK.
     pub losses: Box<LossEpisodes>,
+    /// What of the window is used, where growth or a pause goes by it.
+    pub used: Option<Box<WindowUse>>,
 }
 
 impl State {
@@ -188,6 +203,7 @@ impl State {
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
             losses: Box::default(),
+            used: WindowUse::of(config),
         }
     }
 
@@ -246,6 +262,11 @@ impl State {
         }
     }
 
+    /// Whether the window is used, so that it may grow.
+    pub fn uses_window(&self) -> bool {
+        self.used.as_ref().is_none_or(|used| used.is_used(&self.window))
+    }
+
     /// Whether everything outstanding at the last loss event is acknowledged, so that duplicate ACKs
     /// speak of a new one: RFC 6582 (3.2) step 1.
     pub fn beyond_recover(&self) -> bool {
@@ -270,8 +291,7 @@ impl State {
 
     /// Where the sender stands as it is about to cut its window.
     pub fn cut(&self) -> Cut {
-        let cwnd_segments = (self.window.cwnd / self.window.mss) as u64;
-        Cut { una: self.una, max: self.max, cwnd_segments }
+        Cut { una: self.una, max: self.max, cwnd_segments: self.window.segments() }
     }
 
     /// Begins fast recovery: `ssthresh` is the new threshold and window (unless that was smaller and the

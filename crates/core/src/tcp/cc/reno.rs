@@ -2,9 +2,9 @@
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of what is in
-//! flight; a window that is not used up does not grow (RFC 7661).
+//! flight; a window that is not used does not grow ([`crate::tcp::window_use`]).
 
-use super::{CongestionControl, is_used_up};
+use super::CongestionControl;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::state::{State, Window};
 use crate::time::Instant;
@@ -34,7 +34,7 @@ impl Config {
     pub(super) fn build(&self) -> Box<dyn CongestionControl> {
         match self.variant {
             Variant::Rfc5681 => Box::new(Reno),
-            Variant::Linux => Box::new(Linux { is_used_up: true }),
+            Variant::Linux => Box::new(Linux { uses_window: true }),
         }
     }
 }
@@ -68,13 +68,13 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
 }
 
 struct Linux {
-    /// The window was used up before this ACK.
-    is_used_up: bool,
+    /// The window was used before this ACK.
+    uses_window: bool,
 }
 
 impl CongestionControl for Linux {
     fn on_ack(&mut self, window: &mut Window, acked: u64) {
-        if !self.is_used_up {
+        if !self.uses_window {
             return;
         }
         // RFC 3465 (2.1), (2.2): what an ACK brings beyond the threshold counts for congestion avoidance.
@@ -85,16 +85,16 @@ impl CongestionControl for Linux {
     }
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
-        let whole = (state.window.cwnd / state.window.mss) as u64 / 2;
-        (whole as f64 * state.window.mss).max(state.window.floor())
+        let half = state.window.segments() / 2;
+        (half as f64 * state.window.mss).max(state.window.floor())
     }
 
     fn measures(&self) -> bool {
         true
     }
 
-    fn on_arrival(&mut self, _now: Instant, state: &State, acked: u64) {
-        self.is_used_up = is_used_up(state, acked);
+    fn on_arrival(&mut self, _now: Instant, state: &mut State, _acked: u64) {
+        self.uses_window = state.uses_window();
     }
 }
 
