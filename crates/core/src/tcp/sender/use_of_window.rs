@@ -58,3 +58,71 @@ impl Sender {
         self.cc.on_resume(now, idle);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Flags, Packet};
+    use crate::tcp::handshake::Role;
+    use crate::tcp::{Config, Handshake, cc, recovery, undo};
+    use crate::time::Duration;
+    use crate::units::Bytes;
+    use proptest::prelude::*;
+
+    const MSS: u64 = 1000;
+
+    fn sender() -> Sender {
+        let cc = cc::Config::Cubic(cc::cubic::Config {
+            variant: cc::cubic::Variant::Linux,
+            ..cc::cubic::Config::default()
+        });
+        let config = Config {
+            cc,
+            mss: Bytes::from_bytes(MSS),
+            handshake: Handshake::None,
+            sack: true,
+            recovery: recovery::Config::Rack(recovery::rack::Config::default()),
+            undo: undo::Config::Linux(undo::linux::Config {}),
+            idle_restart: IdleRestart::Linux,
+            receive_buffer: Bytes::from_bytes(10_000_000),
+            ..Config::default()
+        };
+        let mut sender = Sender::new(&config, Role::Passive);
+        sender.open();
+        sender
+    }
+
+    fn drain(sender: &mut Sender, now: Instant) {
+        while sender.poll_transmit(now).is_some() {}
+    }
+
+    proptest! {
+        /// Without losses, slow start goes on while the window is below twice what was outstanding, so that one ACK can
+        /// lead to three times that, and no pause leads below the initial window.
+        #[test]
+        fn slow_start_does_not_run_ahead_of_what_is_used(
+            steps in prop::collection::vec((0..40_u64, 1..30_u64, 1..50_u64), 1..80),
+        ) {
+            let mut sender = sender();
+            let (mut now, mut most) = (Instant::ZERO, 0);
+            for (written, acked, ms) in steps {
+                sender.supply(written * MSS);
+                drain(&mut sender, now);
+                most = most.max(sender.state.segments.len() as u64);
+                now += Duration::from_millis(ms);
+                let una = (sender.state.una + acked * MSS).min(sender.state.max);
+                let ack = Packet {
+                    ack: sender.handshake.wire_seq(una),
+                    flags: Flags::ACK,
+                    window: u16::MAX,
+                    ..Packet::default()
+                };
+                sender.handle_segment(now, &ack);
+                drain(&mut sender, now);
+                most = most.max(sender.state.segments.len() as u64);
+                let cwnd = sender.state.window.segments();
+                prop_assert!((10..=(3 * most).max(10)).contains(&cwnd), "{} for {}", cwnd, most);
+            }
+        }
+    }
+}
