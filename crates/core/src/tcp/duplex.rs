@@ -77,9 +77,8 @@ impl Duplex {
 
     /// The application supplies `bytes` more.
     pub fn supply(&mut self, now: Instant, bytes: u64) {
-        // A sender with `State::used` notices a pause itself, when it sends.
-        let state = self.sender.state();
-        let is_idle = state.flight_size() == 0 && state.used.is_none();
+        // A sender that judges its use of the window notices a pause when it sends.
+        let is_idle = self.sender.state().flight_size() == 0 && !self.sender.judges_use();
         let idle = now.since(self.last_sent);
         if is_idle && idle > self.sender.rto().value() {
             self.sender.restart_after(idle);

@@ -28,6 +28,7 @@ use super::rto::{self, Rto};
 use super::state::{Fate, Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
+use super::window_use::WindowUse;
 use super::{
     Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, WindowProbe, ecn, rnf, timestamp,
 };
@@ -116,6 +117,8 @@ pub struct Sender {
     prr: Option<Box<Prr>>,
     /// Duplicate ACKs are counted as segments that have left the network, as Linux does without SACK.
     duplicates: Option<Box<Duplicates>>,
+    /// Growth or a pause goes by what is used of the window.
+    used: Option<Box<WindowUse>>,
 }
 
 impl Sender {
@@ -172,6 +175,7 @@ impl Sender {
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
             prr: (config.prr && rack.is_none()).then(Box::default),
             duplicates: Duplicates::of(config).map(Box::new),
+            used: WindowUse::of(config).map(Box::new),
             rack,
         }
     }
@@ -429,7 +433,7 @@ impl Sender {
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
         if !is_usual || self.handshake.is_pending() {
             let transmit = self.poll_any(now);
-            if transmit.is_none() && self.state.used.is_some() {
+            if transmit.is_none() && self.used.is_some() {
                 self.judge_use(now);
             }
             return transmit;
@@ -438,7 +442,7 @@ impl Sender {
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = state.mss().min(self.supplied - state.max);
         if len == 0 || state.max + len > state.una + state.send_window() {
-            if self.state.used.is_some() {
+            if self.used.is_some() {
                 self.judge_use(now);
             }
             return None;
@@ -458,7 +462,7 @@ impl Sender {
         if self.is_frozen() {
             return self.poll_frozen(now);
         }
-        if self.state.una == self.state.max && self.state.used.is_some() {
+        if self.state.una == self.state.max && self.used.is_some() {
             self.resume(now);
         }
         if let Some(mut rack) = self.rack.take() {

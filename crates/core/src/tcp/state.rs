@@ -3,7 +3,6 @@
 //! Offsets count bytes of the stream from zero and never wrap.
 
 use super::loss_episodes::{Cut, LossEpisodes};
-use super::window_use::WindowUse;
 use super::{Config, WindowArithmetic};
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -165,8 +164,8 @@ pub struct State {
     /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
     /// every ACK.
     pub losses: Box<LossEpisodes>,
-    /// What of the window is used, where growth or a pause goes by it.
-    pub used: Option<Box<WindowUse>>,
+    /// The window is used, so that it may grow: [`super::window_use`]. True for a sender that does not judge it.
+    pub uses_window: bool,
 }
 
 impl State {
@@ -203,7 +202,7 @@ impl State {
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
             losses: Box::default(),
-            used: WindowUse::of(config),
+            uses_window: true,
         }
     }
 
@@ -260,11 +259,6 @@ impl State {
                 (half_segments as f64 * self.window.mss).max(self.window.floor())
             }
         }
-    }
-
-    /// Whether the window is used, so that it may grow.
-    pub fn uses_window(&self) -> bool {
-        self.used.as_ref().is_none_or(|used| used.is_used(&self.window))
     }
 
     /// Whether everything outstanding at the last loss event is acknowledged, so that duplicate ACKs

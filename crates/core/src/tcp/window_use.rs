@@ -60,9 +60,9 @@ pub struct Drained {
 
 impl WindowUse {
     /// The record of a sender that keeps one.
-    pub fn of(config: &Config) -> Option<Box<Self>> {
+    pub fn of(config: &Config) -> Option<Self> {
         let shrinks = config.idle_restart == IdleRestart::Linux;
-        (shrinks || config.cc.judges_use()).then(|| Box::new(Self { shrinks, ..Self::default() }))
+        (shrinks || config.cc.judges_use()).then(|| Self { shrinks, ..Self::default() })
     }
 
     /// Data may flow from now on.

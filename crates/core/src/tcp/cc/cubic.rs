@@ -242,7 +242,7 @@ impl CongestionControl for Cubic {
             self.rtt = None;
         }
         if self.is_linux {
-            self.is_limited = state.uses_window();
+            self.is_limited = state.uses_window;
             return;
         }
         self.is_limited = is_used_up(state, acked);

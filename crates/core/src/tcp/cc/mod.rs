@@ -33,8 +33,8 @@ pub trait CongestionControl: Send + Sync {
     /// anything else is made of it.
     fn on_arrival(&mut self, _now: Instant, _state: &mut State, _acked: u64) {}
 
-    /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender has
-    /// [`State::used`].
+    /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
+    /// of its window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).

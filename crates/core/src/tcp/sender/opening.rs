@@ -50,7 +50,7 @@ impl Sender {
 
     /// What the time of the handshake, and a loss in it, mean for the data.
     fn begin(&mut self, now: Instant, sent_at: Option<Instant>, lost_syn: bool) {
-        if let Some(used) = &mut self.state.used {
+        if let Some(used) = &mut self.used {
             used.begin(now);
         }
         if let Some(sent_at) = sent_at {

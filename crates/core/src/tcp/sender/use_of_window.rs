@@ -8,6 +8,11 @@ use crate::tcp::window_use::Drained;
 use crate::time::Instant;
 
 impl Sender {
+    /// Whether growth or a pause goes by what it uses of its window.
+    pub(in crate::tcp) fn judges_use(&self) -> bool {
+        self.used.is_some()
+    }
+
     /// Everything has been sent that may be.
     #[inline(never)]
     pub(super) fn judge_use(&mut self, now: Instant) {
@@ -26,8 +31,10 @@ impl Sender {
             is_open: state.phase == Phase::Open,
             rto: self.rto.value(),
         };
-        let Some(used) = &mut state.used else { return };
-        if let Some(most) = used.on_drained(now, &state.window, &drained) {
+        let Some(used) = &mut self.used else { return };
+        let unused = used.on_drained(now, &state.window, &drained);
+        state.uses_window = used.is_used(&state.window);
+        if let Some(most) = unused {
             let window = &mut state.window;
             let most = (most as u64).max((self.initial_window / window.mss) as u64);
             let cwnd = window.segments();
@@ -41,12 +48,9 @@ impl Sender {
     /// Nothing is in flight. If data is about to be sent, this is the end of a pause.
     #[cold]
     pub(super) fn resume(&mut self, now: Instant) {
-        let state = &mut self.state;
+        let state = &self.state;
         let len = state.mss().min(self.supplied - state.max);
-        let Some(used) = state.used.as_mut().filter(|_| len > 0 && len <= state.rwnd.min(state.max_window))
-        else {
-            return;
-        };
+        let Some(used) = self.used.as_mut().filter(|_| len > 0 && len <= state.peer_window()) else { return };
         let idle = used.idle(now);
         if idle.is_zero() {
             return;
