@@ -161,8 +161,7 @@ impl Receiver {
     #[inline(always)]
     fn take_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if packet.payload == 0 {
-            self.take_probe(packet);
-            return None;
+            return self.take_probe(packet);
         }
         let rcv_nxt = self.rcv_nxt();
         // A SYN takes a sequence number of its own before the data.
@@ -175,10 +174,11 @@ impl Receiver {
     /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
     /// (3.8.4), (3.10.7.4).
     #[cold]
-    fn take_probe(&mut self, packet: &Packet) {
+    fn take_probe(&mut self, packet: &Packet) -> Option<u64> {
         let rcv_nxt = self.rcv_nxt();
         let last = self.handshake.wire_ack(rcv_nxt).wrapping_sub(1);
         self.ack_now |= rcv_nxt > 0 && packet.seq == last && !packet.flags.has(Flags::SYN);
+        None
     }
 
     /// A segment arrived where there is more to do than to take its data.

@@ -131,7 +131,8 @@ impl Sender {
             _ => None,
         };
         let mut handshake = Handshake::new(config, role);
-        if rack.is_some() {
+        let used = WindowUse::of(config).map(Box::new);
+        if rack.is_some() || used.is_some() {
             handshake.ask_always();
         }
         Self {
@@ -175,7 +176,7 @@ impl Sender {
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
             prr: (config.prr && rack.is_none()).then(Box::default),
             duplicates: Duplicates::of(config).map(Box::new),
-            used: WindowUse::of(config).map(Box::new),
+            used,
             rack,
         }
     }
@@ -432,19 +433,12 @@ impl Sender {
         let state = &self.state;
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
         if !is_usual || self.handshake.is_pending() {
-            let transmit = self.poll_any(now);
-            if transmit.is_none() && self.used.is_some() {
-                self.judge_use(now);
-            }
-            return transmit;
+            return self.poll_any(now);
         }
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = state.mss().min(self.supplied - state.max);
         if len == 0 || state.max + len > state.una + state.send_window() {
-            if self.used.is_some() {
-                self.judge_use(now);
-            }
             return None;
         }
         Some(self.send_new(now, len, SendCause::New))
@@ -453,6 +447,14 @@ impl Sender {
     /// As [`Sender::poll_transmit`], whatever has happened.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
+        let transmit = self.poll_next(now);
+        if transmit.is_none() && self.used.is_some() {
+            self.judge_use(now);
+        }
+        transmit
+    }
+
+    fn poll_next(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(Transmit { seq: 0, len: 0, cause });
         }
@@ -575,13 +577,10 @@ impl Sender {
     pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);
-        packet.seq = self.handshake.wire_seq(transmit.seq);
         if transmit.len == 0 {
-            if transmit.cause != SendCause::WindowProbe {
-                return self.handshake.write(packet);
-            }
-            packet.seq = packet.seq.wrapping_sub(1);
+            return self.write_without_data(transmit, packet);
         }
+        packet.seq = self.handshake.wire_seq(transmit.seq);
         packet.ack = self.handshake.wire_ack(0);
         packet.flags = Flags::ACK;
         packet.payload = transmit.len;
@@ -590,6 +589,19 @@ impl Sender {
         if transmit.seq < self.plain_from {
             self.write_more(transmit, packet);
         }
+    }
+
+    /// A segment of the handshake, or a probe.
+    #[cold]
+    fn write_without_data(&self, transmit: &Transmit, packet: &mut Packet) {
+        if transmit.cause != SendCause::WindowProbe {
+            return self.handshake.write(packet);
+        }
+        packet.seq = self.handshake.wire_seq(transmit.seq).wrapping_sub(1);
+        packet.ack = self.handshake.wire_ack(0);
+        packet.flags = Flags::ACK;
+        packet.len = self.template.header_bytes;
+        packet.window = self.template.window_field;
     }
 
     /// What a header says if it may open the connection, or with ECN.
