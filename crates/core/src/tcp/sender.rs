@@ -433,7 +433,7 @@ impl Sender {
         let state = &self.state;
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
         if !is_usual || self.handshake.is_pending() {
-            return self.poll_any(now);
+            return if self.used.is_some() { self.poll_judged(now) } else { self.poll_any(now) };
         }
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
@@ -447,14 +447,6 @@ impl Sender {
     /// As [`Sender::poll_transmit`], whatever has happened.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
-        let transmit = self.poll_next(now);
-        if transmit.is_none() && self.used.is_some() {
-            self.judge_use(now);
-        }
-        transmit
-    }
-
-    fn poll_next(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
             return Some(Transmit { seq: 0, len: 0, cause });
         }
@@ -463,9 +455,6 @@ impl Sender {
         }
         if self.is_frozen() {
             return self.poll_frozen(now);
-        }
-        if self.state.una == self.state.max && self.used.is_some() {
-            self.resume(now);
         }
         if let Some(mut rack) = self.rack.take() {
             let transmit = rack.poll(self, now);

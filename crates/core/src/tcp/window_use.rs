@@ -91,7 +91,8 @@ impl WindowUse {
         }
         let has_sent = drained.max > self.max;
         self.max = drained.max;
-        if !has_sent && !(drained.is_full && drained.has_more) {
+        let is_kept_back = drained.is_full && drained.has_more;
+        if !has_sent && !is_kept_back {
             return None;
         }
         let is_new = drained.una >= self.end;

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 const C: f64 = 0.4;
 /// RFC 9438 (4.6): what a loss leaves.
 const BETA: f64 = 0.7;
-/// The same in Linux: so many of `LINUX_SCALE`.
+/// The same in Linux, in parts of `LINUX_SCALE`.
 const LINUX_BETA: u64 = 717;
 const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
@@ -201,8 +201,7 @@ impl CongestionControl for Cubic {
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         let window = &state.window;
         // (4.6), (4.7): these go by the window, whatever of it was in flight.
-        let before =
-            if self.is_linux { window.segments() as f64 } else { window.cwnd / window.mss };
+        let before = if self.is_linux { window.segments() as f64 } else { window.cwnd / window.mss };
         if self.has_timed_out {
             self.curve.prior = before;
         } else {

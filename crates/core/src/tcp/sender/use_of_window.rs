@@ -1,7 +1,7 @@
 //! The sender where growth or a pause goes by what it uses of its window: [`crate::tcp::window_use`]. Other flows never
 //! come here.
 
-use super::Sender;
+use super::{Sender, Transmit};
 use crate::tcp::IdleRestart;
 use crate::tcp::state::Phase;
 use crate::tcp::window_use::Drained;
@@ -13,9 +13,21 @@ impl Sender {
         self.used.is_some()
     }
 
-    /// Everything has been sent that may be.
+    /// As [`Sender::poll_transmit`]: a pause may end, and when nothing more may be sent, use is judged.
     #[inline(never)]
-    pub(super) fn judge_use(&mut self, now: Instant) {
+    pub(super) fn poll_judged(&mut self, now: Instant) -> Option<Transmit> {
+        if self.state.una == self.state.max && self.handshake.is_established() && !self.is_frozen() {
+            self.resume(now);
+        }
+        let transmit = self.poll_any(now);
+        if transmit.is_none() {
+            self.judge_use(now);
+        }
+        transmit
+    }
+
+    /// Everything has been sent that may be.
+    fn judge_use(&mut self, now: Instant) {
         let state = &mut self.state;
         let in_flight = match &self.rack {
             Some(rack) => rack.pipe(state) as i64,
@@ -47,7 +59,7 @@ impl Sender {
 
     /// Nothing is in flight. If data is about to be sent, this is the end of a pause.
     #[cold]
-    pub(super) fn resume(&mut self, now: Instant) {
+    fn resume(&mut self, now: Instant) {
         let state = &self.state;
         let len = state.mss().min(self.supplied - state.max);
         let Some(used) = self.used.as_mut().filter(|_| len > 0 && len <= state.peer_window()) else { return };

@@ -21,8 +21,8 @@ const SAMPLES: u32 = 8;
 const LOW_WINDOW: f64 = 16.0;
 /// ACKs this close are a train: Linux's `hystart_ack_delta_us`.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
-/// Aggregated segments may delay ACKs by this. Linux computes 262 kB at the sending rate, and 1 ms at most: what any
-/// rate below 2 Gbit/s gives.
+/// Aggregated segments may delay ACKs by this: the time of 262 kB at the sending rate, but 1 ms at most (Linux). Below
+/// 2 Gbit/s that is 1 ms.
 const TRAIN_SLACK: Duration = Duration::from_millis(1);
 /// Rounds of conservative slow start: RFC 9406 (4.3), CSS_ROUNDS.
 const CSS_ROUNDS: u32 = 5;
@@ -190,7 +190,11 @@ mod tests {
     /// Whether and with which ACK of a round, 10 ms apart, slow start ends.
     fn ends(hystart: &mut Linux, round: u64, rtt_ms: u64) -> Option<u64> {
         (1..=20).find(|n| {
-            hystart.on_ack(&ack(round * 1000 + n * 10, round * 100 + n, (round + 1) * 100), ms(rtt_ms), ms(80))
+            hystart.on_ack(
+                &ack(round * 1000 + n * 10, round * 100 + n, (round + 1) * 100),
+                ms(rtt_ms),
+                ms(80),
+            )
         })
     }
 
