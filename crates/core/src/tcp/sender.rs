@@ -432,8 +432,11 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let state = &self.state;
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
-        if !is_usual || self.handshake.is_pending() {
-            return if self.used.is_some() { self.poll_judged(now) } else { self.poll_any(now) };
+        if self.handshake.is_pending() {
+            return self.poll_closely(now);
+        }
+        if !is_usual {
+            return self.poll_any(now);
         }
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);

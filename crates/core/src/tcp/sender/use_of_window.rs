@@ -13,9 +13,13 @@ impl Sender {
         self.used.is_some()
     }
 
-    /// As [`Sender::poll_transmit`]: a pause may end, and when nothing more may be sent, use is judged.
+    /// As [`Sender::poll_transmit`], where the handshake asks for more. If use is judged, it is when nothing more may be
+    /// sent; before that, a pause may end.
     #[inline(never)]
-    pub(super) fn poll_judged(&mut self, now: Instant) -> Option<Transmit> {
+    pub(super) fn poll_closely(&mut self, now: Instant) -> Option<Transmit> {
+        if self.used.is_none() {
+            return self.poll_any(now);
+        }
         if self.state.una == self.state.max && self.handshake.is_established() && !self.is_frozen() {
             self.resume(now);
         }
