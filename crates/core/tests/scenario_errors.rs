@@ -231,7 +231,7 @@ const WRONG: &[&str] = &[
     "[tcp]\nmss = \"12 B\"\ntimestamps = true",
     "[tcp]\nmss = \"65496 B\"",
     "[tcp]\ninitial_window = 0",
-    "[tcp]\ninitial_window = 11",
+    "[tcp]\ninitial_window = 101",
     "[tcp]\ninitial_ssthresh = \"2919 B\"",
     "[tcp]\nmax_window = 0",
     "[tcp]\ndupack_threshold = 0",
@@ -744,9 +744,9 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | mss = "65496 B"
         tcp.mss: segments of 65496 B cannot be sent; write a size from 1 B (13 B with timestamps) to 65495 B
     [tcp] | initial_window = 0
-        tcp.initial_window: an initial window of 0 segments; write 1 to 10 (RFC 6928)
-    [tcp] | initial_window = 11
-        tcp.initial_window: an initial window of 11 segments; write 1 to 10 (RFC 6928)
+        tcp.initial_window: an initial window of 0 segments; write 1 to 100 (10 in RFC 6928)
+    [tcp] | initial_window = 101
+        tcp.initial_window: an initial window of 101 segments; write 1 to 100 (10 in RFC 6928)
     [tcp] | initial_ssthresh = "2919 B"
         tcp.initial_ssthresh: below two segments; write at least twice the MSS
     [tcp] | max_window = 0

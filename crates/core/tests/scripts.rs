@@ -138,7 +138,7 @@ fn a_script_that_cannot_be_read_fails() {
         ("0.1 <", "0,1 <", "bad.pkt:5: \"0,1\" is no time in seconds"),
         ("1.1 >", "0.05 >", "bad.pkt:9: 0.05 s is before the line above"),
         ("initial_window", "initial_windows", "unknown field `initial_windows`"),
-        ("initial_window=1", "initial_window=11", "an initial window of 11 segments"),
+        ("initial_window=1", "initial_window=101", "an initial window of 101 segments"),
     ] {
         let message = spoiled(from, to);
         assert!(message.contains(says), "{message}");

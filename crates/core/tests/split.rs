@@ -395,8 +395,8 @@ fn what_cannot_work_is_refused_in_words() {
              in the flow, or remove it here",
         ),
         (
-            "tcp.initial_window = 11",
-            "middlebox[0].split.tcp.initial_window: an initial window of 11 segments; write 1 to 10 (RFC 6928)",
+            "tcp.initial_window = 101",
+            "middlebox[0].split.tcp.initial_window: an initial window of 101 segments; write 1 to 100 (10 in RFC 6928)",
         ),
         (
             "tcp.recovery.sack = {}",

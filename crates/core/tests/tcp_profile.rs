@@ -3,7 +3,7 @@
 
 use airpath_core::scenario::Scenario;
 use airpath_core::tcp::profile::Profile;
-use airpath_core::tcp::{self, Config, Delay, IdleRestart, ShrunkWindow, cc, recovery, undo};
+use airpath_core::tcp::{self, Config, Delay, IdleRestart, ShrunkWindow, WindowProbe, cc, recovery, undo};
 use airpath_core::time::Duration;
 use airpath_core::units::Bytes;
 
@@ -37,6 +37,7 @@ fn linux(profile: Profile, cc: cc::Config) -> Config {
             ..tcp::rto::Config::default()
         },
         shrunk_window: ShrunkWindow::Retransmit,
+        window_probe: WindowProbe::Empty,
         idle_restart: IdleRestart::Linux,
         receive_buffer: Bytes::from_bytes(65_535),
         receive_buffer_max: Some(Bytes::from_bytes(3_145_728)),

@@ -77,7 +77,8 @@ impl Duplex {
 
     /// The application supplies `bytes` more.
     pub fn supply(&mut self, now: Instant, bytes: u64) {
-        let is_idle = self.sender.state().flight_size() == 0;
+        // A sender that judges its use of the window notices a pause when it sends.
+        let is_idle = self.sender.state().flight_size() == 0 && !self.sender.judges_use();
         let idle = now.since(self.last_sent);
         if is_idle && idle > self.sender.rto().value() {
             self.sender.restart_after(idle);
@@ -156,7 +157,7 @@ impl Duplex {
                 let opens = packet.flags.has(Flags::SYN) && packet.payload == 0;
                 if !opens {
                     self.receiver.piggyback(packet);
-                    if transmit.len == 0 {
+                    if transmit.len == 0 && transmit.cause != SendCause::WindowProbe {
                         packet.seq = self.sender.wire_max();
                     }
                 }

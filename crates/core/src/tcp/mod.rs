@@ -36,6 +36,7 @@ pub mod scoreboard;
 pub mod sender;
 pub mod state;
 pub mod undo;
+pub mod window_use;
 
 pub use connection::Connection;
 pub use duplex::Duplex;
@@ -55,6 +56,8 @@ pub const TCP_HEADER_BYTES: u32 = 20;
 pub const TIMESTAMPS_BYTES: u32 = 12;
 /// Largest window without scaling, RFC 9293 (3.1).
 const UNSCALED_WINDOW: u64 = 65_535;
+/// Largest initial window in segments. ASSUMED: no server uses more.
+const MAX_INITIAL_WINDOW: u32 = 100;
 /// Largest window scale shift, RFC 7323 (2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -87,7 +90,9 @@ pub struct Config {
     pub initial_sequence: u32,
     /// What a window that closes over data in flight does to the sender.
     pub shrunk_window: ShrunkWindow,
-    /// Initial window in segments, 1 to 10: RFC 6928, RFC 5681 (3.1).
+    /// What a probe of a closed window carries.
+    pub window_probe: WindowProbe,
+    /// Initial window in segments, 1 to 100; 10 is that of RFC 6928, and 4 at most that of RFC 5681 (3.1).
     pub initial_window: u32,
     /// Initial slow start threshold; unlimited if absent.
     pub initial_ssthresh: Option<Bytes>,
@@ -153,6 +158,7 @@ impl Default for Config {
             window_scaling: true,
             initial_sequence: 0,
             shrunk_window: ShrunkWindow::Persist,
+            window_probe: WindowProbe::Byte,
             initial_window: 10,
             initial_ssthresh: None,
             max_window: None,
@@ -255,6 +261,17 @@ pub enum ShrunkWindow {
     Retransmit,
 }
 
+/// What a probe of a closed window carries, while nothing is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowProbe {
+    /// The byte beyond the window: RFC 9293 (3.8.6.1).
+    #[default]
+    Byte,
+    /// Nothing, with the number of the last byte acknowledged, as in Linux.
+    Empty,
+}
+
 /// How long an ACK is delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -355,9 +372,10 @@ impl Config {
             let message = format!("segments of {} cannot be sent", self.mss);
             return error("mss", message, "write a size from 1 B (13 B with timestamps) to 65495 B");
         }
-        if !(1..=10).contains(&self.initial_window) {
+        if !(1..=MAX_INITIAL_WINDOW).contains(&self.initial_window) {
             let message = format!("an initial window of {} segments", self.initial_window);
-            return error("initial_window", message, "write 1 to 10 (RFC 6928)");
+            let hint = format!("write 1 to {MAX_INITIAL_WINDOW} (10 in RFC 6928)");
+            return error("initial_window", message, &hint);
         }
         if self.advertised_window() < payload {
             let message = format!("a window of {} is below one segment of {payload} B", self.receive_buffer);

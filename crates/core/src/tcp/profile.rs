@@ -34,6 +34,7 @@ prr = true
 undo.linux = {}
 rto = { timer = "linux", initial = "1 s", min = "200 ms", max = "120 s" }
 shrunk_window = "retransmit"
+window_probe = "empty"
 idle_restart = "linux"
 receive_buffer = "65535 B"
 receive_buffer_max = "3145728 B"

@@ -10,7 +10,7 @@ use super::handshake::{Handshake, Opened, Progress, Role, unwrap_sequence};
 use super::reassembly::{Arrival, Reassembly};
 use super::receive_buffer::ReceiveBuffer;
 use super::sack_report::SackReport;
-use super::{Config, Delay, SegmentTemplate, ecn, timestamp};
+use super::{Config, Delay, SegmentTemplate, WindowProbe, ecn, timestamp};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -44,6 +44,8 @@ pub struct Receiver {
     ecn: Option<Box<ecn::Receiving>>,
     /// The connection is open, without ECN, quick or adaptive ACKs or a window that grows.
     is_plain: bool,
+    /// Probes of a closed window come without data.
+    expects_probes: bool,
     /// Quick ACKs and delays that adapt; `None` if neither is in use.
     acks: Option<Box<DelayedAck>>,
     /// A window that grows; `None` if it stays as it is.
@@ -79,6 +81,7 @@ impl Receiver {
             sack: config.sack.then(|| SackReport::new(config.dsack)),
             ecn: config.ecn.then(Box::default),
             is_plain: false,
+            expects_probes: config.window_probe == WindowProbe::Empty,
             acks: (adapts || config.quickack > 0).then(|| Box::new(acks)),
             tuning: None,
             buffer: None,
@@ -171,6 +174,15 @@ impl Receiver {
         Some(start)
     }
 
+    /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
+    /// (3.8.4), (3.10.7.4).
+    fn take_probe(&mut self, packet: &Packet) {
+        let rcv_nxt = self.rcv_nxt();
+        let last = self.handshake.wire_ack(rcv_nxt).wrapping_sub(1);
+        let is_pure_ack = packet.payload == 0 && !packet.flags.has(Flags::SYN);
+        self.ack_now |= is_pure_ack && rcv_nxt > 0 && packet.seq == last;
+    }
+
     /// A segment arrived where there is more to do than to take its data.
     #[cold]
     fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
@@ -180,6 +192,9 @@ impl Receiver {
         }
         if let (false, Some(acks), Some(sent)) = (was_open, &mut self.acks, self.handshake.sent_at()) {
             acks.set_rtt(now.since(sent));
+        }
+        if self.expects_probes {
+            self.take_probe(packet);
         }
         let before = Before {
             rcv_nxt: self.rcv_nxt(),
@@ -203,7 +218,8 @@ impl Receiver {
             self.sack.take_if(|_| !self.handshake.permits_sack());
             self.ecn.take_if(|_| !self.handshake.permits_ecn());
         }
-        self.is_plain = self.ecn.is_none() && self.acks.is_none() && self.tuning.is_none();
+        self.is_plain =
+            self.ecn.is_none() && self.acks.is_none() && self.tuning.is_none() && !self.expects_probes;
         if let Some(ecn) = self.ecn.as_mut().filter(|_| packet.payload > 0) {
             ecn.on_data(packet);
         }

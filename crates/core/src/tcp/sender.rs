@@ -16,6 +16,7 @@ mod persist;
 mod rack_timers;
 mod rack_transmit;
 mod timeout;
+mod use_of_window;
 
 pub use counters::Counters;
 
@@ -27,7 +28,10 @@ use super::rto::{self, Rto};
 use super::state::{Fate, Phase, Segment, State};
 use super::undo::response::Prior;
 use super::undo::{self, Undo};
-use super::{Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, ecn, rnf, timestamp};
+use super::window_use::WindowUse;
+use super::{
+    Config, IdleRestart, RttSampling, SegmentTemplate, ShrunkWindow, WindowProbe, ecn, rnf, timestamp,
+};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -40,7 +44,7 @@ use persist::Persist;
 pub struct Transmit {
     /// Offset of its first byte in the stream.
     pub seq: u64,
-    /// Payload in bytes; 0 for a segment of the handshake.
+    /// Payload in bytes; 0 for a segment of the handshake, and for a window probe without data.
     pub len: u32,
     /// Why it is sent.
     pub cause: SendCause,
@@ -92,6 +96,7 @@ pub struct Sender {
     /// is.
     persist: Option<Persist>,
     shrunk_window: ShrunkWindow,
+    window_probe: WindowProbe,
     /// The first segment sent since the last timeout is the one that timed out.
     timed_out: bool,
     timed: Option<Timed>,
@@ -112,6 +117,8 @@ pub struct Sender {
     prr: Option<Box<Prr>>,
     /// Duplicate ACKs are counted as segments that have left the network, as Linux does without SACK.
     duplicates: Option<Box<Duplicates>>,
+    /// Growth or a pause goes by what is used of the window.
+    used: Option<Box<WindowUse>>,
 }
 
 impl Sender {
@@ -124,7 +131,8 @@ impl Sender {
             _ => None,
         };
         let mut handshake = Handshake::new(config, role);
-        if rack.is_some() {
+        let used = WindowUse::of(config).map(Box::new);
+        if rack.is_some() || used.is_some() {
             handshake.ask_always();
         }
         Self {
@@ -156,6 +164,7 @@ impl Sender {
             rto_deadline: None,
             persist: None,
             shrunk_window: config.shrunk_window,
+            window_probe: config.window_probe,
             timed_out: false,
             timed: None,
             supplied: 0,
@@ -167,6 +176,7 @@ impl Sender {
             rnf: config.rnf.needed().map(|needed| Box::new(rnf::Feedback::new(needed))),
             prr: (config.prr && rack.is_none()).then(Box::default),
             duplicates: Duplicates::of(config).map(Box::new),
+            used,
             rack,
         }
     }
@@ -232,7 +242,7 @@ impl Sender {
             self.on_answer_to_probe(now, ack, rwnd);
         }
         if ack > self.state.max || ack < self.state.una || !packet.flags.has(Flags::ACK) {
-            return;
+            return self.handle_old_ack(now, ack, packet);
         }
         let same_window = rwnd == self.state.rwnd;
         if !same_window {
@@ -255,18 +265,16 @@ impl Sender {
         let acked = ack - self.state.una;
         self.advance(now, ack, packet);
         if self.cc_measures {
-            self.cc.on_arrival(now, &self.state, acked);
+            self.cc.on_arrival(now, &mut self.state, acked);
         }
         self.state.restart_timer = true;
         match self.state.phase {
-            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
-            Phase::Open | Phase::Disorder | Phase::Loss => {
+            Phase::Open => {
                 self.state.inflation = 0;
                 self.cc.on_ack(&mut self.state.window, acked);
-                let in_loss =
-                    self.state.phase == Phase::Loss && self.state.recover.is_some_and(|end| ack < end);
-                self.state.phase = if in_loss { Phase::Loss } else { Phase::Open };
             }
+            Phase::Disorder | Phase::Loss => self.grow_after_disorder(acked),
+            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
         }
         if self.state.una >= self.state.max {
             self.rto_deadline = None;
@@ -278,6 +286,18 @@ impl Sender {
             {
                 self.rto_deadline = Some((oldest.sent_at + self.rto.value()).max(now));
             }
+        }
+    }
+
+    /// An ACK of `acked` bytes ends a disorder, or a recovery by timeout if everything is acknowledged that was
+    /// outstanding then.
+    #[cold]
+    fn grow_after_disorder(&mut self, acked: u64) {
+        self.state.inflation = 0;
+        let counted = self.not_told_of(acked);
+        self.cc.on_ack(&mut self.state.window, counted);
+        if self.state.phase != Phase::Loss || !self.state.is_below_recover() {
+            self.state.phase = Phase::Open;
         }
     }
 
@@ -359,7 +379,7 @@ impl Sender {
             // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return;
         }
-        self.cc.on_arrival(now, &self.state, 0);
+        self.cc.on_arrival(now, &mut self.state, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         if self.duplicates.is_some() {
@@ -412,7 +432,10 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let state = &self.state;
         let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
-        if !is_usual || self.handshake.is_pending() {
+        if self.handshake.is_pending() {
+            return self.poll_closely(now);
+        }
+        if !is_usual {
             return self.poll_any(now);
         }
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
@@ -547,7 +570,7 @@ impl Sender {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);
         if transmit.len == 0 {
-            return self.handshake.write(packet);
+            return self.write_without_data(transmit, packet);
         }
         packet.seq = self.handshake.wire_seq(transmit.seq);
         packet.ack = self.handshake.wire_ack(0);
@@ -558,6 +581,19 @@ impl Sender {
         if transmit.seq < self.plain_from {
             self.write_more(transmit, packet);
         }
+    }
+
+    /// A segment of the handshake, or a probe.
+    #[cold]
+    fn write_without_data(&self, transmit: &Transmit, packet: &mut Packet) {
+        if transmit.cause != SendCause::WindowProbe {
+            return self.handshake.write(packet);
+        }
+        packet.seq = self.handshake.wire_seq(transmit.seq).wrapping_sub(1);
+        packet.ack = self.handshake.wire_ack(0);
+        packet.flags = Flags::ACK;
+        packet.len = self.template.header_bytes;
+        packet.window = self.template.window_field;
     }
 
     /// What a header says if it may open the connection, or with ECN.

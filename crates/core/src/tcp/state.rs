@@ -34,6 +34,18 @@ impl Window {
         if self.keeps_smaller { cwnd.min(self.cwnd) } else { cwnd }
     }
 
+    /// Whole segments in the window.
+    pub fn segments(&self) -> u64 {
+        (self.cwnd / self.mss) as u64
+    }
+
+    /// Three quarters of the window in whole segments, or the threshold if that is larger: RFC 2861 (3.2), as Linux
+    /// rounds it.
+    pub fn raised_threshold(&self) -> f64 {
+        let cwnd = self.segments();
+        self.ssthresh.max((cwnd / 2 + cwnd / 4) as f64 * self.mss)
+    }
+
     /// Two segments, below which no threshold falls: RFC 5681 (3.1) equation 4.
     pub fn floor(&self) -> f64 {
         2.0 * self.mss
@@ -152,6 +164,8 @@ pub struct State {
     /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
     /// every ACK.
     pub losses: Box<LossEpisodes>,
+    /// The window is used, so that it may grow: [`super::window_use`]. True for a sender that does not judge it.
+    pub uses_window: bool,
 }
 
 impl State {
@@ -188,6 +202,7 @@ impl State {
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
             losses: Box::default(),
+            uses_window: true,
         }
     }
 
@@ -270,8 +285,7 @@ impl State {
 
     /// Where the sender stands as it is about to cut its window.
     pub fn cut(&self) -> Cut {
-        let cwnd_segments = (self.window.cwnd / self.window.mss) as u64;
-        Cut { una: self.una, max: self.max, cwnd_segments }
+        Cut { una: self.una, max: self.max, cwnd_segments: self.window.segments() }
     }
 
     /// Begins fast recovery: `ssthresh` is the new threshold and window (unless that was smaller and the

@@ -33,8 +33,8 @@
 //! Then, in any order: fields as `name number` and, for what is sent, the cause (`new`, `timeout`, ...; the words of
 //! [`SendCause`]). Fields are `win` (as on the wire), `tsval`, `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or
 //! `none`), `sacks` (blocks such as `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh`
-//! and `rnf` (1 or `none`), `syn 1` (data that arrives in a SYN-ACK), and, only for what is sent, `seq` and `acks`
-//! (numbers on the wire) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window, the
+//! and `rnf` (1 or `none`), `syn 1` (data that arrives in a SYN-ACK), `seq` (the number on the wire), and, only for what
+//! is sent, `acks` (likewise) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window, the
 //! options and the `tsval` that the other endpoint would send; `none` removes an option. Where timestamps are on,
 //! `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
 //!
@@ -462,6 +462,7 @@ impl Runner {
             let number = value.unwrap_or(0);
             match name.as_str() {
                 "win" => packet.window = number as u16,
+                "seq" => packet.seq = number as u32,
                 "syn" => {
                     packet.flags = packet.flags | Flags::SYN;
                     packet.seq = packet.seq.wrapping_sub(1);

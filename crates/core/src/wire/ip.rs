@@ -244,7 +244,8 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
 ///
-/// The IP header claims `packet.len` bytes. An opaque packet becomes UDP of that length.
+/// The IP header claims `packet.len` bytes, or more if the headers and the payload take more: a packet that was read
+/// may have had its options without padding. An opaque packet becomes UDP of that length.
 pub fn encode_header(packet: &Packet, endpoints: Endpoints, ip_id: u16, out: &mut Vec<u8>) {
     encode_over(packet, endpoints, ip_id, &[], out);
 }
@@ -260,7 +261,10 @@ pub fn encode_segment(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload
 fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
     let ip_bytes = packet.ip.header_bytes();
     let (protocol, transport_bytes, total) = match packet.kind {
-        Kind::Tcp => (ip_number::TCP, tcp_header_bytes(packet) + packet.payload, packet.len),
+        Kind::Tcp => {
+            let segment = tcp_header_bytes(packet) + packet.payload;
+            (ip_number::TCP, segment, packet.len.max(ip_bytes + segment))
+        }
         Kind::Opaque(_) => {
             let datagram = packet.len.saturating_sub(ip_bytes).max(UDP_HEADER_BYTES);
             (ip_number::UDP, datagram, ip_bytes + datagram)
@@ -470,6 +474,24 @@ mod tests {
         };
         packet.len = ip.header_bytes() + tcp_header_bytes(&packet) + payload;
         packet
+    }
+
+    /// Timestamps and a SACK block without padding take 20 bytes, written 24: found by the fuzz target `ip_packet`.
+    #[test]
+    fn options_that_came_without_padding_do_not_outgrow_the_length_of_the_packet() {
+        let bytes = [
+            0x6c, 0x00, 0x00, 0x00, 0x00, 0x28, 0x06, 0x00, 0xff, 0x2a, 0x00, 0xff, 0x6c, 0x00, 0xfe, 0x01,
+            0x48, 0x00, 0x5b, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00, 0xfe, 0x9b, 0x9b, 0x9b, 0x9b, 0x9b, 0x00,
+            0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x9b, 0x9b, 0x9b, 0x00, 0x8c, 0x9b, 0x82, 0xab, 0xab,
+            0xab, 0xab, 0x9b, 0xab, 0xab, 0x00, 0x56, 0x9b, 0x9b, 0x9b, 0xfb, 0x61, 0x08, 0x0a, 0x00, 0x00,
+            0x00, 0x00, 0x00, 0x01, 0x05, 0x9b, 0x05, 0x0a, 0x00, 0x57, 0x00, 0x00, 0x57, 0x05, 0x57, 0x01,
+        ];
+        let packet = parsed(&bytes);
+        assert_eq!((packet.len, packet.payload, packet.options().sack.as_slice().len()), (80, 0, 1));
+        let mut header = Vec::new();
+        encode_header(&packet, endpoints(packet.ip), 7, &mut header);
+        assert_eq!((header.len(), header[5]), (84, 44));
+        assert_eq!(parsed(&header), Packet { len: 84, ..packet });
     }
 
     /// A data packet whose TCP options are `options`, a multiple of four bytes.

@@ -3,17 +3,19 @@
 //! ([`hystart`]).
 //!
 //! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that comes while the window
-//! was not used up changes nothing, and the clock of the cubic function stands still between (4.2, 5.8).
+//! was not used changes nothing, and the clock of the cubic function stands still between (4.2, 5.8).
 //!
 //! `variant = "linux"` is Linux's where that differs from the RFC: the target lies one shortest round-trip time ahead
 //! and not one smoothed (which with a deep buffer is much longer); growth in the Reno-friendly region does not rise
 //! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
-//! an ACK acknowledges counts in slow start; a loss leaves 0.7 of the window and not of what is in flight; an
-//! undo brings the window back, but not the function. Left out: its fixed-point arithmetic, and beta = 717/1024.
+//! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of what is in flight, in
+//! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window_use`]), and the clock
+//! stands still only while nothing is in flight; an undo brings the window back, but not the function. Left out: its
+//! fixed-point arithmetic otherwise.
 
 mod hystart;
 
-use super::{CongestionControl, is_used_up};
+use super::CongestionControl;
 use crate::tcp::state::{State, Window};
 use crate::time::{Duration, Instant};
 use hystart::{Ack, Linux, PlusPlus};
@@ -24,6 +26,9 @@ use serde::{Deserialize, Serialize};
 const C: f64 = 0.4;
 /// RFC 9438 (4.6): what a loss leaves.
 const BETA: f64 = 0.7;
+/// The same in Linux, in parts of `LINUX_SCALE`.
+const LINUX_BETA: u64 = 717;
+const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9406 (4.2): segments that an ACK may add in slow start, L.
@@ -179,7 +184,10 @@ impl CongestionControl for Cubic {
         }
         let mut acked = acked as f64 / window.mss;
         if window.in_slow_start() {
-            if self.ends_slow_start(window, rtt) {
+            let ack = self.ack(window);
+            if let SlowStart::PlusPlus(hystart) = &mut self.start
+                && hystart.on_ack(&ack, rtt)
+            {
                 window.ssthresh = window.cwnd;
             } else {
                 acked = self.slow_start(window, acked);
@@ -192,15 +200,8 @@ impl CongestionControl for Cubic {
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         let window = &state.window;
-        let cwnd = match self.is_linux {
-            true => window.cwnd / window.mss,
-            // What limited transmit sent is not counted: RFC 5681 (3.2) step 2.
-            false => {
-                (state.flight_size().saturating_sub(state.limited_bytes) as f64).min(window.cwnd) / window.mss
-            }
-        };
         // (4.6), (4.7): these go by the window, whatever of it was in flight.
-        let before = window.cwnd / window.mss;
+        let before = if self.is_linux { window.segments() as f64 } else { window.cwnd / window.mss };
         if self.has_timed_out {
             self.curve.prior = before;
         } else {
@@ -212,7 +213,14 @@ impl CongestionControl for Cubic {
         if let SlowStart::PlusPlus(hystart) = &mut self.start {
             hystart.on_loss();
         }
-        (cwnd * BETA * window.mss).max(window.floor())
+        let left = if self.is_linux {
+            (window.segments() * LINUX_BETA / LINUX_SCALE) as f64
+        } else {
+            // What limited transmit sent is not counted: RFC 5681 (3.2) step 2.
+            let flight = state.flight_size().saturating_sub(state.limited_bytes) as f64;
+            flight.min(window.cwnd) / window.mss * BETA
+        };
+        (left * window.mss).max(window.floor())
     }
 
     fn measures(&self) -> bool {
@@ -223,19 +231,19 @@ impl CongestionControl for Cubic {
         self.rtt = Some(rtt);
         let old = self.srtt.unwrap_or(rtt).as_nanos();
         self.srtt = Some(Duration::from_nanos(old - old / 8 + rtt.as_nanos() / 8));
-        let is_of_a_loss =
-            self.is_linux && self.curve.epoch.is_some_and(|epoch| self.now.since(epoch.began) < AFTER_LOSS);
-        if !is_of_a_loss {
-            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
-            if let SlowStart::Linux(hystart) = &mut self.start {
-                hystart.on_sample(rtt);
-            }
-        }
     }
 
-    fn on_arrival(&mut self, now: Instant, state: &State, acked: u64) {
+    fn on_arrival(&mut self, now: Instant, state: &mut State, acked: u64) {
         let before = self.now;
         (self.now, self.una, self.max) = (now, state.una, state.max);
+        self.look_at_round_trip(&mut state.window);
+        if !matches!(self.start, SlowStart::PlusPlus(_)) {
+            self.rtt = None;
+        }
+        if self.is_linux {
+            self.is_limited = state.uses_window;
+            return;
+        }
         self.is_limited = is_used_up(state, acked);
         if !self.is_limited {
             self.idle_since.get_or_insert(before);
@@ -243,6 +251,12 @@ impl CongestionControl for Cubic {
             && let Some(epoch) = &mut self.curve.epoch
         {
             epoch.began = (epoch.began + now.since(since)).min(now);
+        }
+    }
+
+    fn on_resume(&mut self, now: Instant, idle: Duration) {
+        if let Some(epoch) = self.curve.epoch.as_mut().filter(|_| self.is_linux) {
+            epoch.began = (epoch.began + idle).min(now);
         }
     }
 
@@ -255,12 +269,10 @@ impl CongestionControl for Cubic {
         self.has_timed_out = true;
         match &mut self.start {
             SlowStart::Plain => {}
-            SlowStart::Linux(hystart) => {
-                hystart.on_timeout();
-                self.rtt_min = None;
-            }
+            SlowStart::Linux(hystart) => hystart.on_timeout(),
             SlowStart::PlusPlus(hystart) => hystart.on_loss(),
         }
+        self.rtt_min = None;
     }
 
     /// (4.9.2).
@@ -273,13 +285,23 @@ impl CongestionControl for Cubic {
 }
 
 impl Cubic {
-    fn ends_slow_start(&mut self, window: &Window, rtt: Option<Duration>) -> bool {
-        let cwnd = window.cwnd / window.mss;
-        let ack = Ack { now: self.now, rtt, una: self.una, max: self.max, cwnd };
-        match &mut self.start {
-            SlowStart::Plain => false,
-            SlowStart::Linux(hystart) => hystart.on_ack(&ack),
-            SlowStart::PlusPlus(hystart) => hystart.on_ack(&ack),
+    fn ack(&self, window: &Window) -> Ack {
+        Ack { now: self.now, una: self.una, max: self.max, cwnd: window.cwnd / window.mss }
+    }
+
+    /// Takes in the round-trip time of the present ACK, if it gave one. With it Linux's HyStart may end slow start.
+    fn look_at_round_trip(&mut self, window: &mut Window) {
+        let is_of_a_loss =
+            self.is_linux && self.curve.epoch.is_some_and(|epoch| self.now.since(epoch.began) < AFTER_LOSS);
+        let Some(rtt) = self.rtt.filter(|_| !is_of_a_loss) else { return };
+        let rtt_min = self.rtt_min.map_or(rtt, |min| min.min(rtt));
+        self.rtt_min = Some(rtt_min);
+        let ack = self.ack(window);
+        if let SlowStart::Linux(hystart) = &mut self.start
+            && window.in_slow_start()
+            && hystart.on_ack(&ack, rtt, rtt_min)
+        {
+            window.ssthresh = window.cwnd;
         }
     }
 
@@ -325,6 +347,14 @@ impl Cubic {
         };
         window.cwnd = grown * window.mss;
     }
+}
+
+/// Whether the window was used up before an ACK of `acked` bytes: one that is not shall not grow (RFC 9438 (5.8)). Of a
+/// window that doubles, half is in use when it has just grown; so much is asked for in slow start.
+fn is_used_up(state: &State, acked: u64) -> bool {
+    let window = &state.window;
+    let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
+    (state.flight_size() + acked) as f64 + window.mss > enough
 }
 
 #[cfg(test)]

@@ -31,22 +31,17 @@ pub trait CongestionControl: Send + Sync {
 
     /// An ACK arrived, in whatever phase, for `acked` new bytes, 0 if it is a duplicate; before
     /// anything else is made of it.
-    fn on_arrival(&mut self, _now: Instant, _state: &State, _acked: u64) {}
+    fn on_arrival(&mut self, _now: Instant, _state: &mut State, _acked: u64) {}
+
+    /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
+    /// of its window.
+    fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
     fn on_timeout(&mut self, _now: Instant) {}
 
     /// The latest loss turned out to be none, and the window is what it was: `undo`.
     fn on_undo(&mut self) {}
-}
-
-/// Whether the window was used up before an ACK of `acked` bytes: one that is not shall not grow (RFC 9438 (5.8), RFC
-/// 7661). Of a window that doubles, half is in use when it has just grown; so much is asked for in slow start, as in
-/// Linux.
-fn is_used_up(state: &State, acked: u64) -> bool {
-    let window = &state.window;
-    let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
-    (state.flight_size() + acked) as f64 + window.mss > enough
 }
 
 registry! {
@@ -72,6 +67,15 @@ impl Config {
         match self {
             Self::Reno(_) | Self::Cubic(_) => false,
             Self::Westwood(_) | Self::WestwoodPlus(_) => true,
+        }
+    }
+
+    /// Whether growth goes by what a sender has used of the window: [`super::window_use`].
+    pub fn judges_use(&self) -> bool {
+        match self {
+            Self::Reno(config) => config.variant == reno::Variant::Linux,
+            Self::Cubic(config) => config.variant == cubic::Variant::Linux,
+            Self::Westwood(_) | Self::WestwoodPlus(_) => false,
         }
     }
 

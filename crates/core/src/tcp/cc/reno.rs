@@ -2,9 +2,9 @@
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of what is in
-//! flight; a window that is not used up does not grow (RFC 7661).
+//! flight; a window that is not used does not grow ([`crate::tcp::window_use`]).
 
-use super::{CongestionControl, is_used_up};
+use super::CongestionControl;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::state::{State, Window};
 use crate::time::Instant;
@@ -34,7 +34,7 @@ impl Config {
     pub(super) fn build(&self) -> Box<dyn CongestionControl> {
         match self.variant {
             Variant::Rfc5681 => Box::new(Reno),
-            Variant::Linux => Box::new(Linux { is_used_up: true }),
+            Variant::Linux => Box::new(Linux { uses_window: true }),
         }
     }
 }
@@ -68,13 +68,13 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
 }
 
 struct Linux {
-    /// The window was used up before this ACK.
-    is_used_up: bool,
+    /// The window was used before this ACK.
+    uses_window: bool,
 }
 
 impl CongestionControl for Linux {
     fn on_ack(&mut self, window: &mut Window, acked: u64) {
-        if !self.is_used_up {
+        if !self.uses_window {
             return;
         }
         // RFC 3465 (2.1), (2.2): what an ACK brings beyond the threshold counts for congestion avoidance.
@@ -85,16 +85,16 @@ impl CongestionControl for Linux {
     }
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
-        let whole = (state.window.cwnd / state.window.mss) as u64 / 2;
-        (whole as f64 * state.window.mss).max(state.window.floor())
+        let half = state.window.segments() / 2;
+        (half as f64 * state.window.mss).max(state.window.floor())
     }
 
     fn measures(&self) -> bool {
         true
     }
 
-    fn on_arrival(&mut self, _now: Instant, state: &State, acked: u64) {
-        self.is_used_up = is_used_up(state, acked);
+    fn on_arrival(&mut self, _now: Instant, state: &mut State, _acked: u64) {
+        self.uses_window = state.uses_window;
     }
 }
 
@@ -104,47 +104,45 @@ mod tests {
     use crate::tcp;
     use crate::units::Bytes;
 
-    fn linux(cwnd: f64, flight: u64) -> (Box<dyn CongestionControl>, State) {
+    fn linux(cwnd: f64) -> (Box<dyn CongestionControl>, State) {
         let config = tcp::Config { mss: Bytes::from_bytes(1000), ..tcp::Config::default() };
         let mut state = State::new(&config);
         state.window.cwnd = cwnd;
-        (state.una, state.nxt, state.max) = (2000, 2000 + flight, 2000 + flight);
         (Config { variant: Variant::Linux }.build(), state)
+    }
+
+    fn acknowledge(cc: &mut dyn CongestionControl, state: &mut State, acked: u64) -> f64 {
+        cc.on_arrival(Instant::ZERO, state, acked);
+        cc.on_ack(&mut state.window, acked);
+        state.window.cwnd
     }
 
     #[test]
     fn linux_counts_bytes_in_slow_start_and_beyond() {
-        let (mut cc, mut state) = linux(10_000.0, 8000);
-        cc.on_arrival(Instant::ZERO, &state, 2000);
-        cc.on_ack(&mut state.window, 2000);
-        assert_eq!(state.window.cwnd, 12_000.0);
+        let (mut cc, mut state) = linux(10_000.0);
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 2000), 12_000.0);
         // One of two segments up to the threshold, the other a thirteenth of a segment.
         state.window.ssthresh = 13_000.0;
-        cc.on_ack(&mut state.window, 2000);
-        assert_eq!(state.window.cwnd, 13_000.0 + 1000.0 * 1000.0 / 13_000.0);
+        let grown = acknowledge(cc.as_mut(), &mut state, 2000);
+        assert_eq!(grown, 13_000.0 + 1000.0 * 1000.0 / 13_000.0);
     }
 
     #[test]
     fn linux_grows_only_what_is_used() {
-        let (mut cc, mut state) = linux(10_000.0, 1000);
-        cc.on_arrival(Instant::ZERO, &state, 2000);
-        cc.on_ack(&mut state.window, 2000);
-        assert_eq!(state.window.cwnd, 10_000.0, "not half was in flight");
+        let (mut cc, mut state) = linux(10_000.0);
+        state.uses_window = false;
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 2000), 10_000.0);
         state.window.ssthresh = 5000.0;
-        (state.nxt, state.max) = (9000, 9000);
-        cc.on_arrival(Instant::ZERO, &state, 1000);
-        cc.on_ack(&mut state.window, 1000);
-        assert_eq!(state.window.cwnd, 10_000.0, "a segment was free");
-        (state.nxt, state.max) = (10_000, 10_000);
-        cc.on_arrival(Instant::ZERO, &state, 2000);
-        cc.on_ack(&mut state.window, 1000);
-        assert_eq!(state.window.cwnd, 10_100.0);
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 1000), 10_000.0);
+        state.uses_window = true;
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 1000), 10_100.0);
     }
 
     #[test]
     fn linux_halves_the_window_whatever_is_in_flight() {
         for (cwnd, flight, half) in [(11_900.0, 30_000, 5000.0), (1000.0, 1000, 2000.0)] {
-            let (mut cc, state) = linux(cwnd, flight);
+            let (mut cc, mut state) = linux(cwnd);
+            (state.nxt, state.max) = (flight, flight);
             assert_eq!(cc.ssthresh_after_loss(&state), half);
         }
     }

@@ -135,7 +135,7 @@ impl CongestionControl for Westwood {
         self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
     }
 
-    fn on_arrival(&mut self, now: Instant, state: &State, acked: u64) {
+    fn on_arrival(&mut self, now: Instant, state: &mut State, acked: u64) {
         let delivered = self.acked_count.delivered(acked, state.window.mss as u64);
         let Some(filter) = &mut self.filter else {
             self.filter = Some(Filter { at: now, bytes: 0, sample: 0.0, estimate: None });
@@ -184,11 +184,11 @@ mod tests {
     /// The estimate in B/s after ACKs of one segment at these times (ms), by the threshold that a loss
     /// would leave: the shortest round-trip time is 1 s, the last 100 ms.
     fn estimate(cc: Any, times_ms: impl IntoIterator<Item = u64>) -> f64 {
-        let state = State::new(&config(cc.clone()));
+        let mut state = State::new(&config(cc.clone()));
         let mut cc = cc.build();
         cc.on_rtt_sample(Duration::from_secs(1));
         for at in times_ms {
-            cc.on_arrival(Instant::from_nanos(at * 1_000_000), &state, MSS);
+            cc.on_arrival(Instant::from_nanos(at * 1_000_000), &mut state, MSS);
         }
         cc.ssthresh_after_loss(&state)
     }
@@ -216,10 +216,10 @@ mod tests {
         // From a settled 10 kB/s: 0.6 * 10000 + 0.4 * 5000, then 0.6 of that each time. The ACK at the
         // end of a silence is a sample over what is left of it.
         let mut cc = original().build();
-        let state = State::new(&config(original()));
+        let mut state = State::new(&config(original()));
         cc.on_rtt_sample(Duration::from_secs(1));
         for n in 0..1000 {
-            cc.on_arrival(Instant::from_nanos(n * 100_000_000), &state, MSS);
+            cc.on_arrival(Instant::from_nanos(n * 100_000_000), &mut state, MSS);
         }
         let last = Instant::from_nanos(999 * 100_000_000);
         cc.on_timeout(last + Duration::from_millis(250));
@@ -263,7 +263,7 @@ mod tests {
         state.max = 10_000;
         let mut cc = original().build();
         assert_eq!(cc.ssthresh_after_loss(&state), 5_000.0);
-        cc.on_arrival(Instant::ZERO, &state, MSS);
+        cc.on_arrival(Instant::ZERO, &mut state, MSS);
         assert_eq!(cc.ssthresh_after_loss(&state), 5_000.0);
     }
 }

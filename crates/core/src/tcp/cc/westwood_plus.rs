@@ -58,7 +58,7 @@ impl CongestionControl for WestwoodPlus {
         self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
     }
 
-    fn on_arrival(&mut self, now: Instant, state: &State, acked: u64) {
+    fn on_arrival(&mut self, now: Instant, state: &mut State, acked: u64) {
         let delivered = self.acked_count.delivered(acked, state.window.mss as u64);
         let Some(since) = self.since else {
             self.since = Some(now);

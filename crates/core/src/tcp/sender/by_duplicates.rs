@@ -67,6 +67,15 @@ impl Sender {
         self.duplicates.as_ref().map_or(0, |duplicates| duplicates.left)
     }
 
+    /// Of `acked` bytes those that duplicates have not told of, a segment at least: what the window grows by in Linux.
+    pub(super) fn not_told_of(&self, acked: u64) -> u64 {
+        let told = match &self.duplicates {
+            Some(duplicates) if duplicates.max_reordering.is_some() => duplicates.left * self.state.mss(),
+            _ => 0,
+        };
+        acked.saturating_sub(told).max(acked.min(self.state.mss()))
+    }
+
     /// A duplicate ACK has been counted. Those that cannot be of a loss count for nothing in Linux.
     #[cold]
     pub(super) fn count_duplicate(&mut self) {

@@ -33,6 +33,8 @@ pub(super) struct ByRack {
     pub new_only: Option<u64>,
     /// The first retransmission of a recovery is to come.
     pub is_first: bool,
+    /// The largest window that the receiver has offered, bytes.
+    largest_window: u64,
 }
 
 /// Sums over the segments in flight.
@@ -114,6 +116,7 @@ impl ByRack {
             prr: None,
             new_only: None,
             is_first: false,
+            largest_window: 0,
         }
     }
 
@@ -126,6 +129,7 @@ impl ByRack {
     /// An ACK arrived that is not older than the last.
     pub fn handle_ack(&mut self, sender: &mut Sender, now: Instant, ack: u64, packet: &Packet) {
         let una = sender.state.una;
+        self.largest_window = self.largest_window.max(sender.state.rwnd);
         let mut sacked_at = SentAt::default();
         self.rack.begin_ack();
         let news = self.take_sack(sender, now, ack, packet, &mut sacked_at);
@@ -139,7 +143,7 @@ impl ByRack {
             sender.counters.dupacks += 1;
             sender.state.dupacks += 1;
         }
-        sender.cc.on_arrival(now, &sender.state, ack - una);
+        sender.cc.on_arrival(now, &mut sender.state, ack - una);
         self.rack.on_ack(ack, sender.state.max, news.duplicate.is_some());
         self.new_only = (verdict == Verdict::Probe).then_some(sender.state.max);
         if verdict != Verdict::Spurious || !self.take_back(sender, ack - una) {
@@ -152,6 +156,26 @@ impl ByRack {
         self.set_window(sender, delivered, advances, &losses);
         self.timers.on_ack(now, advances, look_again);
         self.set_deadline(sender, now, advances);
+    }
+
+    /// An ACK older than the last arrived. What its SACK blocks report counts all the same, as in Linux; the window
+    /// stays as it is. Not if it is older than the largest window: RFC 5961 (5.2).
+    pub fn handle_old_ack(&mut self, sender: &mut Sender, now: Instant, ack: u64, packet: &Packet) {
+        let una = sender.state.una;
+        if packet.options().sack.as_slice().is_empty() || una - ack > self.largest_window {
+            return;
+        }
+        self.rack.begin_ack();
+        let news = self.take_sack(sender, now, ack, packet, &mut SentAt::default());
+        let verdict = sender.judge(una, news.sacked > 0, news, packet);
+        self.rack.on_ack(una, sender.state.max, news.duplicate.is_some());
+        if verdict == Verdict::Spurious {
+            self.take_back(sender, 0);
+        }
+        let found = self.detect(sender, now);
+        self.set_phase(sender, now, &found.unwrap_or_default(), news.sacked);
+        self.timers.on_ack(now, false, found.map(|losses| losses.look_again));
+        self.set_deadline(sender, now, false);
     }
 
     /// Reads SACK blocks into the scoreboard.

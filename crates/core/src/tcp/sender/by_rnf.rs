@@ -113,7 +113,7 @@ impl Sender {
             // Karn's algorithm.
             self.timed = None;
         }
-        self.cc.on_arrival(now, &self.state, 0);
+        self.cc.on_arrival(now, &mut self.state, 0);
         self.counters.dupacks += 1;
         self.state.dupacks += 1;
         self.state.phase = Phase::Disorder;

@@ -2,7 +2,7 @@
 //! ACK means, and what is sent next. Flows that use neither, nor ECN, nor radio network feedback, never come here.
 
 use super::{Sender, Transmit};
-use crate::packet::{Packet, SackBlocks};
+use crate::packet::{Flags, Packet, SackBlocks};
 use crate::tcp::handshake::unwrap_sequence;
 use crate::tcp::recovery::Next;
 use crate::tcp::scoreboard::SackNews;
@@ -36,6 +36,18 @@ impl Sender {
         self.handle_ack_by_scoreboard(now, ack, same_window, packet);
         if let Some(before) = before {
             self.reduce_proportionally(&before);
+        }
+    }
+
+    /// An ACK of what has been acknowledged already, or was never sent, arrived.
+    #[cold]
+    pub(super) fn handle_old_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        if ack > self.state.max || !packet.flags.has(Flags::ACK) {
+            return;
+        }
+        if let Some(mut rack) = self.rack.take() {
+            rack.handle_old_ack(self, now, ack, packet);
+            self.rack = Some(rack);
         }
     }
 

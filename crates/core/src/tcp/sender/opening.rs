@@ -50,6 +50,9 @@ impl Sender {
 
     /// What the time of the handshake, and a loss in it, mean for the data.
     fn begin(&mut self, now: Instant, sent_at: Option<Instant>, lost_syn: bool) {
+        if let Some(used) = &mut self.used {
+            used.begin(now);
+        }
         if let Some(sent_at) = sent_at {
             self.sample(now, sent_at);
         }
@@ -67,12 +70,10 @@ impl Sender {
             IdleRestart::Off => {}
             IdleRestart::Rfc5681 => window.cwnd = window.cwnd.min(least),
             IdleRestart::Linux => {
-                window.ssthresh = window.ssthresh.max(0.75 * window.cwnd);
+                window.ssthresh = window.raised_threshold();
                 let timeouts = idle.as_nanos() / self.rto.value().as_nanos().max(1);
-                let least = least.min(window.cwnd);
-                for _ in 0..timeouts.min(64) {
-                    window.cwnd = (window.cwnd / 2.0).max(least);
-                }
+                let halved = (window.segments() >> timeouts.min(63)) as f64 * window.mss;
+                window.cwnd = halved.max(least.min(window.cwnd));
             }
         }
     }

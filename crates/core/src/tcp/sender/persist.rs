@@ -5,7 +5,8 @@
 //! intervals that double up to the timer's maximum: RFC 9293 (3.8.6.1), RFC 1122 (4.2.2.17). No end is set to
 //! this as long as the connection lasts. The byte is not counted as in flight: where it was refused, it travels
 //! again as the first of the next segment. A window that is open, but not for a segment, gets what fits when the
-//! timer expires: the override of RFC 9293 (3.8.6.2.1). ASSUMED: its timeout is that of the first probe, as BSD
+//! timer expires: the override of RFC 9293 (3.8.6.2.1). With `tcp.window_probe = "empty"` a probe has no data: its
+//! number is that of the last byte acknowledged, so that the receiver takes it for a duplicate and answers. ASSUMED: its timeout is that of the first probe, as BSD
 //! has one timer for both.
 //!
 //! **Frozen** is a sender whose receiver takes the window back, down to zero, while data is in flight
@@ -20,7 +21,7 @@
 //! expiry the sender enters the loss state and sends the oldest segment as a probe, so that freezing does not keep the
 //! window. A round-trip time is not measured over a freeze, except by timestamps, which know nothing of it.
 
-use super::{Sender, ShrunkWindow, State, Transmit};
+use super::{Sender, ShrunkWindow, State, Transmit, WindowProbe};
 use crate::tcp::state::Phase;
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
@@ -171,6 +172,7 @@ impl Sender {
         self.rto_deadline = Some(now + self.persist_interval(probes));
         self.counters.window_probes += 1;
         let seq = self.state.max;
-        Some(self.sent(now, seq, 1, SendCause::WindowProbe))
+        let len = u32::from(self.window_probe == WindowProbe::Byte);
+        Some(self.sent(now, seq, len, SendCause::WindowProbe))
     }
 }

@@ -5,8 +5,9 @@
 //!
 //! **Linux**: slow start ends in a round whose shortest of more than eight samples is longer than the shortest of the
 //! connection by an eighth of that, 4 to 16 ms (delay increase); or in which ACKs that follow each other within 2 ms
-//! have come for half of the shortest round-trip time (ACK train). Not with a window below 16 segments.
-//! Left out: what Linux adds to that half for aggregated segments, at most 1 ms.
+//! have come for half of the shortest round-trip time and 0.5 ms (ACK train). Not with a window below 16 segments;
+//! rounds pass there too (since Linux 6.14). Each ACK with a round-trip time counts, whether the window is used or not,
+//! duplicates included.
 //!
 //! **HyStart++**: a round longer than the one before by an eighth of that, 4 to 16 ms, leads to conservative slow
 //! start, which grows a quarter as fast. Five rounds of that end slow start; a round-trip time that falls again leads
@@ -20,6 +21,9 @@ const SAMPLES: u32 = 8;
 const LOW_WINDOW: f64 = 16.0;
 /// ACKs this close are a train: Linux's `hystart_ack_delta_us`.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
+/// Aggregated segments may delay ACKs by this: the time of 262 kB at the sending rate, but 1 ms at most (Linux). Below
+/// 2 Gbit/s that is 1 ms.
+const TRAIN_SLACK: Duration = Duration::from_millis(1);
 /// Rounds of conservative slow start: RFC 9406 (4.3), CSS_ROUNDS.
 const CSS_ROUNDS: u32 = 5;
 /// RFC 9406 (4.3), CSS_GROWTH_DIVISOR.
@@ -35,8 +39,6 @@ fn threshold(rtt: Duration) -> Duration {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
     pub now: Instant,
-    /// Its round-trip time, if it gave one.
-    pub rtt: Option<Duration>,
     pub una: u64,
     /// Byte behind the highest sent.
     pub max: u64,
@@ -50,8 +52,6 @@ pub(super) struct Linux {
     round: Option<Round>,
     /// Slow start was ended.
     found: bool,
-    /// Shortest round-trip time of the connection.
-    rtt_min: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,14 +71,9 @@ impl Round {
 }
 
 impl Linux {
-    /// A sample, in whatever phase.
-    pub fn on_sample(&mut self, rtt: Duration) {
-        self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
-    }
-
-    /// Whether slow start ends with this ACK.
-    pub fn on_ack(&mut self, ack: &Ack) -> bool {
-        let (Some(rtt), Some(rtt_min)) = (ack.rtt, self.rtt_min) else { return false };
+    /// Whether slow start ends with this ACK, whose round-trip time is `rtt`, the shortest of the connection being
+    /// `rtt_min`.
+    pub fn on_ack(&mut self, ack: &Ack, rtt: Duration, rtt_min: Duration) -> bool {
         if self.found {
             return false;
         }
@@ -91,7 +86,7 @@ impl Linux {
         }
         if ack.now.since(round.train) <= TRAIN_GAP {
             round.train = ack.now;
-            self.found = ack.now.since(round.began).as_nanos() > rtt_min.as_nanos() / 2;
+            self.found = ack.now.since(round.began).as_nanos() > (rtt_min + TRAIN_SLACK).as_nanos() / 2;
         }
         let shortest = round.rtt.map_or(rtt, |shortest| shortest.min(rtt));
         round.rtt = Some(shortest);
@@ -105,7 +100,7 @@ impl Linux {
 
     /// The retransmission timer expired: slow start begins anew.
     pub fn on_timeout(&mut self) {
-        (self.round, self.found, self.rtt_min) = (None, false, None);
+        (self.round, self.found) = (None, false);
     }
 }
 
@@ -132,7 +127,7 @@ enum Phase {
 
 impl PlusPlus {
     /// Whether slow start ends with this ACK.
-    pub fn on_ack(&mut self, ack: &Ack) -> bool {
+    pub fn on_ack(&mut self, ack: &Ack, rtt: Option<Duration>) -> bool {
         if matches!(self.phase, Phase::Done) {
             return false;
         }
@@ -146,7 +141,7 @@ impl PlusPlus {
                 ends = *rounds >= CSS_ROUNDS;
             }
         }
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = rtt {
             self.current = Some(self.current.map_or(rtt, |current| current.min(rtt)));
             self.samples += 1;
         }
@@ -188,15 +183,18 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn ack(now_ms: u64, rtt_ms: u64, una: u64, max: u64) -> Ack {
-        Ack { now: Instant::ZERO + ms(now_ms), rtt: Some(ms(rtt_ms)), una, max, cwnd: 20.0 }
+    fn ack(now_ms: u64, una: u64, max: u64) -> Ack {
+        Ack { now: Instant::ZERO + ms(now_ms), una, max, cwnd: 20.0 }
     }
 
     /// Whether and with which ACK of a round, 10 ms apart, slow start ends.
     fn ends(hystart: &mut Linux, round: u64, rtt_ms: u64) -> Option<u64> {
         (1..=20).find(|n| {
-            hystart.on_sample(ms(rtt_ms));
-            hystart.on_ack(&ack(round * 1000 + n * 10, rtt_ms, round * 100 + n, (round + 1) * 100))
+            hystart.on_ack(
+                &ack(round * 1000 + n * 10, round * 100 + n, (round + 1) * 100),
+                ms(rtt_ms),
+                ms(80),
+            )
         })
     }
 
@@ -213,24 +211,22 @@ mod tests {
     #[test]
     fn an_ack_train_of_half_of_the_round_trip_time_ends_it_too() {
         let mut hystart = Linux::default();
-        hystart.on_sample(ms(40));
-        let first = (0..50).find(|n| hystart.on_ack(&ack(2 * n, 40, n + 1, 1000)));
-        assert_eq!(first, Some(11), "22 ms after the round began");
+        let first = (0..50).find(|n| hystart.on_ack(&ack(2 * n, n + 1, 1000), ms(40), ms(39)));
+        assert_eq!(first, Some(11), "20 ms after the round began is not beyond half of 39 ms and 1 ms");
         let mut apart = Linux::default();
-        apart.on_sample(ms(40));
-        assert!(!(0..50).any(|n| apart.on_ack(&ack(3 * n, 40, n + 1, 1000))));
+        assert!(!(0..50).any(|n| apart.on_ack(&ack(3 * n, n + 1, 1000), ms(40), ms(40))));
     }
 
     #[test]
     fn linux_looks_at_no_window_below_sixteen() {
         let mut hystart = Linux::default();
-        hystart.on_sample(ms(40));
-        let small = |n: u64| Ack { cwnd: 15.0, ..ack(n, 100, n, 1000) };
-        assert!(!(0..100).any(|n| hystart.on_ack(&small(n))));
+        let small = |n: u64| Ack { cwnd: 15.0, ..ack(n, n, 1000) };
+        assert!(!(0..100).any(|n| hystart.on_ack(&small(n), ms(100), ms(40))));
     }
 
     fn round(hystart: &mut PlusPlus, number: u64, rtt_ms: u64) -> bool {
-        (1..=10).any(|n| hystart.on_ack(&ack(number * 100 + n, rtt_ms, number * 100 + n, number * 100 + 100)))
+        let ack = |n| ack(number * 100 + n, number * 100 + n, number * 100 + 100);
+        (1..=10).any(|n| hystart.on_ack(&ack(n), Some(ms(rtt_ms))))
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Driven {
     fn ack(&mut self, rtt: f64) {
         self.cc.on_rtt_sample(secs(rtt));
         self.state.una += MSS;
-        self.cc.on_arrival(self.now, &self.state, MSS);
+        self.cc.on_arrival(self.now, &mut self.state, MSS);
         self.cc.on_ack(&mut self.state.window, MSS);
         self.fill();
     }
@@ -167,7 +167,7 @@ fn what_the_application_does_not_use_does_not_grow() {
         driven.now += secs(1.0);
         driven.state.una += MSS;
         (driven.state.nxt, driven.state.max) = (driven.state.una + 5 * MSS, driven.state.una + 5 * MSS);
-        driven.cc.on_arrival(driven.now, &driven.state, MSS);
+        driven.cc.on_arrival(driven.now, &mut driven.state, MSS);
         driven.cc.on_ack(&mut driven.state.window, MSS);
     }
     assert_eq!(driven.cwnd(), before);
@@ -201,7 +201,7 @@ fn slow_start_counts_segments_of_an_ack_in_linux_and_acks_in_the_rfc() {
         (Variant::Rfc9438, HyStart::PlusPlus, 14.0),
     ] {
         let mut driven = Driven::new(&Config { variant, hystart, ..Config::default() }, 10.0);
-        driven.cc.on_arrival(driven.now, &driven.state, 0);
+        driven.cc.on_arrival(driven.now, &mut driven.state, 0);
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert_eq!(driven.cwnd(), cwnd);
         // Up to the threshold, and what is left of the ACK counts beyond it.
@@ -239,7 +239,7 @@ proptest! {
                     let acked = (segments * MSS).min(driven.state.flight_size());
                     driven.cc.on_rtt_sample(Duration::from_millis(rtt_ms));
                     driven.state.una += acked;
-                    driven.cc.on_arrival(driven.now, &driven.state, acked);
+                    driven.cc.on_arrival(driven.now, &mut driven.state, acked);
                     driven.cc.on_ack(&mut driven.state.window, acked);
                     driven.fill();
                     let after = driven.cwnd();
