@@ -69,7 +69,6 @@ def counts(bearer: str, changes: Mapping[str, Any], seed: int, file: Path) -> tu
     (found,) = (
         flow["retransmissions"]["by_cause"]
         for connection in analyze(file)["connections"]
-        if connection["interface"] == "server"
         for flow in connection["flows"]
     )
     return [run.get(cause, 0) for cause in CAUSES], [found[cause] for cause in CAUSES.values()]

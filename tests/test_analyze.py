@@ -12,6 +12,7 @@ import airpath
 from airpath import analyze as package
 from airpath.analyze import analyze
 from airpath.analyze.page import render
+from airpath.analyze.words import rows
 
 OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_sequence"}
 SHORT_QUEUE = {"radio.dch.downlink.queue.droptail.packets": 6}
@@ -22,32 +23,59 @@ LINUX = {"tcp.profile": "linux"}
 RFC = {"tcp.profile": "rfc"}
 LINUX_RENO = {"tcp.profile": "linux-reno"}
 WITHOUT_SACK = LINUX_RENO | {"tcp.recovery.newreno.variant": "linux", "tcp.sack": False}
+ENHANCED_PACKET, SERVER, UE = 6, 0, 1
+WEB = """
+duration = "10 min"
+[wired]
+delay = "75 ms"
+[radio.dch.downlink]
+rate = "384 kbit/s"
+queue.droptail.packets = 8
+rlc.fixed_delay_arq = {}
+channel.bernoulli.bler = "10 %"
+[radio.dch.uplink]
+rate = "64 kbit/s"
+[[flow]]
+app.web = { request = "300 B", page = "20 kB", objects = 8, object = "10 kB", connections = "per_object" }
+"""
 CAUSES = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe")
 
 
 @pytest.fixture
 def analyzed(tmp_path):
-    """Run with changes; give the run's flow, the same of the analysis at each interface, and the file."""
+    """Run with changes; give the run's flow, that of the analysis (of one interface or all), the file."""
 
-    def make(name, changes, interfaces=("server",)):
-        scenario = airpath.load(name)
-        for path, value in (RFC | changes).items():
-            scenario = scenario.with_(path, value)
-        result = airpath.run(scenario, seed=1, probes=(), capture=True)
-        file = tmp_path / "capture.pcapng"
-        file.write_bytes(result.capture)
-        report = analyze(file)
-        found = [
-            flow
-            for interface in interfaces
-            for connection in report["connections"]
-            for flow in connection["flows"]
-            if connection["interface"] == interface
-        ]
-        (flow,) = result.flows
-        return flow, *found, file
+    def make(name, changes, only=None):
+        result, file = captured(tmp_path, name, changes)
+        if only is not None:
+            file.write_bytes(of_interface(file.read_bytes(), only))
+        (connection,) = analyze(file)["connections"]
+        (flow,), (found,) = result.flows, connection["flows"]
+        return flow, found, file
 
     return make
+
+
+def captured(tmp_path, name, changes):
+    """Run with changes; give the result and the file of its capture."""
+    scenario = airpath.Scenario("page", WEB) if name == "web" else airpath.load(name)
+    for path, value in (RFC | changes).items():
+        scenario = scenario.with_(path, value)
+    result = airpath.run(scenario, seed=1, probes=(), capture=True)
+    file = tmp_path / "capture.pcapng"
+    file.write_bytes(result.capture)
+    return result, file
+
+
+def of_interface(content, number):
+    """Take the packets of the other interfaces out of a capture."""
+    kept, at = b"", 0
+    while at < len(content):
+        kind, length, first = struct.unpack_from("<III", content, at)
+        if kind != ENHANCED_PACKET or first == number:
+            kept += content[at : at + length]
+        at += length
+    return kept
 
 
 def causes(flow):
@@ -149,16 +177,136 @@ def test_spurious_fast_retransmits_are_those_that_the_sender_undoes(analyzed):
 
 
 def test_at_the_receiver_what_was_lost_is_known_from_gaps(analyzed):
-    run, server, ue, _ = analyzed("umts-384", {}, interfaces=("server", "ue"))
-    assert ue["viewpoint"] == "receiver"
+    run, ue, _ = analyzed("umts-384", {}, only=UE)
+    assert ue["viewpoint"] == "receiver" and ue["interface"] == "ue"
+    assert ue["at_receiver"] is None and ue["path"] is None
     assert ue["counters"]["segments"] == run["receiver"]["segments"]
-    assert ue["retransmissions"]["total"] == server["retransmissions"]["total"]
+    assert ue["retransmissions"]["total"] == run["retransmissions"]["total"]
     assert ue["retransmissions"]["spurious"]["total"] == run["receiver"]["duplicates"]
     assert ue["flight"]["window_limited_share"] is None
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("umts-384", {}),
+        ("umts-384", {"flow.0.direction": "uplink", "flow.0.app.file.size": "400 kB"}),
+        ("umts-384", {"wired.loss": "1 %"}),
+        ("umts-384", {"wired.loss": "3 %", **SACK, "tcp.ip": "ipv6"}),
+        ("umts-384", SHORT_QUEUE | {"tcp.timestamps": True, "tcp.initial_sequence": 4_294_900_000}),
+        ("umts-384-simple", OUT_OF_SEQUENCE | EIFEL),
+        ("umts-128-simple", LINUX | SHORT_QUEUE),
+        ("umts-handover", {}),
+        ("umts-network", {}),
+        ("umts-snoop", {}),
+        ("variable-3g", {}),
+        ("lundsten-dch", {}),
+        ("chan-variable-delay", {"duration": "300 s"}),
+        ("web", {}),
+        ("web", {"wired.loss": "2 %", "tcp.timestamps": True}),
+    ],
+)
+def test_a_connection_seen_at_both_ends_is_one_and_each_view_has_its_ends_counts(name, changes, tmp_path):
+    result, file = captured(tmp_path, name, changes)
+    report = analyze(file)
+    flows = [flow for flow in result.flows if "datagrams" not in flow]
+    assert report["connections_seen"] == len(report["connections"]) == len(flows)
+    lost = 0
+    for run, connection in zip(by_port(flows), sorted(report["connections"], key=ports), strict=True):
+        path = (
+            ["ue", "server"]
+            if connection["client"].startswith(("10.64", "[fd00::1:0:"))
+            else ["server", "ue"]
+        )
+        assert [view["interface"] for view in connection["views"]] == path
+        sender, receiver = ("server", "ue") if run["direction"] == "downlink" else ("ue", "server")
+        (found,) = (flow for flow in connection["flows"] if flow["interface"] == sender)
+        came, data, acks = found["at_receiver"], found["path"]["data"], found["path"]["acks"]
+        # Without a handshake or timestamps its place is known only beside the other.
+        assert found["viewpoint"] in ("sender", "unknown") and came["interface"] == receiver
+        # As the sender counted.
+        assert found["counters"]["segments"] == run["segments_sent"]
+        assert found["bytes_acked"] == run["bytes_acked"]
+        again = found["retransmissions"]
+        assert again["total"] == run["retransmissions"]["total"]
+        assert again["by_cause"]["timeout"] == run["timeouts"]
+        marks = [sum(marks["count"]) for marks in again["over_time"].values()]
+        assert marks == list(again["by_cause"].values())
+        # As the receiver did.
+        assert came["segments"] == run["receiver"]["segments"]
+        assert came["duplicates"] == run["receiver"]["duplicates"]
+        if "web" not in name:
+            # The last ACK of the handshake is another.
+            assert came["pure_acks"] == run["receiver"]["acks_sent"] + (run["direction"] == "downlink")
+            # M-TCP changes acknowledgment numbers.
+            assert (acks is None) == (name == "umts-handover")
+            if acks is not None:
+                assert missing(acks) == came["pure_acks"] - found["counters"]["pure_acks"]
+        # Between them.
+        assert missing(data) == run["segments_sent"] - run["receiver"]["segments"]
+        assert sum(found["path"]["lost_over_time"]["count"]) == data["lost"]
+        if data["added"] == 0:
+            assert again["spurious"]["total"] == min(again["total"], run["receiver"]["duplicates"])
+        if acks is not None:
+            both = data["delay_ms"]["min"] + acks["delay_ms"]["min"]
+            assert both <= found["rtt"]["forward_ms"]["min"] + 1e-6
+            lost += data["lost"] + acks["lost"]
+    if name in ("umts-384", "umts-384-simple", "umts-128-simple", "web"):
+        assert lost == dropped(result)
+
+
+def missing(passed):
+    """Packets fewer at the far interface."""
+    return passed["lost"] + passed["under_way"] - passed["added"]
+
+
+def by_port(flows):
+    """In the order of the ports at the UEs, and of the UEs."""
+    return sorted(flows, key=lambda flow: (flow["ue"], flow["flow"]))
+
+
+def ports(connection):
+    address, _, port = connection["client"].rpartition(":")
+    return address, int(port)
+
+
+def dropped(result):
+    """Packets that the link and the bearers' buffers dropped."""
+    link, cell = result.summary["elements"]
+    buffers = sum(ue[way]["sdus_dropped"] for ue in cell["ues"] for way in ("downlink", "uplink"))
+    return link["dropped_loss"] + link["dropped_queue_full"] + buffers
+
+
+@pytest.mark.parametrize("changes", [{}, {"tcp.timestamps": True}, {"flow.0.direction": "uplink"}])
+def test_the_legs_of_a_split_connection_are_two(changes, tmp_path):
+    split = {"middlebox": '[{ split = { delay = "30 ms" } }]', "flow.0.app.file.size": "300 kB"}
+    result, file = captured(tmp_path, "umts-384", split | changes)
+    (run,), report = result.flows, analyze(file)
+    assert report["connections_seen"] == 2
+    legs = {view["interface"]: one for one in report["connections"] for view in one["views"]}
+    assert legs.keys() == {"server", "ue"}
+    near, far = ("server", "ue") if run["direction"] == "downlink" else ("ue", "server")
+    assert [flow["counters"]["segments"] for flow in legs[near]["flows"]] == [run["segments_sent"]]
+    assert [flow["counters"]["segments"] for flow in legs[far]["flows"]] == [run["receiver"]["segments"]]
+    assert all(flow["at_receiver"] is None for leg in legs.values() for flow in leg["flows"])
+
+
+def test_rewritten_addresses_make_another_connection(tmp_path):
+    _, file = captured(tmp_path, "umts-384", {"flow.0.app.file.size": "100 kB"})
+    content, at = bytearray(file.read_bytes()), 0
+    while at < len(content):
+        kind, length, interface = struct.unpack_from("<III", content, at)
+        if kind == ENHANCED_PACKET and interface == SERVER:
+            addresses = slice(at + 40, at + 48)
+            content[addresses] = content[addresses].replace(bytes([10, 64, 0, 1]), bytes([10, 64, 0, 9]))
+        at += length
+    file.write_bytes(content)
+    views = [[view["interface"] for view in one["views"]] for one in analyze(file)["connections"]]
+    assert views == [["ue"], ["server"]]
+
+
 def test_reordering_by_the_radio_is_no_loss(analyzed):
-    run, ue, _ = analyzed("umts-384-simple", OUT_OF_SEQUENCE | EIFEL, interfaces=("ue",))
+    run, ue, _ = analyzed("umts-384-simple", OUT_OF_SEQUENCE | EIFEL, only=UE)
     assert ue["reordering"]["late_segments"] > 50
     assert ue["retransmissions"]["total"] <= run["retransmissions"]["total"]
 
@@ -172,33 +320,69 @@ def test_verdicts_fit_what_was_built(analyzed):
     assert window["flight"]["window_limited_share"] > 0.5
 
 
-def test_the_command_prints_a_table_and_writes_json_and_a_page(analyzed, tmp_path, airpath_command):
+def test_the_command_prints_a_table_or_json_and_writes_a_page(analyzed, tmp_path, airpath_command):
     _, found, file = analyzed("umts-384", {})
-    done = airpath_command("analyze", file, "--out", tmp_path / "page")
+    done = airpath_command("analyze", str(file), "--out", str(tmp_path / "page"))
     assert done.code == 0, done.err
-    assert "loss episodes" in done.out and "2 TCP connections" in done.out
+    assert "loss episodes" in done.out and "1 TCP connection\n" in done.out
+    assert "19 segments lost" in done.out and "1386 segments, 16 duplicates" in done.out
+    assert "index.html" in done.out
     written = json.loads((tmp_path / "page" / "analysis.json").read_text())
-    (flow,) = next(one["flows"] for one in written["connections"] if one["interface"] == "server")
+    (flow,) = written["connections"][0]["flows"]
     assert flow["retransmissions"] == found["retransmissions"]
     said = {model["name"]: model["kbit_per_s"] for model in flow["models"]}
     assert any(kbit is not None and 50 < kbit < 2000 for kbit in said.values())
     page = (tmp_path / "page" / "index.html").read_text()
-    assert page.count("<img") == 2 and "limited by" in page
-    both = airpath_command("analyze", file, "--connection", 2, "--json", "--out", tmp_path / "both")
-    assert [one["number"] for one in json.loads(both.out)["connections"]] == [2]
-    assert "index.html" in both.err and (tmp_path / "both" / "index.html").exists()
+    assert page.count("<img") == 1 and "limited by" in page
+    assert page.index("<table") < page.index("<h2")
+    both = airpath_command("analyze", str(file), "--json", "--out", str(tmp_path / "both"))
+    assert json.loads(both.out) == written
+    assert "index.html" in both.err and "loss episodes" not in both.err
+    assert (tmp_path / "both" / "index.html").read_text() == page
+
+
+def test_the_largest_flow_comes_first_and_small_ones_are_folded(tmp_path, airpath_command):
+    changes = {"flow.0.app.web.objects": 2, "flow.0.app.web.object": "400 kB"}
+    _, file = captured(tmp_path, "web", changes)
+    report = with_models(analyze(file))
+    flows, small = rows(report)
+    data = [flow["bytes_acked"] for _, flow in flows + small]
+    assert len(flows) == 3 and data == sorted(data, reverse=True)
+    assert all(flow["sender"] == "client" for _, flow in small)
+    done = airpath_command("analyze", str(file))
+    assert f"and {len(small)} small flows with" in done.out
+    page = render(report, "x")
+    folded = page[page.index("<details>") : page.index("</details>")]
+    assert folded.count("<h2") == len(small) and page.count("<h2") == len(small) + 3
+    of_one = airpath_command("analyze", str(file), "--connection", str(flows[0][0]["number"]))
+    assert of_one.out.count("limited by too little data") == 1
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_table_fits_and_labels_are_text(width, tmp_path, airpath_command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, file = captured(tmp_path, "umts-384", {"tcp.ip": "ipv6", "flow.0.app.file.size": "100 kB"})
+    server = of_interface(file.read_bytes(), SERVER)
+    file.write_bytes(server.replace(b"server\0\0", b"[/x]\x1b\n\0\0"))
+    done = airpath_command("analyze", str(file))
+    assert done.code == 0, done.err
+    (one,) = analyze(file)["connections"]
+    text = " ".join(done.out.split())
+    assert one["client"].startswith("[fd") and f"{one['server']} > {one['client']}" in text
+    assert "[/x]\\x1b\\n" in done.out and "\x1b" not in done.out
+    table = done.out[: done.out.index("\n\n")].splitlines()
+    assert max(map(len, table)) <= width
+    for word in ("goodput", "segments", "needless", "timeout", "limited by"):
+        assert word in done.out
 
 
 def test_a_connection_that_is_not_there_is_named_with_those_that_are(analyzed, tmp_path, airpath_command):
     _, _, file = analyzed("umts-384", {})
     refused = airpath_command("analyze", str(file), "--connection", "7")
-    check_error(refused, "--connection", "there is no 7", "choose from 1, 2")
+    check_error(refused, "--connection", "there is no 7", "choose from 1")
     # The section header and the descriptions of interfaces, and no packet behind them.
-    empty, content = tmp_path / "empty.pcapng", file.read_bytes()
-    end = 0
-    while int.from_bytes(content[end : end + 4], "little") != 6:
-        end += int.from_bytes(content[end + 4 : end + 8], "little")
-    empty.write_bytes(content[:end])
+    empty = tmp_path / "empty.pcapng"
+    empty.write_bytes(of_interface(file.read_bytes(), None))
     refused = airpath_command("analyze", str(empty), "--connection", "1")
     check_error(refused, "--connection", "there is no 1", "no TCP connection")
 

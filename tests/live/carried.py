@@ -85,10 +85,8 @@ class Transfer:
     def download(self) -> dict[str, Any]:
         """What the server's end of the capture tells of the flow that carried most."""
         connections = analyze(self.outcome.folder / "capture.pcapng")["connections"]
-        here = (one for one in connections if one["interface"] == "server")
-        found: dict[str, Any] = max(
-            (flow for one in here for flow in one["flows"]), key=lambda flow: flow["bytes_acked"]
-        )
+        here = (flow for one in connections for flow in one["flows"] if flow["interface"] == "server")
+        found: dict[str, Any] = max(here, key=lambda flow: flow["bytes_acked"])
         return found
 
 

@@ -87,9 +87,10 @@ def test_flows_in_both_directions_begin_when_they_should_and_one_without_end_end
     assert upload["bytes_acked"] == 40_000 and upload["transfer_s"] is not None
     assert download["transfer_s"] is None and download["bytes_acked"] > 100_000
     starts = {
-        connection["server"].rpartition(":")[2]: connection["start_s"]
+        connection["server"].rpartition(":")[2]: view["start_s"]
         for connection in analyze(out / "reno" / "live-1" / "capture.pcapng")["connections"]
-        if connection["interface"] == "ue"
+        for view in connection["views"]
+        if view["interface"] == "ue"
     }
     assert starts["8000"] - starts["8001"] == pytest.approx(1.0, abs=0.3)
     results = json.loads((out / "reno" / "live-1" / "results.json").read_text())

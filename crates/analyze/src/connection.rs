@@ -1,248 +1,197 @@
-//! A connection: its handshake, both directions of data, and from where it was seen.
+//! A connection, at each interface that saw it.
+//!
+//! What another interface shows between the same ends is the same connection if its SYN has the same sequence number,
+//! or, without one, if its numbers are near. It is another after all, as with a proxy that ends connections, if
+//! packets of both ends pass the same interface first, or if no packet is found at both.
 
-use airpath_core::time::{Duration, Instant};
-use serde::Serialize;
+use airpath_core::time::Instant;
 
-use crate::flow::Flow;
-use crate::segment::{ACK, Endpoint, FIN, Offer, RST, SYN, Segment};
+use crate::crossing::{self, Crossing, Packet};
+use crate::segment::{Endpoint, Segment};
+use crate::view::{Side, View};
 
-/// Hosts answer sooner than this.
-const AT_HAND: Duration = Duration::from_millis(1);
-/// ASSUMED: what the sender takes where nothing tells.
-const ASSUMED_ANSWER: Duration = Duration::from_millis(200);
-/// Round trips that make a rule.
-const ENOUGH: u64 = 20;
-/// Nearer to one end than this share of the round trip is at that end.
-const NEAR: f64 = 0.1;
+/// Between which ends connections are, the lesser first.
+pub type Ends = (Endpoint, Endpoint);
 
-/// What tells connections apart; of a tuple used twice, the initial sequence numbers do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// Interface of the capture.
-    pub interface: u32,
-    /// The lesser end.
-    pub low: Endpoint,
-    /// The other.
-    pub high: Endpoint,
-}
-
-/// Which end.
-pub type Side = usize;
-
-/// Where a capture was taken, as a sender's data see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Viewpoint {
-    /// At the sender.
-    Sender,
-    /// At the receiver.
-    Receiver,
-    /// Between them.
-    Between,
-    /// Not to be told; the rules are then those for the sender's side.
-    Unknown,
-}
+/// Packets remembered for an interface that is yet to see them.
+const MOST_RECENT: usize = 1024;
+/// Seen at both interfaces, packets of one connection have been found again.
+const ENOUGH: u64 = 4096;
 
 /// A connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Its ends.
-    pub key: Key,
+    pub ends: Ends,
     /// In the order of their first packets, from 1.
     pub number: u64,
-    /// Data of the lesser end, and of the other.
-    pub flows: [Flow; 2],
-    /// What the ends offered in their SYNs.
-    pub offers: [Option<Offer>; 2],
-    /// Who sent the first SYN.
-    pub opener: Option<Side>,
-    /// Time of the first packet.
-    pub first_at: Instant,
-    /// Time of the latest.
-    pub latest_at: Instant,
-    /// Packets of each end.
-    pub packets: [u64; 2],
-    /// SYNs and their answers sent again.
-    pub syns_again: u64,
-    /// Who has sent a FIN.
-    pub fin: [bool; 2],
-    /// Who has sent a RST.
-    pub rst: [bool; 2],
-    /// Packets with times before those of the packets in front of them; taken for simultaneous.
-    pub went_back: u64,
-    /// Packets whose options could not be read.
-    pub lacks_options: u64,
-    /// Round trip of the handshake, seen from here to the opener's peer and to the opener.
-    pub handshake: (Option<Duration>, Option<Duration>),
-    isn: [Option<u32>; 2],
-    syn_at: Option<Instant>,
-    answer_at: Option<Instant>,
+    /// In the order in which they saw it first; never empty once a packet was handled.
+    pub views: Vec<View>,
+    /// Packets of either end between the first view and each of the others.
+    crossings: Vec<[Crossing; 2]>,
+    /// The first packets at the first view, while there is no other.
+    recent: Vec<(Side, Instant, Packet)>,
     /// Bytes of memory it was last found to take.
     pub accounted: usize,
 }
 
 impl Connection {
     /// A connection of which nothing has been seen.
-    pub fn new(key: Key, number: u64, now: Instant) -> Self {
-        Self {
-            key,
-            number,
-            flows: Default::default(),
-            offers: [None; 2],
-            opener: None,
-            first_at: now,
-            latest_at: now,
-            packets: [0; 2],
-            syns_again: 0,
-            fin: [false; 2],
-            rst: [false; 2],
-            went_back: 0,
-            lacks_options: 0,
-            handshake: (None, None),
-            isn: [None; 2],
-            syn_at: None,
-            answer_at: None,
-            accounted: 0,
-        }
+    pub fn new(ends: Ends, number: u64) -> Self {
+        Self { ends, number, views: Vec::new(), crossings: Vec::new(), recent: Vec::new(), accounted: 0 }
     }
 
-    /// Whether a segment opens another connection between the same ends.
-    pub fn is_another(&self, side: Side, segment: &Segment) -> bool {
-        if !segment.has(SYN) || segment.has(RST) {
-            return false;
-        }
-        match self.isn[side] {
-            Some(isn) => isn != segment.seq,
-            // The answer to a SYN that was seen belongs to it; behind data there is none.
-            None => self.flows[side].counters.segments > 0 || self.isn[1 - side].is_none(),
-        }
+    /// What one interface saw, and turned out to be a connection of its own.
+    pub fn of_view(view: View, ends: Ends, number: u64) -> Self {
+        Self { views: vec![view], ..Self::new(ends, number) }
     }
 
-    /// A segment of one side passes.
-    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) {
-        self.went_back += u64::from(now < self.latest_at);
-        let now = now.max(self.latest_at);
-        self.latest_at = now;
-        self.packets[side] += 1;
-        self.lacks_options += u64::from(segment.lacks_options);
-        if segment.has(SYN) {
-            self.on_syn(now, side, segment);
-        } else if self.opener == Some(side)
-            && segment.has(ACK)
-            && let Some(answer_at) = self.answer_at.take()
-        {
-            self.on_handshake_part(side, now.since(answer_at));
-        }
-        self.fin[side] |= segment.has(FIN);
-        self.rst[side] |= segment.has(RST);
-        if self.handshake == (None, None) {
-            self.guess_answer(side);
-        }
-        self.flows[1 - side].handle_ack(now, segment);
-        self.flows[side].handle_data(now, segment);
+    /// The view of an interface.
+    pub fn view(&self, interface: u32) -> Option<&View> {
+        self.views.iter().find(|view| view.interface == interface)
     }
 
-    fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
-        if self.isn[side].replace(segment.seq).is_some() {
-            self.syns_again += 1;
-            // Nobody knows which of them was answered.
-            (self.syn_at, self.answer_at) = (None, None);
-            return;
+    /// Whether a segment at an interface that has not seen the connection can belong to it.
+    pub fn fits(&self, side: Side, segment: &Segment) -> bool {
+        self.views.iter().any(|view| view.fits(side, segment))
+    }
+
+    /// A segment of one side passes an interface, which may be one of several. Returns what this shows to be another
+    /// connection.
+    pub fn handle(
+        &mut self,
+        now: Instant,
+        (interface, is_one_of_several): (u32, bool),
+        side: Side,
+        segment: &Segment,
+    ) -> Option<View> {
+        let at = self.views.iter().position(|view| view.interface == interface).unwrap_or_else(|| {
+            self.add_view(interface, now);
+            self.views.len() - 1
+        });
+        let view = &mut self.views[at];
+        view.handle(now, side, segment);
+        if !is_one_of_several {
+            return None;
         }
-        self.flows[side].on_syn(segment.seq);
-        if !segment.lacks_options {
-            self.offers[side] = Some(segment.offer);
+        let (now, packet) = (view.latest_at, Packet::of(segment));
+        if at > 0 {
+            self.crossings[at - 1][side].pass(now, 1, packet);
+            return self.is_stranger(at, ENOUGH).then(|| self.take(at));
         }
-        if segment.has(ACK) {
-            self.opener.get_or_insert(1 - side);
-            if let Some(syn_at) = self.syn_at.take() {
-                self.on_handshake_part(side, now.since(syn_at));
-            }
-            self.answer_at = (self.syns_again == 0).then_some(now);
+        for crossing in &mut self.crossings {
+            crossing[side].pass(now, 0, packet);
+        }
+        if self.views.len() == 1 && self.views[0].packets.iter().sum::<u64>() <= MOST_RECENT as u64 {
+            self.recent.push((side, now, packet));
         } else {
-            self.opener.get_or_insert(side);
-            self.syn_at = Some(now);
+            self.recent = Vec::new();
         }
-        if let [Some(one), Some(other)] = self.offers {
-            let is_scaled = one.window_scale.is_some() && other.window_scale.is_some();
-            for (flow, receiver) in self.flows.iter_mut().zip([other, one]) {
-                flow.window_shift = Some(receiver.window_scale.filter(|_| is_scaled).unwrap_or(0));
-                flow.offered_mss = receiver.mss;
+        None
+    }
+
+    fn add_view(&mut self, interface: u32, now: Instant) {
+        self.views.push(View::new(interface, now));
+        if self.views.len() > 1 {
+            let mut crossing: [Crossing; 2] = Default::default();
+            for (side, at, packet) in &self.recent {
+                crossing[*side].pass(*at, 0, *packet);
             }
+            self.crossings.push(crossing);
         }
     }
 
-    /// The handshake shows that from here to `side` and back takes so long.
-    fn on_handshake_part(&mut self, side: Side, time: Duration) {
-        if self.opener == Some(side) {
-            self.handshake.1 = Some(time);
-        } else {
-            self.handshake.0 = Some(time);
+    /// Whether a view is shown to be of another connection than the first. Packets of one side that both must have
+    /// seen for this: `enough`.
+    fn is_stranger(&self, at: usize, enough: u64) -> bool {
+        let crossing = &self.crossings[at - 1];
+        if !crossing.iter().any(Crossing::has_matches) {
+            let (one, other) = (self.views[0].packets, self.views[at].packets);
+            return (0..2).any(|side| one[side].min(other[side]) >= enough);
         }
-        self.flows[1 - side].rtt.add_shortest(time);
-        self.flows[side].answer = beyond_hand(time);
+        let first = crossing[0].first();
+        first.is_some() && first == crossing[1].first()
     }
 
-    /// Without a handshake, timestamps may show how long the sender takes to answer.
-    fn guess_answer(&mut self, side: Side) {
-        let flow = &mut self.flows[side];
-        if let Some(seconds) = flow.rtt.back.min() {
-            flow.answer = beyond_hand(Duration::from_nanos((seconds * 1e9) as u64));
-        } else if has_receiver_at_hand(flow) {
-            flow.answer = ASSUMED_ANSWER;
-        }
+    fn take(&mut self, at: usize) -> View {
+        self.crossings.remove(at - 1);
+        self.views.remove(at)
     }
 
-    /// From where the data of a side was seen.
-    pub fn viewpoint(&self, side: Side) -> Viewpoint {
-        let forward = self.flows[side].rtt.shortest.map(Duration::as_secs_f64);
-        let (to_peer, to_opener) = self.handshake;
-        let back = if self.opener == Some(side) { to_opener } else { to_peer };
-        let back = back.map(Duration::as_secs_f64).or(self.flows[side].rtt.back.min());
-        let Some((forward, back)) = forward.zip(back) else {
-            let is_near = has_receiver_at_hand(&self.flows[side]);
-            return if is_near { Viewpoint::Receiver } else { Viewpoint::Unknown };
+    /// Takes away a view of another connection, if there is one, now that the whole is known.
+    pub fn take_stranger(&mut self) -> Option<View> {
+        let at = (1..self.views.len()).find(|&at| self.is_stranger(at, 1))?;
+        Some(self.take(at))
+    }
+
+    /// Who opened it.
+    pub fn opener(&self) -> Option<Side> {
+        self.views.iter().find_map(|view| view.opener)
+    }
+
+    /// The views in the order of the path, from the end of one side.
+    pub fn along(&self, side: Side) -> Vec<usize> {
+        let first = self.opener().unwrap_or(0);
+        // What the opener sends comes to each view so much later than to the first view.
+        let delay = |at: usize| {
+            let crossing = &self.crossings[at.checked_sub(1)?];
+            crossing[first].mean_s().or(crossing[1 - first].mean_s().map(|delay| -delay))
         };
-        // What was lost on the way here shows that there is a way.
-        let counters = &self.flows[side].counters;
-        let lost_before = 2 * counters.seen_before < counters.retransmissions;
-        if back <= NEAR * (forward + back) && !lost_before {
-            Viewpoint::Sender
-        } else if forward <= NEAR * (forward + back) {
-            Viewpoint::Receiver
-        } else {
-            Viewpoint::Between
+        let mut order: Vec<_> = (0..self.views.len()).collect();
+        order.sort_by(|one, other| delay(*one).unwrap_or(0.0).total_cmp(&delay(*other).unwrap_or(0.0)));
+        if side != first {
+            order.reverse();
         }
+        order
     }
 
-    /// Whether nothing is to be expected any more.
-    pub fn is_closed(&self) -> bool {
-        self.fin == [true; 2] || self.rst != [false; 2]
+    /// What became of packets of one side between two views, if they were followed.
+    pub fn passage(&self, side: Side, near: usize, far: usize) -> Option<crossing::Report> {
+        let (other, place) = match (near, far) {
+            (0, far) => (far, 0),
+            (near, 0) => (near, 1),
+            _ => return None,
+        };
+        let crossing = &self.crossings[other.checked_sub(1)?][side];
+        let end = self.views[far].latest_at;
+        crossing.has_matches().then(|| crossing.report(place, self.first_at(), end))
+    }
+
+    /// Time of the first packet.
+    pub fn first_at(&self) -> Instant {
+        self.views.iter().map(|view| view.first_at).min().unwrap_or(Instant::ZERO)
+    }
+
+    /// Time of the latest.
+    pub fn latest_at(&self) -> Instant {
+        self.views.iter().map(|view| view.latest_at).max().unwrap_or(Instant::ZERO)
     }
 
     /// An end of the connection.
     pub fn end(&self, side: Side) -> Endpoint {
-        if side == 0 { self.key.low } else { self.key.high }
+        if side == 0 { self.ends.0 } else { self.ends.1 }
+    }
+
+    /// Packets captured, at all views.
+    pub fn packets(&self) -> u64 {
+        self.views.iter().flat_map(|view| view.packets).sum()
     }
 
     /// Payload known of, both directions.
     pub fn payload(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.bytes_known().max(flow.counters.bytes)).sum()
+        self.views.iter().map(View::payload).max().unwrap_or(0)
+    }
+
+    /// Whether nothing is to be expected any more.
+    pub fn is_closed(&self) -> bool {
+        self.views.iter().all(View::is_closed)
     }
 
     /// Bytes of memory it takes, about.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.flows.iter().map(Flow::bytes).sum::<usize>()
+        size_of::<Self>()
+            + self.views.iter().map(View::bytes).sum::<usize>()
+            + self.crossings.iter().flatten().map(Crossing::bytes).sum::<usize>()
+            + size_of::<(Side, Instant, Packet)>() * self.recent.capacity()
     }
-}
-
-/// Whether ACKs follow data at once: nothing lies between here and the receiver.
-fn has_receiver_at_hand(flow: &Flow) -> bool {
-    flow.rtt.forward.count() >= ENOUGH
-        && flow.rtt.forward.mean().is_some_and(|mean| mean < AT_HAND.as_secs_f64())
-}
-
-/// A host at hand answers at once.
-fn beyond_hand(time: Duration) -> Duration {
-    if time <= AT_HAND { Duration::ZERO } else { time }
 }

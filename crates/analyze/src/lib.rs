@@ -1,9 +1,10 @@
 //! What the TCP connections in a capture did, from the capture alone.
 //!
 //! [`file`] reads records of pcap and pcapng, [`link`] finds the IP packet in a frame, [`segment`] reads its
-//! headers, [`table`] keeps the connections, and a [`flow`] is one direction of data of a [`connection`]: the data
-//! of one end and the ACKs of the other. [`verdict`] says what limited it, and [`report`] has the words of the
-//! result.
+//! headers, and [`table`] keeps the connections. A [`connection`] has a [`view`] for each interface that saw it, and
+//! between two of them a [`crossing`] finds each packet again: its delay, or that it was lost. A [`flow`] is one
+//! direction of data in a view: the data of one end and the ACKs of the other. [`verdict`] says what limited it, and
+//! [`report`] has the words of the result.
 //!
 //! A capture is read once, from front to end. Memory is bounded whatever it holds: series are thinned out as they
 //! grow, distributions are counted in buckets of equal ratio, and connections that have ended are reported and
@@ -11,6 +12,7 @@
 
 pub mod acks;
 pub mod connection;
+pub mod crossing;
 pub mod delivery;
 pub mod file;
 pub mod flow;
@@ -22,6 +24,7 @@ pub mod series;
 pub mod sketch;
 pub mod table;
 pub mod verdict;
+pub mod view;
 
 pub use file::FileError;
 pub use report::Report;

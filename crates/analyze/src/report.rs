@@ -7,16 +7,18 @@ use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::acks;
-use crate::connection::{Connection, Side, Viewpoint};
+use crate::connection::Connection;
+use crate::crossing::{self, Passage};
 use crate::delivery;
 use crate::file::Summary;
-use crate::flow::causes::Counts;
+use crate::flow::causes::{ByCause, Counts};
 use crate::flow::retransmissions::Spurious;
 use crate::flow::{Counters, Flow, flight, late};
 use crate::segment::{Endpoint, Offer};
-use crate::series::Curve;
+use crate::series::{Curve, Marks};
 use crate::sketch::Distribution;
 use crate::verdict::{Figures, Verdict, verdict};
+use crate::view::{Side, View, Viewpoint};
 
 /// What a capture holds.
 #[derive(Clone, Debug, Serialize)]
@@ -88,10 +90,6 @@ impl Others {
 pub struct ConnectionReport {
     /// In the order of first packets, from 1.
     pub number: u64,
-    /// Where it was captured, if the file says so.
-    pub interface: Option<String>,
-    /// The same by number, from 0.
-    pub interface_number: u32,
     /// Who opened it, or the first end if that is not known.
     pub client: String,
     /// The other.
@@ -100,7 +98,7 @@ pub struct ConnectionReport {
     pub start_s: f64,
     /// From its first packet to its last, seconds.
     pub duration_s: f64,
-    /// Packets of both ends.
+    /// Packets of both ends, at all interfaces.
     pub packets: u64,
     /// Payload of both.
     pub payload_bytes: u64,
@@ -116,19 +114,80 @@ pub struct ConnectionReport {
     pub client_offers: Option<Offer>,
     /// What the server's SYN offered.
     pub server_offers: Option<Offer>,
+    /// The interfaces that saw it, in the order of the path from client to server.
+    pub views: Vec<ViewReport>,
     /// Directions with data, the client's first.
     pub flows: Vec<FlowReport>,
     /// What the capture does not tell.
     pub not_known: Vec<String>,
 }
 
-/// One direction of data.
+/// An interface of the capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Interface {
+    /// Its name, if the file has one.
+    #[serde(rename = "interface")]
+    pub name: Option<String>,
+    /// From 0.
+    #[serde(rename = "interface_number")]
+    pub number: u32,
+}
+
+/// A connection at one interface.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViewReport {
+    /// Which.
+    #[serde(flatten)]
+    pub interface: Interface,
+    /// From the capture's first packet to the connection's first here, seconds.
+    pub start_s: f64,
+    /// Packets of both ends.
+    pub packets: u64,
+}
+
+/// What reached the interface nearest to the receiver.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReceiverReport {
+    /// Which it is.
+    #[serde(flatten)]
+    pub interface: Interface,
+    /// Segments with data that came.
+    pub segments: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Segments that brought only what had come before.
+    pub duplicates: u64,
+    /// ACKs without data that the receiver sent.
+    pub pure_acks: u64,
+}
+
+/// What became of packets between the interfaces nearest to sender and receiver.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathReport {
+    /// Segments with data; `None` if the interfaces saw the stream in other segments.
+    pub data: Option<Passage>,
+    /// ACKs without data, on their way back.
+    pub acks: Option<Passage>,
+    /// Delay of segments with data over the time when they were sent, ms.
+    pub delay_over_time: Curve,
+    /// Segments with data that were lost, over the time when they were sent.
+    pub lost_over_time: Marks,
+}
+
+/// One direction of data, as the interface nearest to its sender saw it.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
     /// `client` or `server`.
     pub sender: &'static str,
+    /// The interface nearest to the sender.
+    #[serde(flatten)]
+    pub interface: Interface,
     /// Where the capture was taken.
     pub viewpoint: Viewpoint,
+    /// What another interface saw, nearer to the receiver.
+    pub at_receiver: Option<ReceiverReport>,
+    /// What became of packets between the two.
+    pub path: Option<PathReport>,
     /// From the first data to the last ACK, seconds.
     pub duration_s: Option<f64>,
     /// Bytes of the stream acknowledged.
@@ -192,7 +251,7 @@ pub struct Queueing {
 }
 
 /// Segments sent again.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RetransmissionReport {
     /// All.
     pub total: u64,
@@ -204,6 +263,8 @@ pub struct RetransmissionReport {
     pub by_cause: Counts,
     /// Share of the segments with data.
     pub share: Option<f64>,
+    /// By cause, over time.
+    pub over_time: ByCause<Marks>,
 }
 
 /// Loss episodes with their shares.
@@ -244,67 +305,119 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+fn interface(view: &View) -> Interface {
+    Interface { name: None, number: view.interface }
+}
+
+impl ConnectionReport {
+    /// Names the interfaces by their numbers.
+    pub(crate) fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
+        let of_views = self.views.iter_mut().map(|view| &mut view.interface);
+        let of_flows = self.flows.iter_mut().flat_map(|flow| {
+            std::iter::once(&mut flow.interface).chain(flow.at_receiver.as_mut().map(|it| &mut it.interface))
+        });
+        for interface in of_views.chain(of_flows) {
+            interface.name = name(interface.number);
+        }
+    }
+}
+
 /// Reports a connection of a capture that began at `start`.
 pub(crate) fn of_connection(connection: &Connection, start: Instant) -> ConnectionReport {
-    let client: Side = connection.opener.unwrap_or(0);
-    let sides = [(client, "client"), (1 - client, "server")];
-    let flows = sides
-        .iter()
-        .filter(|(side, _)| {
-            let flow = &connection.flows[*side];
-            flow.counters.segments > 0 || flow.bytes_known() > 1
-        })
-        .map(|(side, name)| of_flow(connection, *side, name))
-        .collect();
-    let (to_peer, to_opener) = connection.handshake;
+    let client: Side = connection.opener().unwrap_or(0);
+    let order = connection.along(client);
+    let first_at = connection.first_at();
+    // What both ends say is the same everywhere, if it was seen at all.
+    let whole = connection.views.iter().find(|view| view.offers.iter().all(Option::is_some));
+    let view = whole.unwrap_or(&connection.views[0]);
+    let (to_peer, to_opener) = view.handshake;
+    let observed: Vec<_> =
+        [client, 1 - client].into_iter().filter_map(|side| observe(connection, side)).collect();
     ConnectionReport {
         number: connection.number,
-        interface: None,
-        interface_number: connection.key.interface,
         client: text(connection.end(client)),
         server: text(connection.end(1 - client)),
-        start_s: connection.first_at.since(start).as_secs_f64(),
-        duration_s: connection.latest_at.since(connection.first_at).as_secs_f64(),
-        packets: connection.packets.iter().sum(),
+        start_s: first_at.since(start).as_secs_f64(),
+        duration_s: connection.latest_at().since(first_at).as_secs_f64(),
+        packets: connection.packets(),
         payload_bytes: connection.payload(),
-        opening: match connection.offers {
+        opening: match view.offers {
             [Some(_), Some(_)] => "whole",
             [None, None] => "none",
             _ => "part",
         },
-        closing: match (connection.fin, connection.rst) {
+        closing: match (view.fin, view.rst) {
             (_, rst) if rst != [false; 2] => "rst",
             ([true, true], _) => "fin",
             ([false, false], _) => "open",
             _ => "half_closed",
         },
         handshake_rtt_ms: to_peer.zip(to_opener).map(|(one, other)| ms(one + other)),
-        syn_retransmissions: connection.syns_again,
-        client_offers: connection.offers[client],
-        server_offers: connection.offers[1 - client],
-        flows,
-        not_known: not_known(connection),
+        syn_retransmissions: connection.views.iter().map(|view| view.syns_again).max().unwrap_or(0),
+        client_offers: view.offers[client],
+        server_offers: view.offers[1 - client],
+        views: order
+            .iter()
+            .map(|at| &connection.views[*at])
+            .map(|view| ViewReport {
+                interface: interface(view),
+                start_s: view.first_at.since(start).as_secs_f64(),
+                packets: view.packets.iter().sum(),
+            })
+            .collect(),
+        flows: observed
+            .iter()
+            .map(|seen| of_flow(connection, seen, if seen.side == client { "client" } else { "server" }))
+            .collect(),
+        not_known: not_known(connection, view, &observed),
     }
 }
 
-fn not_known(connection: &Connection) -> Vec<String> {
+/// Where one direction of data was seen.
+struct Observed {
+    side: Side,
+    /// The views nearest to sender and receiver, by their place among the connection's.
+    near: usize,
+    far: Option<usize>,
+}
+
+/// Finds out where data of one side was seen; `None` if there was none.
+fn observe(connection: &Connection, side: Side) -> Option<Observed> {
+    let flow = |at: usize| &connection.views[at].flows[side];
+    let along = connection.along(side);
+    let seen: Vec<_> = along
+        .into_iter()
+        .filter(|&at| flow(at).counters.segments > 0 || flow(at).bytes_known() > 1)
+        .collect();
+    let near = *seen.iter().find(|&&at| flow(at).counters.segments > 0).or(seen.first())?;
+    let far = seen.last().copied().filter(|&far| far != near && flow(far).counters.segments > 0);
+    Some(Observed { side, near, far })
+}
+
+fn not_known(connection: &Connection, view: &View, observed: &[Observed]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |line: &str| lines.push(line.to_owned());
-    if connection.opener.is_none() {
+    if view.opener.is_none() {
         say("the capture begins in the middle of the connection: who opened it, and what was agreed on");
     }
-    if connection.packets.contains(&0) {
+    if connection.views.iter().all(|view| view.packets.contains(&0)) {
         say("one direction was not captured: round trips, and why segments were sent again");
     }
-    if connection.opener.is_some() && connection.offers.iter().any(Option::is_none) {
+    if view.opener.is_some() && view.offers.iter().any(Option::is_none) {
         say("not both SYNs were captured: options");
     }
-    if connection.flows.iter().any(|flow| flow.counters.segments > 0 && flow.window_shift.is_none()) {
+    let sending: Vec<_> = observed
+        .iter()
+        .map(|seen| (seen.side, &connection.views[seen.near]))
+        .filter(|(side, view)| view.flows[*side].counters.segments > 0)
+        .collect();
+    if sending.iter().any(|(side, view)| view.flows[*side].window_shift.is_none()) {
         say("the window scale: receive windows are not judged");
     }
-    for (side, flow) in connection.flows.iter().enumerate().filter(|(_, flow)| flow.counters.segments > 0) {
+    for &(side, view) in &sending {
+        let flow = &view.flows[side];
         let name = text(connection.end(side));
-        match connection.viewpoint(side) {
+        match view.viewpoint(side) {
             Viewpoint::Unknown => say(&format!("from where {name} was seen: taken to be its own side")),
             Viewpoint::Receiver | Viewpoint::Between => say(&format!(
                 "what {name} had in flight and when it acted: the capture was not taken at its side, and what was \
@@ -319,32 +432,39 @@ fn not_known(connection: &Connection) -> Vec<String> {
         if flow.forgotten() > 0 {
             say(&format!("what became of {} segments of {name}: too many were in flight", flow.forgotten()));
         }
-        if flow.counters.retransmissions > 0 && !flow.rtt.by_timestamps && flow.counters.dsacks == 0 {
+        let is_exact = observed.iter().any(|seen| seen.side == side && seen.far.is_some());
+        let has_evidence = is_exact || flow.rtt.by_timestamps || flow.counters.dsacks > 0;
+        if flow.counters.retransmissions > 0 && !has_evidence {
             say(&format!(
                 "whether retransmissions of {name} were spurious, but for those acknowledged too soon: neither \
                  timestamps nor DSACK"
             ));
         }
     }
-    if connection.went_back > 0 {
-        say(&format!("the order of {} packets, whose times go back", connection.went_back));
+    let went_back: u64 = connection.views.iter().map(|view| view.went_back).sum();
+    if went_back > 0 {
+        say(&format!("the order of {went_back} packets, whose times go back"));
     }
     lines
 }
 
-fn of_flow(connection: &Connection, side: Side, sender: &'static str) -> FlowReport {
-    let flow = &connection.flows[side];
-    let start = connection.first_at;
+fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> FlowReport {
+    let (side, view) = (seen.side, &connection.views[seen.near]);
+    let flow = &view.flows[side];
+    let start = connection.first_at();
     let duration_s = flow.duration().map(Duration::as_secs_f64);
     let bytes_acked = flow.bytes_acked();
     let bytes = if bytes_acked > 0 { bytes_acked } else { flow.bytes_known() };
     let goodput_bps = duration_s.map(|seconds| bytes as f64 * 8.0 / seconds);
-    let viewpoint = connection.viewpoint(side);
+    let viewpoint = view.viewpoint(side);
     let rtt = of_rtt(flow, start);
     let flight = flight_as_seen(flow.flight.report(start), viewpoint);
     let rate = flow.delivery.report();
+    let path = seen.far.and_then(|far| of_path(connection, side, seen.near, far));
+    let at_receiver = seen.far.map(|far| of_receiver(&connection.views[far], side));
+    let in_vain = seen_again(flow, viewpoint, at_receiver.as_ref(), path.as_ref());
+    let retransmissions = of_retransmissions(flow, in_vain, start);
     let spurious = flow.spurious();
-    let retransmissions = of_retransmissions(flow, viewpoint, spurious);
     let loss_episodes = of_episodes(flow);
     let causes = flow.causes().counts();
     let figures = Figures {
@@ -362,7 +482,10 @@ fn of_flow(connection: &Connection, side: Side, sender: &'static str) -> FlowRep
     };
     FlowReport {
         sender,
+        interface: interface(view),
         viewpoint,
+        at_receiver,
+        path,
         duration_s,
         bytes_acked,
         bytes_known: flow.bytes_known(),
@@ -379,6 +502,39 @@ fn of_flow(connection: &Connection, side: Side, sender: &'static str) -> FlowRep
         progress: flow.progress.curve(start, 1.0),
         verdict: verdict(&figures),
     }
+}
+
+fn of_receiver(view: &View, side: Side) -> ReceiverReport {
+    let counters = &view.flows[side].counters;
+    ReceiverReport {
+        interface: interface(view),
+        segments: counters.segments,
+        bytes: counters.bytes,
+        duplicates: counters.seen_before,
+        pure_acks: counters.pure_acks,
+    }
+}
+
+fn of_path(connection: &Connection, side: Side, near: usize, far: usize) -> Option<PathReport> {
+    let crossing::Report { data, delay_over_time, lost_over_time, .. } =
+        connection.passage(side, near, far)?;
+    let acks = connection.passage(1 - side, far, near).and_then(|back| back.acks);
+    Some(PathReport { data, acks, delay_over_time, lost_over_time })
+}
+
+/// Segments that came to the receiver again, where that is known: they were sent in vain, whatever ACKs say.
+fn seen_again(
+    flow: &Flow,
+    viewpoint: Viewpoint,
+    at_receiver: Option<&ReceiverReport>,
+    path: Option<&PathReport>,
+) -> Option<u64> {
+    if let (Some(receiver), Some(path)) = (at_receiver, path) {
+        // A box may have sent copies.
+        return path.data.as_ref().map(|data| receiver.duplicates.saturating_sub(data.added));
+    }
+    let at_least = || flow.counters.seen_before.max(flow.spurious().total);
+    (viewpoint == Viewpoint::Receiver).then(at_least)
 }
 
 /// At the receiver nothing is in flight: the shares of time say nothing there.
@@ -424,20 +580,18 @@ fn of_rtt(flow: &Flow, start: Instant) -> RttReport {
     }
 }
 
-fn of_retransmissions(flow: &Flow, viewpoint: Viewpoint, found: Spurious) -> RetransmissionReport {
+fn of_retransmissions(flow: &Flow, in_vain: Option<u64>, start: Instant) -> RetransmissionReport {
     let total = flow.counters.retransmissions;
-    // What has come to the receiver before was sent in vain, whatever ACKs say.
-    let in_vain = match viewpoint {
-        Viewpoint::Receiver => flow.counters.seen_before.max(found.total),
-        _ => found.total,
-    };
+    let found = flow.spurious();
+    let in_vain = in_vain.unwrap_or(found.total).min(total);
     let segments = flow.counters.segments;
     RetransmissionReport {
         total,
-        needed: total.saturating_sub(in_vain),
+        needed: total - in_vain,
         spurious: Spurious { total: in_vain, ..found },
         by_cause: flow.causes().counts(),
         share: (segments > 0).then(|| total as f64 / segments as f64),
+        over_time: flow.causes().over_time(start),
     }
 }
 

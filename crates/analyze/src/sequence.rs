@@ -21,6 +21,12 @@ impl Sequence {
         (found.abs_diff(offset) <= FARTHEST).then_some(found)
     }
 
+    /// Whether a number can belong to the connection, as far as is known.
+    pub fn is_near(&self, number: u32) -> bool {
+        self.anchor
+            .is_none_or(|(anchor, _)| (number.wrapping_sub(anchor) as i32).unsigned_abs() as u64 <= FARTHEST)
+    }
+
     /// Something new: what is near is near this.
     pub fn move_to(&mut self, offset: u64) {
         if let Some((number, at)) = &mut self.anchor

@@ -37,6 +37,16 @@ pub struct Curve {
     pub max: Vec<f64>,
 }
 
+/// Events over time as reported: for each bin with any its middle, in seconds since the connection's first packet, and
+/// their number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Marks {
+    /// Middles of the bins, seconds.
+    pub time_s: Vec<f64>,
+    /// Events in them.
+    pub count: Vec<u32>,
+}
+
 impl Series {
     /// Adds a sample; times do not decrease.
     pub fn add(&mut self, at: Instant, value: f64) {
@@ -71,15 +81,27 @@ impl Series {
     /// What is known, times in seconds since `start`, values times `scale`.
     pub fn curve(&self, start: Instant, scale: f64) -> Curve {
         let mut curve = Curve::default();
-        let Some(origin) = self.origin else { return curve };
-        for (at, bin) in self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0) {
-            let middle = (at as f64 + 0.5) * self.width.as_secs_f64();
-            curve.time_s.push(origin.since(start).as_secs_f64() + middle);
+        for (time_s, bin) in self.filled(start) {
+            curve.time_s.push(time_s);
             curve.mean.push(bin.sum / f64::from(bin.count) * scale);
             curve.min.push(f64::from(bin.min) * scale);
             curve.max.push(f64::from(bin.max) * scale);
         }
         curve
+    }
+
+    /// How many samples there are over time, in seconds since `start`.
+    pub fn marks(&self, start: Instant) -> Marks {
+        let (time_s, count) = self.filled(start).map(|(time_s, bin)| (time_s, bin.count)).unzip();
+        Marks { time_s, count }
+    }
+
+    /// Bins with samples, and their middles in seconds since `start`.
+    fn filled(&self, start: Instant) -> impl Iterator<Item = (f64, &Bin)> {
+        let from = self.origin.map_or(0.0, |origin| origin.since(start).as_secs_f64());
+        let width = self.width.as_secs_f64();
+        let bins = self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0);
+        bins.map(move |(at, bin)| (from + (at as f64 + 0.5) * width, bin))
     }
 
     /// Bytes it takes, about.

@@ -2,19 +2,21 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use airpath_core::time::Instant;
 
 use crate::Options;
-use crate::connection::{Connection, Key};
+use crate::connection::{Connection, Ends};
 use crate::file::{Record, Summary};
 use crate::link::{Carries, ip_packet};
 use crate::report::{self, ConnectionReport, Others, Packets, Report};
-use crate::segment::{self, Endpoint, Segment, Unread};
+use crate::segment::{self, Segment, Unread};
+use crate::view::Side;
 
 /// How often it is asked what a connection takes, in its packets.
 const PACKETS_BETWEEN_ACCOUNTS: u64 = 64;
+/// Connections of the same ends at a time: of one that ended, another interface may show the last packets later.
+const MOST_BETWEEN_ENDS: usize = 8;
 /// Later times are taken for this: sums of times stay in range.
 const LATEST_NANOS: u64 = 1 << 62;
 
@@ -22,7 +24,8 @@ const LATEST_NANOS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Table {
     options: Options,
-    open: HashMap<Key, Box<Connection>>,
+    /// Connections by their ends, the newest last.
+    open: HashMap<Ends, Vec<Connection>>,
     opened: u64,
     accounted: usize,
     done: Vec<ConnectionReport>,
@@ -66,7 +69,9 @@ impl Table {
             Ok((from, to, segment)) => {
                 packets.tcp += 1;
                 packets.options_unread += u64::from(segment.lacks_options);
-                self.handle_segment(now, record.interface, (from, to), &segment);
+                let side = usize::from(from > to);
+                let interface = (record.interface, record.is_one_of_several);
+                self.handle_segment(now, interface, (from.min(to), from.max(to)), side, &segment);
             }
             Err(Unread::NotTcp) => packets.not_tcp += 1,
             Err(Unread::Fragment) => packets.fragments += 1,
@@ -78,35 +83,36 @@ impl Table {
     fn handle_segment(
         &mut self,
         now: Instant,
-        interface: u32,
-        ends: (Endpoint, Endpoint),
+        interface: (u32, bool),
+        ends: Ends,
+        side: Side,
         segment: &Segment,
     ) {
-        let (from, to) = ends;
-        let side = usize::from(from > to);
-        let key = Key { interface, low: from.min(to), high: from.max(to) };
-        let mut replaced = None;
-        let connection = match self.open.entry(key) {
-            Entry::Occupied(mut entry) => {
-                if entry.get().is_another(side, segment) {
-                    self.opened += 1;
-                    replaced = Some(entry.insert(Box::new(Connection::new(key, self.opened, now))));
-                }
-                entry.into_mut()
-            }
-            Entry::Vacant(entry) => {
-                self.opened += 1;
-                entry.insert(Box::new(Connection::new(key, self.opened, now)))
-            }
-        };
-        connection.handle(now, side, segment);
-        if connection.packets.iter().sum::<u64>() % PACKETS_BETWEEN_ACCOUNTS == 1 {
+        let connections = self.open.entry(ends).or_insert_with(|| Vec::with_capacity(1));
+        let at = find(connections, interface.0, side, segment);
+        let is_new = at.is_none();
+        let at = at.unwrap_or_else(|| {
+            self.opened += 1;
+            connections.push(Connection::new(ends, self.opened));
+            connections.len() - 1
+        });
+        let connection = &mut connections[at];
+        let views = connection.views.len();
+        let stranger = connection.handle(now, interface, side, segment);
+        let is_first_here = connection.views.len() > views;
+        if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);
             connection.accounted = bytes;
         }
-        if let Some(before) = replaced {
-            self.finish(&before);
+        if let Some(view) = stranger {
+            self.opened += 1;
+            connections.push(Connection::of_view(view, ends, self.opened));
+        }
+        if (is_new || is_first_here) && connections.len() > 1 {
+            for before in take_replaced(connections) {
+                self.finish(before);
+            }
         }
         if self.accounted > self.options.memory_bytes {
             self.make_room();
@@ -118,29 +124,40 @@ impl Table {
         let mut keys: Vec<_> = self
             .open
             .iter()
-            .map(|(key, connection)| (!connection.is_closed(), connection.latest_at, *key))
+            .map(|(ends, between)| {
+                let is_open = between.iter().any(|connection| !connection.is_closed());
+                (is_open, between.iter().map(Connection::latest_at).max(), *ends)
+            })
             .collect();
         keys.sort_unstable();
         let wanted = self.options.memory_bytes / 2;
-        for (is_open, _, key) in keys {
+        for (_, _, ends) in keys {
             if self.accounted <= wanted {
                 break;
             }
-            if let Some(connection) = self.open.remove(&key) {
-                self.packets.connections_cut += u64::from(is_open);
-                self.finish(&connection);
+            for connection in self.open.remove(&ends).into_iter().flatten() {
+                self.packets.connections_cut += u64::from(!connection.is_closed());
+                self.finish(connection);
             }
         }
     }
 
-    fn finish(&mut self, connection: &Connection) {
+    fn finish(&mut self, mut connection: Connection) {
         self.accounted = self.accounted.saturating_sub(connection.accounted);
-        let start = self.first_at.unwrap_or(connection.first_at);
+        while let Some(view) = connection.take_stranger() {
+            self.opened += 1;
+            self.report(&Connection::of_view(view, connection.ends, self.opened));
+        }
+        self.report(&connection);
+    }
+
+    fn report(&mut self, connection: &Connection) {
+        let start = self.first_at.unwrap_or(connection.first_at());
         let payload = connection.payload();
         // Those with little data are not worth a report while there are enough with more.
         if self.done.len() >= self.options.most_connections.max(1) && payload <= self.others.least_kept_bytes
         {
-            self.others.add(connection.packets.iter().sum(), payload);
+            self.others.add(connection.packets(), payload);
             return;
         }
         self.done.push(report::of_connection(connection, start));
@@ -160,17 +177,16 @@ impl Table {
 
     /// What was found, in a file of which this is known.
     pub fn into_report(mut self, file: Summary) -> Report {
-        let mut rest: Vec<_> = self.open.drain().map(|(_, connection)| connection).collect();
+        let mut rest: Vec<_> = self.open.drain().flat_map(|(_, connections)| connections).collect();
         rest.sort_by_key(|connection| connection.number);
         for connection in rest {
-            self.finish(&connection);
+            self.finish(connection);
         }
         self.keep_largest();
         self.done.sort_by_key(|done| done.number);
         let duration_s = self.first_at.map_or(0.0, |first| self.latest_at.since(first).as_secs_f64());
         for done in &mut self.done {
-            done.interface =
-                file.interfaces.get(done.interface_number as usize).and_then(|it| it.name.clone());
+            done.name_interfaces(|number| file.interfaces.get(number as usize)?.name.clone());
         }
         Report {
             start_unix_s: self.first_at.map(Instant::as_secs_f64),
@@ -181,5 +197,118 @@ impl Table {
             others: self.others,
             file,
         }
+    }
+}
+
+/// The connection that a segment belongs to: one seen at its interface before, or one seen elsewhere that it fits.
+fn find(connections: &[Connection], interface: u32, side: Side, segment: &Segment) -> Option<usize> {
+    let of_interface = |connection: &Connection| {
+        connection.view(interface).is_some_and(|view| !view.is_another(side, segment))
+    };
+    connections.iter().rposition(of_interface).or_else(|| {
+        connections
+            .iter()
+            .rposition(|connection| connection.view(interface).is_none() && connection.fits(side, segment))
+    })
+}
+
+/// Takes out the connections of which no interface will show more: at each a newer one has begun.
+fn take_replaced(connections: &mut Vec<Connection>) -> Vec<Connection> {
+    let is_replaced = |at: usize| {
+        let newer = &connections[at + 1..];
+        connections.len() - at > MOST_BETWEEN_ENDS
+            || connections[at]
+                .views
+                .iter()
+                .all(|view| newer.iter().any(|one| one.view(view.interface).is_some()))
+    };
+    let replaced: Vec<_> = (0..connections.len()).rev().filter(|at| is_replaced(*at)).collect();
+    replaced.into_iter().map(|at| connections.remove(at)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{ACK, SYN};
+
+    const CLIENT: Side = 0;
+    const SERVER: Side = 1;
+
+    fn ends() -> Ends {
+        let end = |last: u8, port: u16| ([10, 0, 0, last].into(), port);
+        (end(1, 40_000), end(2, 80))
+    }
+
+    /// Time in ms, interface, side, flags, sequence and acknowledgment number, payload.
+    type Passing = (u64, u32, Side, u8, u32, u32, u32);
+
+    /// Interfaces of each connection in the order of the path, and the segments of its flows.
+    fn found(passing: &[Passing]) -> Vec<(Vec<u32>, Vec<u64>)> {
+        let mut table = Table::new(Options::default());
+        for &(ms, interface, side, flags, seq, ack, payload) in passing {
+            let segment = Segment { seq, ack, flags, payload, window: 60_000, ..Segment::default() };
+            let now = Instant::from_nanos(ms * 1_000_000);
+            table.handle_segment(now, (interface, true), ends(), side, &segment);
+        }
+        let report = table.into_report(Summary::default());
+        assert_eq!(report.connections_seen, report.connections.len() as u64);
+        let of = |one: &ConnectionReport| {
+            let views = one.views.iter().map(|view| view.interface.number).collect();
+            (views, one.flows.iter().map(|flow| flow.counters.segments).collect())
+        };
+        report.connections.iter().map(of).collect()
+    }
+
+    /// A handshake at interface 1, near the client, and 0, near the server, 10 ms away, from `ms` on.
+    fn handshake(ms: u64, isn: u32) -> Vec<Passing> {
+        vec![
+            (ms, 1, CLIENT, SYN, isn, 0, 0),
+            (ms + 10, 0, CLIENT, SYN, isn, 0, 0),
+            (ms + 10, 0, SERVER, SYN | ACK, isn + 5000, isn + 1, 0),
+            (ms + 20, 1, SERVER, SYN | ACK, isn + 5000, isn + 1, 0),
+            (ms + 20, 1, CLIENT, ACK, isn + 1, isn + 5001, 0),
+            (ms + 30, 0, CLIENT, ACK, isn + 1, isn + 5001, 0),
+        ]
+    }
+
+    /// A segment of the server at both interfaces, 10 or 40 ms apart.
+    fn response(ms: u64, isn: u32, apart: u64) -> Vec<Passing> {
+        [(ms, 0), (ms + apart, 1)].map(|(at, on)| (at, on, SERVER, ACK, isn + 5001, isn + 1, 1000)).to_vec()
+    }
+
+    #[test]
+    fn a_connection_seen_at_two_interfaces_is_one() {
+        let passing = [handshake(0, 7000), response(30, 7000, 10)].concat();
+        assert_eq!(found(&passing), [(vec![1, 0], vec![1])]);
+        // In the middle of it, too.
+        assert_eq!(found(&response(30, 7000, 10)), [(vec![1, 0], vec![1])]);
+    }
+
+    #[test]
+    fn the_last_packets_of_one_may_come_behind_the_first_of_the_next() {
+        let last = [(495, 1), (505, 0)].map(|(at, on)| (at, on, CLIENT, ACK, 7001, 12_001, 300));
+        let new = [handshake(500, 900_000), response(530, 900_000, 10)].concat();
+        let mut passing = [&handshake(0, 7000)[..], &last[..], &new[..]].concat();
+        passing.sort_by_key(|passing| passing.0);
+        assert_eq!(found(&passing), [(vec![1, 0], vec![1]), (vec![1, 0], vec![1])]);
+    }
+
+    #[test]
+    fn legs_that_answer_for_themselves_are_two_connections_and_so_are_those_that_share_nothing() {
+        // A proxy between the interfaces takes the same numbers for both legs.
+        let client = [(0, 1, CLIENT, SYN, 7000, 0, 0), (5, 1, SERVER, SYN | ACK, 12_000, 7001, 0)];
+        let server = [(12, 0, CLIENT, SYN, 7000, 0, 0), (12, 0, SERVER, SYN | ACK, 12_000, 7001, 0)];
+        let passing = [&client[..], &server[..], &response(30, 7000, 40)[..]].concat();
+        assert_eq!(found(&passing), [(vec![1], vec![1]), (vec![0], vec![1])]);
+        let other = [(30, 0, SERVER, ACK, 12_001, 7001, 1000), (30, 1, SERVER, ACK, 80_000, 7001, 900)];
+        assert_eq!(found(&other), [(vec![0], vec![1]), (vec![1], vec![1])]);
+    }
+
+    #[test]
+    fn a_tap_with_an_interface_for_each_direction_sees_one_connection() {
+        let mut passing = handshake(0, 7000);
+        passing.extend(response(30, 7000, 10));
+        passing.retain(|&(_, interface, side, ..)| interface as Side != side);
+        assert_eq!(found(&passing), [(vec![1, 0], vec![1])]);
     }
 }

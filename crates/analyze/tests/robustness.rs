@@ -51,7 +51,7 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     prop_assert_eq!(reported + report.others.packets, packets.tcp);
     prop_assert_eq!(report.connections.len() as u64 + report.others.connections, report.connections_seen);
     for flow in report.connections.iter().flat_map(|one| &one.flows) {
-        let again = flow.retransmissions;
+        let again = &flow.retransmissions;
         let causes = again.by_cause;
         let by_cause = causes.fast_retransmit
             + causes.partial_ack

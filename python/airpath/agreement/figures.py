@@ -123,14 +123,14 @@ def _of_transfer(report: dict[str, Any], transfers: list[Transfer], number: int)
     """The connection of a transfer, at the sender, and its data."""
     transfer = transfers[number]
     here = "server" if transfer.direction == "downlink" else "ue"
-    found = [one for one in report["connections"] if one["interface"] == here]
-    found.sort(key=_ports)
+    found = sorted(report["connections"], key=_ports)
     if len(found) == len(transfers):
         connection = found[number]
         sender_port = _ports(connection)[transfer.direction == "uplink"]
         for flow in connection["flows"]:
             if (
                 _port(connection[flow["sender"]]) == sender_port
+                and flow["interface"] == here
                 and flow["bytes_acked"]
                 and flow["goodput_bps"]
             ):

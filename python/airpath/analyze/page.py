@@ -8,17 +8,31 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airpath.analyze.command import complaints, in_words, label, rows
-from airpath.figures.style import GRID, as_bytes, without_frame
+from airpath.analyze.words import (
+    CAUSES,
+    HEADINGS,
+    WORDS,
+    Row,
+    cells,
+    complaints,
+    content,
+    in_words,
+    label,
+    of_small,
+    rows,
+)
+from airpath.figures.style import COLOURS, GRID, MARKERS, as_bytes, without_frame
 from airpath.papers.picture import MEASURED, OTHERS, PUBLISHED
 
 MOST_WITH_PICTURES = 12
 """More flows are described in words only."""
 
 Plot = tuple[str, str, str, Callable[[Axes, dict[str, Any]], bool]]
+Curve = dict[str, list[float]]
 
 
 def render(report: dict[str, Any], name: str) -> str:
@@ -31,22 +45,26 @@ def render(report: dict[str, Any], name: str) -> str:
     name : str
         The capture.
     """
+    flows, small = rows(report)
     file = report["file"]
-    says = (
-        f"{file['format']}, {file['records']} packets in {report['duration_s']:.3f} s, "
-        f"{report['connections_seen']} TCP connections."
-    )
-    parts = [f"<h1>{escape(name)}</h1>", f'<p class="citation">{escape(says)}</p>']
+    parts = [
+        f"<h1>{escape(name)}</h1>",
+        f'<p class="citation">{content(report)}; {file["format"]}.</p>',
+    ]
     parts += [f'<p class="warning">{escape(line)}</p>' for line in complaints(report)]
-    for number, (one, flow) in enumerate(rows(report)):
-        parts.append(f"<h2>#{one['number']} {escape(label(one, flow))}</h2>")
-        parts.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in in_words(flow)) + "</ul>")
-        if one["not_known"]:
-            unknown = "".join(f"<li>{escape(line)}</li>" for line in one["not_known"])
-            parts.append(f'<p class="reason">Not known:</p><ul class="reason">{unknown}</ul>')
-        if number < MOST_WITH_PICTURES and (png := picture(flow)):
-            source = base64.b64encode(png).decode("ascii")
-            parts.append(f'<figure><img alt="plots" src="data:image/png;base64,{source}"></figure>')
+    if flows:
+        parts.append(_table(flows))
+    drawn = 0
+    for row in flows:
+        parts += _section(row, with_picture=drawn < MOST_WITH_PICTURES)
+        drawn += 1
+    if small:
+        parts.append(f"<details><summary>{escape(of_small(small))}</summary>")
+        parts.append(_table(small))
+        for row in small:
+            parts += _section(row, with_picture=drawn < MOST_WITH_PICTURES)
+            drawn += 1
+        parts.append("</details>")
     style = files("airpath.papers").joinpath("page.css").read_text(encoding="utf-8")
     head = f'<meta charset="utf-8"><title>{escape(name)} - airpath</title><style>\n{style}</style>'
     return (
@@ -56,75 +74,148 @@ def render(report: dict[str, Any], name: str) -> str:
     )
 
 
+def _table(flows: list[Row]) -> str:
+    """The summary, a link to each flow's section in its first column."""
+    left = [' style="text-align: left"' if column in WORDS else "" for column in range(len(HEADINGS))]
+    headings = "".join(
+        f"<th{side}>{escape(heading).replace(chr(10), '<br>')}</th>"
+        for side, heading in zip(left, HEADINGS, strict=True)
+    )
+    body = []
+    for row in flows:
+        number, *others = cells(row)
+        filled = [f'<td><a href="#{_anchor(row)}">{number}</a></td>']
+        filled += [f"<td{side}>{escape(cell)}</td>" for side, cell in zip(left[1:], others, strict=True)]
+        body.append(f"<tr>{''.join(filled)}</tr>")
+    return f'<div class="wide"><table class="numbers"><tr>{headings}</tr>{"".join(body)}</table></div>'
+
+
+def _anchor(row: Row) -> str:
+    one, flow = row
+    return f"{one['number']}-{flow['sender']}"
+
+
+def _section(row: Row, *, with_picture: bool) -> list[str]:
+    one, flow = row
+    parts = [f'<h2 id="{_anchor(row)}">#{one["number"]} {escape(label(row))}</h2>']
+    parts.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in in_words(row)) + "</ul>")
+    if one["not_known"]:
+        unknown = "".join(f"<li>{escape(line)}</li>" for line in one["not_known"])
+        parts.append(f'<p class="reason">Not known:</p><ul class="reason">{unknown}</ul>')
+    if with_picture and (png := picture(flow)):
+        source = base64.b64encode(png).decode("ascii")
+        parts.append(f'<figure><img alt="plots" src="data:image/png;base64,{source}"></figure>')
+    return parts
+
+
 def picture(flow: dict[str, Any]) -> bytes | None:
     """Draw what there is of a flow; None if there is nothing."""
     plots: list[Plot] = [
-        ("round trips", "time [s]", "ms", _round_trips),
-        ("round trips, share up to", "ms", "share", _rtt_cdf),
-        ("bytes in flight, and the receiver's window", "time [s]", "kB", _flight),
-        ("times between ACKs, share up to", "ms", "share", _ack_cdf),
-        ("bytes acknowledged", "time [s]", "kB", _progress),
+        ("Bytes acknowledged", "time [s]", "kB", _progress),
+        ("Bytes in flight", "time [s]", "kB", _flight),
+        ("Round-trip time", "time [s]", "ms", _round_trips),
+        ("RTT CDF", "ms", "share of samples", _rtt_cdf),
+        ("One-way delay", "time [s]", "ms", _delay),
+        ("CDF of the time between ACKs", "ms", "share of ACKs", _ack_cdf),
     ]
-    figure = Figure(figsize=(9.0, 7.2), layout="constrained")
+    figure = Figure(figsize=(10.0, 10.0), layout="constrained")
     drawn = 0
-    for title, x, y, draw in plots:
+    for name, x, y, draw in plots:
         axes = figure.add_subplot(3, 2, drawn + 1)
         if not draw(axes, flow):
             axes.remove()
             continue
         drawn += 1
-        axes.set_title(title, loc="left", fontsize=9)
+        axes.set_title(name, loc="left", fontsize=9)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.grid(True, color=GRID, linewidth=0.7)
+        axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3)
         without_frame(axes)
     return as_bytes(figure) if drawn else None
 
 
-def _band(axes: Axes, curve: dict[str, list[float]], scale: float, colour: str) -> bool:
+def _band(axes: Axes, curve: Curve, scale: float, colour: str, name: str) -> bool:
     """The mean over time with what lies between smallest and largest."""
     if not curve["time_s"]:
         return False
     low, middle, high = ([scale * value for value in curve[key]] for key in ("min", "mean", "max"))
-    axes.fill_between(curve["time_s"], low, high, color=colour, alpha=0.25, linewidth=0)
-    axes.plot(curve["time_s"], middle, color=colour, linewidth=1.0)
+    axes.fill_between(curve["time_s"], low, high, color=colour, alpha=0.25, linewidth=0, label="its range")
+    axes.plot(curve["time_s"], middle, color=colour, linewidth=1.0, label=f"{name}, mean")
     axes.set_ylim(bottom=0)
     return True
 
 
+def _mark(axes: Axes, flow: dict[str, Any], curve: Curve, scale: float) -> None:
+    """Mark losses and retransmissions by cause on a curve over time."""
+    again = flow["retransmissions"]["over_time"]
+    looks = zip(CAUSES.items(), MARKERS, COLOURS, strict=False)
+    marks = [(name, again[key], marker, colour) for (key, name), marker, colour in looks]
+    if flow["path"]:
+        marks.append(("lost", flow["path"]["lost_over_time"], "x", PUBLISHED))
+    for name, found, marker, colour in marks:
+        if found["time_s"]:
+            heights = scale * np.interp(found["time_s"], curve["time_s"], curve["mean"])
+            text = f"{name} ({sum(found['count'])})"
+            axes.plot(found["time_s"], heights, marker, color=colour, markersize=4, linestyle="", label=text)
+
+
 def _round_trips(axes: Axes, flow: dict[str, Any]) -> bool:
-    return _band(axes, flow["rtt"]["over_time"], 1.0, MEASURED)
+    curve = flow["rtt"]["over_time"]
+    if not _band(axes, curve, 1.0, MEASURED, "RTT"):
+        return False
+    _mark(axes, flow, curve, 1.0)
+    return True
 
 
 def _flight(axes: Axes, flow: dict[str, Any]) -> bool:
     flight = flow["flight"]
-    window = flight["window_over_time"]
+    window, curve = flight["window_over_time"], flight["over_time"]
+    if not _band(axes, curve, 1e-3, MEASURED, "in flight"):
+        return False
     if window["time_s"]:
         kilobytes = [value / 1000 for value in window["mean"]]
-        axes.step(window["time_s"], kilobytes, where="post", color=PUBLISHED, linewidth=0.8)
-    return _band(axes, flight["over_time"], 1e-3, MEASURED)
+        # The last one announced holds to the end.
+        times, kilobytes = [*window["time_s"], curve["time_s"][-1]], [*kilobytes, kilobytes[-1]]
+        axes.step(times, kilobytes, where="post", color=OTHERS[0], linewidth=0.9, label="receive window")
+    _mark(axes, flow, curve, 1e-3)
+    return True
 
 
 def _progress(axes: Axes, flow: dict[str, Any]) -> bool:
-    return _band(axes, flow["progress"], 1e-3, OTHERS[2])
+    curve = flow["progress"]
+    if not _band(axes, curve, 1e-3, OTHERS[2], "acknowledged"):
+        return False
+    _mark(axes, flow, curve, 1e-3)
+    return True
+
+
+def _delay(axes: Axes, flow: dict[str, Any]) -> bool:
+    if not flow["path"]:
+        return False
+    return _band(axes, flow["path"]["delay_over_time"], 1.0, MEASURED, "segments, sender to receiver")
 
 
 def _rtt_cdf(axes: Axes, flow: dict[str, Any]) -> bool:
-    return _cdf(axes, flow["rtt"]["forward_ms"])
+    drawn = _cdf(axes, flow["rtt"]["forward_ms"], MEASURED, "RTT")
+    for key, name, colour in (("data", "segments, one way", OTHERS[1]), ("acks", "ACKs, one way", OTHERS[2])):
+        passed = flow["path"] and flow["path"][key]
+        drawn |= bool(passed) and _cdf(axes, passed["delay_ms"], colour, name)
+    return drawn
 
 
 def _ack_cdf(axes: Axes, flow: dict[str, Any]) -> bool:
-    drawn = _cdf(axes, flow["acks"]["between_ms"])
+    drawn = _cdf(axes, flow["acks"]["between_ms"], MEASURED, "ACKs")
     if drawn:
         axes.set_xscale("symlog", linthresh=1.0)
     return drawn
 
 
-def _cdf(axes: Axes, distribution: dict[str, Any] | None) -> bool:
+def _cdf(axes: Axes, distribution: dict[str, Any] | None, colour: str, name: str) -> bool:
     if distribution is None:
         return False
     values, shares = zip(*distribution["cdf"], strict=True)
-    axes.plot(values, shares, color=MEASURED, linewidth=1.2)
+    axes.plot(values, shares, color=colour, linewidth=1.2, label=name)
     axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
     return True

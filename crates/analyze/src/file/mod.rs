@@ -20,6 +20,8 @@ pub struct Record<'a> {
     pub at_nanos: u64,
     /// Number of its interface in [`Summary::interfaces`].
     pub interface: u32,
+    /// Whether the file has described others.
+    pub is_one_of_several: bool,
     /// LINKTYPE_ of its interface.
     pub link_type: u32,
     /// Its length on the wire.
@@ -141,6 +143,7 @@ impl<R: Read> Source<R> {
         };
         let Some(found) = found else { return Ok(None) };
         self.summary.records += 1;
+        let is_one_of_several = self.summary.interfaces.len() > 1;
         let interface = &mut self.summary.interfaces[found.interface];
         interface.packets += 1;
         if found.data.len() < found.original_len as usize {
@@ -149,6 +152,7 @@ impl<R: Read> Source<R> {
         Ok(Some(Record {
             at_nanos: found.at_nanos,
             interface: found.interface as u32,
+            is_one_of_several,
             link_type: interface.link_type,
             original_len: found.original_len,
             data: self.window.at(found.data),

@@ -39,6 +39,8 @@ use airpath_core::tcp::loss_episodes::{Cut, LossEpisodes, Report as Episodes};
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
+use crate::series::{Marks, Series};
+
 /// What a host takes to answer.
 const REACTION: Duration = Duration::from_millis(1);
 /// What a host takes to answer at once, so that a timer which expires then is unlikely.
@@ -71,23 +73,60 @@ pub enum Cause {
     Other,
 }
 
-/// Segments sent again by cause.
+/// Something for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct ByCause<T> {
     /// Fast retransmits.
-    pub fast_retransmit: u64,
+    pub fast_retransmit: T,
     /// On partial ACKs.
-    pub partial_ack: u64,
+    pub partial_ack: T,
     /// By SACK, in recovery.
-    pub sack: u64,
+    pub sack: T,
     /// At the expiration of the timer.
-    pub timeout: u64,
+    pub timeout: T,
     /// The others after a timeout.
-    pub go_back_n: u64,
+    pub go_back_n: T,
     /// Tail loss probes.
-    pub tail_probe: u64,
+    pub tail_probe: T,
     /// Not to be told.
-    pub other: u64,
+    pub other: T,
+}
+
+/// Segments sent again by cause.
+pub type Counts = ByCause<u64>;
+
+impl<T> ByCause<T> {
+    fn of(&mut self, cause: Cause) -> &mut T {
+        match cause {
+            Cause::Fast => &mut self.fast_retransmit,
+            Cause::Partial => &mut self.partial_ack,
+            Cause::Sack => &mut self.sack,
+            Cause::Timeout => &mut self.timeout,
+            Cause::GoBackN => &mut self.go_back_n,
+            Cause::TailProbe => &mut self.tail_probe,
+            Cause::Other => &mut self.other,
+        }
+    }
+}
+
+impl ByCause<Series> {
+    fn bytes(&self) -> usize {
+        let series = [&self.fast_retransmit, &self.partial_ack, &self.sack, &self.timeout, &self.go_back_n];
+        let rest = [&self.tail_probe, &self.other];
+        size_of::<Self>() + series.into_iter().chain(rest).map(Series::bytes).sum::<usize>()
+    }
+
+    fn marks(&self, start: Instant) -> ByCause<Marks> {
+        ByCause {
+            fast_retransmit: self.fast_retransmit.marks(start),
+            partial_ack: self.partial_ack.marks(start),
+            sack: self.sack.marks(start),
+            timeout: self.timeout.marks(start),
+            go_back_n: self.go_back_n.marks(start),
+            tail_probe: self.tail_probe.marks(start),
+            other: self.other.marks(start),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,6 +198,7 @@ pub struct Causes {
     awaits_undo: bool,
     losses: LossEpisodes,
     counts: Counts,
+    over_time: Option<Box<ByCause<Series>>>,
 }
 
 impl Causes {
@@ -224,16 +264,8 @@ impl Causes {
         self.goes_by_rack |= cause == Cause::TailProbe
             || cause == Cause::Sack && place.start <= place.una && self.is_sent_again;
         self.latest_data = Some(now);
-        let counts = &mut self.counts;
-        *match cause {
-            Cause::Fast => &mut counts.fast_retransmit,
-            Cause::Partial => &mut counts.partial_ack,
-            Cause::Sack => &mut counts.sack,
-            Cause::Timeout => &mut counts.timeout,
-            Cause::GoBackN => &mut counts.go_back_n,
-            Cause::TailProbe => &mut counts.tail_probe,
-            Cause::Other => &mut counts.other,
-        } += 1;
+        *self.counts.of(cause) += 1;
+        self.over_time.get_or_insert_default().of(cause).add(now, 1.0);
         let window = place.max.saturating_sub(place.una).div_ceil(place.mss.max(1)).min(LARGEST_WINDOW);
         let cut = Cut { una: place.una, max: place.max, cwnd_segments: window };
         match cause {
@@ -401,6 +433,16 @@ impl Causes {
     /// Segments sent again so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Retransmissions by cause over time, in seconds since `start`.
+    pub fn over_time(&self, start: Instant) -> ByCause<Marks> {
+        self.over_time.as_deref().map(|over_time| over_time.marks(start)).unwrap_or_default()
+    }
+
+    /// Bytes it takes beyond itself, about.
+    pub fn bytes(&self) -> usize {
+        self.over_time.as_deref().map_or(0, ByCause::bytes)
     }
 
     /// Loss episodes so far; windows are what was in flight.

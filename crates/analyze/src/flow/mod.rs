@@ -113,6 +113,11 @@ impl Flow {
         }
     }
 
+    /// Whether a sequence number can be one of this flow's.
+    pub fn is_near(&self, number: u32) -> bool {
+        self.sequence.is_near(number)
+    }
+
     /// The sender sends a segment.
     pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
         if segment.payload == 0 && !segment.has(FIN) || segment.has(SYN | RST) {
@@ -403,6 +408,7 @@ impl Flow {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.pieces.bytes()
+            + self.causes.bytes()
             + self.retransmissions.bytes()
             + self.rtt.bytes()
             + self.flight.bytes()

@@ -1,0 +1,237 @@
+//! A connection as one interface saw it: its handshake, both directions of data, and where on the path this is.
+
+use airpath_core::time::{Duration, Instant};
+use serde::Serialize;
+
+use crate::flow::Flow;
+use crate::segment::{ACK, FIN, Offer, RST, SYN, Segment};
+
+/// Hosts answer sooner than this.
+const AT_HAND: Duration = Duration::from_millis(1);
+/// ASSUMED: what the sender takes where nothing tells.
+const ASSUMED_ANSWER: Duration = Duration::from_millis(200);
+/// Round trips that make a rule.
+const ENOUGH: u64 = 20;
+/// Nearer to one end than this share of the round trip is at that end.
+const NEAR: f64 = 0.1;
+
+/// Which end.
+pub type Side = usize;
+
+/// Where a capture was taken, as a sender's data see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Viewpoint {
+    /// At the sender.
+    Sender,
+    /// At the receiver.
+    Receiver,
+    /// Between them.
+    Between,
+    /// Not to be told; the rules are then those for the sender's side.
+    Unknown,
+}
+
+/// A connection at one interface.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Interface of the capture.
+    pub interface: u32,
+    /// Data of the lesser end, and of the other.
+    pub flows: [Flow; 2],
+    /// What the ends offered in their SYNs.
+    pub offers: [Option<Offer>; 2],
+    /// Who sent the first SYN.
+    pub opener: Option<Side>,
+    /// Time of the first packet.
+    pub first_at: Instant,
+    /// Time of the latest.
+    pub latest_at: Instant,
+    /// Packets of each end.
+    pub packets: [u64; 2],
+    /// SYNs and their answers sent again.
+    pub syns_again: u64,
+    /// Who has sent a FIN.
+    pub fin: [bool; 2],
+    /// Who has sent a RST.
+    pub rst: [bool; 2],
+    /// Packets with times before those of the packets in front of them; taken for simultaneous.
+    pub went_back: u64,
+    /// Packets whose options could not be read.
+    pub lacks_options: u64,
+    /// Round trip of the handshake, seen from here to the opener's peer and to the opener.
+    pub handshake: (Option<Duration>, Option<Duration>),
+    isn: [Option<u32>; 2],
+    syn_at: Option<Instant>,
+    answer_at: Option<Instant>,
+}
+
+impl View {
+    /// An interface that has seen nothing of the connection.
+    pub fn new(interface: u32, now: Instant) -> Self {
+        Self {
+            interface,
+            flows: Default::default(),
+            offers: [None; 2],
+            opener: None,
+            first_at: now,
+            latest_at: now,
+            packets: [0; 2],
+            syns_again: 0,
+            fin: [false; 2],
+            rst: [false; 2],
+            went_back: 0,
+            lacks_options: 0,
+            handshake: (None, None),
+            isn: [None; 2],
+            syn_at: None,
+            answer_at: None,
+        }
+    }
+
+    /// Whether a segment opens another connection between the same ends.
+    pub fn is_another(&self, side: Side, segment: &Segment) -> bool {
+        if !segment.has(SYN) || segment.has(RST) {
+            return false;
+        }
+        match self.isn[side] {
+            Some(isn) => isn != segment.seq,
+            // The answer to a SYN that was seen belongs to it; behind data there is none.
+            None => self.flows[side].counters.segments > 0 || self.isn[1 - side].is_none(),
+        }
+    }
+
+    /// Whether a segment seen at another interface can belong to the connection seen here.
+    pub fn fits(&self, side: Side, segment: &Segment) -> bool {
+        if segment.has(SYN) {
+            let is_answer = segment.has(ACK) && self.isn[1 - side] == Some(segment.ack.wrapping_sub(1));
+            self.isn[side].map_or(is_answer, |isn| isn == segment.seq)
+        } else {
+            self.flows[side].is_near(segment.seq)
+                && (!segment.has(ACK) || self.flows[1 - side].is_near(segment.ack))
+        }
+    }
+
+    /// A segment of one side passes.
+    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) {
+        self.went_back += u64::from(now < self.latest_at);
+        let now = now.max(self.latest_at);
+        self.latest_at = now;
+        self.packets[side] += 1;
+        self.lacks_options += u64::from(segment.lacks_options);
+        if segment.has(SYN) {
+            self.on_syn(now, side, segment);
+        } else if self.opener == Some(side)
+            && segment.has(ACK)
+            && let Some(answer_at) = self.answer_at.take()
+        {
+            self.on_handshake_part(side, now.since(answer_at));
+        }
+        self.fin[side] |= segment.has(FIN);
+        self.rst[side] |= segment.has(RST);
+        if self.handshake == (None, None) {
+            self.guess_answer(side);
+        }
+        self.flows[1 - side].handle_ack(now, segment);
+        self.flows[side].handle_data(now, segment);
+    }
+
+    fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
+        if self.isn[side].replace(segment.seq).is_some() {
+            self.syns_again += 1;
+            // Nobody knows which of them was answered.
+            (self.syn_at, self.answer_at) = (None, None);
+            return;
+        }
+        self.flows[side].on_syn(segment.seq);
+        if !segment.lacks_options {
+            self.offers[side] = Some(segment.offer);
+        }
+        if segment.has(ACK) {
+            self.opener.get_or_insert(1 - side);
+            if let Some(syn_at) = self.syn_at.take() {
+                self.on_handshake_part(side, now.since(syn_at));
+            }
+            self.answer_at = (self.syns_again == 0).then_some(now);
+        } else {
+            self.opener.get_or_insert(side);
+            self.syn_at = Some(now);
+        }
+        if let [Some(one), Some(other)] = self.offers {
+            let is_scaled = one.window_scale.is_some() && other.window_scale.is_some();
+            for (flow, receiver) in self.flows.iter_mut().zip([other, one]) {
+                flow.window_shift = Some(receiver.window_scale.filter(|_| is_scaled).unwrap_or(0));
+                flow.offered_mss = receiver.mss;
+            }
+        }
+    }
+
+    /// The handshake shows that from here to `side` and back takes so long.
+    fn on_handshake_part(&mut self, side: Side, time: Duration) {
+        if self.opener == Some(side) {
+            self.handshake.1 = Some(time);
+        } else {
+            self.handshake.0 = Some(time);
+        }
+        self.flows[1 - side].rtt.add_shortest(time);
+        self.flows[side].answer = beyond_hand(time);
+    }
+
+    /// Without a handshake, timestamps may show how long the sender takes to answer.
+    fn guess_answer(&mut self, side: Side) {
+        let flow = &mut self.flows[side];
+        if let Some(seconds) = flow.rtt.back.min() {
+            flow.answer = beyond_hand(Duration::from_nanos((seconds * 1e9) as u64));
+        } else if has_receiver_at_hand(flow) {
+            flow.answer = ASSUMED_ANSWER;
+        }
+    }
+
+    /// From where the data of a side was seen.
+    pub fn viewpoint(&self, side: Side) -> Viewpoint {
+        let forward = self.flows[side].rtt.shortest.map(Duration::as_secs_f64);
+        let (to_peer, to_opener) = self.handshake;
+        let back = if self.opener == Some(side) { to_opener } else { to_peer };
+        let back = back.map(Duration::as_secs_f64).or(self.flows[side].rtt.back.min());
+        let Some((forward, back)) = forward.zip(back) else {
+            let is_near = has_receiver_at_hand(&self.flows[side]);
+            return if is_near { Viewpoint::Receiver } else { Viewpoint::Unknown };
+        };
+        // What was lost on the way here shows that there is a way.
+        let counters = &self.flows[side].counters;
+        let lost_before = 2 * counters.seen_before < counters.retransmissions;
+        if back <= NEAR * (forward + back) && !lost_before {
+            Viewpoint::Sender
+        } else if forward <= NEAR * (forward + back) {
+            Viewpoint::Receiver
+        } else {
+            Viewpoint::Between
+        }
+    }
+
+    /// Whether nothing is to be expected any more.
+    pub fn is_closed(&self) -> bool {
+        self.fin == [true; 2] || self.rst != [false; 2]
+    }
+
+    /// Payload known of, both directions.
+    pub fn payload(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes_known().max(flow.counters.bytes)).sum()
+    }
+
+    /// Bytes of memory it takes, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.flows.iter().map(Flow::bytes).sum::<usize>()
+    }
+}
+
+/// Whether ACKs follow data at once: nothing lies between here and the receiver.
+fn has_receiver_at_hand(flow: &Flow) -> bool {
+    flow.rtt.forward.count() >= ENOUGH
+        && flow.rtt.forward.mean().is_some_and(|mean| mean < AT_HAND.as_secs_f64())
+}
+
+/// A host at hand answers at once.
+fn beyond_hand(time: Duration) -> Duration {
+    if time <= AT_HAND { Duration::ZERO } else { time }
+}

@@ -1,0 +1,221 @@
+"""What an analysis says, in words and tables: for the terminal and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airpath.analytic.models import MODELS
+from airpath.analyze.models import NEVER_LOST
+from airpath.terminal import clean, counted, number_text
+
+Row = tuple[dict[str, Any], dict[str, Any]]
+"""A connection, and one of its directions of data."""
+
+SMALL = 0.01
+"""Flows with less than this share of the largest flow's data are folded away."""
+
+PLACES = {
+    "sender": "at the sender",
+    "receiver": "at the receiver",
+    "between": "between sender and receiver",
+    "unknown": "not known, taken as the sender's side",
+}
+CAUSES = {
+    "fast_retransmit": "fast retransmit",
+    "partial_ack": "partial ACK",
+    "sack": "SACK",
+    "timeout": "timeout",
+    "go_back_n": "go-back-N",
+    "tail_probe": "tail loss probe",
+    "other": "unknown cause",
+}
+HEADINGS = (
+    "#",
+    "from > to",
+    "goodput\nkbit/s",
+    "RTT ms\nmin",
+    "RTT ms\nmedian",
+    "segments\nsent",
+    "segments\nlost",
+    "resent\ntotal",
+    "resent\nneedless",
+    "resent\ntimeout",
+    "limited by",
+)
+WORDS = (1, 10)
+"""Columns of `HEADINGS` that hold words."""
+
+
+def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:
+    """All flows, the largest first: those to show, and the small ones to fold away."""
+    found = [(one, flow) for one in report["connections"] for flow in one["flows"]]
+    found.sort(key=lambda row: -_data(row))
+    enough = SMALL * _data(found[0]) if found else 0
+    return [row for row in found if _data(row) >= enough], [row for row in found if _data(row) < enough]
+
+
+def _data(row: Row) -> int:
+    _, flow = row
+    data: int = max(flow["bytes_acked"], flow["bytes_known"])
+    return data
+
+
+def label(row: Row) -> str:
+    """Who sends to whom, and where the flow was seen if only one interface did."""
+    one, flow = row
+    ends = one["client"], one["server"]
+    sender, receiver = ends if flow["sender"] == "client" else ends[::-1]
+    name = flow["interface"]
+    where = f" on {clean(name)}" if name and len(one["views"]) == 1 else ""
+    return f"{sender} > {receiver}{where}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the table under `HEADINGS`."""
+    one, flow = row
+    rtt, again, goodput = flow["rtt"], flow["retransmissions"], flow["goodput_bps"]
+    passed = flow["path"] and flow["path"]["data"]
+    return (
+        str(one["number"]),
+        label(row),
+        number_text(goodput and goodput / 1000, 1),
+        number_text(rtt["min_ms"]),
+        number_text(rtt["forward_ms"] and rtt["forward_ms"]["median"]),
+        str(flow["counters"]["segments"]),
+        str(passed["lost"]) if passed else "-",
+        str(again["total"]),
+        str(again["spurious"]["total"]),
+        str(again["by_cause"]["timeout"]),
+        flow["verdict"]["limited_by"],
+    )
+
+
+def content(report: dict[str, Any]) -> str:
+    """Say what the capture holds."""
+    return (
+        f"{counted(report['file']['records'], 'packet')} in {report['duration_s']:.3f} s, "
+        f"{counted(report['connections_seen'], 'TCP connection')}"
+    )
+
+
+def of_small(small: list[Row]) -> str:
+    """Say what was folded away."""
+    numbers = ", ".join(f"#{number}" for number in sorted({one["number"] for one, _ in small}))
+    data = sum(_data(row) for row in small)
+    return f"{counted(len(small), 'small flow')} with {counted(data, 'byte')} in all, of {numbers}"
+
+
+def complaints(report: dict[str, Any]) -> list[str]:
+    """Say what part of the capture could not be read or used."""
+    file, packets = report["file"], report["packets"]
+    said = []
+    if file["unreadable_bytes"]:
+        said.append(f"{file['unreadable_bytes']} bytes unreadable, the first at {file['unreadable_from']}")
+    if file["ends_within_record"]:
+        said.append("the file ends within a packet")
+    words = {
+        "not_ip": "frames without IP",
+        "not_tcp": "packets without TCP",
+        "unknown_link": "frames of an unknown kind of link",
+        "fragments": "fragments",
+        "bad_lengths": "packets with contradicting lengths",
+        "truncated_headers": "packets cut off within their headers",
+        "options_unread": "segments with unreadable options",
+        "time_went_back": "packets with times before those in front of them",
+        "connections_cut": "connections cut in two, as there were too many at a time",
+    }
+    said += [f"{packets[key]} {text}" for key, text in words.items() if packets[key]]
+    if file["records_without_time"]:
+        said.append(f"{file['records_without_time']} packets without time or interface")
+    if others := report["others"]["connections"]:
+        said.append(f"{others} smaller connections not shown")
+    return said
+
+
+def in_words(row: Row) -> list[str]:
+    """Describe a flow in a few lines."""
+    one, flow = row
+    verdict, episodes, acks = flow["verdict"], flow["loss_episodes"], flow["acks"]
+    again, late, flight = flow["retransmissions"], flow["reordering"], flow["flight"]
+    segments = flow["counters"]["segments"]
+    causes = ", ".join(f"{count} by {CAUSES[key]}" for key, count in again["by_cause"].items() if count)
+    lines = [
+        f"limited by {verdict['limited_by']}: {verdict['because']}",
+        _seen(one, flow),
+        *_path(flow),
+        f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
+        + (f" ({causes}); {again['spurious']['total']} needless" if again["total"] else ""),
+        _episodes(episodes),
+        f"{counted(flow['counters']['dupacks'], 'duplicate ACK')}; "
+        f"{counted(late['late_segments'], 'segment')} overtaken",
+        f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
+        f"receive window full {number_text(_percent(flight['window_limited_share']), 1)} % of the time, "
+        f"{counted(flight['zero_windows'], 'zero window')}",
+        f"ACK compression: {number_text(_percent(acks['compression']), 1)} % of {acks['pairs']} pairs",
+    ]
+    if queue := flow["rtt"]["queueing_ms"]:
+        lines.append(f"delay in buffers: median {queue['median']:.0f} ms, 95 % below {queue['p95']:.0f} ms")
+    titles = {model.name: model.title for model in MODELS}
+    said = [model for model in flow["models"] if model["kbit_per_s"] is not None]
+    for model in said:
+        error = number_text(_percent(model["relative_error"]), 0)
+        lines.append(f"{titles[model['name']]}: {model['kbit_per_s']:.1f} kbit/s ({error} %)")
+    reasons = dict.fromkeys(model["reason"] for model in flow["models"] if model["reason"])
+    if not said and NEVER_LOST not in reasons:
+        lines += [f"no model applies: {reason}" for reason in reasons]
+    return lines
+
+
+def _episodes(found: dict[str, Any]) -> str:
+    text = f"loss episodes: {found['events']}"
+    if found["events"]:
+        text += (
+            f" ({found['single']} with one fast retransmit, {found['double']} with more, "
+            f"{found['timeout']} with a timeout)"
+        )
+    return text
+
+
+def _name(interface: dict[str, Any]) -> str:
+    return clean(interface["interface"] or f"interface {interface['interface_number']}")
+
+
+def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:
+    place = PLACES[flow["viewpoint"]]
+    if far := flow["at_receiver"]:
+        return f"seen on {_name(flow)} ({place}) and on {_name(far)} (nearer to the receiver)"
+    return (
+        f"seen on {_name(flow)}: {place}" if len(one["views"]) > 1 or flow["interface"] else f"seen: {place}"
+    )
+
+
+def _path(flow: dict[str, Any]) -> list[str]:
+    """What became of packets between two interfaces."""
+    path, far = flow["path"], flow["at_receiver"]
+    if path is None:
+        return []
+    lines = []
+    if far and path["data"]:
+        again = counted(far["duplicates"], "duplicate")
+        lines.append(f"received: {counted(far['segments'], 'segment')}, {again}")
+    ways = (
+        ("data", "segment", f"{_name(flow)} to {_name(far)}"),
+        ("acks", "ACK", f"{_name(far)} to {_name(flow)}"),
+    )
+    for key, noun, way in ways:
+        if passed := path[key]:
+            text = f"{way}: {counted(passed['lost'], noun)} lost"
+            if passed["late"]:
+                text += f", {passed['late']} overtaken"
+            if passed["added"]:
+                text += f", {passed['added']} made on the way"
+            if passed["under_way"]:
+                text += f", {passed['under_way']} still on the way at the end"
+            if delay := passed["delay_ms"]:
+                text += f"; delay median {delay['median']:.0f} ms, 95 % below {delay['p95']:.0f} ms"
+            lines.append(text)
+    return lines
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
