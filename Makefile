@@ -98,7 +98,7 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper
 	@for paper in $$($(BIN)/python -c 'from airpath.papers import PAPERS; print(*PAPERS)'); do \
-		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --json "build/papers/$$paper.json"; done
+		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --force; done
 
 .PHONY: docs-figures
 docs-figures: build ## write what `make papers` found into the documentation

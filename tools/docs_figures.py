@@ -1,6 +1,6 @@
 """Writes the figures of reproductions into the documentation, and checks that they are current.
 
-    python tools/docs_figures.py RESULTS   take new results, RESULTS/PAPER.json (`airpath reproduce --json`)
+    python tools/docs_figures.py RESULTS   take new results, RESULTS/PAPER/report.json of `airpath reproduce`
     python tools/docs_figures.py           write the figures again, after a change of a document
     python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
 
@@ -226,13 +226,13 @@ def rendered(text: str, figures: Figures) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the figures of reproductions into the documentation.")
-    parser.add_argument("results", type=Path, nargs="?", help="folder with new results, PAPER.json")
+    parser.add_argument("results", type=Path, nargs="?", help="folder with new results, PAPER/report.json")
     parser.add_argument("--check", action="store_true", help="change nothing, and say what is not current")
     options = parser.parse_args()
     if options.results:
         FIGURES.mkdir(exist_ok=True)
         for name in PAPERS:
-            entries = json.loads((options.results / f"{name}.json").read_text(encoding="utf-8"))
+            entries = json.loads((options.results / name / "report.json").read_text(encoding="utf-8"))
             (FIGURES / f"{name}.json").write_text(as_text(condensed(entries)), encoding="utf-8")
     figures, stale = Figures(load()), 0
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
