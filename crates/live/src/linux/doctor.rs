@@ -112,7 +112,8 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
 fn examine_congestion_controls(stream: &mut UnixStream) -> io::Result<()> {
     let listed = namespaces::congestion_controls();
     let tried = listed.split(' ').map(|name| (name, congestion_control_in_use(name)));
-    let (used, refused): (Vec<_>, Vec<_>) = tried.partition(|(name, used)| used.as_ref().is_ok_and(|used| used == name));
+    let (used, refused): (Vec<_>, Vec<_>) =
+        tried.partition(|(name, used)| used.as_ref().is_ok_and(|used| used == name));
     let used: Vec<_> = used.into_iter().map(|(name, _)| name).collect();
     let mut found = format!("--cc may be {}", used.join(", "));
     for (name, why) in &refused {
