@@ -109,16 +109,16 @@ fn trajectories_are_the_same_everywhere() {
     jayanathan-48: ends at 442615039707 ns, 10301 events dece64dfaf66279c, capture d59cee05c6b817f1
     lundsten-384-576: ends at 5140000000 ns, 1396 events 9239a1e5826153f5, capture 59a7feace5f554e6
     lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 73890004160 ns, 17239 events 81b777b29654ea41, capture 5afe75180e51d9cd
-    umts-128-simple: ends at 72535637920 ns, 9065 events 6b043b30f11d0a58, capture b542c7564315cea7
-    umts-384: ends at 49610004160 ns, 23874 events a808c6d42e429e16, capture 4f396b990def6a2d
-    umts-384-simple: ends at 48695637920 ns, 11842 events adf683b517a63c40, capture 98b9ced07c925cbb
-    umts-64: ends at 74790004160 ns, 13609 events 7d05b66527f39bc0, capture 9070052ae76fb9bb
-    umts-64-simple: ends at 72535637920 ns, 6465 events ef275c4c877cb3b1, capture 7c6366e4d14202f2
+    umts-128: ends at 73850004160 ns, 17193 events 8852f69c9e8b1589, capture 392f76e60b6babab
+    umts-128-simple: ends at 72535637920 ns, 9130 events 7ab374df5f97c129, capture e091a33007ac1c61
+    umts-384: ends at 49650014400 ns, 23760 events c348b7091bcae7fa, capture 76c7874ab0c73829
+    umts-384-simple: ends at 48695737920 ns, 11810 events 33d50f3d89bd1a38, capture 9bba56e715ad5895
+    umts-64: ends at 82130004160 ns, 13667 events a50efdea8dcde07d, capture 1a62a5fc8e615be3
+    umts-64-simple: ends at 72752181440 ns, 6448 events 97d73efe520aada8, capture f9433986b3e02a98
     umts-handover: ends at 60000000000 ns, 27147 events 836fa48a4b038803, capture 7b7dde3f6d8a2117
     umts-network: ends at 47460387200 ns, 24126 events 4436aab2a22d4202, capture 740d91eb4e8615bc
     umts-snoop: ends at 66390003200 ns, 10074 events 406bd0dd85bf20ef, capture d50f437b82b3e9de
-    variable-3g: ends at 42995004160 ns, 5184 events f4562ff9585b7ec9, capture c1a9f25eeabc2bb2
+    variable-3g: ends at 42935004160 ns, 5180 events 9a50434b41c7fb9b, capture 245e2c0a735bc789
     zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
     ");
 }
