@@ -193,7 +193,7 @@ def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpa
 def test_an_empty_output_folder_is_not_the_current_one(command, tmp_path, airpath_command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = airpath_command(*command, "--out", "")
-    check_error(outcome, "command line", "'--out': '' is not a folder", "--help")
+    check_error(outcome, "--out", "'' is not a folder", "name the folder")
     assert os.listdir(tmp_path) == []
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from airpath.errors import ScenarioError
+from airpath.errors import OutputError, ScenarioError
 from airpath.scenario import Scenario, bundled, load
 from airpath.terminal import warn
 
@@ -18,11 +18,11 @@ def parse_folder(name: str) -> Path:
 
     Raises
     ------
-    BadParameter
+    OutputError
         If it is one of these.
     """
     if name in ("", "-"):
-        raise typer.BadParameter(f"'{name}' is not a folder")
+        raise OutputError("--out", f"'{name}' is not a folder", "name the folder to write to")
     return Path(name)
 
 
