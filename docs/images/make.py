@@ -32,7 +32,7 @@ KEY = "airpath-digest"
 DIGITS = 6
 """Significant digits of the numbers in a digest: libraries differ in the last ones."""
 
-PAGE_PX = (1150, 750)
+PAGE_PX = (1200, 900)
 """Window of the browser, so that the page's first table is seen."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
