@@ -218,7 +218,7 @@ def test_the_suffix_chooses_the_format_and_bytes_repeat(folders, tmp_path, name,
 
 
 def test_a_dash_is_standard_output(folders, tmp_path):
-    command = [sys.executable, "-m", "airpath.cli", "overlay", folders["seed 1"], "--out", "-"]
+    command = [sys.executable, "-m", "airpath", "overlay", folders["seed 1"], "--out", "-"]
     outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     assert outcome.stdout.startswith(b"\x89PNG") and list(tmp_path.iterdir()) == []
 

@@ -327,7 +327,7 @@ def test_formats_are_made_and_the_same_rows_give_the_same_bytes(grid, tmp_path, 
         "MATPLOTLIBRC": str(settings),
     }
     arguments = [str(part) for part in command(grid, second)]
-    subprocess.run([sys.executable, "-m", "airpath.cli", *arguments], env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "airpath", *arguments], env=environment, check=True)
     content = first.read_bytes()
     assert content == second.read_bytes()
     if kind == "png":

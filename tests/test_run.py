@@ -209,7 +209,7 @@ def test_a_long_run_is_written_in_row_groups(tmp_path):
 def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_path):
     scenario, out = tmp_path / "endless.toml", tmp_path / "out"
     scenario.write_text(ENDLESS)
-    command = [sys.executable, "-m", "airpath.cli", "run", str(scenario), "--out", str(out)]
+    command = [sys.executable, "-m", "airpath", "run", str(scenario), "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: size(out / UNFINISHED / "capture.pcapng") >= captured_bytes, process)
         process.send_signal(number)

@@ -35,14 +35,14 @@ def test_a_folder_is_no_scenario(tmp_path, airpath_command):
 def test_standard_input_is_a_scenario(source, tmp_path):
     scenario = b'flow = [{}]\nradio.variable.downlink.channel.trace_file.file = "trace"'
     (tmp_path / "trace").write_text("1\n2\n")
-    command = [sys.executable, "-m", "airpath.cli", "config", source]
+    command = [sys.executable, "-m", "airpath", "config", source]
     done = subprocess.run(command, input=scenario, capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_process_substitution_is_a_sweep(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    line = f"'{sys.executable}' -m airpath.cli sweep <(cat sweep.toml) --out out --workers 1"
+    line = f"'{sys.executable}' -m airpath sweep <(cat sweep.toml) --out out --workers 1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     assert "1 points, 1 runs" in done.stdout

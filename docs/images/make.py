@@ -57,7 +57,7 @@ def page(folder: Path, *options: str) -> str:
 
 def called(*arguments: object) -> None:
     """Run a command of airpath, without its output."""
-    command = [sys.executable, "-m", "airpath.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "airpath", *map(str, arguments)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
