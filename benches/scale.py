@@ -384,7 +384,7 @@ def measure_start(folder: Path) -> None:
         ("python -c pass", [sys.executable, "-c", "pass"]),
         (
             "airpath sweep of 8 runs",
-            [sys.executable, "-m", "airpath.cli", "sweep", "sweep.toml", "--workers", "1"],
+            [sys.executable, "-m", "airpath", "sweep", "sweep.toml", "--workers", "1"],
         ),
     ):
         started = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -479,7 +479,7 @@ def test_a_count_that_is_not_known_is_left_out_and_has_a_dash(variant, capsys):
     for seed in (1, 2):
         outcomes.simulated["reno", seed] = some(100.0)
         outcomes.live["reno", seed] = some(100.0, timeouts=None if seed == 1 else 3)
-    command.write("own", [variant], [1, 2], outcomes, None, None)
+    command.write("own", [variant], [1, 2], outcomes, False, None, False)
     assert "timeouts" not in [one.metric.name for one in judge(outcomes, "reno", 0)]
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("timeouts")]
     assert line.split()[1:4] == ["-", "-", "-"]
@@ -617,7 +617,7 @@ def test_no_valid_run_at_all_is_an_error(variant, monkeypatch):
 def test_the_json_has_every_value_and_is_json(variant, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(campaign, "run_live_once", FakeLive({2: 1}))
     outcomes = command.carry_out(crossed([variant], [1, 2]), "own", 2, tmp_path)
-    command.write("own", [variant], [1, 2], outcomes, tmp_path / "found.json", tmp_path)
+    command.write("own", [variant], [1, 2], outcomes, False, tmp_path, False)
     printed = capsys.readouterr().out
     assert "own, reno: 2 runs of each" in printed
     assert "live runs that were not valid, and whose figures were not used: 1" in printed
@@ -625,8 +625,10 @@ def test_the_json_has_every_value_and_is_json(variant, monkeypatch, tmp_path, ca
     def refuse(word):
         raise AssertionError(f"{word} is no JSON")
 
-    said = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)
-    assert (tmp_path / "comparison.json").read_text() == (tmp_path / "found.json").read_text()
+    command.write("own", [variant], [1, 2], outcomes, True, None, False)
+    printed = capsys.readouterr().out
+    assert (tmp_path / "comparison.json").read_text() == printed
+    said = json.loads(printed, parse_constant=refuse)
     (one,) = said["comparisons"]
     assert [run["seed"] for run in one["flows"][0]["runs"]] == [1, 2]
     assert [run["live"]["goodput_bps"] for run in one["flows"][0]["runs"]] == [101.0, 102.0]

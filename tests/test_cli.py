@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -11,7 +10,6 @@ import tomllib
 import pytest
 
 import airpath
-from airpath import cli
 from airpath.scenario import bundled
 
 
@@ -104,7 +102,7 @@ def test_many_flows_are_cut_in_the_table_only(airpath_command, tmp_path):
     )
     file.write_text(source)
     outcome = airpath_command("run", file)
-    assert sum(line.split()[1:2] == ["downlink"] for line in outcome.out.splitlines()) == 2 * 20
+    assert len({line.split()[0] for line in outcome.out.splitlines() if " downlink  " in line}) == 20
     assert "10 more flows" in outcome.out
     assert len(json.loads(airpath_command("run", file, "--json").out)["flows"]) == 30
 
@@ -174,16 +172,6 @@ def test_help_is_quick_and_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "reproduce" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_a_reader_that_goes_away_is_no_error():
-    read, write = os.pipe()
-    os.close(read)
-    command = [sys.executable, "-m", "airpath", "list"]
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(write)
-    assert done.returncode == cli.BROKEN_PIPE
-    assert done.stderr == ""
 
 
 def test_output_is_plain_where_there_is_no_terminal():

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import check_error
 from typer.testing import CliRunner
 
 import airpath
@@ -97,8 +98,6 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
     assert entry(entries, "64/1500", **{"block errors": "20 %"})["measured"] == pytest.approx(25, abs=2)
 
 
-def test_an_unknown_study_is_refused(tmp_path):
-    result = CliRunner().invoke(app, ["reproduce", "extensions", "--study", "15", "--out", str(tmp_path)])
-    assert result.exit_code == 2
-    says = "error: study: extensions has no study 15 to reproduce; choose from: Study 1, Study 2,"
-    assert says in result.output
+def test_an_unknown_study_is_refused(tmp_path, airpath_command):
+    outcome = airpath_command("reproduce", "extensions", "--study", 15, "--out", tmp_path)
+    check_error(outcome, "--study", "extensions has no study 15 to reproduce", "Study 1, Study 2,")

@@ -110,7 +110,8 @@ class Table:
     """
 
     def __init__(self, *headings: str, words: Collection[int] = (0,), keys: int = 1, title: str = "") -> None:
-        self._headings, self._words, self._keys, self._title = headings, words, keys, title
+        self._headings = ["\n".join(map(clean, heading.split("\n"))) for heading in headings]
+        self._words, self._keys, self._title = words, keys, title
         self._rows: list[list[Text]] = []
 
     def add(self, *cells: Cell) -> None:
@@ -153,6 +154,7 @@ class _Column:
 def _print_band(console: Console, columns: Sequence[_Column]) -> None:
     """Print columns side by side; what is left over of the width goes to narrow columns first."""
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     headings, widths = _headings(columns), _least(columns, console.width)
     wanted = [max(column.natural, _width(heading)) for column, heading in zip(columns, headings, strict=True)]
@@ -162,7 +164,7 @@ def _print_band(console: Console, columns: Sequence[_Column]) -> None:
     table = RichTable(box=None, show_header=any(headings), pad_edge=False, padding=(0, GAP, 0, 0))
     for column, heading, width in zip(columns, headings, widths, strict=True):
         justify: JustifyMethod = "left" if column.folds else "right"
-        table.add_column(heading, justify=justify, width=width, overflow="fold")
+        table.add_column(Text(heading), justify=justify, width=width, overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)
     console.print(table)
