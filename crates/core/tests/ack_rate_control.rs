@@ -301,12 +301,12 @@ fn what_is_held_when_nothing_more_happens_goes() {
 }
 
 /// Goodput in bit/s and mean time of a packet in the downlink's buffer and on the air, in seconds: the bundled bearer
-/// of 384 kbit/s with room for 50 SDUs.
+/// of 384 kbit/s with room for 50 SDUs, and TCP as the RFCs have it.
 fn download_at_384(pairs: &[(&str, &str)]) -> (f64, f64) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/umts-384-simple.toml");
     let text = std::fs::read_to_string(path).unwrap();
-    let fifty = ("radio.dch.downlink.queue.droptail.packets", "50");
-    let pairs: Vec<_> = [fifty].into_iter().chain(pairs.iter().copied()).collect();
+    let own = [("tcp.profile", "rfc"), ("radio.dch.downlink.queue.droptail.packets", "50")];
+    let pairs: Vec<_> = own.into_iter().chain(pairs.iter().copied()).collect();
     let observe = Observe { probes: ProbeMask::NONE.with(Kind::BearerDelivered), ..Observe::default() };
     let mut simulation = Simulation::new(&Scenario::parse(&text, &overrides(&pairs)).unwrap(), 1, observe);
     simulation.run();
