@@ -67,7 +67,8 @@ def test_functions_are_not_hidden_by_the_modules_they_are_in():
 @pytest.mark.parametrize("what", ["import airpath", "from airpath import cli\ncli.main(['--help'])"])
 def test_nothing_heavy_is_imported_at_the_start(what):
     done = python(
-        f"import sys, atexit\natexit.register(lambda: print([name for name in sys.modules if name in HEAVY]))\n"
+        "import sys, atexit\natexit.register("
+        "lambda: print([name for name in sys.modules if name in HEAVY]))\n"
         f"HEAVY = {{'numpy', 'scipy', 'matplotlib', 'pyarrow', 'rich', 'distributed'}}\n{what}"
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stdout
