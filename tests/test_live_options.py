@@ -56,6 +56,8 @@ def test_configuration_unless_told_otherwise(configured):
         "endpoint": None,
         "duration_s": None,
         "sysctl": {},
+        "congestion_control": None,
+        "expected_congestion_control": "cubic",
         "status_interval_s": 0.2,
         "tcp_info_interval_s": 0.02,
         "lateness_bound_us": 1000.0,
@@ -170,8 +172,8 @@ def test_links_by_trace_know_the_disciplines_of_scenarios(queue):
 
 def test_the_driver_is_told_which_congestion_control_is_expected():
     base = load("umts-384")
-    assert congestion_control_of(base) == "reno"
-    assert congestion_control_of(base.with_("tcp.cc", "cubic")) == "cubic"
+    assert congestion_control_of(base) == "cubic"
+    assert congestion_control_of(base.with_("tcp.cc", "reno")) == "reno"
     own = base.with_("tcp.cc", "cubic").with_("flow.0.tcp", {"cc": "westwood"})
     assert congestion_control_of(own) == "westwood"
 
