@@ -102,6 +102,9 @@ def episodes(flow):
         ("umts-384-simple", SACK | SHORT_QUEUE),
         ("umts-384", EIFEL),
         ("umts-384", LINUX),
+        ("umts-384", LINUX | SHORT_QUEUE),
+        ("umts-384", LINUX_RENO | SHORT_QUEUE),
+        ("umts-128-simple", LINUX | SHORT_QUEUE),
         ("umts-128-simple", LINUX_RENO),
         ("umts-64", LINUX_RENO | SHORT_QUEUE),
         ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE),
@@ -125,29 +128,17 @@ def test_the_senders_side_shows_what_the_run_counted(name, changes, analyzed):
     # By RFC 5681 (2), as tshark counts; a scoreboard counts new SACK blocks, whatever the window.
     if changes.keys().isdisjoint({"tcp.profile", "tcp.recovery.sack"}):
         assert found["counters"]["dupacks"] == run["dupacks"]
-    assert episodes(found) == {key: run["loss_episodes"][key] for key in episodes(found)}
+    # A recovery of Linux may begin with the ACK that ends another and send nothing again: that is hidden.
+    hidden = run["fast_retransmits"] - run["retransmissions"]["fast_retransmit"]
+    assert hidden == 0 or "tcp.profile" in changes
+    counted = {key: run["loss_episodes"][key] for key in episodes(found)}
+    assert episodes(found) == counted | {key: counted[key] - hidden for key in ("events", "single")}
     # T0 is the wait, and the timer's own value may have moved since; from a fast retransmit both are one.
     if name.startswith("chan"):
         assert found["loss_episodes"]["mean_timeout_s"] == run["loss_episodes"]["mean_timeout_s"]
     waits = (run["loss_episodes"]["mean_timeout_wait_s"], found["loss_episodes"]["mean_timeout_wait_s"])
     if not changes.keys() - {"duration"}:
         assert waits[0] == pytest.approx(waits[1], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "cuts"),
-    [
-        ("umts-384", LINUX | SHORT_QUEUE, 2),
-        ("umts-384", LINUX_RENO | SHORT_QUEUE, 1),
-        ("umts-128-simple", LINUX | SHORT_QUEUE, 1),
-    ],
-)
-def test_only_a_cut_that_sends_nothing_again_is_hidden(name, changes, cuts, analyzed):
-    # One recovery ends and the next begins with the same ACK, for what the first has sent again.
-    run, found, _ = analyzed(name, changes)
-    assert causes(found) == {cause: run["retransmissions"].get(cause, 0) for cause in CAUSES}
-    hidden = {key: run["loss_episodes"][key] - count for key, count in episodes(found).items()}
-    assert hidden == {"events": cuts, "single": cuts, "double": 0, "timeout": 0}
 
 
 @pytest.mark.parametrize(
