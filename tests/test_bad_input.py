@@ -235,3 +235,20 @@ def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, ou
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and str(file) in done.stderr and "File too large" in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "words", [["--set", b"\xff=1"], ["--set", b"wired.delay=\xff"]], ids=["key", "value"]
+)
+def test_words_that_are_not_utf_8_are_named(words, tmp_path):
+    command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    outcome = Outcome(done.returncode, done.stdout, done.stderr)
+    check_error(outcome, "command line", "xff' is not UTF-8", "in UTF-8")
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", "--out", b"\xff"]
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(os.fsencode(tmp_path) + b"/\xff")) == sorted(map(os.fsencode, FILES))

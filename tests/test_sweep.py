@@ -386,7 +386,8 @@ def test_damaged_and_foreign_files_are_named_and_left_alone(tmp_path, monkeypatc
     whole = rows_of(out)
     (part,) = parts(out)
     content = bytearray(part.read_bytes())
-    content[len(content) // 4] ^= 0xFF  # One bit or more, in a page of data.
+    keys = pq.read_metadata(part).row_group(0).column(0)
+    content[keys.dictionary_page_offset + keys.total_compressed_size // 2] ^= 0xFF  # In a page of data.
     damaged = bytes(content)
     part.write_bytes(damaged)
     truncated = out / "runs" / "part-000002.parquet"

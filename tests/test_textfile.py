@@ -45,7 +45,7 @@ def test_process_substitution_is_a_sweep(tmp_path):
     line = f"'{sys.executable}' -m airpath sweep <(cat sweep.toml) --out out --workers 1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 points, 1 runs" in done.stdout
+    assert "1 point, 1 run," in done.stdout
 
 
 @pytest.mark.parametrize(

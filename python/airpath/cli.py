@@ -272,6 +272,10 @@ def _exit_code(arguments: list[str] | None) -> int:
         return _fail(ScenarioError("command line", error.format_message(), remedy))
     except BrokenPipeError:
         raise
+    except UnicodeEncodeError as error:
+        # Python stands for octets of the command line that are not UTF-8 by halves of pairs.
+        octets = error.object[error.start : error.end].encode(errors="surrogateescape")
+        return _fail(ScenarioError("command line", f"{octets!r} is not UTF-8", "write names in UTF-8"))
     except OSError as error:
         what = str(error.strerror or error)
         return _fail(

@@ -6,6 +6,7 @@ length of the run.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -209,7 +210,9 @@ def _row_groups(trace: Path | BinaryIO) -> Iterator[Columns]:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(trace, page_checksum_verification=True) as file:
+    # Opened here: names that are not UTF-8 are none for pyarrow.
+    opened = trace.open("rb") if isinstance(trace, Path) else contextlib.nullcontext(trace)
+    with opened as octets, pq.ParquetFile(octets, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group)
             no_number, no_word = np.full(table.num_rows, np.nan), np.full(table.num_rows, "")
