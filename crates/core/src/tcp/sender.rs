@@ -268,13 +268,11 @@ impl Sender {
             self.cc.on_arrival(now, &mut self.state, acked);
         }
         self.state.restart_timer = true;
-        match self.state.phase {
-            Phase::Open => {
-                self.state.inflation = 0;
-                self.cc.on_ack(&mut self.state.window, acked);
-            }
-            Phase::Disorder | Phase::Loss => self.grow_after_disorder(acked),
-            Phase::Recovery => self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked),
+        if self.state.phase == Phase::Open {
+            self.state.inflation = 0;
+            self.cc.on_ack(&mut self.state.window, acked);
+        } else {
+            self.take_in_after_a_loss(acked);
         }
         if self.state.una >= self.state.max {
             self.rto_deadline = None;
@@ -289,10 +287,13 @@ impl Sender {
         }
     }
 
-    /// An ACK of `acked` bytes ends a disorder, or a recovery by timeout if everything is acknowledged that was
-    /// outstanding then.
+    /// An ACK of `acked` bytes where a loss is suspected. It ends a disorder, and going back after a timeout if everything
+    /// is acknowledged that was outstanding then.
     #[cold]
-    fn grow_after_disorder(&mut self, acked: u64) {
+    fn take_in_after_a_loss(&mut self, acked: u64) {
+        if self.state.phase == Phase::Recovery {
+            return self.recovery.on_recovery_ack(&mut self.state, self.cc.as_mut(), acked);
+        }
         self.state.inflation = 0;
         let counted = self.not_told_of(acked);
         self.cc.on_ack(&mut self.state.window, counted);
