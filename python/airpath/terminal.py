@@ -167,7 +167,10 @@ def _print_band(console: Console, columns: Sequence[_Column]) -> None:
         table.add_column(Text(heading), justify=justify, width=width, overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)
-    console.print(table)
+    with console.capture() as drawn:
+        console.print(table)
+    # Rich fills the last column up with blanks.
+    console.file.writelines(f"{line.rstrip()}\n" for line in drawn.get().splitlines())
 
 
 def _least(columns: Sequence[_Column], width: int) -> list[int]:
