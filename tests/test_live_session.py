@@ -139,8 +139,8 @@ def test_the_report_has_flows_bearers_and_verdict(live):
     ]
     flows = [line.split() for line in lines if line.startswith("0.")]
     assert [flow[:3] for flow in flows] == [["0.0", "tcp", "down"], ["0.1", "udp", "up"]]
-    assert " ".join(flows[0][3:]) == "5201 reno 91.0 361.0 400 175 800 2"
-    assert " ".join(flows[1][3:]) == "53 - 0.5 - - - - -"
+    assert " ".join(flows[0][3:]) == "10.0.0.1:5201 10.0.0.2:40000 reno 91.0 361.0 400 175 800 2"
+    assert " ".join(flows[1][3:]) == "10.0.0.1:53 10.0.0.2:41000 - 0.5 - - - - -"
     text = outcome.err
     assert "UE 0 downlink bearer: 64 SDUs delivered" in text
     assert "lateness: p50 23 us, p99 71 us (at most 1000 us is valid), max 310 us; SCHED_FIFO 10" in text
@@ -396,8 +396,8 @@ def test_doctor_finds_all_well(live):
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
         "ok       TUN device            made",
-        "missing  real-time scheduling  SCHED_OTHER (live works without it, less well);",
-        "                               setcap cap_sys_nice+ep",
+        "missing  real-time scheduling  SCHED_OTHER (live works without it, less well); "
+        "setcap cap_sys_nice+ep",
     ]
 
 

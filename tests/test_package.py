@@ -166,6 +166,8 @@ def test_every_option_has_one_form():
                 forms.setdefault(parameter.opts[0], set()).add((parameter.metavar, parameter.is_flag))
                 assert parameter.is_flag or parameter.metavar, (command.name, parameter.opts)
     assert forms.pop("--out") == {("DIR", False), ("FILE", False)}
+    # Of `compare` several, of `live` one.
+    assert forms.pop("--cc") == {("NAME,...", False), ("NAME", False)}
     assert {option for option, form in forms.items() if len(form) > 1} == set()
     assert "--seeds" not in forms and forms["--json"] == {(None, True)}
 
@@ -192,7 +194,5 @@ def test_a_list_can_be_cut_down_to_a_prefix(airpath_command):
 def test_the_folder_of_a_run_is_no_folder_of_a_sweep(tmp_path, airpath_command):
     out = tmp_path / "run"
     assert airpath_command("run", "umts-64-simple", "--set", "duration=2 s", "--out", out).code == 0
-    for words in (["results", out], ["plot", out, "--x", "a", "--y", "b"]):
-        check_error(
-            airpath_command(*words), str(out), "the folder of a run, not of a sweep", "airpath predict"
-        )
+    for words, remedy in ((["results", out], "airpath predict"), (["plot", out, "--x", "a"], "plot.png")):
+        check_error(airpath_command(*words), str(out), "the folder of a run, not of a sweep", remedy)

@@ -589,7 +589,7 @@ def test_other_folders_and_files_are_refused_with_what_to_do(tmp_path, airpath_c
     airpath_command("run", "umts-384", "--set=duration=2 s", "--out", tmp_path / "run")
     asked = ("--x", "rate", "--y", "goodput_bps")
     outcome = airpath_command("plot", tmp_path / "run", *asked)
-    check_error(outcome, str(tmp_path / "run"), "folder of one run", "plot.png")
+    check_error(outcome, str(tmp_path / "run"), "folder of a run, not of a sweep", "plot.png")
     outcome = airpath_command("plot", tmp_path / "none", *asked)
     check_error(outcome, str(tmp_path / "none"), "no folder of a sweep", "airpath sweep")
     file = tmp_path / "sweep.toml"

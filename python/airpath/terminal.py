@@ -1,7 +1,8 @@
 """Text and tables for the terminal.
 
 Names and labels that come from files pass here: they are printed as text, never as markup, and their
-control characters as escapes. Everything fits the terminal: COLUMNS, its width, or 80 without either.
+control characters as escapes. Everything fits COLUMNS, or the terminal's width; in a file or a pipe
+lines are not broken.
 """
 
 from __future__ import annotations
@@ -25,13 +26,18 @@ GAP = 2
 """Blanks between columns."""
 FOLDED_WIDTH = 24
 """Words share a line in columns at least this wide."""
+UNBROKEN_WIDTH = 10_000
+"""Of a file or a pipe, where a table is as wide as it needs to be."""
 
 
 def console_for(*, stderr: bool = False) -> Console:
     """Make a console for standard output or standard error."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    console = Console(stderr=stderr, highlight=False)
+    if not (console.is_terminal or "COLUMNS" in os.environ):
+        console.width = UNBROKEN_WIDTH
+    return console
 
 
 def clean(text: str) -> str:
@@ -58,7 +64,7 @@ def say(console: Console, *parts: Cell, style: str = "") -> None:
     line = Text(style=style)
     for part in parts:
         line.append_text(_text(part))
-    if line.cell_len <= console.width or not (console.is_terminal or "COLUMNS" in os.environ):
+    if line.cell_len <= console.width:
         console.print(line, soft_wrap=True)
         return
     indent = len(line.plain) - len(line.plain.lstrip(" ")) + GAP

@@ -147,7 +147,9 @@ def _check_folder(folder: Path) -> None:
         picture = folder / "plot.png"
         hint = f"its picture is {picture}" if picture.is_file() else "'airpath run --out DIR' draws one run"
         raise SweepError(
-            str(folder), "is the folder of one run", f"{hint}; figures want what 'airpath sweep' wrote"
+            str(folder),
+            "is the folder of a run, not of a sweep",
+            f"{hint}; figures want what 'airpath sweep' wrote",
         )
 
 
