@@ -54,7 +54,7 @@ def reproduce(tmp_path, *options, paper="lundsten"):
     """Run the command; its result, the parsed JSON and the page."""
     out = tmp_path / "out"
     json_file = out / "report.json"
-    words = ["reproduce", paper, *options, "--out", str(out)]
+    words = ["reproduce", paper, *options, "--out", str(out), "--force"]
     result = CliRunner().invoke(app, words, env={"COLUMNS": "300"})
     values = json.loads(json_file.read_text()) if json_file.exists() and json_file.stat().st_size else None
     page = out / "index.html"
@@ -156,7 +156,7 @@ def test_one_run_has_no_interval_in_the_json(tmp_path):
 
 def test_in_a_file_a_value_has_one_line_however_many_readings_there_are(tmp_path):
     result, values, _ = reproduce(tmp_path, "--table", "10", "--runs", "2")
-    rows = [line for line in result.stdout.splitlines() if re.match(r"\d+ +\d+ +\d", line)]
+    rows = [line for line in result.stdout.splitlines() if re.match(r" *\d+ +\d+ +\d+ +\d+ %", line)]
     assert len(rows) == len(values)
 
 
@@ -217,7 +217,7 @@ def test_command_and_page_show_what_each_reading_would_do(tmp_path):
         said = f"{name} (judged)" if name == PAPER.default_reading else name
         counts = [str(verdicts.count(verdict)) for verdict in scored]
         assert "<tr>" + "".join(f"<td>{text}</td>" for text in (said, *counts)) + "</tr>" in page
-        assert re.search(rf"{re.escape(said)} +│ +{' +│ +'.join(counts)} ", result.stdout)
+        assert re.search(rf"{re.escape(said)} +{' +'.join(counts)}\n", result.stdout)
 
 
 def test_a_picture_without_values_is_a_page_of_its_own(tmp_path):

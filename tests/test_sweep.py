@@ -632,7 +632,7 @@ def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
         expected = point.estimates["transfer_s"]
         assert expected.values == tuple(values)
         assert means[number]["metrics"]["transfer_s"]["mean"] == pytest.approx(sum(values) / 5)
-        line = next(line for line in outcome.out.splitlines() if line.startswith(f"{number}  "))
+        line = next(line for line in outcome.out.splitlines() if line.split()[:1] == [str(number)])
         mean = float(line.partition("±")[0].split()[-1])
         assert mean == pytest.approx(sum(values) / 5, abs=expected.half_width / 10)
     check_error(airpath_command("results", tmp_path), str(tmp_path), "no folder of a sweep", "airpath sweep")

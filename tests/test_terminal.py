@@ -142,8 +142,10 @@ def test_an_analysis_prints_ends_and_interfaces_as_they_are(tmp_path, capsys):
     run_to_folder(scenario, 1, tmp_path / "run")
     report = analyze(tmp_path / "run" / "capture.pcapng")
     for one in report["connections"]:
-        one["interface"] = "[/x]\x1b]0;owned\x07"
+        for view in one["views"]:
+            view["interface"] = "[/x]\x1b]0;owned\x07"
         for flow in one["flows"]:
+            flow["interface"] = "[/x]\x1b]0;owned\x07"
             flow["models"] = predictions(flow)
     print_analysis(report, "run")
     out = capsys.readouterr().out

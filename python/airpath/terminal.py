@@ -8,12 +8,11 @@ lines are not broken.
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import typer
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -84,7 +83,7 @@ def say(console: Console, *parts: Cell, style: str = "") -> None:
 
 def warn(text: str) -> None:
     """Print a warning, one line, on standard error."""
-    typer.echo(f"warning: {clean(text)}", err=True)
+    print(f"warning: {clean(text)}", file=sys.stderr)
 
 
 def counted(count: int, noun: str) -> str:
