@@ -150,13 +150,17 @@ struct Wires {
     sent: VecDeque<(Instant, Dir, Vec<u8>)>,
     longest: Duration,
     end: Instant,
+    /// Whether the cell's packets come to a host by a lane.
+    by_lane: bool,
 }
 
 impl Wires {
     fn new(scenario: &Scenario) -> Self {
         let hosts = hosts(scenario).map(|host| Path::new(vec![host], ProbeMask::ALL));
         let (sent, longest) = (VecDeque::new(), Duration::ZERO);
-        Self { clock: LateClock::new(), hosts, sent, longest, end: Instant::ZERO + scenario.duration }
+        let end = Instant::ZERO + scenario.duration;
+        let by_lane = scenario.radio.name() == "variable";
+        Self { clock: LateClock::new(), hosts, sent, longest, end, by_lane }
     }
 
     /// When a host has something to do next.
@@ -215,6 +219,10 @@ impl World for Wires {
         }
         self.longest = self.longest.max(self.clock.now.since(at));
         let host = &mut self.hosts[dir.reverse().index()];
+        // Timers go before lanes; a cell of variable delay hands packets over by a lane, the others at once.
+        while let Some(due) = host.poll_timeout().filter(|due| self.by_lane && *due <= at) {
+            host.handle_next(due);
+        }
         let mut packet = host.packet();
         parse(bytes, &mut packet);
         (packet.ue, packet.flow) = (0, 0);
