@@ -30,7 +30,7 @@ fn spell_out(key: &str, value: &mut Value) {
             *value = Value::Table(Table::from_iter([(std::mem::take(name), parameters)]));
         }
         Value::Array(items) => items.iter_mut().for_each(|item| spell_out(key, item)),
-        Value::Table(table) => table.iter_mut().for_each(|(key, value)| spell_out(key, value)),
+        Value::Table(table) => table.iter_mut().for_each(|(name, own)| spell_out(name, own)),
         _ => {}
     }
 }
