@@ -74,16 +74,16 @@ impl Connection {
         if !is_one_of_several {
             return None;
         }
-        let (now, packet) = (view.latest_at, Packet::of(segment));
+        let (passed_at, packet) = (view.latest_at, Packet::of(segment));
         if at > 0 {
-            self.crossings[at - 1][side].pass(now, 1, packet);
+            self.crossings[at - 1][side].pass(passed_at, 1, packet);
             return self.is_stranger(at, ENOUGH).then(|| self.take(at));
         }
         for crossing in &mut self.crossings {
-            crossing[side].pass(now, 0, packet);
+            crossing[side].pass(passed_at, 0, packet);
         }
         if self.views.len() == 1 && self.views[0].packets.iter().sum::<u64>() <= MOST_RECENT as u64 {
-            self.recent.push((side, now, packet));
+            self.recent.push((side, passed_at, packet));
         } else {
             self.recent = Vec::new();
         }

@@ -176,8 +176,12 @@ impl Crossing {
         self.sum_s += to.since(from).as_secs_f64() - from.since(to).as_secs_f64();
         if sent.state == State::Arrived {
             // Interfaces may be written in turns: times decide which was first, not their order in the file.
-            let first = if now < sent.at { place } else { 1 - place };
-            self.lanes[first].on_arrival(packet.kind(), sent.at.min(now), to.since(from).max(from.since(to)));
+            let earlier = if now < sent.at { place } else { 1 - place };
+            self.lanes[earlier].on_arrival(
+                packet.kind(),
+                sent.at.min(now),
+                to.since(from).max(from.since(to)),
+            );
         }
     }
 
@@ -337,7 +341,7 @@ impl Lane {
     /// The copy of a segment arrived in its place, if it was not another copy of that.
     fn was_copy(&mut self, at: usize, copy: Waiting, arrived_at: Instant) {
         let has_copy =
-            self.copy_of(at).is_some_and(|copy| arrived_at >= copy.at + self.shortest.unwrap_or_default());
+            self.copy_of(at).is_some_and(|other| arrived_at >= other.at + self.shortest.unwrap_or_default());
         self.waiting[at].state = if has_copy { State::Either(arrived_at) } else { State::Arrived };
         if !has_copy {
             self.on_arrival(copy.packet.kind(), copy.at, arrived_at.since(copy.at));
@@ -474,7 +478,7 @@ mod tests {
     fn a_burst_of_losses_is_passed_over_and_a_stream_cut_otherwise_is_not_judged() {
         let sent: Vec<_> = (0..3000).map(|number| (u64::from(number), 0, data(number, 1))).collect();
         let came = [(3000, 1, data(0, 1)), (3001, 1, data(2999, 1))];
-        let crossing_of = |came: &[_]| crossing(&[&sent[..], came].concat());
+        let crossing_of = |seen: &[_]| crossing(&[&sent[..], seen].concat());
         assert_eq!(found(&crossing_of(&came), 0, 9000).0, [2998, 0, 0, 0]);
         let other: Vec<_> = (0..3000).map(|number| (4000, 1, data(number, 2))).collect();
         assert!(crossing_of(&[&came[..], &other[..]].concat()).report(0, at(0), at(9000)).data.is_none());

@@ -329,8 +329,8 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
     let first_at = connection.first_at();
     // What both ends say is the same everywhere, if it was seen at all.
     let whole = connection.views.iter().find(|view| view.offers.iter().all(Option::is_some));
-    let view = whole.unwrap_or(&connection.views[0]);
-    let (to_peer, to_opener) = view.handshake;
+    let ends = whole.unwrap_or(&connection.views[0]);
+    let (to_peer, to_opener) = ends.handshake;
     let observed: Vec<_> =
         [client, 1 - client].into_iter().filter_map(|side| observe(connection, side)).collect();
     ConnectionReport {
@@ -341,12 +341,12 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
         duration_s: connection.latest_at().since(first_at).as_secs_f64(),
         packets: connection.packets(),
         payload_bytes: connection.payload(),
-        opening: match view.offers {
+        opening: match ends.offers {
             [Some(_), Some(_)] => "whole",
             [None, None] => "none",
             _ => "part",
         },
-        closing: match (view.fin, view.rst) {
+        closing: match (ends.fin, ends.rst) {
             (_, rst) if rst != [false; 2] => "rst",
             ([true, true], _) => "fin",
             ([false, false], _) => "open",
@@ -354,8 +354,8 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
         },
         handshake_rtt_ms: to_peer.zip(to_opener).map(|(one, other)| ms(one + other)),
         syn_retransmissions: connection.views.iter().map(|view| view.syns_again).max().unwrap_or(0),
-        client_offers: view.offers[client],
-        server_offers: view.offers[1 - client],
+        client_offers: ends.offers[client],
+        server_offers: ends.offers[1 - client],
         views: order
             .iter()
             .map(|at| &connection.views[*at])
@@ -369,7 +369,7 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
             .iter()
             .map(|seen| of_flow(connection, seen, if seen.side == client { "client" } else { "server" }))
             .collect(),
-        not_known: not_known(connection, view, &observed),
+        not_known: not_known(connection, ends, &observed),
     }
 }
 
@@ -394,16 +394,16 @@ fn observe(connection: &Connection, side: Side) -> Option<Observed> {
     Some(Observed { side, near, far })
 }
 
-fn not_known(connection: &Connection, view: &View, observed: &[Observed]) -> Vec<String> {
+fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |line: &str| lines.push(line.to_owned());
-    if view.opener.is_none() {
+    if ends.opener.is_none() {
         say("the capture begins in the middle of the connection: who opened it, and what was agreed on");
     }
     if connection.views.iter().all(|view| view.packets.contains(&0)) {
         say("one direction was not captured: round trips, and why segments were sent again");
     }
-    if view.opener.is_some() && view.offers.iter().any(Option::is_none) {
+    if ends.opener.is_some() && ends.offers.iter().any(Option::is_none) {
         say("not both SYNs were captured: options");
     }
     let sending: Vec<_> = observed

@@ -112,7 +112,7 @@ fn ask(socket: &Socket, flags: u16, request: RouteNetlinkMessage) -> io::Result<
     match answer.payload {
         // An error of code zero is an acknowledgment.
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-        NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+        NetlinkPayload::InnerMessage(inner) => Ok(Some(inner)),
         _ => Ok(None),
     }
 }

@@ -141,8 +141,8 @@ pub fn keep_capabilities(kept: &[u32]) -> nix::Result<()> {
         for &capability in kept {
             // The kernel reads four arguments of the width of a pointer.
             let arguments = [libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, capability.into(), 0, 0];
-            let [which, capability, none, nothing]: [libc::c_ulong; 4] = arguments;
-            Errno::result(libc::prctl(libc::PR_CAP_AMBIENT, which, capability, none, nothing))?;
+            let [which, raised, none, nothing]: [libc::c_ulong; 4] = arguments;
+            Errno::result(libc::prctl(libc::PR_CAP_AMBIENT, which, raised, none, nothing))?;
         }
     }
     Ok(())
