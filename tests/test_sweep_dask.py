@@ -317,4 +317,4 @@ def test_ctrl_c_ends_a_sweep_on_a_cluster_with_what_is_done_written(tmp_path, cl
     assert (process.returncode, printed) == (130, "")
     count = len(rows_of(out))
     assert 0 < count < 8000
-    assert errors == f"interrupted: {count} runs are in {out}; the same command goes on\n"
+    assert errors == f"warning: interrupted: {count} runs in {out}; the same command goes on\n"
