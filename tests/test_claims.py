@@ -28,12 +28,13 @@ from airpath.papers.conditions import (
 )
 from airpath.papers.downloads import increase
 from airpath.papers.harness import Reproduction
-from airpath.papers.paper import Cell
+from airpath.papers.paper import Cell, Choice
 from airpath.papers.report import Effort
 from airpath.replicate import estimate
 
 CLAIMS = {"lundsten": 43, "zhang": 8, "chan": 35, "alcaraz": 22, "jayanathan": 9, "extensions": 20}
 ALL = [claim.id for paper in PAPERS.values() for claim in paper.claims]
+CALIBRATED = {name for paper in PAPERS.values() for name in paper.calibrated}
 LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}
 
 
@@ -51,6 +52,9 @@ def results():
 @pytest.mark.parametrize("name", ALL)
 def test_a_claim_holds_unless_it_is_listed_as_not_reproduced(name, results):
     result = results[name]
+    if name in CALIBRATED:
+        assert result.verdict == "calibrated"
+        return
     assert result.verdict == ("does_not_hold" if name in LISTED else "holds"), result.findings
     assert result.reason == LISTED.get(name, "")
 
@@ -177,26 +181,34 @@ def claim(*conditions):
 
 def test_a_claim_holds_if_all_conditions_do():
     estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
-    assert judge(claim(Less(A, B), AtMost(A, 3)), estimates, {}).verdict == "holds"
-    result = judge(claim(Less(A, B), AtLeast(A, 30)), estimates, {})
+    assert judge(claim(Less(A, B), AtMost(A, 3)), estimates, {}, {}).verdict == "holds"
+    result = judge(claim(Less(A, B), AtLeast(A, 30)), estimates, {}, {})
     assert result.verdict == "does_not_hold"
     assert "a 1.05" in result.reason and "at least 30" in result.reason and "50" not in result.reason
 
 
 def test_a_known_reason_replaces_the_figures():
     estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
-    assert judge(claim(Less(B, A)), estimates, {"paper-c1": "for a reason"}).reason == "for a reason"
+    assert judge(claim(Less(B, A)), estimates, {"paper-c1": "for a reason"}, {}).reason == "for a reason"
+
+
+def test_a_claim_that_helped_to_choose_tests_nothing():
+    choice = Choice("2.1", "the delay", "1 and 2 s", "1 s", "it fits best", ("paper-c1",))
+    estimates = {A: estimate([1.0, 2.0]), B: estimate([20.0, 50.0])}
+    result = judge(claim(Less(A, B)), estimates, {}, {"paper-c1": choice})
+    assert (result.verdict, result.reason) == ("calibrated", "helped to choose: the delay")
+    assert result.findings
 
 
 def test_too_few_runs_leave_a_claim_open():
-    open_ = judge(claim(Less(A, B)), {A: estimate([1.0, 30.0]), B: estimate([20.0, 50.0])}, {})
+    open_ = judge(claim(Less(A, B)), {A: estimate([1.0, 30.0]), B: estimate([20.0, 50.0])}, {}, {})
     assert open_.verdict == "not_checkable" and "more runs are needed" in open_.reason
-    one = judge(claim(Less(A, B)), {A: estimate([1.0]), B: estimate([20.0, 50.0])}, {})
+    one = judge(claim(Less(A, B)), {A: estimate([1.0]), B: estimate([20.0, 50.0])}, {}, {})
     assert one.verdict == "not_checkable" and one.reason == "one run has no interval"
 
 
 def test_what_was_not_simulated_is_named():
-    result = judge(claim(Less(A, B)), {A: estimate([1.0, 2.0])}, {})
+    result = judge(claim(Less(A, B)), {A: estimate([1.0, 2.0])}, {}, {})
     assert result.verdict == "not_checkable" and result.reason == "not simulated: b"
 
 

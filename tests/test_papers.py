@@ -442,3 +442,10 @@ def test_the_base_scenario_is_short_and_the_default_reading_exists(paper):
     assert len(paper.base.source.splitlines()) <= 40
     assert paper.base.source.startswith(f"# {paper.scenario}: ")
     assert paper.default_reading in {reading.name for reading in paper.readings}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_helped_to_choose_is_a_value_or_a_claim_of_the_paper(paper):
+    known = {*PAPERS[paper].published, *(claim.id for claim in PAPERS[paper].claims)}
+    used = [name for choice in PAPERS[paper].choices for name in choice.uses]
+    assert set(used) <= known and len(used) == len(set(used))

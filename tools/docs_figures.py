@@ -1,6 +1,6 @@
 """Writes the figures of reproductions into the documentation, and checks that they are current.
 
-    python tools/docs_figures.py RESULTS   take new results, RESULTS/PAPER/report.json of `airpath reproduce`
+    python tools/docs_figures.py RESULTS   take what RESULTS/PAPER/report.json hold, of `airpath reproduce`
     python tools/docs_figures.py           write the figures again, after a change of a document
     python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
 
@@ -34,7 +34,8 @@ from typing import Any
 import airpath
 from airpath.estimate import t_quantile
 from airpath.papers import PAPERS
-from airpath.papers.verdict import CLAIM_VERDICTS, MEASURED_VERDICTS, MISSED
+from airpath.papers.paper import Paper
+from airpath.papers.verdict import MEASURED_VERDICTS, MISSED
 from airpath.papers.wording import VERDICT_WORDS, number, unit_name, verdict_words
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,6 +113,8 @@ class Figures:
 
     def _text(self, name: str, form: str) -> str:
         paper, _, what = name.partition(".")
+        if paper in self._papers and what == "choices":
+            return _choices(PAPERS[paper])
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
         name, _, reading = name.partition("@")
@@ -162,8 +165,9 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
     """Say something of a whole paper.
 
     ``values``, how many were measured; ``counts``, the verdicts on them; ``misses``, a table of those that
-    did not come out; ``claims``, how many hold of how many; ``counts@READING``, the numbers of all verdicts
-    under a reading, the best first, for a row of a table; or the number of one verdict, by its name.
+    did not come out; ``claims``, how many hold of how many that did not help to choose; ``counts@READING``,
+    the numbers of all verdicts under a reading, the best first, for a row of a table; or the number of one
+    verdict, by its name. ``choices``, a table of what the paper leaves open, comes from the paper itself.
     """
     what, _, reading = what.partition("@")
     measured = {name: value for name, value in kept["values"].items() if value["verdict"] != "background"}
@@ -181,13 +185,23 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
             if counts[name]
         )
     if what == "claims":
-        return f"{claims[CLAIM_VERDICTS[0]]} of {sum(claims.values())}"
+        return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated']}"
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
         missed = [name for name, value in measured.items() if value["verdict"] in MISSED]
         missed.sort(key=lambda name: MISSED.index(measured[name]["verdict"]))
         return "\n".join([*heads, *(_miss(name, measured[name]) for name in missed)])
     return str(counts[what]) if what in MEASURED_VERDICTS else _unknown(what)
+
+
+def _choices(paper: Paper) -> str:
+    heads = "| left open | tried | taken, because | used up |\n|---|---|---|---|"
+    rows = (
+        f"| {choice.open} ({choice.place}) | {choice.tried} | {choice.taken}: {choice.why} "
+        f"| {', '.join(f'`{name}`' for name in choice.uses) or 'none'} |"
+        for choice in paper.choices
+    )
+    return "\n".join([heads, *rows])
 
 
 def _miss(name: str, value: dict[str, Any]) -> str:
@@ -231,9 +245,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.results:
         FIGURES.mkdir(exist_ok=True)
-        for name in PAPERS:
-            entries = json.loads((options.results / name / "report.json").read_text(encoding="utf-8"))
-            (FIGURES / f"{name}.json").write_text(as_text(condensed(entries)), encoding="utf-8")
+        for report in sorted(options.results.glob("*/report.json")):
+            entries = json.loads(report.read_text(encoding="utf-8"))
+            (FIGURES / f"{report.parent.name}.json").write_text(as_text(condensed(entries)), encoding="utf-8")
     figures, stale = Figures(load()), 0
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = document.read_text(encoding="utf-8")

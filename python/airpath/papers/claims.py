@@ -1,7 +1,7 @@
 """Claims: what a paper says about its figures, and whether it holds for what is measured.
 
 A claim holds if all of its conditions do, under the default reading. It cannot be checked where there are
-too few runs to tell, or one run and so no interval.
+too few runs to tell, or one run and so no interval. One that helped to choose a value is ``calibrated``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airpath.papers.conditions import Condition, Finding, Measured, Quantity
+from airpath.papers.paper import Choice
 from airpath.papers.verdict import ClaimVerdict
+from airpath.papers.wording import helped_to_choose
 from airpath.replicate import Estimate
 
 
@@ -64,7 +66,10 @@ class ClaimResult:
 
 
 def judge(
-    claim: Claim, estimates: Mapping[Quantity, Estimate], known_reasons: Mapping[str, str]
+    claim: Claim,
+    estimates: Mapping[Quantity, Estimate],
+    known_reasons: Mapping[str, str],
+    calibrated: Mapping[str, Choice],
 ) -> ClaimResult:
     """Check a claim against what was measured for its quantities.
 
@@ -76,6 +81,8 @@ def judge(
         What was measured; a claim that needs more is not checkable.
     known_reasons : mapping of str to str
         By id of a claim, why it does not hold.
+    calibrated : mapping of str to Choice
+        By id of a claim, what it helped to choose.
     """
     missing = [quantity.name for quantity in claim.quantities if quantity not in estimates]
     if missing:
@@ -83,6 +90,8 @@ def judge(
     if any(estimates[quantity].n < 2 for quantity in claim.quantities):
         return ClaimResult(claim, "not_checkable", (), "one run has no interval")
     findings = tuple(c.check(lambda quantity: Measured.of(estimates[quantity])) for c in claim.conditions)
+    if claim.id in calibrated:
+        return ClaimResult(claim, "calibrated", findings, helped_to_choose(calibrated[claim.id]))
     if all(finding.holds for finding in findings):
         return ClaimResult(claim, "holds", findings, "")
     if all(finding.holds is not False for finding in findings):

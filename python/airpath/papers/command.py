@@ -50,6 +50,7 @@ COLOURS = {
     "close": "yellow",
     "not_reproduced": "red",
     "more_runs_needed": "magenta",
+    "calibrated": "blue",
     "background": "dim",
     "does_not_hold": "red",
     "not_checkable": "dim",

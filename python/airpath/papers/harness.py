@@ -21,7 +21,7 @@ from airpath.papers.paper import Cell, Experiment, Outcome, Paper, Published, Re
 from airpath.papers.report import Comparison, Effort, Report, Section
 from airpath.papers.send_window import SendWindow
 from airpath.papers.verdict import Verdict, verdict
-from airpath.papers.wording import reason_for
+from airpath.papers.wording import helped_to_choose, reason_for
 from airpath.replicate import Estimate, Job, Replication, Results, Rule, drive, estimate, without_seed
 
 _Key = tuple[str, str | None, Observation | None]
@@ -87,7 +87,10 @@ class Reproduction:
         sections = tuple(self._section(experiment) for experiment in self._experiments)
         known = {quantity: self._measured(quantity) for quantity in self._quantities}
         estimates = {quantity: measured for quantity, measured in known.items() if measured is not None}
-        claims = tuple(judge_claim(claim, estimates, self._paper.not_reproduced) for claim in self._claims)
+        claims = tuple(
+            judge_claim(claim, estimates, self._paper.not_reproduced, self._paper.calibrated)
+            for claim in self._claims
+        )
         return Report(self._paper, self._effort, sections, unmeasured, claims, not complete)
 
     def _plan_all(self) -> None:
@@ -194,21 +197,26 @@ class Reproduction:
         beside = {reading.name: self._estimate(row, reading) for reading in others}
         known = {name: found for name, found in beside.items() if found is not None}
         value = self._paper.published[row.published_id]
+        choice = self._paper.calibrated.get(value.id)
 
         def judge(measured: Estimate) -> Verdict:
-            return _judge(value, measured, row.averaged_runs)
+            return "calibrated" if choice else _judge(value, measured, row.averaged_runs)
 
         readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
-        reason = reason_for(
-            value,
-            f"{experiment.place} ({', '.join(row.labels)})",
-            default.name,
-            measured,
-            known,
-            judge,
-            row.averaged_runs,
-            row.remark,
-            more_readings=len(self._paper.readings) > 1,
+        reason = (
+            helped_to_choose(choice)
+            if choice
+            else reason_for(
+                value,
+                f"{experiment.place} ({', '.join(row.labels)})",
+                default.name,
+                measured,
+                known,
+                judge,
+                row.averaged_runs,
+                row.remark,
+                more_readings=len(self._paper.readings) > 1,
+            )
         )
         first_run = row.pick([estimate(each.values[:1]) for each in self._estimates(row, default)]).mean
         return Comparison(row, value, measured, first_run, known, judge(measured), reason, readings)

@@ -12,7 +12,7 @@ from airpath import _core
 from airpath.papers.claims import ClaimResult
 from airpath.papers.grid import Grid
 from airpath.papers.panel_picture import charts_picture, planes_picture, traces_picture
-from airpath.papers.paper import Row
+from airpath.papers.paper import Paper, Row
 from airpath.papers.picture import comparison_picture, received_picture, round_trips_picture, window_picture
 from airpath.papers.report import Comparison, Report, Section
 from airpath.papers.verdict import (
@@ -52,6 +52,7 @@ _CLAIM_COLOURS: dict[ClaimVerdict, Verdict] = {
     "holds": "holds",
     "does_not_hold": "not_reproduced",
     "not_checkable": "more_runs_needed",
+    "calibrated": "calibrated",
 }
 
 _INTERRUPTED = '<p class="warning">Interrupted: what was not finished is missing.</p>'
@@ -375,9 +376,26 @@ def _how_it_was_read(report: Report) -> str:
             _facts(paper.parameters),
             "" if paper.is_own else f"<p>{says}</p>",
             _facts(readings),
+            _choices(paper),
             _folded(f"Base scenario {paper.scenario}.toml", f"<pre>{escape(paper.base.source)}</pre>"),
         ]
     )
+
+
+def _choices(paper: Paper) -> str:
+    """Say what the paper leaves open and how that was settled; nothing if nothing is said of it."""
+    if not paper.choices:
+        return ""
+    rows = [
+        _row(
+            *map(escape, (choice.place, choice.open, choice.tried, choice.taken, choice.why)),
+            ", ".join(map(_link, choice.uses)) or "none",
+        )
+        for choice in paper.choices
+    ]
+    says = "What was free, and how it was settled. A value or claim that helped to choose tests nothing."
+    heads = ["place", "left open", "tried", "taken", "because", "calibrated"]
+    return f"<p>{says}</p>\n{_table(heads, rows, 'reasons')}"
 
 
 def _how_to_get_it_again(report: Report, command: str) -> str:
@@ -399,7 +417,8 @@ def _how_to_get_it_again(report: Report, command: str) -> str:
         f"paper averaged falls with 95 % probability, in an interval no wider than {100 * CLOSE_RELATIVE:g} "
         f"% of it (or {CLOSE_POINTS:g} points). Consistent: it lies in such an interval that is wider, as "
         f"runs scatter. Close: within {100 * CLOSE_RELATIVE:g} % (or {CLOSE_POINTS:g} points). A limit "
-        "holds on its right side. More runs are needed where the verdict could still change."
+        "holds on its right side. Calibrated: it helped to choose what the paper leaves open. More runs are "
+        "needed where the verdict could still change."
     )
     text = [f"<p>{escape(said)}</p>" for said in (f"{stop} {versions}", rules)]
     return "\n".join(["<h2>To get it again</h2>", f"<pre>{escape(command)}</pre>", *text])

@@ -98,6 +98,34 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What a paper leaves open, and how it was settled.
+
+    Attributes
+    ----------
+    place : str
+        Where in the paper it is left open.
+    open : str
+        What it is.
+    tried : str
+        What was tried, with what came out.
+    taken : str
+        What judges.
+    why : str
+        How the choice was made.
+    uses : tuple of str
+        Ids of the published values and claims by which it was made; they test nothing.
+    """
+
+    place: str
+    open: str
+    tried: str
+    taken: str
+    why: str
+    uses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One run of a cell.
 
@@ -354,6 +382,8 @@ class Paper:
         All readings.
     default_reading : str
         Name of the reading that judges the whole paper.
+    choices : tuple of Choice
+        What the paper leaves open.
     experiments : tuple of Experiment
         What can be reproduced.
     claims : tuple of Claim
@@ -374,6 +404,12 @@ class Paper:
     claims: tuple[Claim, ...] = ()
     not_reproduced: Mapping[str, str] = field(default_factory=dict)
     confidence: float | None = None
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def calibrated(self) -> dict[str, Choice]:
+        """The values and claims, by id, that helped to choose something, with what they helped to choose."""
+        return {name: choice for choice in self.choices for name in choice.uses}
 
     @property
     def is_own(self) -> bool:

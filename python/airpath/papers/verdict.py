@@ -11,6 +11,7 @@
 ``close``             within 15 % (percentages: or 5 points)
 ``not_reproduced``    anything else; needs a reason that names the experiment that shows it
 ``more_runs_needed``  too few runs to tell, see below
+``calibrated``        whatever comes out: the value helped to choose what the paper leaves open
 ``background``        a live measurement, a definition or a recommendation: nothing to simulate
 ====================  =============================================================================
 
@@ -37,7 +38,14 @@ from airpath.estimate import Estimate, exact
 from airpath.replicate import GUARDED_MIN_RUNS
 
 Verdict = Literal[
-    "reproduced", "holds", "consistent", "close", "not_reproduced", "more_runs_needed", "background"
+    "reproduced",
+    "holds",
+    "consistent",
+    "close",
+    "not_reproduced",
+    "more_runs_needed",
+    "calibrated",
+    "background",
 ]
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -47,11 +55,12 @@ VERDICTS: tuple[Verdict, ...] = (
     "close",
     "not_reproduced",
     "more_runs_needed",
+    "calibrated",
     "background",
 )
 """All verdicts: the best first, then those that say nothing about the value."""
 
-MEASURED_VERDICTS = VERDICTS[:6]
+MEASURED_VERDICTS = VERDICTS[:7]
 """Those that need a measurement."""
 
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
@@ -60,9 +69,9 @@ MET: tuple[Verdict, ...] = ("reproduced", "holds")
 MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
 """Those of a value that did not come out, or not beyond doubt: the worst first."""
 
-ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable"]
+ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
 
-CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable")
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable", "calibrated")
 """All verdicts on claims, the best first."""
 
 REPRODUCED_RELATIVE = 0.05

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from airpath.papers.paper import Experiment, Paper, Published
+from airpath.papers.paper import Choice, Experiment, Paper, Published
 from airpath.papers.verdict import CLAIM_VERDICTS, MET, ClaimVerdict, Verdict
 from airpath.replicate import Estimate
 
@@ -24,6 +24,7 @@ VERDICT_WORDS: dict[Verdict, str] = {
     "close": "close",
     "not_reproduced": "not reproduced",
     "more_runs_needed": "more runs needed",
+    "calibrated": "calibrated",
     "background": "background",
 }
 
@@ -31,6 +32,7 @@ CLAIM_WORDS: dict[ClaimVerdict, str] = {
     "holds": "holds",
     "does_not_hold": "does not hold",
     "not_checkable": "not checkable",
+    "calibrated": "calibrated",
 }
 
 _UNITS = {"percent": "%", "1": ""}
@@ -172,7 +174,7 @@ def averaged_texts(
 
 def claims_text(verdicts: Iterable[ClaimVerdict]) -> str:
     """Count verdicts on claims."""
-    counts, words = Counter(verdicts), ("hold", "do not hold", "cannot be checked")
+    counts, words = Counter(verdicts), ("hold", "do not hold", "cannot be checked", "calibrated")
     known = zip(CLAIM_VERDICTS, words, strict=True)
     return ", ".join(f"{counts[name]} {said}" for name, said in known if counts[name])
 
@@ -181,6 +183,11 @@ def not_covered_text(paper: Paper) -> str:
     """Say how much of the paper no experiment covers yet."""
     missing = paper.not_covered()
     return f"{missing} further values of this paper are not covered yet." if missing else ""
+
+
+def helped_to_choose(choice: Choice) -> str:
+    """Say why a value or a claim tests nothing."""
+    return f"helped to choose: {choice.open}"
 
 
 def reason_for(
