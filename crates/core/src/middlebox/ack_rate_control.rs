@@ -117,7 +117,11 @@ impl Config {
             after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
             if !radio.has_discard_counter(self.at.towards_cell()) {
                 let message = "the buffer has no PDPC, whose counter says how long";
-                return zero("t_id_after_drop", message, "choose queue.pdpc for the bearer, or remove the key");
+                return zero(
+                    "t_id_after_drop",
+                    message,
+                    "choose queue.pdpc for the bearer, or remove the key",
+                );
             }
         }
         check_hold_limit(self.hold_limit)?;

@@ -115,7 +115,8 @@ impl Config {
             return Err(ScenarioError::new("max_threshold", message, "write at least 1, such as 30"));
         }
         if !(self.counter_start.is_finite() && self.counter_start > 0.0) {
-            let message = format!("a counter that starts at {} times BO prevents no drop", self.counter_start);
+            let message =
+                format!("a counter that starts at {} times BO prevents no drop", self.counter_start);
             return Err(ScenarioError::new("counter_start", message, "write a positive number such as 1"));
         }
         self.limit().validate()
