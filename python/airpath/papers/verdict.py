@@ -32,7 +32,7 @@ There are too few runs to tell
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from airpath.estimate import Estimate
 from airpath.replicate import GUARDED_MIN_RUNS
@@ -48,19 +48,10 @@ Verdict = Literal[
     "background",
 ]
 
-VERDICTS: tuple[Verdict, ...] = (
-    "reproduced",
-    "holds",
-    "consistent",
-    "close",
-    "not_reproduced",
-    "more_runs_needed",
-    "calibrated",
-    "background",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """All verdicts: the best first, then those that say nothing about the value."""
 
-MEASURED_VERDICTS = VERDICTS[:7]
+MEASURED_VERDICTS = VERDICTS[:-1]
 """Those that need a measurement."""
 
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
@@ -71,7 +62,7 @@ MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_ru
 
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
 
-CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable", "calibrated")
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 """All verdicts on claims, the best first."""
 
 REPRODUCED_RELATIVE = 0.05
