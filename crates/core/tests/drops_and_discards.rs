@@ -134,6 +134,9 @@ fn over_am(pairs: &[(&str, &str)]) -> Run {
     Run::of(&text, pairs)
 }
 
+/// When [`over_am`] ends.
+const END: Instant = Instant::from_nanos(60_000_000_000);
+
 /// `Counter` of Figure 3, computed again from what entered the buffer, was dropped from it and was delivered; whether
 /// ACK rate control uses its second function, each time that it tells, beside. How often the counter started, and for
 /// how long it was above zero, seconds.
@@ -167,6 +170,9 @@ fn counter_beside_function(run: &Run) -> (u64, f64) {
             (1.., 0) => above_ns += at.since(since).as_nanos(),
             _ => {}
         }
+    }
+    if counter > 0 {
+        above_ns += END.since(since).as_nanos();
     }
     assert!(told[0] > 100 && told[1] > 10, "{told:?}");
     (starts, above_ns as f64 / 1e9)

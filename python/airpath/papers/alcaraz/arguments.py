@@ -167,7 +167,8 @@ SHARES = Experiment(
     question=(
         "Section 2: too much in the buffer makes shares unfair and surfing slow. Four downloads from the "
         "start, least goodput over most; a second one after 20 s, its share of what arrives from then "
-        "on (50 % would be fair); and a page of 20 kB with eight objects of 5 kB after 20 s, alone and beside a download."
+        "on (50 % would be fair); and a page of 20 kB with eight objects of 5 kB after 20 s, alone and "
+        "beside a download."
     ),
     tables=(
         Grid(

@@ -23,7 +23,7 @@ def counter(events: Events) -> Series:
     """Counter of PDPC over time, seconds and packets of 1500 bytes: what the buffer took, dropped and sent.
 
     As in Figure 3, and with BO before the SDU that comes: it is set to BO at a drop, and less by every SDU
-    that is confirmed. An SDU that the link layer gives up counts as delivered here, which Counter does not do.
+    that is confirmed. An SDU that the link layer gives up counts as delivered here, unlike in Counter.
     """
     in_s, in_bytes = _downlink(events, "bearer_enqueued", "queued_bytes")
     out_s, out_bytes = _downlink(events, "rlc_confirmed", "len_bytes")
@@ -99,9 +99,10 @@ def _late_share(events: Events) -> float:
     return 100 * float(np.mean(column(events, "segment_received", "flow")[late] == 1))
 
 
-_BUFFER = ("bearer_enqueued", "rlc_confirmed", "dropped")
+BUFFER = ("bearer_enqueued", "rlc_confirmed", "dropped")
+"""Probes of what the buffer takes, drops and delivers."""
 
-HELD_AND_DROPPED = Observation(_BUFFER, _held_and_dropped)
+HELD_AND_DROPPED = Observation(BUFFER, _held_and_dropped)
 """BO, Counter, and BO at the drops of PDPC, in part of a run; seconds and SDUs."""
 
 T_ID_OVER_TIME = _of_box("t_id_us", 1000)

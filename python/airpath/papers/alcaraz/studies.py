@@ -277,7 +277,8 @@ ONE_BO = make_study(
     7,
     "Which SDUs both mechanisms see",
     "Figure 3 has one BO, and by section 2 an SDU is in it until it is acknowledged. The combined "
-    "schemes with the SDUs of which nothing has been sent in the place of BO, for ACK rate control and for the drop.",
+    "schemes with the SDUs of which nothing has been sent in the place of BO, for ACK rate control and for "
+    "the drop.",
     "ACK rate control, drop",
     tuple(f"{name}, {flows_said(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
     tuple(
