@@ -113,16 +113,20 @@ fn a_full_line_lets_the_oldest_go() {
 fn after_a_drop_another_function_holds_until_the_counter_is_used_up() {
     let held = (".t_id", "{ constant = { minth = 0, maxd = \"100 ms\" } }");
     // The fifth SDU finds four: the second is dropped, and Counter is 4000 B, which are delivered at 32 ms.
-    let full = (
-        "radio",
-        "{ variable = { downlink = { channel = { distribution = { rate = { constant = \"1 Mbit/s\" } } }, \
-         queue = { pdpc = { max_threshold = 4, arriving = \"excluded\" } } }, \
-         uplink = { channel = { distribution = { rate = { constant = \"320 kbit/s\" } } } } } }",
-    );
+    let cell = |buffer: &str| {
+        format!(
+            "{{ variable = {{ downlink = {{ channel = {{ distribution = {{ rate = {{ constant = \"1 Mbit/s\" }} }} }}, \
+             queue = {{ pdpc = {{ max_threshold = 4, arriving = \"excluded\" }} }}, buffer = \"{buffer}\" }}, \
+             uplink = {{ channel = {{ distribution = {{ rate = {{ constant = \"320 kbit/s\" }} }} }} }} }} }}"
+        )
+    };
+    let (shared, per_flow) = (cell("shared"), cell("per_flow"));
+    let full = ("radio", shared.as_str());
     let first = |pairs: &[(&str, &str)]| five_segments(pairs).times_ms(Dir::Uplink)[1][..4].to_vec();
     assert_eq!(first(&[held, full]), [9, 109, 209, 309]);
     let off = [held, full, (".t_id_after_drop", "{ off = {} }")];
     assert_eq!(first(&off), [9, 17, 25, 125]);
+    assert_eq!(first(&[held, ("radio", &per_flow), off[2]]), [9, 17, 25, 125]);
     let report = &five_segments(&off).report()["ues"][0];
     assert_eq!((&report["drops_followed"], &report["t_id_after_drop_s"]), (&1.into(), &0.032.into()));
     // 20 ms at 9 and at 29 ms; the timer set then stays, and from 49 on it is 100 ms again.
