@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import pytest
 import airpath
 from airpath.papers.harness import Reproduction
 from airpath.papers.jayanathan import PAPER
+from airpath.papers.jayanathan.choices import WITHIN
 from airpath.papers.jayanathan.model import LOSSES, make_cell
 from airpath.papers.jayanathan.observed import CACHED, DROPPED, acting_dupack
+from airpath.papers.jayanathan.studies import BEARER
 from airpath.papers.jayanathan.tables import TABLE_2, TEXT
 from airpath.papers.report import Effort
 from airpath.scenario import Scenario, load
@@ -47,6 +50,18 @@ def test_feedback_helps_beyond_doubt_at_every_drop_rate(loss, comparisons):
     gain = comparisons[f"{loss}-improvement"].measured
     assert gain.n == 100
     assert gain.ci_low > 0
+
+
+def test_the_rates_of_the_bearer_fit_table_2_as_the_choice_says():
+    throughputs = replace(BEARER, tables=BEARER.tables[:1])
+    reproduction = Reproduction(PAPER, (throughputs,), Effort(all_readings=False, is_full=True))
+    (section,) = reproduction.report(reproduction.simulate(), background=False).sections
+    fits = {}
+    for row in throughputs.tables[0].rows:
+        known = [section.grid[quantity] for quantity in row.entries]
+        far = [abs(float(mark) - of.mean) / of.sd for mark, of in zip(row.marks, known, strict=True)]
+        fits[int(row.labels[0].split()[0])] = sum(distance <= 2 for distance in far)
+    assert fits == WITHIN
 
 
 @pytest.mark.parametrize("loss", (10, 15))

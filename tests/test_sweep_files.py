@@ -34,6 +34,8 @@ NOT_SWEPT = {
     ("alcaraz", "Study 6"): "one cell beside those of Figure 7",
     ("alcaraz", "Study 7"): "a reading",
     ("jayanathan", "Study 3"): "readings",
+    ("jayanathan", "Study 4"): "readings of the bearer's rate",
+    ("jayanathan", "Study 5"): "readings of the sender's rule",
 }
 """What has cells that no sweep has, and why."""
 
