@@ -15,7 +15,7 @@ from airpath.analytic.capacity import SLOPES_DB
 from airpath.analytic.capacity import Cell as Wcdma
 from airpath.papers.claims import Claim
 from airpath.papers.conditions import Condition, Less, Quantity, Tie, Times
-from airpath.papers.downloads import ARQ, HEADER_BYTES
+from airpath.papers.downloads import ARQ, HEADER_BYTES, TIMESTAMPS_BYTES
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.lundsten.model import EIFEL, WINDOWS
 from airpath.papers.paper import Cell, Experiment, Outcome, Overrides
@@ -56,7 +56,8 @@ def _delivered(
     window = _window(rate, packet_bytes)
     is_alone = what == _ALONE
     app = f'cbr = {{ size = "{packet_bytes} B", rate = "{rate:.1f} kbit/s" }}' if is_alone else "bulk = {}"
-    headers = _DATAGRAM_HEADER_BYTES if is_alone else HEADER_BYTES
+    timestamps = TIMESTAMPS_BYTES if ("tcp.timestamps", "true") in options else 0
+    headers = _DATAGRAM_HEADER_BYTES if is_alone else HEADER_BYTES + timestamps
     mss = packet_bytes - HEADER_BYTES
     overrides = (
         ("duration", f"{_RUN_S} s"),
