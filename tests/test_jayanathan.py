@@ -70,6 +70,14 @@ def test_two_flagged_acks_take_most_of_the_benefit(loss, comparisons):
     assert comparison.readings["two flagged"][0].mean < comparison.measured.mean / 3
 
 
+def test_as_printed_on_a_longer_path_feedback_gains_least_at_2_and_less_at_15_than_at_10(comparisons):
+    gains = {
+        loss: comparisons[f"{loss}-improvement"].readings["two flagged, 0.4 s"][0].mean for loss in LOSSES
+    }
+    assert gains[2] < gains[5] and gains[2] < gains[15] < gains[10]
+    assert abs(gains[10] - 17.81) < 3 and abs(gains[15] - 13.88) < 3
+
+
 def test_the_second_duplicate_acts_and_with_two_flags_the_third(comparisons):
     comparison = comparisons["s4-dupacks"]
     assert comparison.measured.mean == 2

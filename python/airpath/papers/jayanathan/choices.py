@@ -23,9 +23,10 @@ CHOICES = (
     Choice(
         "4, 5, Figure 4",
         "which duplicate ACK sends the segment again",
-        "the second: gains of 2, 10, 14, 16 %; the third, as printed: 2, 6, 4, 2 % (Study 5)",
+        "the second: gains of 2, 10, 14, 16 %; the third, as printed: 2, 6, 4, 2 %, and 4, 11, 18, 15 % on "
+        "another path (Study 5)",
         "the second, the first that is flagged",
-        "the third is Reno's, and no early retransmit (6.1); the gains at 10 and 15 %",
+        "the third is Reno's, and no early retransmit (6.1); the gains at 10 and 15 % on the path as read",
         (
             "jayanathan-t2-10-improvement",
             "jayanathan-t2-15-improvement",
