@@ -37,6 +37,8 @@ NOT_SWEPT = {
     ("alcaraz", "Study 10"): "two flows, and where a counter starts",
     ("alcaraz", "Study 11"): "flows that compete, and a page",
     ("jayanathan", "Study 3"): "readings",
+    ("jayanathan", "Study 4"): "readings of the bearer's rate",
+    ("jayanathan", "Study 5"): "readings of the sender's rule",
 }
 """What has cells that no sweep has, and why."""
 
