@@ -10,6 +10,9 @@ from airpath.replicate import Results
 
 FILE_BYTES = 2_000_000
 
+UNFLAGGED = 1
+"""Duplicate ACKs of a segment that pass before one can be flagged (Figure 4)."""
+
 
 def throughput_kbps(outcome: Outcome) -> float:
     """The file over the time that it took, kbit/s; what there is of it after the time of the run."""
@@ -48,9 +51,9 @@ def mean_window(outcome: Outcome) -> float:
     return float(outcome.observed.mean_window)
 
 
-def acting_dupack(outcome: Outcome) -> float:
-    """Which duplicate ACK sends a segment again early, mean."""
-    return float(outcome.observed.acting_dupack)
+def flagged_dupacks(outcome: Outcome) -> float:
+    """Flagged duplicate ACKs that it takes until a segment is sent again early, mean."""
+    return float(outcome.observed.acting_dupack) - UNFLAGGED
 
 
 def _throughput_kbps(results: Results) -> float:

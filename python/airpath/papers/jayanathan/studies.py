@@ -8,9 +8,9 @@ from dataclasses import replace
 from airpath.papers.conditions import Quantity
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.jayanathan import measured
-from airpath.papers.jayanathan.model import LOSSES, SENDERS, Sender, make_cell
+from airpath.papers.jayanathan.model import FIRST_FLAGGED, LONGER_PATH, LOSSES, SENDERS, Sender, make_cell
 from airpath.papers.jayanathan.tables import quantity, throughput
-from airpath.papers.paper import Cell, Experiment, Overrides, load_published
+from airpath.papers.paper import Cell, Experiment, Metric, Overrides, load_published
 
 Measure = tuple[str, str, Callable[[Cell], Quantity]]
 """What is measured, its unit, and how."""
@@ -102,6 +102,7 @@ OPEN = _study(
         _with("window 65,535 bytes", ("tcp.receive_buffer", "65535 B")),
         _with("64 kbit/s", ("radio.dch.downlink.rate", "64 kbit/s"), ("radio.dch.uplink.rate", "64 kbit/s")),
         _with("a round trip of 0.3 s", ("wired.delay", "140 ms")),
+        _with("a round trip of 1 s", ("wired.delay", "490 ms")),
         _with("drops of what the UE sends, too", uplink=True),
         _with("an ACK for every segment", ("tcp.ack_every", "1")),
         _with("limited transmit", ("tcp.limited_transmit", "true")),
@@ -116,24 +117,32 @@ def bearer(rate_kbps: int) -> Overrides:
     return tuple((f"radio.dch.{way}.rate", f"{rate_kbps} kbit/s") for way in ("downlink", "uplink"))
 
 
-def _gain(loss: int, name: str, options: Overrides) -> Quantity:
-    """What feedback gains, each run beside standard TCP with the same packets dropped."""
+def _beside(loss: int, name: str, options: Overrides) -> Cell:
+    """Feedback, each run beside standard TCP with the same packets dropped."""
     feedback = make_cell(loss, True, options=options, variant=name)
     standard = make_cell(loss, False, options=options, variant=name)
-    beside = replace(feedback, reference=standard.overrides, paired=True, precise=measured.gain_percent)
-    return quantity(beside, measured.gain_percent, "gain", "percent")
+    return replace(feedback, reference=standard.overrides, paired=True, precise=measured.gain_percent)
 
 
-def _gains(rows: Sequence[tuple[str, Overrides]]) -> Grid:
+def _by_loss(
+    rows: Sequence[tuple[str, Overrides]], metric: Metric, what: str, marks: tuple[str, ...] = ()
+) -> Grid:
+    def known(loss: int, name: str, options: Overrides) -> Quantity:
+        return quantity(_beside(loss, name, options), metric, what, "percent")
+
     return Grid(
         tuple(f"{loss} %" for loss in LOSSES),
         "percent",
         tuple(
-            GridRow((name,), tuple(_gain(loss, name, options) for loss in LOSSES), PUBLISHED_GAINS)
+            GridRow((name,), tuple(known(loss, name, options) for loss in LOSSES), marks)
             for name, options in rows
         ),
-        "gain of feedback, behind the published one",
+        f"{what}, behind the published one" if marks else what,
     )
+
+
+def _gains(rows: Sequence[tuple[str, Overrides]]) -> Grid:
+    return _by_loss(rows, measured.gain_percent, "gain of feedback", PUBLISHED_GAINS)
 
 
 BEARER = Experiment(
@@ -168,11 +177,21 @@ BEARER = Experiment(
     ),
 )
 
-_TWO: Overrides = (("tcp.rnf", "two_flagged"),)
 _WINDOW: Overrides = (("tcp.receive_buffer", "65535 B"),)
 _SMALL: Overrides = (("tcp.mss", "536 B"),)
-_FURTHER: Overrides = (("wired.delay", "190 ms"), *_WINDOW)
 _FAR: Overrides = (("wired.delay", "490 ms"),)
+
+_RULES: tuple[tuple[str, Overrides], ...] = tuple(
+    (f"{said}{what}", (*rule, *options))
+    for what, options in (
+        ("", ()),
+        (", window 65,535 bytes", _WINDOW),
+        (", segments of 536 bytes", _SMALL),
+        (", window 65,535 bytes, a round trip of 0.4 s", LONGER_PATH),
+        (", a round trip of 1 s", _FAR),
+    )
+    for said, rule in (("third", ()), ("second", FIRST_FLAGGED))
+)
 
 RULE = Experiment(
     "study",
@@ -181,23 +200,13 @@ RULE = Experiment(
     ("rule",),
     (),
     question=(
-        "As printed it takes two flagged ACKs, and so the third duplicate; read here, the first flagged one, "
-        "which is the second. What does feedback gain by either, as read and with what else is open?"
+        "As printed it takes two flagged ACKs, and so the third duplicate; to be early, a retransmit would "
+        "have to take the first flagged one, which is the second. What does feedback gain by either, as read "
+        "and with what else is open, and how many of the drops does it repair?"
     ),
     tables=(
-        _gains(
-            tuple(
-                (f"{said}{what}", (*rule, *options))
-                for what, options in (
-                    ("", ()),
-                    (", window 65,535 bytes", _WINDOW),
-                    (", segments of 536 bytes", _SMALL),
-                    (", window 65,535 bytes, a round trip of 0.4 s", _FURTHER),
-                    (", a round trip of 1 s", _FAR),
-                )
-                for said, rule in (("second", ()), ("third", _TWO))
-            )
-        ),
+        _gains(_RULES),
+        _by_loss(_RULES, measured.repaired_percent, "repaired because of a flag, share of the drops"),
     ),
 )
 
