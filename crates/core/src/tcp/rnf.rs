@@ -18,8 +18,8 @@
 //! blocks are no word of the receiver's, and leave the scoreboard alone. The receiver's own duplicate ACKs, which come
 //! later, are those of a segment under repair.
 //!
-//! The paper wants two flagged ACKs. The box never flags the first duplicate, so that this is the third, no earlier than
-//! without feedback, although the paper calls it early. Acting on the first flagged one is the other option.
+//! The paper wants two flagged ACKs. The box never flags the first duplicate, so that this is the third, no earlier
+//! than without feedback, although the paper calls it early. Acting on the first flagged one is the other option.
 //!
 //! The bit is 0x100 of the flags, left of CWR. It was reserved, then the nonce sum of RFC 3540 (historic by RFC 8311),
 //! and today it is AE of accurate ECN (RFC 9768). A deployment would need another, such as a TCP option: an endpoint
