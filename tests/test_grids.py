@@ -68,7 +68,7 @@ def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path)
     assert (hsdpa["printed"], hsdpa["measured"], hsdpa["runs"]) == ("X", None, 0)
     for text in (result.stdout, page):
         assert f"X {eifel['measured']:.1f} ± " in text
-        assert "HSDPA: not measured: it is another radio link" in text
+        assert "HSDPA: not measured here: it is another radio link (Study 10)" in text
 
 
 def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
@@ -76,7 +76,7 @@ def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
     split = next(row for row in TABLE_1.grid.rows if row.labels == ("Split TCP",))
     cell = split.entries[TABLE_1.grid.columns.index("loss, wired")].cell
     base = load("lundsten-dch")
-    reading = ("radio.dch.downlink.rlc.fixed_delay_arq.tie", "{ probability = 0.5 }")
+    reading = ("radio.dch.downlink.rlc.fixed_delay_arq.retransmission_delay", "59 ms")
 
     def received_s(overrides, seed):
         scenario = Scenario(base.name, base.source, (*overrides, reading), base.folder)

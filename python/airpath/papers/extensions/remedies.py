@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airpath.papers.downloads import Download, received_later
-from airpath.papers.extensions.study import THREE, Key, make_study, with_options
+from airpath.papers.lundsten.study import THREE, Key, make_study, with_options
 from airpath.papers.lundsten.model import (
     DELAY_MS,
     EIFEL,
