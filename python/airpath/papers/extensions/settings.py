@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from airpath.papers.downloads import ARQ, RETURN, Download, increase
-from airpath.papers.lundsten.study import SIX, THREE, Key, make_study, with_options
 from airpath.papers.lundsten.model import make_download
+from airpath.papers.lundsten.study import SIX, THREE, Key, make_study, with_options
 from airpath.papers.paper import Cell, Overrides
-from airpath.papers.zhang import WINDOWS as ZHANG_WINDOWS
+from airpath.papers.zhang.model import WINDOWS as ZHANG_WINDOWS
 
 _BLER = "radio.dch.downlink.channel.bernoulli.bler"
 

@@ -6,6 +6,7 @@ How it is read is in `model`; tables, figures, text and claims have files of the
 from __future__ import annotations
 
 from airpath.papers.lundsten.at_the_proxy import PROXY, SNOOP
+from airpath.papers.lundsten.choices import CHOICES
 from airpath.papers.lundsten.claims import CLAIMS
 from airpath.papers.lundsten.figures import FIGURES
 from airpath.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
@@ -47,4 +48,5 @@ PAPER = Paper(
     experiments=(*TABLES, *FIGURES, TEXT, *STUDIES),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )

@@ -1,11 +1,11 @@
-"""Studies of boxes on the path, in the thesis' model: snoop and its stale ACKs, and what a proxy can be set to."""
+"""Studies of boxes on the path: snoop and its stale ACKs, and what a proxy can be set to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from airpath.papers.downloads import fast_retransmits, received_later, stale_acks
+from airpath.papers.downloads import HEADER_BYTES, fast_retransmits, received_later, stale_acks
+from airpath.papers.grid import Grid
 from airpath.papers.lundsten.model import (
     LARGE_FILE_BYTES,
     SMALL_FILE_BYTES,
@@ -66,19 +66,31 @@ _FILES = ((384, 576, SMALL_FILE_BYTES), (384, 1500, SMALL_FILE_BYTES), (384, 576
 _FILE_HEADS = ("384/576, 100 kB", "384/1500, 100 kB", "384/576, 16 MB")
 
 
-def _proxied(proxy: str) -> list[Cell]:
+Keys = Callable[[int], str]
+"""Keys of a proxy, by the data in a segment, bytes."""
+
+
+def _proxied(keys: Keys) -> list[Cell]:
     """Beside Reno end to end without block errors, by when the receiver has the last byte."""
 
     def make(rate: int, packet: int, size: int) -> Cell:
-        through = split_box(rate, packet, size, proxy=proxy)
+        through = split_box(rate, packet, size, proxy=keys(packet - HEADER_BYTES))
         twin = make_download(rate, packet, size).against_no_errors().reference
         return Cell(through.name, through.overrides, twin, received_later)
 
     return [make(*file) for file in _FILES]
 
 
-def _table(title: str, lines: Sequence[tuple[str, str]]) -> Any:
-    return make_grid(title, _FILE_HEADS, [(name, _proxied(proxy)) for name, proxy in lines], received_later)
+def _table(title: str, lines: Sequence[tuple[str, Keys]]) -> Grid:
+    return make_grid(title, _FILE_HEADS, [(name, _proxied(keys)) for name, keys in lines], received_later)
+
+
+def _said(keys: str) -> Keys:
+    return lambda _: keys
+
+
+def _at_most(segments: int) -> Keys:
+    return lambda mss: f'tcp.max_window = {segments}, tcp.initial_ssthresh = "{segments * mss} B"'
 
 
 PROXY = make_tables(
@@ -91,25 +103,21 @@ PROXY = make_tables(
     _table(
         "buffer",
         (
-            *((f"{size} kB", f'buffer = "{size} kB"') for size in (3, 6, 12, 24)),
-            ("65,535 B, as in Table 1", ""),
-            ("1 MB", 'buffer = "1 MB"'),
+            *((f"{size} kB", _said(f'buffer = "{size} kB"')) for size in (3, 6, 12, 24)),
+            ("65,535 B, as in Table 1", _said("")),
+            ("1 MB", _said('buffer = "1 MB"')),
         ),
     ),
     _table(
         "initial window on the radio side",
-        tuple((f"{n}", f"tcp.initial_window = {n}" if n > 1 else "") for n in (1, 3, 10)),
+        tuple((f"{n}", _said(f"tcp.initial_window = {n}" if n > 1 else "")) for n in (1, 3, 10)),
     ),
     _table(
         "window limit on the radio side",
-        tuple((f"{n}", f'tcp.max_window = {n}, tcp.initial_ssthresh = "{n * 536} B"') for n in (6, 9, 12, 18))
-        + (("that of Table 3", ""),),
+        (*((f"{n}", _at_most(n)) for n in (6, 9, 12, 18)), ("that of Table 3", _said(""))),
     ),
     _table(
         "processing of a packet",
-        (
-            ("none", ""),
-            *((f"{ms} ms", f'processing = "{ms} ms"') for ms in (1, 2, 5, 10)),
-        ),
+        (("none", _said("")), *((f"{ms} ms", _said(f'processing = "{ms} ms"')) for ms in (1, 2, 5, 10))),
     ),
 )

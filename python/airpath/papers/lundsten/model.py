@@ -105,7 +105,7 @@ def split_box(
     options: Overrides = (),
     **differs: Any,
 ) -> Download:
-    """A download through a proxy that really splits the connection, so far from the cell, with further keys."""
+    """A download through a proxy so far from the cell that really splits it; `proxy`: further keys."""
     keys = f'delay = "{radio_side_ms} ms"' + (f", {proxy}" if proxy else "")
     box = ("middlebox", f"[{{ split = {{ {keys} }} }}]")
     server_side_ms = DELAY_MS - radio_side_ms

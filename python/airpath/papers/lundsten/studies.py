@@ -1,4 +1,4 @@
-"""Studies of TCP and of the link, in the thesis' model: what it argues, or leaves open, and does not simulate."""
+"""Studies of TCP and of the link: what the thesis argues or leaves open, and does not simulate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from airpath.papers.downloads import (
     Download,
     fast_retransmits,
     increase,
+    received_earlier,
     received_s,
     retransmitted,
     timeouts,
@@ -64,6 +65,13 @@ def _opened(handshake: str) -> Callable[[Key, int], Cell]:
     return lambda key, size: make_download(*key, size, variant=handshake, options=options).alone(errors=True)
 
 
+def saved_by_t_tcp(key: Key, size: int) -> Cell:
+    """T/TCP beside a three-way handshake, seed by seed."""
+    one, other = (_opened(handshake)(key, size) for handshake in ("ttcp", "three_way"))
+    name = f"{one.name}, beside a handshake"
+    return Cell(name, one.overrides, other.overrides, received_earlier, paired=True)
+
+
 T_TCP = make_tables(
     3,
     "T/TCP",
@@ -83,20 +91,30 @@ T_TCP = make_tables(
         )
         for rate, packet in THREE
     ),
+    make_grid(
+        "time saved by T/TCP, beside a handshake",
+        [f"{size // 1000} kB" for size in _SIZES],
+        [
+            (f"{rate}/{packet}", [saved_by_t_tcp((rate, packet), size) for size in _SIZES])
+            for rate, packet in THREE
+        ],
+        received_earlier,
+    ),
 )
 
-_GIVEN_UP: Overrides = ((f"{ARQ}.delivery", "in_sequence"), (f"{ARQ}.max_transmissions", "2"))
+GIVEN_UP: Overrides = ((f"{ARQ}.delivery", "in_sequence"), (f"{ARQ}.max_transmissions", "2"))
 
-_SACK: Overrides = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}"))
+SACK_OPTIONS: Overrides = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}"))
 _RECOVERIES: tuple[tuple[str, Overrides], ...] = (
     ("Reno", ()),
     ("NewReno", (("tcp.recovery.newreno", "{}"),)),
-    ("SACK", _SACK),
-    ("SACK, undone by DSACK", (*_SACK, ("tcp.dsack", "true"), ("tcp.undo.dsack", "{}"))),
+    ("SACK", SACK_OPTIONS),
+    ("SACK, undone by DSACK", (*SACK_OPTIONS, ("tcp.dsack", "true"), ("tcp.undo.dsack", "{}"))),
 )
 
 
-def _recovering(name: str, options: Overrides, key: Key, more: Overrides = ()) -> Cell:
+def recovering(name: str, options: Overrides, key: Key, more: Overrides = ()) -> Cell:
+    """A sender with these options, beside Reno without block errors."""
     return _over_reno(key, make_download(*key, variant=name, options=(*options, *more)))
 
 
@@ -113,8 +131,8 @@ SACK = make_tables(
             (
                 name,
                 [
-                    *(_recovering(name, options, key) for key in THREE),
-                    _recovering(f"{name}, blocks given up", options, WORST, _GIVEN_UP),
+                    *(recovering(name, options, key) for key in THREE),
+                    recovering(f"{name}, blocks given up", options, WORST, GIVEN_UP),
                 ],
             )
             for name, options in _RECOVERIES
@@ -127,8 +145,8 @@ _TIMERS: tuple[tuple[str, Overrides], ...] = (
     ("ticks of 10 ms, at least 10 ms", (("tcp.rto", '{ initial = "3 s", min = "10 ms", tick = "10 ms" }'),)),
     ("RFC 6298, exact, at least 1 s", (("tcp.rto", '{ initial = "3 s", min = "1 s" }'),)),
     (
-        "the same, every segment timed",
-        (("tcp.rto", '{ initial = "3 s", min = "1 s" }'), ("tcp.rtt_sampling", "every_segment")),
+        "RFC 6298, every segment timed, at least 10 ms",
+        (("tcp.rto", '{ initial = "3 s", min = "10 ms" }'), ("tcp.rtt_sampling", "every_segment")),
     ),
     ("Eifel timer", (("tcp.rto", '{ timer = "eifel_timer", initial = "3 s", min = "10 ms" }'),)),
     ("Linux's", (("tcp.rto", '{ timer = "linux", initial = "3 s", min = "200 ms" }'),)),
@@ -170,7 +188,8 @@ def _asymmetric(key: Key, factor: int) -> Download:
     return make_download(*key, variant=f"uplink {factor} times narrower", options=options)
 
 
-def _beside_symmetric(key: Key, factor: int) -> Cell:
+def beside_symmetric(key: Key, factor: int) -> Cell:
+    """A download over an uplink so many times narrower, beside a symmetric bearer; no block errors."""
     symmetric, narrow = (_asymmetric(key, known) for known in (1, factor))
     twin, overrides = ((*known.overrides, NO_BLOCK_ERRORS) for known in (symmetric, narrow))
     return Cell(f"{narrow.name}, no block errors", overrides, twin, increase)
@@ -187,7 +206,7 @@ ASYMMETRY = make_tables(
     make_grid(
         "transfer time without block errors, over that of a symmetric bearer",
         _heads(_NARROW),
-        [(f"{factor}", [_beside_symmetric(key, factor) for key in _NARROW]) for factor in _FACTORS],
+        [(f"{factor}", [beside_symmetric(key, factor) for key in _NARROW]) for factor in _FACTORS],
     ),
     make_grid(
         "increase at 10 % block errors over none",
@@ -242,7 +261,7 @@ UPLINK = make_study(
 )
 
 
-def _faster(rate_kbps: int, tti_ms: int, back_ms: int) -> Callable[[int], Cell]:
+def faster(rate_kbps: int, tti_ms: int, back_ms: int) -> Callable[[int], Cell]:
     """A bearer with another TTI and time until a block is back; windows cover 300 ms of it."""
 
     def make(packet_bytes: int) -> Cell:
@@ -270,7 +289,7 @@ FASTER_LINK = make_tables(
         [
             (
                 f"{rate} kbit/s, TTI {tti} ms, back after {back} ms",
-                [_faster(rate, tti, back)(packet) for packet in (576, 1500)],
+                [faster(rate, tti, back)(packet) for packet in (576, 1500)],
             )
             for rate, tti, back in _LINKS
         ],

@@ -32,10 +32,10 @@ def make_grid(
     metric: Metric = increase,
     unit: str = "percent",
 ) -> Grid:
-    """Make a table of a metric: for each line a cell for each column; None where there is nothing to measure."""
+    """Make a table of a metric: for each line a cell, or None, for each column."""
 
     def entry(name: str, column: str, cell: Cell | None) -> Quantity | None:
-        return cell and Quantity(f"{column} {name}", cell, metric, unit)
+        return None if cell is None else Quantity(f"{column} {name}", cell, metric, unit)
 
     rows = tuple(
         GridRow((name,), tuple(entry(name, *both) for both in zip(columns, cells, strict=True)))
