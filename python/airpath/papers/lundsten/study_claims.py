@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from airpath.papers.claims import Claim
-from airpath.papers.conditions import Condition, Less, Minus, Positive, Quantity, Tie, Times
-from airpath.papers.downloads import increase, received_earlier
+from airpath.papers.conditions import Condition, Less, Minus, Quantity, Tie, Times
+from airpath.papers.downloads import increase, received_s, transfer_s
 from airpath.papers.lundsten.figures import WORST
 from airpath.papers.lundsten.model import CELLS
 from airpath.papers.lundsten.studies import (
     GIVEN_UP,
     SACK_OPTIONS,
-    beside_symmetric,
+    asymmetric,
     faster,
+    opened,
     recovering,
-    saved_by_t_tcp,
 )
 from airpath.papers.lundsten.study import THREE, Key
 
@@ -23,13 +23,13 @@ def _claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
 
 
 def _narrower(key: Key, factor: int) -> Quantity:
-    cell = beside_symmetric(key, factor)
-    return Quantity(f"{key[0]}/{key[1]}, {factor} times narrower", cell, increase)
+    cell = asymmetric(key, factor).alone(errors=False)
+    return Quantity(f"{key[0]}/{key[1]}, {factor} times narrower", cell, transfer_s, "s")
 
 
-def _saved(key: Key, size: int) -> Quantity:
-    name = f"saved by T/TCP, {key[0]}/{key[1]}, {size // 1000} kB"
-    return Quantity(name, saved_by_t_tcp(key, size), received_earlier)
+def _opened(handshake: str, key: Key, size: int) -> Quantity:
+    name = f"{handshake}, {key[0]}/{key[1]}, {size // 1000} kB"
+    return Quantity(name, opened(handshake, key, size), received_s, "s")
 
 
 _RENO = Quantity("Reno, out of sequence", CELLS[WORST], increase)
@@ -57,7 +57,11 @@ STUDY_CLAIMS = (
         46,
         "Section 3.1.7",
         "T/TCP shortens transfers of small files.",
-        *(Positive(_saved(key, size)) for key in THREE for size in (50_000, 100_000)),
+        *(
+            Less(*(_opened(how, key, size) for how in ("ttcp", "three_way")))
+            for key in THREE
+            for size in (50_000, 100_000)
+        ),
     ),
     _claim(
         47,
