@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import airpath
 from airpath.cli import app
 from airpath.papers import PAPERS
+from airpath.papers.downloads import RETURN
 from airpath.papers.extensions.settings import ERROR_RATES
 from airpath.papers.lundsten.solutions import TABLE_1
 from airpath.scenario import Scenario, load
@@ -53,6 +54,17 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
 
 def test_the_studies_are_numbered():
     assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 15))
+
+
+@pytest.mark.parametrize("paper", ["lundsten", "zhang"])
+def test_what_a_cell_says_of_a_lost_blocks_return_no_reading_changes(paper):
+    known = PAPERS[paper]
+    cells = {quantity.cell for experiment in known.experiments for quantity in experiment.quantities}
+    for cell in cells:
+        said = dict(cell.overrides).get(RETURN)
+        texts = {known.text(cell, cell.overrides, reading) for reading in known.readings}
+        assert (len(texts) == 1) is (said is not None)
+        assert all(f'retransmission_delay = "{said}"' in text for text in texts) or said is None
 
 
 def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path):
