@@ -260,6 +260,22 @@ fn an_upload_is_regulated_at_the_ue() {
     assert!(regulated(&with)["acks_held"].as_u64().unwrap() > 1000);
 }
 
+/// Section 6.7: of an encrypted flow it sees lengths alone.
+#[test]
+fn an_encrypted_flow_fares_as_without_the_box() {
+    let encrypted = ("flow.0.encrypted", "true");
+    let (without, with) = (run(ROW_4, &[("middlebox", "[]")]), run(ROW_4, &[encrypted]));
+    assert_eq!(with.flows, without.flows);
+    let report = with.elements.iter().find(|report| report["element"] == "middlebox.ack_regulator").unwrap();
+    assert_eq!(report["flows"], serde_json::json!([]));
+    // Another flow of the same UE is regulated as ever.
+    let both = ROW_4.replace("app.bulk = {}", "app.bulk = {}\n[[flow]]\napp.bulk = {}");
+    let report = &run(&both, &[encrypted]).elements;
+    let flows = report.iter().find(|report| report["element"] == "middlebox.ack_regulator").unwrap();
+    assert_eq!(flows["flows"].as_array().unwrap().len(), 1);
+    assert_eq!(flows["flows"][0]["flow"], 1);
+}
+
 #[test]
 fn a_mark_takes_the_place_of_the_loss() {
     let ecn = ("middlebox.0.ack_regulator.loss_signal", "ecn");

@@ -11,6 +11,8 @@ from airpath.papers.chan.figures import FIGURES
 from airpath.papers.chan.measured import BASE
 from airpath.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.chan.not_reproduced import NOT_REPRODUCED
+from airpath.papers.chan.sensitivity import SENSITIVITY
+from airpath.papers.chan.studies import STUDIES
 from airpath.papers.chan.tables import TABLES
 from airpath.papers.chan.text import TEXT
 from airpath.papers.paper import Paper
@@ -25,7 +27,7 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(*TABLES, *FIGURES, *CURVES, TEXT),
+    experiments=(*TABLES, *FIGURES, *CURVES, TEXT, *STUDIES, *SENSITIVITY),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
 )

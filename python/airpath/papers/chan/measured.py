@@ -118,6 +118,23 @@ def fairness(outcome: Outcome) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
+def peak_held_acks(outcome: Outcome) -> float:
+    """Most ACKs that the regulator held at once."""
+    box = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_regulator")
+    return float(box["flows"][0]["peak_held_acks"])
+
+
+def gain_on_twin(outcome: Outcome) -> float:
+    """Throughput beyond that of the cell's twin with the same seed, percent."""
+    twin = Outcome(outcome.reference_results, None, None)
+    return 100 * (goodput_kbps(outcome) / goodput_kbps(twin) - 1)
+
+
+def loss_to_twin(outcome: Outcome) -> float:
+    """Throughput below that of the cell's twin with the same seed, percent."""
+    return -gain_on_twin(outcome)
+
+
 def predicted_kbps(model: str) -> Metric:
     """What a model predicts from the run's own loss events and link, with a buffer of 10, kbit/s."""
     predict = {known.name: known.predict for known in MODELS}[model]
