@@ -250,6 +250,19 @@ fn delayed_acks_count_for_what_they_acknowledge() {
     );
 }
 
+/// Section 5: what is reserved behind duplicates keeps later ones back.
+#[test]
+fn a_reserve_for_duplicates_holds_more_acks() {
+    let held = |pairs: &[(&str, &str)]| regulated(&run(ROW_4, pairs))["acks_held"].as_u64().unwrap();
+    let [none, two, nine] = ["0", "2", "9"]
+        .map(|packets| held(&[("middlebox.0.ack_regulator.reserve_fast_retransmit", packets)]));
+    assert!(none < two && two < nine, "{none} {two} {nine}");
+    let limited = ("tcp.limited_transmit", "true");
+    let [none, two] = ["0", "2"]
+        .map(|packets| held(&[limited, ("middlebox.0.ack_regulator.reserve_limited_transmit", packets)]));
+    assert!(none < two, "{none} {two}");
+}
+
 #[test]
 fn an_upload_is_regulated_at_the_ue() {
     let text =

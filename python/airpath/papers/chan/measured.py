@@ -120,8 +120,12 @@ def fairness(outcome: Outcome) -> float:
 
 def peak_held_acks(outcome: Outcome) -> float:
     """Most ACKs that the regulator held at once."""
-    box = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_regulator")
-    return float(box["flows"][0]["peak_held_acks"])
+    return float(_regulated(outcome)["peak_held_acks"])
+
+
+def held_acks(outcome: Outcome) -> float:
+    """ACKs that the regulator did not let go at once."""
+    return float(_regulated(outcome)["acks_held"])
 
 
 def gain_on_twin(outcome: Outcome) -> float:
@@ -256,6 +260,13 @@ def _episodes(outcome: Outcome) -> Mapping[str, Any]:
 def _share(outcome: Outcome, kind: str) -> float:
     episodes = _episodes(outcome)
     return float(episodes[kind]) / float(episodes["events"])
+
+
+def _regulated(outcome: Outcome) -> Mapping[str, Any]:
+    """What the Ack Regulator says of the first flow."""
+    box = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_regulator")
+    flow: Mapping[str, Any] = box["flows"][0]
+    return flow
 
 
 def _bearer(outcome: Outcome, direction: str) -> Mapping[str, Any]:
