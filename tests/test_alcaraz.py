@@ -1,6 +1,7 @@
 """Alcaraz and Cerdan's paper: Table 2 at its own 20 runs, what is read off a trace, planes and intervals."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from airpath.papers.alcaraz.observed import PACKETS, in_order_s, transfers_s
 from airpath.papers.alcaraz.studies import RED
 from airpath.papers.alcaraz.tables import CELLS, TABLE_2
 from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
-from airpath.papers.conditions import AtMost, Less, Measured, Quantity
+from airpath.papers.conditions import AtMost, Less, Quantity
 from airpath.papers.harness import Reproduction
 from airpath.papers.paired import reduction
 from airpath.papers.panel import Path, Plane, Reference
@@ -165,14 +166,14 @@ A, B, C = (Quantity(name, CELL, lambda _: 0.0, "s") for name in "abc")
 
 
 def check(condition, **values):
-    known = {name: Measured(*value) for name, value in values.items()}
-    return condition.check(lambda quantity: known[quantity.name]).holds
+    return condition.check(lambda quantity: values[quantity.name]).holds
 
 
 def test_the_highest_of_several_quantities_is_compared_like_one():
     best = Highest("best", (A, B))
-    assert check(Less(C, best), a=(1, 0.1, 0), b=(3, 0.1, 0), c=(2, 0.1, 0)) is True
-    assert check(Less(best, C), a=(1, 0.1, 0), b=(3, 0.1, 0), c=(2, 0.1, 0)) is False
+    known = {"a": estimate([0.9, 1.1]), "b": estimate([2.9, 3.1]), "c": estimate([1.9, 2.1])}
+    assert check(Less(C, best), **known) is True
+    assert check(Less(best, C), **known) is False
     assert best.quantities == (A, B) and best.unit == "s"
 
 
@@ -188,7 +189,7 @@ def test_the_highest_of_several_quantities_is_compared_like_one():
 )
 def test_one_condition_of_several_is_enough_or_all_are_needed(a, b, one, both):
     conditions = (AtMost(A, 2), AtMost(B, 2))
-    known = {"a": (a, 0, 0), "b": (b, 0.1, 0)}
+    known = {"a": estimate([a, a]), "b": estimate([b - 0.02, b + 0.02])}
     assert check(OneOf(conditions), **known) is one
     assert check(AllOf(conditions), **known) is both
 
@@ -196,7 +197,8 @@ def test_one_condition_of_several_is_enough_or_all_are_needed(a, b, one, both):
 @pytest.mark.parametrize(("sd", "holds"), [(5, False), (7, True), (22, True), (25, False)])
 def test_the_interval_of_a_mean_has_limits(sd, holds):
     # Student's t at 90 % with 19 degrees of freedom: 1.7291, over the root of 20: 0.38664.
-    assert check(HalfWidth(A, 20, 0.9, 2.5, 8.9), a=(300, 1, 9, sd)) is holds
+    known = estimate([300 - sd / math.sqrt(2), 300 + sd / math.sqrt(2)])
+    assert check(HalfWidth(A, 20, 0.9, 2.5, 8.9), a=known) is holds
 
 
 def test_a_half_width_at_another_level():

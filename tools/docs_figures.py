@@ -11,11 +11,12 @@ a comment, and behind it what the template gives:
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
 A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
-the place, if it has one), `PAPER.WHAT` (see `_of_paper`), or `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
-of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number. `{NAME@READING}` is
-what another reading gives. Behind `!` stands the form: `pair` (published and measured, bold where the value
-is not reproduced), `share` (measured in percent of published), `sd` (of a run) or `range` (where 95 % of
-single runs fall); behind it, or alone, a format of Python, such as `.1f`.
+the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
+of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
+`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures.
+`{NAME@READING}` is what another reading gives. Behind `!` stands the form: `pair` (published and measured,
+bold where the value is not reproduced), `share` (measured in percent of published), `sd` (of a run) or
+`range` (where 95 % of single runs fall); behind it, or alone, a format of Python, such as `.1f`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ import argparse
 import json
 import math
 import re
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import airpath
+from airpath.agreement.figures import Figures as FlowFigures
+from airpath.agreement.runs import simulate_once
 from airpath.estimate import t_quantile
 from airpath.papers import PAPERS
 from airpath.papers.paper import Paper
@@ -118,7 +123,8 @@ class Figures:
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
         name, _, reading = name.partition("@")
-        entry = _of_runs(*name.split("|")[1:]) if name.startswith("run|") else self._entries[name]
+        kind, *of = name.split("|")
+        entry = MADE[kind](*of) if kind in MADE else self._entries[name]
         known = entry["readings"][reading] if reading else entry
         kind, _, digits = form.rpartition(" ")
         kind, digits = (digits, "") if digits in FORMS else (kind, digits)
@@ -134,6 +140,24 @@ def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
     metric, _, unit = metric.partition("/")
     known = airpath.replicate(airpath.load(scenario).with_(key, value), metric, min_runs=10, max_runs=10)
     return {"measured": known.mean / float(unit or 1)}
+
+
+@cache
+def _of_captures(scenario: str, setting: str, figure: str) -> dict[str, Any]:
+    """Mean of a figure of `airpath.agreement` for the first flow, under the seeds 1 to 10."""
+    return {"measured": statistics.fmean(getattr(run, figure) for run in _analysed(scenario, setting))}
+
+
+@cache
+def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
+    key, _, value = setting.partition("=")
+    chosen = airpath.load(scenario).with_(key, value)
+    with TemporaryDirectory() as folder:
+        return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
+
+
+MADE = {"run": _of_runs, "capture": _of_captures}
+"""Figures that are made on the spot, by their kind."""
 
 
 def _sd(known: dict[str, Any]) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from live.harness import FAST, as_root, check_books, needs, without_power
 
 pytestmark = needs("iperf3")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
 SERVER = "exec iperf3 -s -1 > /dev/null"
 
 
@@ -83,3 +85,27 @@ def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp
     assert (flow["direction"], flow["congestion_control"]) == ("downlink", "reno")
     # 384 kbit/s of the bearer are no more than 48 kB a second, and TCP needs a second to get going.
     assert 4 * 24_000 < flow["bytes_received"] < results["simulated_s"] * 48_000
+
+
+@pytest.mark.parametrize("name", AVAILABLE)
+def test_the_congestion_control_that_cc_names_is_what_the_kernel_runs(name, live):
+    outcome = live(*FAST, "--cc", name, server=SERVER, command=iperf3("-R", "-t", 1), out=True)
+    assert outcome.code == 0, outcome.out
+    measured = json.loads(outcome.out)["end"]
+    assert measured["sender_tcp_congestion"] == outcome.flows("tcp")[0]["congestion_control"] == name
+
+
+def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has(live):
+    outcome = live(*FAST, "--cc", "nosuch", command=["true"])
+    assert outcome.code != 0
+    assert "the kernel has no 'nosuch' for TCP" in outcome.err
+    assert all(name in outcome.err for name in AVAILABLE)
+
+
+def test_a_scenario_whose_congestion_control_is_not_the_kernels_says_so(live):
+    chosen = ("umts-384", "--set", "tcp.cc=westwood")
+    outcome = live(*chosen, "--cc", "reno", command=["true"])
+    said = "the scenario says westwood, and the kernel's TCP runs reno; --cc chooses another"
+    assert (outcome.code, said in outcome.err) == (0, True), outcome.err
+    outcome = live("umts-384", "--set", "tcp.cc=reno", "--cc", "reno", command=["true"])
+    assert (outcome.code, "the scenario says" in outcome.err) == (0, False), outcome.err

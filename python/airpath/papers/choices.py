@@ -4,7 +4,7 @@
 ``Highest``    the one of several quantities that has the largest mean, to be compared like any
 ``AllOf``      every one of several conditions
 ``OneOf``      at least one of several conditions
-``HalfWidth``  the interval of a mean of so many runs is within limits, or reproduces one of them
+``HalfWidth``  the interval of a mean of so many runs is between two limits
 =============  ==========================================================================================
 """
 
@@ -13,10 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
-
-from airpath.papers.conditions import Condition, Finding, LookUp, Measured, Operand, Quantity
-from airpath.papers.verdict import MET, judge_exact
+from airpath.estimate import Estimate, t_quantile
+from airpath.papers.conditions import Condition, Finding, LookUp, Operand, Quantity, slack
 from airpath.papers.wording import number, unit_name
 
 
@@ -37,7 +35,7 @@ class Highest:
         """What it is chosen from."""
         return tuple(quantity for operand in self.of for quantity in operand.quantities)
 
-    def value(self, look_up: LookUp) -> Measured:
+    def value(self, look_up: LookUp) -> Estimate:
         """Choose."""
         return max((operand.value(look_up) for operand in self.of), key=lambda known: known.mean)
 
@@ -84,10 +82,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class HalfWidth:
-    """Half the width of the interval of a mean of `runs` runs at `confidence` is within limits.
-
-    A limit is kept, too, if `verdict` calls it reproduced.
-    """
+    """Half the width of the interval of a mean of `runs` runs at `confidence` is between two limits."""
 
     of: Quantity
     runs: int
@@ -102,10 +97,9 @@ class HalfWidth:
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        quantile = float(stdtrit(self.runs - 1, (1 + self.confidence) / 2))
+        quantile = t_quantile(self.runs, self.confidence)
         half = quantile * look_up(self.of).sd / math.sqrt(self.runs)
-        limits = (("claim_lower", self.low), ("claim_upper", self.high))
-        kept = [judge_exact(kind, limit, half, self.of.unit) in MET for kind, limit in limits]
+        kept = self.low - slack(self.low) <= half <= self.high + slack(self.high)
         unit = unit_name(self.of.unit)
         figures = f"{self.of.name} ± {number(half)} {unit}, {self.low:g} to {self.high:g}"
-        return Finding(all(kept), figures)
+        return Finding(kept, figures)

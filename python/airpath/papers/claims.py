@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from airpath.papers.conditions import Condition, Finding, Measured, Quantity
+from airpath.papers.conditions import Condition, Finding, Quantity
 from airpath.papers.paper import Choice
 from airpath.papers.verdict import ClaimVerdict
 from airpath.papers.wording import helped_to_choose
@@ -89,7 +89,7 @@ def judge(
         return ClaimResult(claim, "not_checkable", (), f"not simulated: {', '.join(dict.fromkeys(missing))}")
     if any(estimates[quantity].n < 2 for quantity in claim.quantities):
         return ClaimResult(claim, "not_checkable", (), "one run has no interval")
-    findings = tuple(c.check(lambda quantity: Measured.of(estimates[quantity])) for c in claim.conditions)
+    findings = tuple(c.check(estimates.__getitem__) for c in claim.conditions)
     if claim.id in calibrated:
         return ClaimResult(claim, "calibrated", findings, helped_to_choose(calibrated[claim.id]))
     if all(finding.holds for finding in findings):

@@ -1,68 +1,42 @@
 """Conditions on what is measured: the rules by which a claim in words is checked, the same for all papers.
 
 =================  ======================================================================================
-``Less``           the 95 % interval of the difference lies below zero (half-widths added in quadrature);
-                   open if it includes zero, unless it shows a tie within what `verdict` calls reproduced
+``Less``           the 95 % interval of the difference lies below zero; open if it includes zero, unless it
+                   shows a tie
 ``Positive``       likewise for a difference from zero
-``Agree``          the means are within what `verdict` calls close
+``Tie``            the 95 % interval of the difference lies within 5 % of the larger mean on either side;
+                   open if it reaches beyond, refuted if it lies beyond
+``NotLess``        larger, or a tie, or between both: the interval lies above the lower limit of a tie
+``Agree``          the means are within 15 % of the larger
 ``Never``          a count is zero in every run
-``Tie``            the means are within what `verdict` calls reproduced, or the difference of two single
-                   runs is zero within 95 %
-``NotLess``        larger, or a tie
-``About``          `verdict` calls the value reproduced or close
-``AtLeast``        the mean is on that side of the limit, or `verdict` calls it reproduced;
+``About``          within 15 % of the claimed number, or it rounds to it
+``AtLeast``        the mean is on that side of the limit, or within 5 % of it;
 ``AtMost``         ``slack`` replaces that tolerance where the claim itself gives one
 ``between``        both limits, likewise
 ``WithinPoints``   the mean differs by at most so much
 ``Spread``         the interval of a single run is at least so wide
 =================  ======================================================================================
 
-Where a mean does not fit but a value in its 95 % interval would, the condition is open: more runs are needed.
+Differences and gains are taken seed by seed, and the interval is that of their mean. Tolerances are in
+proportion to the claimed number or to what is compared: percentages have no points here. Where a mean does
+not fit but a value in its 95 % interval would, the condition is open: more runs are needed.
 """
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+from airpath.estimate import Estimate, by_seed
 from airpath.papers.paper import Cell, Metric
-from airpath.papers.verdict import (
-    CLOSE_POINTS,
-    CLOSE_RELATIVE,
-    MET,
-    REPRODUCED_POINTS,
-    REPRODUCED_RELATIVE,
-    judge_exact,
-)
+from airpath.papers.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE
 from airpath.papers.wording import number, unit_name
-from airpath.replicate import Estimate
 
-
-@dataclass(frozen=True)
-class Measured:
-    """A mean with what is known about it: half-widths of its interval, and of that of one more run.
-
-    `sd` is the standard deviation of a run, NaN where it is not known.
-    """
-
-    mean: float
-    half_width: float
-    single_run: float
-    sd: float = math.nan
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Measured:
-        """Take over an estimate."""
-        low, high = estimate.prediction_interval(1)
-        return cls(estimate.mean, estimate.half_width, (high - low) / 2, estimate.sd)
-
-    @property
-    def text(self) -> str:
-        """Mean and half-width in words."""
-        return f"{number(self.mean)} ± {number(self.half_width)}"
+TIE = REPRODUCED_RELATIVE
+"""Up to which part of the larger mean two are the same."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +68,12 @@ class Quantity:
         """Itself."""
         return (self,)
 
-    def value(self, look_up: LookUp) -> Measured:
+    def value(self, look_up: LookUp) -> Estimate:
         """Look up what was measured."""
         return look_up(self)
 
 
-LookUp = Callable[[Quantity], Measured]
+LookUp = Callable[[Quantity], Estimate]
 
 
 class Operand(Protocol):
@@ -111,7 +85,7 @@ class Operand(Protocol):
     def unit(self) -> str: ...  # noqa: D102
     @property
     def quantities(self) -> tuple[Quantity, ...]: ...  # noqa: D102
-    def value(self, look_up: LookUp) -> Measured: ...  # noqa: D102
+    def value(self, look_up: LookUp) -> Estimate: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -136,12 +110,9 @@ class Times:
         """What it is computed from."""
         return self.of.quantities
 
-    def value(self, look_up: LookUp) -> Measured:
+    def value(self, look_up: LookUp) -> Estimate:
         """Compute it."""
-        known = self.of.value(look_up)
-        return Measured(
-            self.factor * known.mean, abs(self.factor) * known.half_width, abs(self.factor) * known.single_run
-        )
+        return by_seed(lambda value: self.factor * value, self.of.value(look_up))
 
 
 @dataclass(frozen=True)
@@ -166,14 +137,9 @@ class Minus:
         """What it is computed from."""
         return (*self.left.quantities, *self.right.quantities)
 
-    def value(self, look_up: LookUp) -> Measured:
-        """Compute it, as if both had been measured independently."""
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        return Measured(
-            left.mean - right.mean,
-            math.hypot(left.half_width, right.half_width),
-            math.hypot(left.single_run, right.single_run),
-        )
+    def value(self, look_up: LookUp) -> Estimate:
+        """Compute it, seed by seed."""
+        return by_seed(operator.sub, self.left.value(look_up), self.right.value(look_up))
 
 
 @dataclass(frozen=True)
@@ -198,19 +164,15 @@ class Gain:
         """What it is computed from."""
         return (*self.left.quantities, *self.right.quantities)
 
-    def value(self, look_up: LookUp) -> Measured:
-        """Compute it, as if both had been measured independently, to first order in their intervals."""
+    def value(self, look_up: LookUp) -> Estimate:
+        """Compute it from the means; its interval seed by seed, to first order in the deviations."""
         left, right = self.left.value(look_up), self.right.value(look_up)
         ratio = left.mean / right.mean
 
-        def spread(of_left: float, of_right: float) -> float:
-            return 100 * abs(ratio) * math.hypot(of_left / left.mean, of_right / right.mean)
+        def gain(of_left: float, of_right: float) -> float:
+            return 100 * (ratio * (1 + of_left / left.mean - of_right / right.mean) - 1)
 
-        return Measured(
-            100 * (ratio - 1),
-            spread(left.half_width, right.half_width),
-            spread(left.single_run, right.single_run),
-        )
+        return by_seed(gain, left, right)
 
 
 @dataclass(frozen=True)
@@ -229,8 +191,10 @@ class Condition(Protocol):
     def check(self, look_up: LookUp) -> Finding: ...  # noqa: D102
 
 
-def _shown(operand: Operand, known: Measured) -> str:
-    return f"{operand.name} {known.text} {unit_name(operand.unit)}".rstrip()
+def _shown(operand: Operand, known: Estimate) -> str:
+    return (
+        f"{operand.name} {number(known.mean)} ± {number(known.half_width)} {unit_name(operand.unit)}".rstrip()
+    )
 
 
 @dataclass(frozen=True)
@@ -242,6 +206,12 @@ class _Pair:
     def quantities(self) -> tuple[Quantity, ...]:
         """What is compared."""
         return (*self.left.quantities, *self.right.quantities)
+
+    def _compare(self, look_up: LookUp, between: str) -> tuple[Estimate, float, str]:
+        """The difference, the larger of the two means, and the figures with a word between them."""
+        left, right = self.left.value(look_up), self.right.value(look_up)
+        figures = f"{_shown(self.left, left)} {between} {_shown(self.right, right)}"
+        return Minus(self.left, self.right).value(look_up), max(abs(left.mean), abs(right.mean)), figures
 
 
 @dataclass(frozen=True)
@@ -260,11 +230,8 @@ class Less(_Pair):
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        difference = Minus(self.left, self.right).value(look_up)
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        tolerance = _tolerance(max(abs(left.mean), abs(right.mean)), self.left.unit)
-        figures = f"{_shown(self.left, left)} < {_shown(self.right, right)}"
-        return Finding(_negative(difference, tolerance), figures)
+        difference, larger, figures = self._compare(look_up, "<")
+        return Finding(_negative(difference, TIE * larger), figures)
 
 
 @dataclass(frozen=True)
@@ -273,24 +240,17 @@ class Positive(_Single):
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        known = self.operand.value(look_up)
         opposite = Times(-1, self.operand).value(look_up)
-        return Finding(_negative(opposite, 0.0), f"{_shown(self.operand, known)}, above zero")
+        figures = f"{_shown(self.operand, self.operand.value(look_up))}, above zero"
+        return Finding(_negative(opposite, 0.0), figures)
 
 
-def _negative(difference: Measured, tolerance: float) -> bool | None:
+def _negative(difference: Estimate, tie: float) -> bool | None:
     """Whether a difference is below zero; None if that is open."""
-    if difference.mean + difference.half_width < 0:
+    if difference.ci_high < 0:
         return True
-    is_above = difference.mean - difference.half_width > 0
-    is_tie = abs(difference.mean) + difference.half_width <= tolerance
-    return False if is_above or is_tie else None
-
-
-def _tolerance(
-    size: float, unit: str, relative: float = REPRODUCED_RELATIVE, points: float = REPRODUCED_POINTS
-) -> float:
-    return max(relative * size, points) if unit == "percent" else relative * size
+    is_tie = -tie <= difference.ci_low and difference.ci_high <= tie
+    return False if difference.ci_low > 0 or is_tie else None
 
 
 @dataclass(frozen=True)
@@ -299,25 +259,22 @@ class Agree(_Pair):
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        size = max(abs(left.mean), abs(right.mean))
-        tolerance = _tolerance(size, self.left.unit, CLOSE_RELATIVE, CLOSE_POINTS)
-        figures = f"{_shown(self.left, left)} close to {_shown(self.right, right)}"
-        apart = Minus(self.left, self.right).value(look_up)
-        return Finding(_decided(apart, 0.0, lambda value: abs(value) <= tolerance), figures)
+        difference, larger, figures = self._compare(look_up, "close to")
+        return Finding(
+            _decided(difference, 0.0, lambda apart: abs(apart) <= CLOSE_RELATIVE * larger), figures
+        )
 
 
 @dataclass(frozen=True)
 class Tie(_Pair):
-    """The two differ by no more than the tolerance of a reproduced value, or than two single runs do."""
+    """The two differ by no more than a small part of them, beyond doubt."""
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        tolerance = _tolerance(max(abs(left.mean), abs(right.mean)), self.left.unit)
-        tolerance = max(tolerance, math.hypot(left.single_run, right.single_run))
-        figures = f"{_shown(self.left, left)} ~ {_shown(self.right, right)}"
-        return Finding(abs(left.mean - right.mean) <= tolerance, figures)
+        difference, larger, figures = self._compare(look_up, "~")
+        low, high, limit = difference.ci_low, difference.ci_high, TIE * larger
+        holds = True if -limit <= low and high <= limit else False if low > limit or high < -limit else None
+        return Finding(holds, figures)
 
 
 @dataclass(frozen=True)
@@ -326,9 +283,10 @@ class NotLess(_Pair):
 
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        holds = left.mean >= right.mean or bool(Tie(self.left, self.right).check(look_up).holds)
-        return Finding(holds, f"{_shown(self.left, left)} not below {_shown(self.right, right)}")
+        difference, larger, figures = self._compare(look_up, "not below")
+        limit = -TIE * larger
+        holds = True if difference.ci_low >= limit else False if difference.ci_high < limit else None
+        return Finding(holds, figures)
 
 
 @dataclass(frozen=True)
@@ -340,13 +298,10 @@ class About(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-
-        def fits(value: float) -> bool:
-            return judge_exact("claim_approx", self.target, value, self.operand.unit) != "not_reproduced"
-
-        return Finding(
-            _decided(known, self.target, fits), f"{_shown(self.operand, known)}, claimed {self.target:g}"
-        )
+        decimals = len(f"{self.target:g}".partition(".")[2])
+        limit = max(CLOSE_RELATIVE * abs(self.target), 0.5 / 10**decimals)
+        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= limit)
+        return Finding(holds, f"{_shown(self.operand, known)}, claimed {self.target:g}")
 
 
 @dataclass(frozen=True)
@@ -383,7 +338,7 @@ class Spread(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-        width = 100 * known.single_run / abs(known.mean)
+        width = 100 * (known.prediction_interval()[1] - known.mean) / abs(known.mean)
         figures = f"{_shown(self.operand, known)}, single runs within {number(width)} % of it"
         return Finding(width >= 100 * self.share, f"{figures}, at least {100 * self.share:g} %")
 
@@ -398,15 +353,9 @@ class AtLeast(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-
-        def fits(value: float) -> bool:
-            if self.slack is None:
-                return judge_exact("claim_lower", self.limit, value, self.operand.unit) in MET
-            return value >= self.limit - self.slack
-
-        return Finding(
-            _decided(known, self.limit, fits), f"{_shown(self.operand, known)}, at least {self.limit:.4g}"
-        )
+        lowest = self.limit - slack(self.limit, self.slack)
+        holds = _decided(known, self.limit, lambda value: value >= lowest)
+        return Finding(holds, f"{_shown(self.operand, known)}, at least {self.limit:.4g}")
 
 
 @dataclass(frozen=True)
@@ -419,18 +368,17 @@ class AtMost(_Single):
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
         known = self.operand.value(look_up)
-
-        def fits(value: float) -> bool:
-            if self.slack is None:
-                return judge_exact("claim_upper", self.limit, value, self.operand.unit) in MET
-            return value <= self.limit + self.slack
-
-        return Finding(
-            _decided(known, self.limit, fits), f"{_shown(self.operand, known)}, at most {self.limit:.4g}"
-        )
+        highest = self.limit + slack(self.limit, self.slack)
+        holds = _decided(known, self.limit, lambda value: value <= highest)
+        return Finding(holds, f"{_shown(self.operand, known)}, at most {self.limit:.4g}")
 
 
-def _decided(known: Measured, target: float, fits: Callable[[float], bool]) -> bool | None:
+def slack(limit: float, given: float | None = None) -> float:
+    """How far beyond a limit still keeps it, in the unit of the limit."""
+    return REPRODUCED_RELATIVE * abs(limit) if given is None else given
+
+
+def _decided(known: Estimate, target: float, fits: Callable[[float], bool]) -> bool | None:
     """Whether a mean fits; None if it does not, but a value in its interval does."""
     if fits(known.mean):
         return True

@@ -8,7 +8,7 @@
 ``holds``             a claimed limit, and the measured mean is on its right side
 ``consistent``        the published value lies in that prediction interval, but only because runs
                       scatter: the interval is wider
-``close``             within 15 % (percentages: or 5 points)
+``close``             within 15 % (percentages: or 5 points, but no further off than the value itself)
 ``not_reproduced``    anything else; needs a reason that names the experiment that shows it
 ``more_runs_needed``  too few runs to tell, see below
 ``calibrated``        whatever comes out: the value helped to choose what the paper leaves open
@@ -32,9 +32,9 @@ There are too few runs to tell
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from airpath.estimate import Estimate, exact
+from airpath.estimate import Estimate
 from airpath.replicate import GUARDED_MIN_RUNS
 
 Verdict = Literal[
@@ -48,19 +48,10 @@ Verdict = Literal[
     "background",
 ]
 
-VERDICTS: tuple[Verdict, ...] = (
-    "reproduced",
-    "holds",
-    "consistent",
-    "close",
-    "not_reproduced",
-    "more_runs_needed",
-    "calibrated",
-    "background",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """All verdicts: the best first, then those that say nothing about the value."""
 
-MEASURED_VERDICTS = VERDICTS[:7]
+MEASURED_VERDICTS = VERDICTS[:-1]
 """Those that need a measurement."""
 
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
@@ -71,7 +62,7 @@ MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_ru
 
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
 
-CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does_not_hold", "not_checkable", "calibrated")
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 """All verdicts on claims, the best first."""
 
 REPRODUCED_RELATIVE = 0.05
@@ -145,11 +136,6 @@ def verdict(
     return _judge(excess, _Levels.of(target, unit, estimate, averaged_runs, is_limit), estimate)
 
 
-def judge_exact(kind: str, target: float, value: float, unit: str) -> Verdict:
-    """Judge a value by the tolerances alone: what single runs would give is no excuse here."""
-    return verdict(kind, target, None, exact(value), unit)
-
-
 @dataclass(frozen=True)
 class _Levels:
     """Up to which distance from the published value each verdict goes, in its unit.
@@ -169,7 +155,7 @@ class _Levels:
         low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
         return cls(
             reproduced=_tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS),
-            close=_tolerance(target, unit, CLOSE_RELATIVE, CLOSE_POINTS),
+            close=_tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target))),
             scatter=(high - low) / 2,
             knows_scatter=estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS,
             is_limit=is_limit,

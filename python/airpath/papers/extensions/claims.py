@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airpath.papers.claims import Claim
 from airpath.papers.conditions import (
+    Agree,
     AtLeast,
     AtMost,
     Condition,
@@ -123,9 +124,9 @@ CLAIMS = (
     _claim(
         3,
         PLACEMENT,
-        "At 384/576 a proxy helps the more the nearer it is to the cell; elsewhere 60 ms are near enough.",
+        "At 384/576 a proxy helps the more the nearer it is to the cell; elsewhere 60 ms are close to 5.",
         *rising(*_lines(PLACEMENT, _WORST, "5 ms", "15 ms", "30 ms", "60 ms", "90 ms", "120 ms")),
-        *(Tie(*_lines(PLACEMENT, key, "5 ms", "60 ms")) for key in (_FAST, _MIDDLE)),
+        *(Agree(*_lines(PLACEMENT, key, "5 ms", "60 ms")) for key in (_FAST, _MIDDLE)),
     ),
     _claim(
         4,
@@ -140,11 +141,11 @@ CLAIMS = (
     _claim(
         5,
         UPLINK,
-        "Lost blocks on the uplink do no further harm: ACKs are cumulative, and at 384/576 ACKs that come "
-        "late and together even hide reordering.",
+        "Lost blocks on the uplink do little further harm: ACKs are cumulative, and at 384/576 ACKs that "
+        "come late and together even hide reordering.",
         Less(*_lines(UPLINK, _WORST, "20 %", "0 %")),
         Less(*(_per_run(quantity) for quantity in _lines(UPLINK, _WORST, "20 %", "0 %"))),
-        *(Tie(*_lines(UPLINK, key, "20 %", "0 %")) for key in (_FAST, _MIDDLE)),
+        *(Agree(*_lines(UPLINK, key, "20 %", "0 %")) for key in (_FAST, _MIDDLE)),
     ),
     _claim(
         6,
