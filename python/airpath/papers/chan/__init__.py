@@ -8,6 +8,7 @@ from __future__ import annotations
 from airpath.papers.chan.claims import CLAIMS
 from airpath.papers.chan.curves import CURVES
 from airpath.papers.chan.figures import FIGURES
+from airpath.papers.chan.left_open import CHOICES
 from airpath.papers.chan.measured import BASE
 from airpath.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.chan.not_reproduced import NOT_REPRODUCED
@@ -30,4 +31,5 @@ PAPER = Paper(
     experiments=(*TABLES, *FIGURES, *CURVES, TEXT, *STUDIES, *SENSITIVITY),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )
