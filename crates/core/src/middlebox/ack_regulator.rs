@@ -74,7 +74,9 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Where the box stands: in the network for downloads, at the UE for uploads.
     pub at: Place,
-    /// How the paper's figures are read.
+    /// How the paper's figures are read: `working` expects nothing whenever the buffer is empty, takes the duplicates
+    /// released off the window, and counts the packet in transmission in its threshold; `literal` resets at a departure
+    /// alone, as Figure 9 prints, and needs `idle_release` with a small buffer.
     pub reading: Reading,
     /// The source may lose a packet when its window exceeds this times the buffer.
     pub alpha: f64,

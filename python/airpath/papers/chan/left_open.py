@@ -34,7 +34,8 @@ CHOICES = (
         open="whether the buffer counts the packet in transmission",
         tried="case 1: no 89724 packets, TD 401, Wf 22.1; yes 88804, 421, 21.1 (89713, 401, 22.00 printed)",
         taken="no",
-        why="section 4: the largest window is the pipe, B and one more",
+        why="case 1. Section 4 has a largest window of 21 (the pipe, B and one): the last without loss",
+        uses=("chan-t1-1-w-f-rms-max-window", "chan-t1-1-loss-events-triple-dupack"),
     ),
     Choice(
         place="4, 6",
@@ -160,7 +161,7 @@ CHOICES = (
     Choice(
         place="6.4",
         open="how packets share slots, when a user is chosen",
-        tried="for each packet: gains of 46 and 21 % over Reno and SACK with 4 flows; for each slot 44 and 18 %",
+        tried="for each packet: gains of 46 and 21 % over Reno and SACK, 4 flows; for each slot 44, 18 %",
         taken="for each packet; no slot carries two",
         why="one user's link has 553 kbit/s, and 737 if slots were shared (600 printed)",
         uses=("chan-s64-bw", "chan-s64-bdp"),
