@@ -34,8 +34,8 @@ NEAR = 0.95
 
 _OF_OWN = tuple(CELLS.values())
 _ACCURACY = measured.percent(ACCURACIES["chan_ramjee"])
-_LINK_NOT_STATED = "the paper does not say over which link; ours is that of Section 6.3, with a buffer of 10. Study 2 has others"
-_NO_FACTOR = "(b - a) / (ln b - ln a); 6.2 prints 1 / (ln b - ln a), which lacks the factor and makes 1.08 kbit/s of it"
+_LINK_NOT_STATED = "the paper does not say over which link; ours is that of Section 6.3 (Study 2 has others)"
+_NO_FACTOR = "(b - a) / (ln b - ln a); 6.2 prints 1 / (ln b - ln a), which lacks the factor (1.08 kbit/s)"
 _ALPHA_4 = (
     "the paper does not say over which link; over that of Section 6.3 alpha 4 is ahead at 6 packets, level "
     "at 8, and 1 to 5 % below alpha 3 from 10 on"
