@@ -52,7 +52,7 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
 
 
 def test_the_studies_are_numbered():
-    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 15))
+    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 16))
 
 
 def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path):
@@ -99,5 +99,5 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
 
 
 def test_an_unknown_study_is_refused(tmp_path, airpath_command):
-    outcome = airpath_command("reproduce", "extensions", "--study", 15, "--out", tmp_path)
-    check_error(outcome, "--study", "extensions has no study 15 to reproduce", "Study 1, Study 2,")
+    outcome = airpath_command("reproduce", "extensions", "--study", 16, "--out", tmp_path)
+    check_error(outcome, "--study", "extensions has no study 16 to reproduce", "Study 1, Study 2,")

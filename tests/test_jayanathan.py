@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import pytest
 import airpath
 from airpath.papers.harness import Reproduction
 from airpath.papers.jayanathan import PAPER
+from airpath.papers.jayanathan.choices import WITHIN
 from airpath.papers.jayanathan.model import LOSSES, make_cell
 from airpath.papers.jayanathan.observed import CACHED, DROPPED, acting_dupack
+from airpath.papers.jayanathan.studies import BEARER
 from airpath.papers.jayanathan.tables import TABLE_2, TEXT
 from airpath.papers.report import Effort
 from airpath.scenario import Scenario, load
@@ -49,10 +52,30 @@ def test_feedback_helps_beyond_doubt_at_every_drop_rate(loss, comparisons):
     assert gain.ci_low > 0
 
 
+def test_the_rates_of_the_bearer_fit_table_2_as_the_choice_says():
+    throughputs = replace(BEARER, tables=BEARER.tables[:1])
+    reproduction = Reproduction(PAPER, (throughputs,), Effort(all_readings=False, is_full=True))
+    (section,) = reproduction.report(reproduction.simulate(), background=False).sections
+    fits = {}
+    for row in throughputs.tables[0].rows:
+        known = [section.grid[quantity] for quantity in row.entries]
+        far = [abs(float(mark) - of.mean) / of.sd for mark, of in zip(row.marks, known, strict=True)]
+        fits[int(row.labels[0].split()[0])] = sum(distance <= 2 for distance in far)
+    assert fits == WITHIN
+
+
 @pytest.mark.parametrize("loss", (10, 15))
 def test_two_flagged_acks_take_most_of_the_benefit(loss, comparisons):
     comparison = comparisons[f"{loss}-improvement"]
     assert comparison.readings["two flagged"][0].mean < comparison.measured.mean / 3
+
+
+def test_as_printed_on_a_longer_path_feedback_gains_least_at_2_and_less_at_15_than_at_10(comparisons):
+    gains = {
+        loss: comparisons[f"{loss}-improvement"].readings["two flagged, 0.4 s"][0].mean for loss in LOSSES
+    }
+    assert gains[2] < gains[5] and gains[2] < gains[15] < gains[10]
+    assert abs(gains[10] - 17.81) < 3 and abs(gains[15] - 13.88) < 3
 
 
 def test_the_second_duplicate_acts_and_with_two_flags_the_third(comparisons):

@@ -85,8 +85,8 @@ def test_the_regulator_has_a_table(airpath_command: Callable[..., Outcome]) -> N
 
 def test_ack_rate_control_has_a_table(airpath_command: Callable[..., Outcome]) -> None:
     box = "[{ ack_rate_control = { t_id_after_drop = { off = {} } } }]"
-    short = "radio.dch.downlink.queue.droptail.packets=5"
-    what = ("run", "umts-384-simple", "--set", f"middlebox={box}", "--set", short)
+    queue = "radio.dch.downlink.queue={ pdpc = { packets = 30, max_threshold = 5 } }"
+    what = ("run", "umts-384-simple", "--set", f"middlebox={box}", "--set", queue)
     results = json.loads(airpath_command(*what, "--json").out)
     (ue,) = next(part for part in results["elements"] if part["element"] == "middlebox.ack_rate_control")[
         "ues"

@@ -33,7 +33,12 @@ NOT_SWEPT = {
     ("alcaraz", "Study 3"): "readings of what the paper leaves open, and no parameter",
     ("alcaraz", "Study 6"): "one cell beside those of Figure 7",
     ("alcaraz", "Study 7"): "a reading",
+    ("alcaraz", "Study 8"): "cells of Figures 7 to 11, with the other f2",
+    ("alcaraz", "Study 10"): "two flows, and where a counter starts",
+    ("alcaraz", "Study 11"): "flows that compete, and a page",
     ("jayanathan", "Study 3"): "readings",
+    ("jayanathan", "Study 4"): "readings of the bearer's rate",
+    ("jayanathan", "Study 5"): "readings of the sender's rule",
 }
 """What has cells that no sweep has, and why."""
 

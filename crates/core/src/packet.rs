@@ -139,7 +139,7 @@ impl Flags {
     pub const CWR: Self = Self(0x080);
     /// Accurate ECN, formerly the nonce sum.
     pub const AE: Self = Self(0x100);
-    /// Radio network feedback of [jayanathan2006]: the same bit, which was reserved then.
+    /// Radio network feedback of [jayanathan]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
     /// Beside ACK, without data: a NACK of `middlebox.snoop`, whose SACK blocks are what has come over the radio. The
@@ -317,7 +317,7 @@ impl Packet {
         }
     }
 
-    /// Sets the RNF bit: [jayanathan2006] section 4.
+    /// Sets the RNF bit: [jayanathan] section 4.
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;
         if let Some(body) = &mut self.body {

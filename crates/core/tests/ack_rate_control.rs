@@ -110,14 +110,23 @@ fn a_full_line_lets_the_oldest_go() {
 }
 
 #[test]
-fn after_a_drop_another_function_holds_until_the_buffer_has_drained() {
+fn after_a_drop_another_function_holds_until_the_counter_is_used_up() {
     let held = (".t_id", "{ constant = { minth = 0, maxd = \"100 ms\" } }");
-    // Four SDUs fit; the fifth is dropped at once, and 4000 B are delivered at 32 ms.
-    let full = ("radio.dch.downlink.queue.droptail", "{ packets = 3, in_service = \"excluded\" }");
+    // The fifth SDU finds four: the second is dropped, and Counter is 4000 B, which are delivered at 32 ms.
+    let cell = |buffer: &str| {
+        format!(
+            "{{ variable = {{ downlink = {{ channel = {{ distribution = {{ rate = {{ constant = \"1 Mbit/s\" }} }} }}, \
+             queue = {{ pdpc = {{ max_threshold = 4, arriving = \"excluded\" }} }}, buffer = \"{buffer}\" }}, \
+             uplink = {{ channel = {{ distribution = {{ rate = {{ constant = \"320 kbit/s\" }} }} }} }} }} }}"
+        )
+    };
+    let (shared, per_flow) = (cell("shared"), cell("per_flow"));
+    let full = ("radio", shared.as_str());
     let first = |pairs: &[(&str, &str)]| five_segments(pairs).times_ms(Dir::Uplink)[1][..4].to_vec();
     assert_eq!(first(&[held, full]), [9, 109, 209, 309]);
     let off = [held, full, (".t_id_after_drop", "{ off = {} }")];
     assert_eq!(first(&off), [9, 17, 25, 125]);
+    assert_eq!(first(&[held, ("radio", &per_flow), off[2]]), [9, 17, 25, 125]);
     let report = &five_segments(&off).report()["ues"][0];
     assert_eq!((&report["drops_followed"], &report["t_id_after_drop_s"]), (&1.into(), &0.032.into()));
     // 20 ms at 9 and at 29 ms; the timer set then stays, and from 49 on it is 100 ms again.
@@ -210,9 +219,6 @@ prop_compose! {
             "linear" => format!("{{ linear = {{ {thresholds}, {maxd} }} }}"),
             _ => format!("{{ power = {{ {thresholds}, {maxd}, alpha = {}.{} }} }}", alpha / 10, alpha % 10),
         });
-        if !after.is_empty() {
-            set(".t_id_after_drop", format!("{{ {after} = {{}} }}"));
-        }
         set(".release", release.into());
         set(".occupancy", if untransmitted { "untransmitted" } else { "unacked" }.into());
         set(".tti", format!("{tti} ms"));
@@ -222,9 +228,15 @@ prop_compose! {
         set("flow.0.direction", if upload { "uplink" } else { "downlink" }.into());
         set("wired.loss", format!("{loss} %"));
         let bearer = if upload { "uplink" } else { "downlink" };
-        set(&format!("radio.dch.{bearer}.queue.droptail.packets"), buffer.to_string());
         set(&format!("radio.dch.{bearer}.rate"), format!("{rate} kbit/s"));
-        if blocks {
+        let queue = if after.is_empty() {
+            format!("{{ droptail = {{ packets = {buffer} }} }}")
+        } else {
+            set(".t_id_after_drop", format!("{{ {after} = {{}} }}"));
+            format!("{{ pdpc = {{ packets = {buffer}, max_threshold = {minth} }} }}").replace("= 0", "= 1")
+        };
+        set(&format!("radio.dch.{bearer}.queue"), queue);
+        if blocks || !after.is_empty() {
             let rlc = "{ fixed_delay_arq = { delivery = \"in_sequence\" } }";
             set("radio.dch.downlink.rlc", rlc.into());
             set("radio.dch.uplink.rlc", rlc.into());
@@ -371,6 +383,11 @@ fn what_could_delay_nothing_is_refused_in_words() {
             "t_id.power.alpha = -1.5",
             "t_id.power.alpha: the time does not grow with the power -1.5 of the occupancy; write a positive number such \
              as 0.5, or choose constant for a step",
+        ),
+        (
+            "t_id_after_drop = { off = {} }",
+            "t_id_after_drop: the buffer has no PDPC, whose counter says how long; choose queue.pdpc for the bearer, or \
+             remove the key",
         ),
         ("hold_limit = 0", "hold_limit: nothing could be held; write at least 1"),
         ("tti = \"0 s\"", "tti: a TTI takes time; write that of the bearer, such as \"10 ms\""),

@@ -18,7 +18,15 @@ impl Run {
     fn of(text: &str, pairs: &[(&str, &str)]) -> Self {
         let overrides: Vec<_> =
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let probes = ProbeMask::NONE.with(Kind::Dropped).with(Kind::AckRegulator).with(Kind::BearerDelivered);
+        let kinds = [
+            Kind::Dropped,
+            Kind::AckRegulator,
+            Kind::AckRateControl,
+            Kind::BearerEnqueued,
+            Kind::BearerDelivered,
+            Kind::RlcConfirmed,
+        ];
+        let probes = kinds.into_iter().fold(ProbeMask::NONE, ProbeMask::with);
         let scenario = Scenario::parse(text, &overrides).unwrap();
         let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
         simulation.run();
@@ -67,21 +75,31 @@ const GIVES_UP: &str = r#"
     [[flow]]
 "#;
 
+/// ACK rate control with another function while PDPC's counter is above zero.
+const COMBINED: &str = "[{ ack_rate_control = { t_id = { linear = { minth = 0, maxth = 40, maxd = \"40 ms\" } }, \
+                        t_id_after_drop = { off = {} }, occupancy = \"untransmitted\" } }]";
+
+fn pdpc(packets: u32, max_threshold: u32) -> String {
+    format!(
+        "{{ pdpc = {{ packets = {packets}, max_threshold = {max_threshold}, arriving = \"excluded\" }} }}"
+    )
+}
+
+/// Figure 3: nothing but a drop of the discipline sets `Counter`.
 #[test]
-fn what_the_link_layer_gives_up_does_not_change_the_function_of_ack_rate_control() {
-    let boxes = "[{ ack_rate_control = { \
-                 t_id = { linear = { minth = 0, maxth = 40, maxd = \"40 ms\" } }, t_id_after_drop = { off = {} } } }]";
-    let run = Run::of(GIVES_UP, &[("middlebox", boxes)]);
-    assert!(run.dropped(Reason::MaxTransmissions).len() > 20);
-    assert!(run.dropped(Reason::QueueFull).is_empty());
-    let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
-    assert_eq!((&ue["drops_followed"], &ue["t_id_after_drop_s"]), (&0.into(), &0.0.into()), "{ue}");
-    // And what the queue drops does.
-    let short = [("middlebox", boxes), ("radio.dch.downlink.queue.droptail.packets", "10")];
-    let dropping = Run::of(GIVES_UP, &short);
-    assert!(!dropping.dropped(Reason::QueueFull).is_empty());
-    let followed = dropping.element("middlebox.ack_rate_control")["ues"][0]["drops_followed"].as_u64();
-    assert!(followed.unwrap() > 0);
+fn overflows_and_what_the_link_layer_gives_up_do_not_change_the_function_of_ack_rate_control() {
+    let key = "radio.dch.downlink.queue";
+    let roomy = Run::of(GIVES_UP, &[("middlebox", COMBINED), (key, &pdpc(200, 200))]);
+    assert!(roomy.dropped(Reason::MaxTransmissions).len() > 20);
+    assert!(roomy.dropped(Reason::QueueFull).is_empty());
+    // A threshold beyond the limit is never reached.
+    let full = Run::of(GIVES_UP, &[("middlebox", COMBINED), (key, &pdpc(10, 30))]);
+    assert!(full.dropped(Reason::QueueFull).len() > 20);
+    for run in [&roomy, &full] {
+        assert!(run.dropped(Reason::Evicted).is_empty());
+        let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+        assert_eq!((&ue["drops_followed"], &ue["t_id_after_drop_s"]), (&0.into(), &0.0.into()), "{ue}");
+    }
 }
 
 /// The regulator lets one packet be lost, and is conservative again when its buffer has dropped it. A packet that the
@@ -116,8 +134,70 @@ fn over_am(pairs: &[(&str, &str)]) -> Run {
     Run::of(&text, pairs)
 }
 
-/// Both count the same: from each drop of PDPC on, ACK rate control uses its second function until PDPC's own counter
-/// is used up.
+/// When [`over_am`] ends.
+const END: Instant = Instant::from_nanos(60_000_000_000);
+
+/// `Counter` of Figure 3, computed again from what entered the buffer, was dropped from it and was delivered; whether
+/// ACK rate control uses its second function, each time that it tells, beside. How often the counter started, and for
+/// how long it was above zero, seconds.
+fn counter_beside_function(run: &Run) -> (u64, f64) {
+    let (mut held, mut counter) = (0_u64, 0_u64);
+    let (mut starts, mut above_ns, mut since) = (0, 0, Instant::ZERO);
+    let mut told = [0, 0];
+    for (at, event) in &run.trace {
+        let before = counter;
+        match event {
+            Event::BearerEnqueued { direction: Dir::Downlink, queued_bytes, .. } => {
+                held = (*queued_bytes).into()
+            }
+            Event::RlcConfirmed { direction: Dir::Downlink, len_bytes, .. } => {
+                held -= u64::from(*len_bytes);
+                counter = counter.saturating_sub((*len_bytes).into());
+            }
+            Event::Dropped { reason: Reason::Evicted, len_bytes, .. } => {
+                assert_eq!(counter, 0);
+                counter = held;
+                held -= u64::from(*len_bytes);
+            }
+            Event::AckRateControl { after_drop, .. } => {
+                assert_eq!(*after_drop, counter > 0, "at {at:?} with {counter} B to go");
+                told[usize::from(*after_drop)] += 1;
+            }
+            _ => {}
+        }
+        match (before, counter) {
+            (0, 1..) => (starts, since) = (starts + 1, *at),
+            (1.., 0) => above_ns += at.since(since).as_nanos(),
+            _ => {}
+        }
+    }
+    if counter > 0 {
+        above_ns += END.since(since).as_nanos();
+    }
+    assert!(told[0] > 100 && told[1] > 10, "{told:?}");
+    (starts, above_ns as f64 / 1e9)
+}
+
+/// The box has no counter of its own: f_2 is in force exactly while PDPC's is above zero, whatever SDUs the box counts
+/// and also where the buffer overflows meanwhile.
+#[test]
+fn the_second_function_holds_exactly_while_pdpcs_counter_is_above_zero() {
+    for (flows, packets) in [("[{}]", 50), ("[{}, {}, {}, {}]", 45)] {
+        let queue = pdpc(packets, 40);
+        let run = over_am(&[
+            ("flow", flows),
+            ("radio.dch.downlink.queue", &queue),
+            ("radio.dch.downlink.rlc.am.max_dat", "1000"),
+            ("middlebox", COMBINED),
+        ]);
+        let (starts, above_s) = counter_beside_function(&run);
+        let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+        assert_eq!(ue["drops_followed"], starts, "{ue}");
+        assert!((ue["t_id_after_drop_s"].as_f64().unwrap() - above_s).abs() < 1e-6, "{ue}: {above_s} s");
+        assert_eq!(packets == 45, !run.dropped(Reason::QueueFull).is_empty());
+    }
+}
+
 #[test]
 fn every_drop_of_pdpc_is_followed_by_ack_rate_control() {
     // With a fourth flow the buffer may fill up, and its limit drops too.

@@ -93,9 +93,9 @@ fn trajectories_are_the_same_everywhere() {
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     alcaraz-384: ends at 60000000000 ns, 24648 events 8a77a4e5c9db1568, capture ae9cfbaa9352d4ef
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 28048 events 7d6c4a3e14a95377, capture d6be970d287b2a95
-    alcaraz-384-combined-1: ends at 60000000000 ns, 28221 events 226d55e8baf8403c, capture 9dfe08e72237ceb6
-    alcaraz-384-combined-2: ends at 60000000000 ns, 27895 events c1fed035c205b722, capture a3b672ab69359716
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 24471 events 67c6499f32878809, capture 6b9f9ac5f69e508e
+    alcaraz-384-combined-1: ends at 60000000000 ns, 25717 events 0b48821ed6fbc5b2, capture a72bc3588b106fc9
+    alcaraz-384-combined-2: ends at 60000000000 ns, 27043 events aff20736dacd8339, capture 533d84f5e93d8b56
     alcaraz-384-pdpc: ends at 60000000000 ns, 23396 events 4b1b18243c4db832, capture 7dbd5d0931cb49dc
     chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
     chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86

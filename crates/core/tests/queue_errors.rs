@@ -12,6 +12,7 @@ const WRONG: &[&str] = &[
     "[radio.variable.downlink.queue.pdpc]\nbytes = \"0 B\"",
     "[radio.variable.downlink.queue.pdpc]\nmaxth = 30",
     "[radio.variable.downlink.queue.pdpc]\ncounter = \"sdus\"",
+    "[radio.variable.downlink.queue.pdpc]\ncounter_start = 0",
     "[wired.queue.red]\nmin_threshold = 0",
     "[wired.queue.red]\nmin_threshold = 20",
     "[wired.queue.red]\nmax_threshold = nan",
@@ -53,9 +54,11 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
     [radio.variable.downlink.queue.pdpc] | bytes = "0 B"
         radio.variable.downlink.queue.pdpc.bytes: a buffer without room drops everything; write a size such as "64 kB", or remove the key for no limit
     [radio.variable.downlink.queue.pdpc] | maxth = 30
-        radio.variable.downlink.queue.pdpc.maxth: unknown key; known here: packets, bytes, max_threshold, occupancy, arriving, counter
+        radio.variable.downlink.queue.pdpc.maxth: unknown key; known here: packets, bytes, max_threshold, occupancy, arriving, counter, counter_start
     [radio.variable.downlink.queue.pdpc] | counter = "sdus"
         radio.variable.downlink.queue.pdpc.counter: unknown name "sdus"; known here: bytes, packets
+    [radio.variable.downlink.queue.pdpc] | counter_start = 0
+        radio.variable.downlink.queue.pdpc.counter_start: a counter that starts at 0 times BO prevents no drop; write a positive number such as 1
     [wired.queue.red] | min_threshold = 0
         wired.queue.red.min_threshold: no mean length can be below 0; write a positive number of packets, such as 5
     [wired.queue.red] | min_threshold = 20

@@ -78,7 +78,7 @@ app.bulk = {}
 const MORE: &[&str] = &[
     "ack_filter = { at = \"network\", keep_duplicates = false, limit = 2 }",
     "ack_pacing = { at = \"ue\", rate = \"20 kbit/s\", hold_limit = 3 }",
-    "ack_rate_control = { at = \"ue\", release = \"strict\", t_id_after_drop.off = {} }",
+    "ack_rate_control = { at = \"ue\", release = \"strict\" }",
     "ack_regulator = { alpha = 0.3, loss_signal = \"ecn\" }",
     "ack_regulator = { at = \"ue\", growth = \"acked\", hold_limit = 3 }",
     "freeze = { at = \"ue\" }",

@@ -1,8 +1,10 @@
 """Throughput models of a long TCP flow: pure functions, in packets, seconds and packets per second.
 
 Each module names its source, the equations, and where they are valid; `docs/analytic.md` is an overview.
+`capacity` is of a cell and not of a flow.
 """
 
+from airpath.analytic import capacity
 from airpath.analytic.chan import FORMS, chan_ramjee
 from airpath.analytic.inputs import Episodes, Link, Throughput
 from airpath.analytic.mathis import mathis
@@ -18,6 +20,7 @@ __all__ = [
     "Link",
     "Model",
     "Throughput",
+    "capacity",
     "chan_ramjee",
     "lakshman_madhow",
     "mathis",

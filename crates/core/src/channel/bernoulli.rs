@@ -1,7 +1,7 @@
 //! Independent block errors: each block is lost with the same probability, retransmissions included.
 //!
 //! Leaves out all correlation in time. The power control of a dedicated channel justifies it:
-//! it keeps the block error rate at its target. Source: \[lundsten2002\] §5.2.2.
+//! it keeps the block error rate at its target. Source: \[lundsten\] §5.2.2.
 
 use super::Channel;
 use crate::rng::{self, Stream, Threshold};

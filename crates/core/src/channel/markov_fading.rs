@@ -8,7 +8,10 @@
 //!
 //! Leaves out what the first order leaves out: fades of real channels vary less in length than geometric ones.
 //! Source: M. Zorzi, R. R. Rao, L. B. Milstein, IEEE ICUPC 1995; for its use over 3G bearers J. J. Alcaraz,
-//! F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links".
+//! F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links". Their own reference for it,
+//! \[14\], is A. Chockalingam, M. Zorzi, "Wireless TCP Performance with Link Layer FEC/ARQ", IEEE ICC 1999. ASSUMED: the
+//! chain there is the one of 1995, where its probabilities are derived; the paper says of it that the Doppler shift
+//! determines the length of bursts, and prints no formula.
 
 mod transition;
 

@@ -25,6 +25,9 @@ pub struct BearerView {
     /// Packets that may wait beside the one in service, those of one flow if each has a buffer; `None` for any
     /// number.
     pub limit_sdus: Option<u32>,
+    /// What has still to be delivered until the queue discipline may choose a packet to drop again: PDPC's `Counter`,
+    /// in its unit; 0 where it may, and with every other discipline.
+    pub discard_counter: u64,
 }
 
 /// What one flow holds in a bearer's buffer.
@@ -154,6 +157,7 @@ pub struct Bearer {
     departing_bytes: u64,
     /// End of the last computed transmission.
     busy_until: Instant,
+    discard_counter: u64,
 }
 
 impl Bearer {
@@ -178,6 +182,7 @@ impl Bearer {
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
             limit_sdus: self.limit_sdus,
+            discard_counter: self.discard_counter,
         }
     }
 
@@ -230,6 +235,11 @@ impl Bearer {
         }
         view.waiting_sdus = if self.by_flow { view.untransmitted_sdus } else { self.untransmitted_sdus() };
         view
+    }
+
+    /// The queue discipline's counter is at `counter` now, see [`BearerView::discard_counter`].
+    pub(crate) fn note_counter(&mut self, counter: u64) {
+        self.discard_counter = counter;
     }
 
     /// One by one: an SDU enters the buffer.

@@ -3,9 +3,12 @@
 //! J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links",
 //! PM2HW2N 2006, sections 3.1, 3.3 and 3.4, Figure 3. Between two ACKs that a bearer's UE sends is at least `t_id`, a
 //! function of the SDUs that its buffer holds ([`t_id`]). One timer for each bearer, `id_timer`, holds the first ACK
-//! until then; it expires when it was set to, however the buffer changes meanwhile. After an SDU has been dropped
-//! another function, f_2, gives `t_id`, until as many bytes have been delivered as the buffer held at the drop
-//! (`Counter`). Dropping itself is not this box's doing, but that of the buffer.
+//! until then; it expires when it was set to, however the buffer changes meanwhile.
+//!
+//! While `Counter` is above zero another function, f_2, gives `t_id` (3.2, Figure 3). `Counter` is that of the buffer's
+//! PDPC, which sets it when it drops an SDU and takes from it what is delivered; the box reads it and keeps none. What
+//! the buffer has no room for, and what the link layer gives up, does not start it. A buffer without PDPC has no
+//! `Counter`: that is ACK rate control alone, with f_1 always (section 6), and `t_id_after_drop` is refused.
 //!
 //! The paper leaves open, and an option decides:
 //!
@@ -15,11 +18,8 @@
 //!   the same with at most one ACK in each TTI, as a link layer that works by TTIs would.
 //! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
 //!   `untransmitted`: those of which nothing has been sent.
-//! * **Whether a drop matters** (`t_id_after_drop`, f_2). If absent, it does not: ACK rate control alone (section 6).
-//!   If present, any drop by the queue counts; an SDU that the link layer gives up was not dropped. `off = {}` is the
-//!   paper's f_2 = 0.
 //!
-//! ASSUMED: `Counter` is in bytes, since SDU sizes are taken from it; the first ACK of a bearer is not delayed.
+//! `t_id_after_drop` is f_2; `off = {}` is the paper's f_2 = 0. ASSUMED: the first ACK of a bearer is not delayed.
 //!
 //! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own waits for held ACKs
 //! of its flow, and leaves with the last of them; SYN, FIN and RST let everything held of their flow go before them.
@@ -36,6 +36,7 @@ use super::acks::{Deadlines, Place, Segment, check_hold_limit};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
+use crate::radio;
 use crate::time::Duration;
 use crate::trace::Kind;
 use bearer::{Bearer, occupancy};
@@ -52,7 +53,7 @@ pub struct Config {
     pub at: Place,
     /// Time between two ACKs, by the occupancy of the buffer: f_1.
     pub t_id: t_id::Function,
-    /// The same from a drop in the buffer until what it held then has been delivered: f_2; as ever if absent.
+    /// The same while the counter of the buffer's PDPC is above zero: f_2; as ever if absent.
     pub t_id_after_drop: Option<t_id::Function>,
     /// Which SDUs count.
     pub occupancy: Occupancy,
@@ -109,13 +110,21 @@ impl Config {
         Box::new(AckRateControl { config: self.clone(), bearers, deadlines })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    pub(super) fn validate(&self, radio: &radio::Config) -> Result<(), ScenarioError> {
         self.t_id.validate().map_err(|inner| inner.under("t_id"))?;
+        let zero = |key, message, hint| Err(ScenarioError::new(key, message, hint));
         if let Some(after) = &self.t_id_after_drop {
             after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
+            if !radio.has_discard_counter(self.at.towards_cell()) {
+                let message = "the buffer has no PDPC, whose counter says how long";
+                return zero(
+                    "t_id_after_drop",
+                    message,
+                    "choose queue.pdpc for the bearer, or remove the key",
+                );
+            }
         }
         check_hold_limit(self.hold_limit)?;
-        let zero = |key, message, hint| Err(ScenarioError::new(key, message, hint));
         if self.tti.is_zero() {
             return zero("tti", "a TTI takes time", "write that of the bearer, such as \"10 ms\"");
         }
@@ -187,7 +196,7 @@ impl AckRateControl {
     fn act(&mut self, cx: &mut Cx<'_>, ue: u16, what: impl FnOnce(&mut Bearer, &mut Cx<'_>, &Config, u32)) {
         let data = self.data();
         let Some(bearer) = self.bearers.get_mut(&ue) else { return };
-        let (sdus, _) = occupancy(&self.config, &cx.radio(ue, data));
+        let sdus = occupancy(&self.config, &cx.radio(ue, data));
         let before = bearer.deadline();
         what(bearer, cx, &self.config, sdus);
         self.deadlines.change(cx, ue, before, bearer.deadline());
@@ -220,13 +229,9 @@ impl Element for AckRateControl {
         }
         let Some(bearer) = self.bearers.get_mut(&event.ue) else { return };
         match event.kind {
-            RadioEventKind::Dropped | RadioEventKind::Evicted => {
-                let (_, bytes) = occupancy(&self.config, &cx.radio(event.ue, event.dir));
-                // One that waited was in the buffer at the drop.
-                let dropped = if event.kind == RadioEventKind::Evicted { event.len } else { 0 };
-                bearer.on_dropped(cx.now, bytes + u64::from(dropped));
+            RadioEventKind::Dropped | RadioEventKind::Evicted | RadioEventKind::Delivered => {
+                bearer.on_counter(cx.now, cx.radio(event.ue, event.dir).discard_counter);
             }
-            RadioEventKind::Delivered => bearer.on_delivered(cx.now, event.len),
             RadioEventKind::Enqueued | RadioEventKind::Started | RadioEventKind::Discarded => {}
         }
     }

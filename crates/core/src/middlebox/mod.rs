@@ -76,7 +76,7 @@ impl Config {
         match self {
             Self::AckFilter(config) => config.validate(),
             Self::AckPacing(config) => config.validate(),
-            Self::AckRateControl(config) => config.validate(),
+            Self::AckRateControl(config) => config.validate(radio),
             Self::AckRegulator(config) => config.validate(flows, radio),
             Self::Disturb(config) => config.validate(),
             Self::Freeze(config) => config.validate(),

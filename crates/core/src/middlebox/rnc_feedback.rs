@@ -1,4 +1,4 @@
-//! RNC feedback: tells a sender which losses are the radio's. [jayanathan2006], Figures 3 and 4.
+//! RNC feedback: tells a sender which losses are the radio's. [jayanathan], Figures 3 and 4.
 //!
 //! The box stands where an RNC's GTP layer is, between the network and the radio. It notes the sequence numbers of the
 //! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the
@@ -27,7 +27,7 @@
 //!   passed the box and is lost to congestion all the same: the box hears of it, as the buffer's owner does, and erases
 //!   the entry, so that the loss is not reported as one of the radio. ASSUMED: the paper's buffers lose nothing.
 //!
-//! The bit was reserved in 2006. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
+//! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
 //! need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: what a connection says
 //! whose SYN asks for that is not flagged. Of such connections the box remembers `connections`, those with the highest
 //! numbers.
@@ -46,7 +46,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
-/// Flags duplicate ACKs for segments that the radio has lost: Jayanathan et al. 2006.
+/// Flags duplicate ACKs for segments that the radio has lost: Jayanathan, Sirisena and Pawlikowski.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -30,6 +30,11 @@ pub trait Aqm: Send + Sync {
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
+
+    /// What has still to be delivered until it may choose a packet to drop again, if it counts that; else 0.
+    fn discard_counter(&self) -> u64 {
+        0
+    }
 }
 
 /// What becomes of a packet that comes to a buffer.
@@ -83,6 +88,14 @@ impl Aqm for Discipline {
             Self::Other(aqm) => aqm.limit_sdus(),
         }
     }
+
+    #[inline]
+    fn discard_counter(&self) -> u64 {
+        match self {
+            Self::Droptail(_) => 0,
+            Self::Other(aqm) => aqm.discard_counter(),
+        }
+    }
 }
 
 registry! {
@@ -110,6 +123,14 @@ impl Config {
 
     /// Whether it may drop a packet that waits already: whoever keeps the packets must then be able to take it out.
     pub const fn drops_waiting(&self) -> bool {
+        match self {
+            Self::Droptail(_) | Self::Red(_) => false,
+            Self::Pdpc(_) => true,
+        }
+    }
+
+    /// Whether it counts what has to be delivered until it drops again.
+    pub const fn has_discard_counter(&self) -> bool {
         match self {
             Self::Droptail(_) | Self::Red(_) => false,
             Self::Pdpc(_) => true,

@@ -13,7 +13,8 @@
 //!
 //! The SDU to go is the first of which no octet was sent, so that the source learns of it as early as possible and
 //! the link layer need not give anything up. If something of every SDU was sent, the one that comes is dropped. Beyond
-//! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone.
+//! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone. Boxes may read the
+//! counter ([`crate::element::BearerView::discard_counter`]): ACK rate control does, while it is above zero.
 //!
 //! The paper leaves open, and an option decides:
 //!
@@ -22,7 +23,9 @@
 //! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
 //!   and "generally maxth" for the counter then both hold;
 //! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED:
-//!   bytes.
+//!   bytes;
+//! * how the counter fits several flows (`counter_start`): it stands for the window of one flow, which BO is if there is
+//!   no other; the paper finds BO accurate and warns of more.
 
 use super::droptail::{self, Droptail};
 use super::{Aqm, Departed, Discipline, Verdict};
@@ -50,6 +53,8 @@ pub struct Config {
     pub arriving: Arriving,
     /// What the counter counts.
     pub counter: CounterUnit,
+    /// The counter starts at so many times what is in the buffer at the drop.
+    pub counter_start: f64,
 }
 
 impl Default for Config {
@@ -61,6 +66,7 @@ impl Default for Config {
             occupancy: Occupancy::default(),
             arriving: Arriving::default(),
             counter: CounterUnit::default(),
+            counter_start: 1.0,
         }
     }
 }
@@ -108,6 +114,11 @@ impl Config {
             let message = "an empty buffer would be too full";
             return Err(ScenarioError::new("max_threshold", message, "write at least 1, such as 30"));
         }
+        if !(self.counter_start.is_finite() && self.counter_start > 0.0) {
+            let message =
+                format!("a counter that starts at {} times BO prevents no drop", self.counter_start);
+            return Err(ScenarioError::new("counter_start", message, "write a positive number such as 1"));
+        }
         self.limit().validate()
     }
 
@@ -138,10 +149,11 @@ impl Aqm for Pdpc {
             bytes += u64::from(packet.len);
         }
         if self.counter == 0 && sdus >= self.config.max_threshold {
-            self.counter = match self.config.counter {
+            let held = match self.config.counter {
                 CounterUnit::Bytes => bytes,
                 CounterUnit::Packets => u64::from(sdus),
             };
+            self.counter = (held as f64 * self.config.counter_start).round().max(1.0) as u64;
             return Verdict::DropWaiting;
         }
         self.limit.admit(now, packet, buffer)
@@ -155,6 +167,10 @@ impl Aqm for Pdpc {
             };
             self.counter = self.counter.saturating_sub(counted);
         }
+    }
+
+    fn discard_counter(&self) -> u64 {
+        self.counter
     }
 }
 
@@ -264,6 +280,15 @@ mod tests {
         assert_eq!(buffer.come(100), Verdict::Enter);
         buffer.go(true);
         assert_eq!(buffer.come(100), Verdict::DropWaiting);
+    }
+
+    #[test]
+    fn the_counter_starts_at_a_multiple_of_what_is_in_the_buffer() {
+        for (counter_start, expected) in [(1.0, 400), (0.5, 200), (2.0, 800), (0.001, 1)] {
+            let mut buffer = Buffer::new(&Config { max_threshold: 4, counter_start, ..Config::default() });
+            let verdicts = [100; 4].map(|len| buffer.come(len));
+            assert_eq!((verdicts[3], buffer.pdpc.discard_counter()), (Verdict::DropWaiting, expected));
+        }
     }
 
     #[test]

@@ -98,6 +98,7 @@ impl Buffer {
         loop {
             let (now, books) = (cx.now, cx.bearer(self.index() as usize));
             let verdict = self.queue.admit(now, &mut packet, books);
+            books.note_counter(self.queue.discard_counter());
             if verdict == Verdict::Enter {
                 return Some(self.accept(cx, packet));
             }
@@ -188,6 +189,7 @@ impl Buffer {
         let (now, books) = (cx.now, cx.bearer(self.index() as usize));
         books.leave(flow, len);
         self.queue.handle_departure(now, Departed { len, delivered }, books);
+        books.note_counter(self.queue.discard_counter());
     }
 
     /// A packet left the buffer; it arrives so long after it came.

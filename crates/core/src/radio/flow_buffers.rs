@@ -5,6 +5,8 @@
 //! lines are served in turn, a packet each; a flow that comes to wait goes behind those that do. Source:
 //! \[chan2002\] section 5, "per-TCP-flow queue".
 //!
+//! Of several counters of a discipline (PDPC's) the books of the bearer have the highest. ASSUMED: no source has both.
+//!
 //! Left out: turns by bytes (deficit round robin); packets of one flow are of one size where it matters.
 
 use super::buffer::{Admitted, Buffer, queue_name};
@@ -99,7 +101,9 @@ impl FlowBuffers {
         let line = self.line(number);
         let waited = !line.waiting.is_empty();
         let is_in = line.take_in(cx, buffer, packet);
-        match (waited, !line.waiting.is_empty()) {
+        let waits = !line.waiting.is_empty();
+        self.note_counter(cx, buffer);
+        match (waited, waits) {
             (false, true) => self.turns.push_back(number),
             // Whoever waited was dropped, and so was the packet that came.
             (true, false) => self.turns.retain(|turn| *turn != number),
@@ -134,6 +138,13 @@ impl FlowBuffers {
         books.leave(packet.flow, packet.len);
         discipline.handle_departure(cx.now, Departed { len: packet.len, delivered: true }, books);
         cx.bearer(buffer.index() as usize).leave(packet.flow, packet.len);
+        self.note_counter(cx, buffer);
+    }
+
+    /// The bearer's books learn of the disciplines' counters.
+    fn note_counter(&self, cx: &mut Cx<'_>, buffer: &Buffer) {
+        let counters = self.lines.iter().map(|line| line.discipline.discard_counter());
+        cx.bearer(buffer.index() as usize).note_counter(counters.max().unwrap_or(0));
     }
 }
 

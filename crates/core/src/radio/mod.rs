@@ -19,6 +19,7 @@ use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::handover;
 use crate::packet::Dir;
+use crate::queue;
 use crate::registry::registry;
 use crate::time::Instant;
 use crate::umts::TrafficClass;
@@ -80,6 +81,16 @@ impl Config {
             (Self::Variable(config), _) => &config.bearer(dir).queue,
         };
         queue.limit_sdus()
+    }
+
+    /// Whether the queue discipline of a bearer in this direction counts what it has to deliver until it drops again.
+    pub fn has_discard_counter(&self, dir: Dir) -> bool {
+        match (self, dir) {
+            (Self::Dch(config), _) => config.queues(dir).any(queue::Config::has_discard_counter),
+            (Self::Evdo(config), Dir::Downlink) => config.downlink.queue.has_discard_counter(),
+            (Self::Evdo(config), Dir::Uplink) => config.uplink.queue.has_discard_counter(),
+            (Self::Variable(config), _) => config.bearer(dir).queue.has_discard_counter(),
+        }
     }
 
     /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.

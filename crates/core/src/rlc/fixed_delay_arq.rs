@@ -1,4 +1,4 @@
-//! ARQ with a fixed retransmission delay: the link model of \[lundsten2002\] ("EasyLink").
+//! ARQ with a fixed retransmission delay: the link model of \[lundsten\] ("EasyLink").
 //!
 //! SDUs are cut into blocks of one size. A slot lasts one TTI and carries one block that fills it, or
 //! several smaller PDUs that all complete at its end. At the end of the slot the channel decides for

@@ -1,6 +1,6 @@
 //! No link layer: packets are sent whole, one after the other, and arrive without errors.
 //!
-//! What many studies take for a radio link, and the uplink of \[lundsten2002\]. The channel's block
+//! What many studies take for a radio link, and the uplink of \[lundsten\]. The channel's block
 //! errors do not apply: without retransmission a lost block would be a lost packet.
 
 use super::Rlc;

@@ -81,7 +81,12 @@ impl Ranges {
             joined.first = joined.first.min(self.0[from].first);
             joined.end = joined.end.max(self.0[to - 1].end);
         }
-        self.0.splice(from..to, [joined]);
+        if from < to {
+            self.0[from] = joined;
+            self.0.drain(from + 1..to);
+        } else {
+            self.0.insert(from, joined);
+        }
     }
 
     /// Takes a range out.
@@ -93,7 +98,19 @@ impl Ranges {
         }
         let below = SnRange::new(self.0[from].first, range.first);
         let above = SnRange::new(range.end, self.0[to - 1].end);
-        self.0.splice(from..to, [below, above].into_iter().filter(|rest| !rest.is_empty()));
+        let mut gone = from..to;
+        if !below.is_empty() {
+            self.0[gone.start] = below;
+            gone.start += 1;
+        }
+        if !above.is_empty() {
+            if gone.is_empty() {
+                return self.0.insert(gone.start, above);
+            }
+            gone.end -= 1;
+            self.0[gone.end] = above;
+        }
+        self.0.drain(gone);
     }
 
     /// Takes out the lowest range, cut to `most` sequence numbers.

@@ -1,18 +1,21 @@
 """Alcaraz and Cerdan's paper: ACK rate control and PDPC at the RLC buffer of a 3G bearer.
 
-How it is read is in `model`; tables, planes, traces, text, studies and claims have files of their own.
+How it is read is in `model`, what it leaves open in `left_open`; tables, planes, traces, text, studies,
+arguments and claims have files of their own.
 """
 
 from __future__ import annotations
 
+from airpath.papers.alcaraz.arguments import ARGUMENTS
 from airpath.papers.alcaraz.claims import CLAIMS
+from airpath.papers.alcaraz.left_open import CHOICES
 from airpath.papers.alcaraz.model import BASE, CONFIDENCE, DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.alcaraz.not_reproduced import NOT_REPRODUCED
 from airpath.papers.alcaraz.planes import FIGURE_1, FIGURE_5, PLANES
 from airpath.papers.alcaraz.studies import STUDIES
 from airpath.papers.alcaraz.tables import TABLES
 from airpath.papers.alcaraz.text import TEXT
-from airpath.papers.alcaraz.traces import FIGURE_2, FIGURE_12, FIGURE_13, FIGURE_14
+from airpath.papers.alcaraz.traces import FIGURE_2, FIGURE_4, FIGURE_12, FIGURE_13, FIGURE_14
 from airpath.papers.paper import Paper
 
 PAPER = Paper(
@@ -29,6 +32,7 @@ PAPER = Paper(
         *TABLES,
         FIGURE_1,
         FIGURE_2,
+        FIGURE_4,
         FIGURE_5,
         *PLANES,
         FIGURE_12,
@@ -36,8 +40,10 @@ PAPER = Paper(
         FIGURE_14,
         TEXT,
         *STUDIES,
+        *ARGUMENTS,
     ),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     confidence=CONFIDENCE,
+    choices=CHOICES,
 )

@@ -86,6 +86,40 @@ def timeouts(outcome: Outcome) -> float:
     return float(sum(int(flow["timeouts"]) for flow in outcome.results["flows"]))
 
 
+def after_a_drop_s(outcome: Outcome) -> float:
+    """Time for which f2 was in force, seconds."""
+    return float(_box(outcome)["t_id_after_drop_s"])
+
+
+def most_held(outcome: Outcome) -> float:
+    """Most ACKs that ACK rate control held at once."""
+    return float(_box(outcome)["peak_held_acks"])
+
+
+def rtt_s(outcome: Outcome) -> float:
+    """Mean round-trip time that TCP has measured, of all flows, seconds."""
+    return float(np.mean([flow["rtt_ms"]["mean"] for flow in outcome.results["flows"]])) / 1000
+
+
+def least_over_most_percent(outcome: Outcome) -> float:
+    """Goodput of the slowest flow over that of the fastest, percent."""
+    received = [int(flow["bytes_received"]) for flow in outcome.results["flows"]]
+    return 100 * min(received) / max(received)
+
+
+def page_s(outcome: Outcome) -> float:
+    """Time until a page has arrived, seconds; one that is not complete counts with the rest of the run."""
+    page = next(flow for flow in outcome.results["flows"] if flow.get("web"))
+    seconds = page["web"]["page_load_s"]
+    rest_s = float(outcome.results["simulated_s"]) - float(page["start_s"])
+    return rest_s if seconds is None else float(seconds)
+
+
+def seen(outcome: Outcome) -> float:
+    """What an observation of one number has kept."""
+    return float(outcome.observed)
+
+
 def ack_spacing_ms(outcome: Outcome) -> float:
     """Mean time between ACKs that cross the radio link, milliseconds."""
     return 1000 * float(outcome.results["simulated_s"]) / float(_bearer(outcome, "uplink")["sdus_delivered"])
@@ -141,6 +175,13 @@ def first_near_the_most(values: Sequence[float], share: float) -> Pick:
         return next(value for value, got in zip(values, run, strict=True) if got >= share * max(run))
 
     return lambda estimates: by_seed(find, *estimates)
+
+
+def _box(outcome: Outcome) -> Mapping[str, Any]:
+    """What ACK rate control reports of the bearer."""
+    element = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_rate_control")
+    report: Mapping[str, Any] = element["ues"][0]
+    return report
 
 
 def _downlink(outcome: Outcome) -> Mapping[str, Any]:

@@ -30,8 +30,44 @@ CONFIDENCE = 0.9
 BUFFER_SDUS = 50
 """Limit of the RLC buffer, where it is not swept."""
 
-READINGS = (Reading("as stated", "the settings below, with one ACK released in a TTI", ()),)
-DEFAULT_READING = "as stated"
+_BOX = "middlebox.0.ack_rate_control"
+
+
+def _reading(name: str, description: str, release: str, occupancy: str) -> Reading:
+    changes = ((f"{_BOX}.release", f'"{release}"'), (f"{_BOX}.occupancy", f'"{occupancy}"'))
+    return Reading(name, description, changes)
+
+
+READINGS = (
+    Reading(
+        "prose",
+        "ACKs that need no delay leave at once, as sections 3 and 3.3 say; BO is the SDUs that the other end "
+        "has not acknowledged, as section 2 says, for ACK rate control as for PDPC",
+        (),
+    ),
+    _reading(
+        "Figure 3",
+        "as printed: one ACK at each arrival and each expiration, so that others may be stranded",
+        "strict",
+        "unacked",
+    ),
+    _reading(
+        "Figure 3, unsent",
+        "as printed; ACK rate control sees the SDUs of which nothing has been sent",
+        "strict",
+        "untransmitted",
+    ),
+    _reading("one per TTI", "as in the prose, but at most one ACK in a TTI", "one_per_tti", "unacked"),
+    _reading(
+        "one per TTI, unsent",
+        "the same; ACK rate control sees the SDUs of which nothing has been sent",
+        "one_per_tti",
+        "untransmitted",
+    ),
+)
+"""How ACKs are released, and which SDUs ACK rate control sees; they apply to cells that have it."""
+
+DEFAULT_READING = "prose"
 
 PARAMETERS = (
     ("Path", "1 Mbit/s and 100 ms one way to the RNC; nothing is lost or delayed but behind it"),
@@ -57,8 +93,8 @@ PARAMETERS = (
         "every second segment, no limited transmit",
     ),
     ("Flows", "1 or 4, all in one bearer, all from the start on, without end"),
-    ("ACK rate control", "at most one ACK in a TTI; it sees the SDUs of which nothing has been sent yet"),
-    ("maxth", "40 SDUs for ACK rate control and both combined schemes, 30 for PDPC"),
+    ("ACK rate control", "ACKs that need no delay leave at once; it sees BO, like PDPC, and PDPC's Counter"),
+    ("maxth", "40 SDUs for both combined schemes, 30 for PDPC; 50, the buffer, for ACK rate control alone"),
     ("minth", "0 where alpha of f1 is 1, else 10 SDUs, and the same in f2"),
     (
         "PDPC",
@@ -135,8 +171,8 @@ class Scheme:
     queue: str
     f1: Function | None = None
     f2: str | None = None
-    release: str = "one_per_tti"
-    occupancy: str = "untransmitted"
+    release: str = "loop"
+    occupancy: str = "unacked"
 
     @property
     def overrides(self) -> Overrides:
@@ -155,9 +191,9 @@ def droptail(packets: int = BUFFER_SDUS) -> Scheme:
     return Scheme(name, f"{{ droptail = {{ packets = {packets} }} }}")
 
 
-def ack_rate(ratio: float = 20, maxth: int = 40) -> Scheme:
-    """Make ACK rate control alone, with alpha 1."""
-    differs = "" if (ratio, maxth) == (20, 40) else f", maxth {maxth}, maxd/maxth {ratio:g}"
+def ack_rate(ratio: float = 20, maxth: int = BUFFER_SDUS) -> Scheme:
+    """Make ACK rate control alone, with alpha 1: maxth is at least the buffer (Section 6)."""
+    differs = "" if (ratio, maxth) == (20, BUFFER_SDUS) else f", maxth {maxth}, maxd/maxth {ratio:g}"
     f1 = Function(1, ratio, maxth, minth_for(1))
     return Scheme(f"ACK Rate Control{differs}", droptail().queue, f1)
 
@@ -227,7 +263,16 @@ def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), varian
     overrides = (*scheme.overrides, *many, *options)
     in_table_2 = flows in TABLE_2_FLOWS and overrides in {(*known, *many) for known in _TABLE_2}
     runs = OWN_RUNS if in_table_2 else RUNS
-    return Cell(", ".join(words), overrides, None, goodput_kbps, observe=RUN, runs=runs, most_runs=runs)
+    return Cell(
+        ", ".join(words),
+        overrides,
+        None,
+        goodput_kbps,
+        observe=RUN,
+        is_read=scheme.f1 is not None,
+        runs=runs,
+        most_runs=runs,
+    )
 
 
 def watched(cell: Cell, observe: Observation) -> Cell:

@@ -151,12 +151,19 @@ def _by_occupancy(events: Events, where: NDArray[np.bool_]) -> Series:
     return Series(held, column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
 
 
+def window_of(events: Events, mine: NDArray[np.bool_]) -> Series:
+    """The congestion window at these changes of `tcp_state`, as far as it is used: packets over seconds.
+
+    What duplicate ACKs add to it in fast recovery is left out.
+    """
+    recovering = column(events, "tcp_state", "tcpi_ca_state")[mine] == _RECOVERY
+    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")[mine]
+    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd")[mine])
+    return Series(times_s(events, "tcp_state")[mine], np.minimum(window, WINDOW_SEGMENTS))
+
+
 def _window(events: Events) -> Series:
-    """The congestion window without what duplicate ACKs add to it in fast recovery, as far as it is used."""
-    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
-    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
-    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
-    return Series(times_s(events, "tcp_state"), np.minimum(window, WINDOW_SEGMENTS))
+    return window_of(events, np.full(times_s(events, "tcp_state").size, True))
 
 
 def _packets(events: Events) -> Layers:

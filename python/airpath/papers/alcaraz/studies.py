@@ -45,14 +45,26 @@ def in_order(cell: Cell) -> Quantity:
     return quantity(cell, measured.in_order_s, "delay until in order", "s")
 
 
+def after_a_drop(cell: Cell) -> Quantity:
+    """Time for which f2 is in force, in a run."""
+    return quantity(cell, measured.after_a_drop_s, "f2 in force", "s")
+
+
+def most_held(cell: Cell) -> Quantity:
+    """Most ACKs held at once, in a run."""
+    return quantity(cell, measured.most_held, "most ACKs held", "1")
+
+
 GOODPUT: Measure = ("goodput", "kbit/s", goodput)
 DELAY: Measure = ("delay", "s", delay)
 IN_ORDER: Measure = ("delay from the first transmission until in order", "s", in_order)
 OVERFLOWS: Measure = ("overflow drops", "1", overflows)
 TIMEOUTS: Measure = ("timeouts", "1", timeouts)
+AFTER_A_DROP: Measure = ("time for which f2 is in force", "s", after_a_drop)
+MOST_HELD: Measure = ("most ACKs held at once", "1", most_held)
 
 
-def _study(
+def make_study(
     number: int,
     title: str,
     question: str,
@@ -60,7 +72,9 @@ def _study(
     columns: tuple[str, ...],
     rows: Sequence[tuple[str, tuple[Cell, ...]]],
     measures: Sequence[Measure],
+    charts: tuple[Chart, ...] = (),
 ) -> Experiment:
+    """Make a study of cells, a table for each measure, and charts."""
     # As many runs as the rows of Table 2 that stand beside.
     lines = [
         (name, tuple(replace(cell, runs=OWN_RUNS, most_runs=OWN_RUNS) for cell in cells))
@@ -70,15 +84,16 @@ def _study(
         Grid(columns, unit, tuple(GridRow((name,), tuple(map(of, cells))) for name, cells in lines), what)
         for what, unit, of in measures
     )
-    return Experiment("study", number, title, (head,), (), question=question, tables=tables)
+    return Experiment("study", number, title, (head,), (), question=question, tables=tables, charts=charts)
 
 
-def _flows(count: int) -> str:
+def flows_said(count: int) -> str:
+    """Say how many flows there are."""
     return f"{count} flow{'s' if count > 1 else ''}"
 
 
 def _columns(schemes: Sequence[Scheme]) -> tuple[str, ...]:
-    return tuple(f"{scheme.name}, {_flows(flows)}" for scheme in schemes for flows in (1, 4))
+    return tuple(f"{scheme.name}, {flows_said(flows)}" for scheme in schemes for flows in (1, 4))
 
 
 _CONTROLLED = (ACK_RATE, COMBINED_1, COMBINED_2)
@@ -92,17 +107,18 @@ def _released(release: str, occupancy: str) -> tuple[str, tuple[Cell, ...]]:
     return variant, tuple(make_cell(scheme, flows, variant=said) for scheme in schemes for flows in (1, 4))
 
 
-RELEASE = _study(
+RELEASE = make_study(
     1,
     "How ACKs are released, and what the occupancy is",
-    "The pseudocode as printed (strict) strands ACKs. Which way to release them, and which SDUs that ACK "
-    "rate control sees, bring Table 2?",
+    "Every combination of both, with the overflows: the pseudocode as printed (strict), all ACKs that need "
+    "no delay at once (loop, which judges), or one of them in a TTI; all SDUs that are not acknowledged, or "
+    "those of which nothing has been sent.",
     "release, occupancy",
     _columns(_CONTROLLED),
     tuple(
         _released(release, occupancy)
-        for release in ("one_per_tti", "loop", "strict")
-        for occupancy in ("untransmitted", "unacked")
+        for release in ("loop", "strict", "one_per_tti")
+        for occupancy in ("unacked", "untransmitted")
     ),
     (GOODPUT, DELAY, OVERFLOWS),
 )
@@ -113,13 +129,13 @@ def _red(weight: float) -> Scheme:
     return Scheme(f"RED, weight {weight:g}", f"{{ red = {{ {limits}, weight = {weight:g} }} }}")
 
 
-RED = _study(
+RED = make_study(
     2,
     "RED in the RLC buffer",
     "The paper argues against averaging the queue and dropping by chance. RED between 10 and 30 SDUs, with "
     "the weight of its authors and with one ten times as large, beside the schemes of Table 2.",
     "scheme",
-    tuple(map(_flows, (1, 4))),
+    tuple(map(flows_said, (1, 4))),
     tuple(
         (scheme.name, tuple(make_cell(scheme, flows) for flows in (1, 4)))
         for scheme in (CONVENTIONAL, _red(0.002), _red(0.02), PDPC, COMBINED_1, COMBINED_2)
@@ -155,7 +171,7 @@ _COUNTED = replace(
     queue="{ pdpc = { packets = 50, max_threshold = 30, arriving = 'counted' } }",
 )
 
-OPEN = _study(
+OPEN = make_study(
     3,
     "What else the paper leaves open",
     "The rows of Table 2 without ACK control under other readings of RLC, channel and TCP.",
@@ -186,7 +202,7 @@ def _window(segments: int) -> tuple[str, tuple[Cell, ...]]:
     return f"{segments}", (make_cell(CONVENTIONAL, options=options, variant=f"window {segments}"),)
 
 
-WINDOWS = _study(
+WINDOWS = make_study(
     4,
     "Windows that can overflow the buffer",
     "The window of 44 segments is smaller than the buffer of 50 SDUs, yet the paper's Figure 2 has overflows "
@@ -198,11 +214,13 @@ WINDOWS = _study(
 )
 
 
-def _sweep(title: str, schemes: Sequence[Scheme], values: tuple[float, ...], what: Measure) -> Chart:
+def sweep(
+    title: str, parameter: str, schemes: Sequence[Scheme], values: tuple[float, ...], what: Measure
+) -> Chart:
+    """Make the chart of a measure over a parameter, with one flow and with four."""
     name, unit, of = what
-    parameter = "maxth, SDUs" if values == MAXTHS else "maxd/maxth, ms/SDU"
     lines = tuple(
-        Line(_flows(flows), tuple(of(make_cell(scheme, flows)) for scheme in schemes)) for flows in (1, 4)
+        Line(flows_said(flows), tuple(of(make_cell(scheme, flows)) for scheme in schemes)) for flows in (1, 4)
     )
     return Chart(title, parameter, values, name, unit, lines)
 
@@ -216,50 +234,69 @@ SINGLE = Experiment(
     "The single mechanisms over their parameters",
     ("quantity",),
     (),
-    question="PDPC over its threshold, ACK rate control alone over maxd/maxth (maxth 40).",
+    question="PDPC over its threshold, ACK rate control alone over maxd/maxth (maxth 50).",
     charts=(
-        _sweep("PDPC", _PDPCS, MAXTHS, GOODPUT),
-        _sweep("PDPC", _PDPCS, MAXTHS, DELAY),
-        _sweep("ACK rate control", _RATES, RATIOS, GOODPUT),
-        _sweep("ACK rate control", _RATES, RATIOS, DELAY),
+        sweep("PDPC", "maxth, SDUs", _PDPCS, MAXTHS, GOODPUT),
+        sweep("PDPC", "maxth, SDUs", _PDPCS, MAXTHS, DELAY),
+        sweep("ACK rate control", "maxd/maxth, ms/SDU", _RATES, RATIOS, GOODPUT),
+        sweep("ACK rate control", "maxd/maxth, ms/SDU", _RATES, RATIOS, DELAY),
     ),
 )
 
 _NO_CHANGE = combined(1, 40, 12.5, f2_alpha=1)
 
-AFTER_DROP = _study(
+AFTER_DROP = make_study(
     6,
     "What f2 does to four flows",
-    "Four flows have up to 95 ACKs held when a packet is dropped. With f2 = 0 all of them leave at once, one "
-    "a TTI; with f2 = f1 nothing changes.",
+    "When PDPC drops an SDU, four flows have more ACKs held than one. With f2 = 0 those that wait leave at "
+    "once, with f2 = f1 nothing changes. f2 is in force while PDPC's Counter is above zero.",
     "f2 of Combined Scheme 1",
-    tuple(map(_flows, (1, 4))),
+    tuple(map(flows_said, (1, 4))),
     tuple(
         (name, tuple(make_cell(scheme, flows) for flows in (1, 4)))
         for name, scheme in (("0", COMBINED_1), ("alpha 1, as f1", _NO_CHANGE))
     ),
-    (GOODPUT, DELAY, OVERFLOWS),
+    (GOODPUT, DELAY, OVERFLOWS, AFTER_A_DROP, MOST_HELD),
 )
 
 
-def _untransmitted(scheme: Scheme) -> Scheme:
-    """Let the drop of a combined scheme see the SDUs that its ACK rate control sees."""
-    queue = scheme.queue.replace("arriving", 'occupancy = "untransmitted", arriving')
-    return replace(scheme, name=f"{scheme.name}, drop by untransmitted SDUs", queue=queue)
+def _seen(by_control: str, by_drop: str) -> Callable[[Scheme], Scheme]:
+    """Let ACK rate control and the drop of a combined scheme see these SDUs."""
+
+    def read(scheme: Scheme) -> Scheme:
+        if (by_control, by_drop) == ("unacked", "unacked"):
+            return scheme
+        queue = scheme.queue.replace("arriving", f'occupancy = "{by_drop}", arriving')
+        name = f"{scheme.name}, ACK rate control sees {by_control}, the drop {by_drop}"
+        return replace(scheme, name=name, queue=queue, occupancy=by_control)
+
+    return read
 
 
-SEEN_BY_DROP = _study(
+ONE_BO = make_study(
     7,
-    "Which SDUs the drop of the combined schemes sees",
-    "Figure 3 has one BO. ACK rate control fits best if it is the untransmitted SDUs, PDPC alone if it is "
-    "the unacknowledged ones, which both combined schemes take for their drop.",
-    "SDUs that the drop counts",
-    tuple(f"{name}, {_flows(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
+    "Which SDUs both mechanisms see",
+    "Figure 3 has one BO, and by section 2 an SDU is in it until it is acknowledged. The combined "
+    "schemes with the SDUs of which nothing has been sent in the place of BO, for ACK rate control and for "
+    "the drop.",
+    "ACK rate control, drop",
+    tuple(f"{name}, {flows_said(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
     tuple(
-        (name, tuple(make_cell(of(scheme), flows) for scheme in (COMBINED_1, COMBINED_2) for flows in (1, 4)))
-        for name, of in (("unacknowledged", lambda scheme: scheme), ("untransmitted", _untransmitted))
+        (
+            f"{control}, {drop}",
+            tuple(
+                make_cell(_seen(control, drop)(scheme), flows)
+                for scheme in (COMBINED_1, COMBINED_2)
+                for flows in (1, 4)
+            ),
+        )
+        for control, drop in (
+            ("unacked", "unacked"),
+            ("untransmitted", "untransmitted"),
+            ("untransmitted", "unacked"),
+        )
     ),
     (GOODPUT, DELAY, OVERFLOWS),
 )
 
-STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP, SEEN_BY_DROP)
+STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP, ONE_BO)

@@ -15,8 +15,8 @@ CELLS = {
 """The rows of Table 2, by scheme and number of flows."""
 
 _ACK_CONTROL = (
-    "how the paper's ACK rate control releases ACKs, and which SDUs it sees, is open: the printed pseudocode "
-    "strands ACKs. None of the other ways (Study 1) brings this delay at the published goodput"
+    "of the six ways to release ACKs and to count SDUs (Study 1) none has all rows; goodput near the "
+    "published one takes a BO of SDUs of which nothing has been sent, against section 2"
 )
 _UNEXPLAINED = {name: _ACK_CONTROL for name in ("ackrate", "combined1", "combined2")}
 

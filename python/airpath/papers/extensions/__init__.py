@@ -6,6 +6,7 @@ Nothing here is published; what the studies show is stated as claims, which are 
 from __future__ import annotations
 
 from airpath.papers.extensions.at_the_rnc import RNC_CLAIMS, RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS
+from airpath.papers.extensions.capacity import CAPACITY, CAPACITY_CLAIMS
 from airpath.papers.extensions.claims import CLAIMS
 from airpath.papers.extensions.hand_over import HANDOVER
 from airpath.papers.extensions.pages import PAGES
@@ -37,6 +38,7 @@ PAPER = Paper(
         RNC_SENT_AGAIN,
         RNC_TIMEOUTS,
         HANDOVER,
+        CAPACITY,
     ),
-    claims=(*CLAIMS, *RNC_CLAIMS),
+    claims=(*CLAIMS, *RNC_CLAIMS, *CAPACITY_CLAIMS),
 )

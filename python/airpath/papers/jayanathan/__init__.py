@@ -5,6 +5,7 @@ How it is read is in `model`; table and text, figures, studies and claims have f
 
 from __future__ import annotations
 
+from airpath.papers.jayanathan.choices import CHOICES
 from airpath.papers.jayanathan.claims import CLAIMS
 from airpath.papers.jayanathan.figures import FIGURES
 from airpath.papers.jayanathan.model import BASE, DEFAULT_READING, PARAMETERS, READINGS
@@ -26,4 +27,5 @@ PAPER = Paper(
     experiments=(TABLE_2, *FIGURES, TEXT, *STUDIES),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )

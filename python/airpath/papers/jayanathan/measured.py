@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from airpath.papers.paper import Outcome
+from airpath.replicate import Results
 
 FILE_BYTES = 2_000_000
 
 
 def throughput_kbps(outcome: Outcome) -> float:
     """The file over the time that it took, kbit/s; what there is of it after the time of the run."""
-    flow = _flow(outcome)
-    took_s = flow["transfer_s"] or outcome.results["simulated_s"]
-    return float(flow["bytes_acked"]) * 8 / 1000 / float(took_s)
+    return _throughput_kbps(outcome.results)
+
+
+def gain_percent(outcome: Outcome) -> float:
+    """Throughput gained over the cell's twin, percent."""
+    return 100 * (_throughput_kbps(outcome.results) / _throughput_kbps(outcome.reference_results) - 1)
 
 
 def timeouts(outcome: Outcome) -> float:
@@ -47,6 +51,12 @@ def mean_window(outcome: Outcome) -> float:
 def acting_dupack(outcome: Outcome) -> float:
     """Which duplicate ACK sends a segment again early, mean."""
     return float(outcome.observed.acting_dupack)
+
+
+def _throughput_kbps(results: Results) -> float:
+    flow = results["flows"][0]
+    took_s = flow["transfer_s"] or results["simulated_s"]
+    return float(flow["bytes_acked"]) * 8 / 1000 / float(took_s)
 
 
 def _flow(outcome: Outcome) -> Mapping[str, Any]:

@@ -29,6 +29,11 @@ READINGS = (
         "as printed: it takes two of them, and so the third duplicate ACK",
         (("tcp.rnf", "two_flagged"),),
     ),
+    Reading(
+        "two flagged, 0.4 s",
+        "as printed, with a window of 65,535 bytes at the UE and a round trip of 0.4 s",
+        (("tcp.rnf", "two_flagged"), ("tcp.receive_buffer", "65535 B"), ("wired.delay", "190 ms")),
+    ),
 )
 
 PARAMETERS = (

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from airpath.papers.conditions import Quantity
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.jayanathan import measured
 from airpath.papers.jayanathan.model import LOSSES, SENDERS, Sender, make_cell
 from airpath.papers.jayanathan.tables import quantity, throughput
-from airpath.papers.paper import Cell, Experiment
+from airpath.papers.paper import Cell, Experiment, Overrides, load_published
 
 Measure = tuple[str, str, Callable[[Cell], Quantity]]
 """What is measured, its unit, and how."""
 
 Pair = Callable[[int, bool], Cell]
 """A cell by drop rate and whether there is feedback."""
+
+_PUBLISHED = load_published("jayanathan")
+PUBLISHED_GAINS = tuple(f"{_PUBLISHED[f'jayanathan-t2-{loss}-improvement'].target:g}" for loss in LOSSES)
+PUBLISHED_THROUGHPUTS = tuple(
+    f"{_PUBLISHED[f'jayanathan-t2-{loss}-{kind}'].target:g}"
+    for loss in LOSSES
+    for kind in ("standard", "rncfb")
+)
 
 _COLUMNS = tuple(f"{loss} %{', RNC-FB' if feedback else ''}" for loss in LOSSES for feedback in (False, True))
 
@@ -99,4 +108,97 @@ OPEN = _study(
     ),
 )
 
-STUDIES = (OTHER_SENDERS, BURSTS, OPEN)
+_RATES_KBPS = (44, 46, 48, 50, 52, 56, 64)
+
+
+def bearer(rate_kbps: int) -> Overrides:
+    """Give the bearer another rate, both ways."""
+    return tuple((f"radio.dch.{way}.rate", f"{rate_kbps} kbit/s") for way in ("downlink", "uplink"))
+
+
+def _gain(loss: int, name: str, options: Overrides) -> Quantity:
+    """What feedback gains, each run beside standard TCP with the same packets dropped."""
+    feedback = make_cell(loss, True, options=options, variant=name)
+    standard = make_cell(loss, False, options=options, variant=name)
+    beside = replace(feedback, reference=standard.overrides, paired=True, precise=measured.gain_percent)
+    return quantity(beside, measured.gain_percent, "gain", "percent")
+
+
+def _gains(rows: Sequence[tuple[str, Overrides]]) -> Grid:
+    return Grid(
+        tuple(f"{loss} %" for loss in LOSSES),
+        "percent",
+        tuple(
+            GridRow((name,), tuple(_gain(loss, name, options) for loss in LOSSES), PUBLISHED_GAINS)
+            for name, options in rows
+        ),
+        "gain of feedback, behind the published one",
+    )
+
+
+BEARER = Experiment(
+    "study",
+    4,
+    "The rate of the bearer",
+    ("bearer",),
+    (),
+    question=(
+        "The paper does not give the rate, which is inferred from Table 2. What becomes of throughput and of "
+        "the gains of feedback at others?"
+    ),
+    tables=(
+        Grid(
+            _COLUMNS,
+            "kbit/s",
+            tuple(
+                GridRow(
+                    (f"{rate} kbit/s",),
+                    tuple(
+                        throughput(make_cell(loss, back, options=bearer(rate), variant=f"{rate} kbit/s"))
+                        for loss in LOSSES
+                        for back in (False, True)
+                    ),
+                    PUBLISHED_THROUGHPUTS,
+                )
+                for rate in _RATES_KBPS
+            ),
+            "throughput, behind the published one",
+        ),
+        _gains(tuple((f"{rate} kbit/s", bearer(rate)) for rate in _RATES_KBPS)),
+    ),
+)
+
+_TWO: Overrides = (("tcp.rnf", "two_flagged"),)
+_WINDOW: Overrides = (("tcp.receive_buffer", "65535 B"),)
+_SMALL: Overrides = (("tcp.mss", "536 B"),)
+_FURTHER: Overrides = (("wired.delay", "190 ms"), *_WINDOW)
+_FAR: Overrides = (("wired.delay", "490 ms"),)
+
+RULE = Experiment(
+    "study",
+    5,
+    "Which duplicate ACK acts",
+    ("rule",),
+    (),
+    question=(
+        "As printed it takes two flagged ACKs, and so the third duplicate; read here, the first flagged one, "
+        "which is the second. What does feedback gain by either, as read and with what else is open?"
+    ),
+    tables=(
+        _gains(
+            tuple(
+                (f"{said}{what}", (*rule, *options))
+                for what, options in (
+                    ("", ()),
+                    (", window 65,535 bytes", _WINDOW),
+                    (", segments of 536 bytes", _SMALL),
+                    (", window 65,535 bytes, a round trip of 0.4 s", _FURTHER),
+                    (", a round trip of 1 s", _FAR),
+                )
+                for said, rule in (("second", ()), ("third", _TWO))
+            )
+        ),
+    ),
+)
+
+STUDIES = (OTHER_SENDERS, BURSTS, OPEN, BEARER, RULE)

@@ -1,4 +1,4 @@
-//! One bearer: the line of its ACKs, `id_timer`, `LADT` and `Counter` of Figure 3.
+//! One bearer: the line of its ACKs, `id_timer` and `LADT` of Figure 3, and which function gives `t_id`.
 
 use super::{Config, Occupancy, Release};
 use crate::element::BearerView;
@@ -24,11 +24,11 @@ enum Wait {
 /// Which function gives `t_id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Regime {
-    /// `f_1`: no SDU has been dropped lately.
+    /// `f_1`: `Counter` is 0.
     #[default]
     First,
-    /// `f_2`, until so many bytes have been delivered: `Counter`, never 0.
-    Second(u64),
+    /// `f_2`: `Counter` is above 0.
+    Second,
 }
 
 #[derive(Default)]
@@ -63,11 +63,11 @@ pub(super) struct Bearer {
     told: Option<Event>,
 }
 
-/// SDUs and bytes in the buffer, as the box counts them.
-pub(super) fn occupancy(config: &Config, view: &BearerView) -> (u32, u64) {
+/// SDUs in the buffer, as the box counts them.
+pub(super) fn occupancy(config: &Config, view: &BearerView) -> u32 {
     match config.occupancy {
-        Occupancy::Unacked => (view.sdus, view.bytes),
-        Occupancy::Untransmitted => (view.untransmitted_sdus, view.untransmitted_bytes),
+        Occupancy::Unacked => view.sdus,
+        Occupancy::Untransmitted => view.untransmitted_sdus,
     }
 }
 
@@ -206,32 +206,19 @@ impl Bearer {
     /// The function in force at this occupancy.
     fn t_id(&self, config: &Config, occupancy: u32) -> Duration {
         match (self.regime, &config.t_id_after_drop) {
-            (Regime::Second(_), Some(f_2)) => f_2.t_id(occupancy),
+            (Regime::Second, Some(f_2)) => f_2.t_id(occupancy),
             _ => config.t_id.t_id(occupancy),
         }
     }
 
-    /// An SDU was dropped while the buffer held so many bytes: `Counter` is set, unless it runs.
-    pub fn on_dropped(&mut self, now: Instant, bytes: u64) {
-        if self.regime == Regime::First && bytes > 0 {
-            self.enter(now, Regime::Second(bytes));
-            self.counts.switches += 1;
+    /// The buffer's `Counter` may have changed: it is `counter` now.
+    pub fn on_counter(&mut self, now: Instant, counter: u64) {
+        let regime = if counter > 0 { Regime::Second } else { Regime::First };
+        if self.regime != regime {
+            [self.counts.first, self.counts.second] = self.spent(now);
+            self.counts.switches += u64::from(regime == Regime::Second);
+            (self.regime, self.regime_since) = (regime, now);
         }
-    }
-
-    /// An SDU was delivered.
-    pub fn on_delivered(&mut self, now: Instant, len: u32) {
-        if let Regime::Second(counter) = &mut self.regime {
-            *counter = counter.saturating_sub(u64::from(len));
-            if *counter == 0 {
-                self.enter(now, Regime::First);
-            }
-        }
-    }
-
-    fn enter(&mut self, now: Instant, regime: Regime) {
-        [self.counts.first, self.counts.second] = self.spent(now);
-        (self.regime, self.regime_since) = (regime, now);
     }
 
     /// The time spent with f_1 and with f_2.
@@ -239,7 +226,7 @@ impl Bearer {
         let (since, Counts { first, second, .. }) = (now.since(self.regime_since), &self.counts);
         match self.regime {
             Regime::First => [*first + since, *second],
-            Regime::Second(_) => [*first, *second + since],
+            Regime::Second => [*first, *second + since],
         }
     }
 

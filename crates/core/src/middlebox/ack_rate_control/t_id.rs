@@ -77,9 +77,10 @@ impl Default for Constant {
 }
 
 impl Default for Linear {
-    /// ACK rate control of Table 2: maxd / maxth = 20 ms/SDU. ASSUMED: maxth, which the paper leaves open there.
+    /// ACK rate control alone, as in Table 2: maxd / maxth = 20 ms/SDU, and a maxth of at least the buffer, which has
+    /// room for 50 SDUs (section 6).
     fn default() -> Self {
-        Self { minth: 0, maxth: 40, maxd: Duration::from_millis(800) }
+        Self { minth: 0, maxth: 50, maxd: Duration::from_secs(1) }
     }
 }
 

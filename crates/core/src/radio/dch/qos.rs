@@ -3,6 +3,7 @@
 use super::{BearerConfig, Config};
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::queue;
 use crate::rlc;
 use crate::umts::TrafficClass;
 use schemars::JsonSchema;
@@ -36,9 +37,14 @@ impl Config {
 
     /// How many packets may wait in any buffer of a direction; `None` if one has no such limit.
     pub(in crate::radio) fn limit_sdus(&self, dir: Dir) -> Option<u32> {
-        let classes = self.qos.values().filter_map(|bearers| bearers.bearer(dir));
-        let limits = classes.chain([self.bearer(dir)]).map(|bearer| bearer.queue.limit_sdus());
+        let limits = self.queues(dir).map(queue::Config::limit_sdus);
         limits.reduce(|one, other| Some(one?.min(other?))).flatten()
+    }
+
+    /// The disciplines of all buffers of a direction.
+    pub(in crate::radio) fn queues(&self, dir: Dir) -> impl Iterator<Item = &queue::Config> {
+        let classes = self.qos.values().filter_map(move |bearers| bearers.bearer(dir));
+        classes.chain([self.bearer(dir)]).map(|bearer| &bearer.queue)
     }
 
     /// Refuses bearers of classes that cannot be, each with those that take the place of a direction not named.

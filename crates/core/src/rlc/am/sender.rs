@@ -463,24 +463,25 @@ impl Sender {
             }
             self.spans.pop_front();
         }
-        if let Some(end) = self.acknowledged.end() {
-            self.confirm_beyond(end, report);
+        if !self.acknowledged.is_empty() {
+            self.confirm_beyond(report);
         }
         while self.expiries.front().is_some_and(|(sdu, _)| self.is_settled(*sdu)) {
             self.expiries.pop_front();
         }
     }
 
-    /// The same of SDUs beyond VT(A), whose ends lie below `end`.
-    fn confirm_beyond(&mut self, end: u64, report: &mut Report) {
+    /// The same of SDUs whose ends lie beyond VT(A).
+    fn confirm_beyond(&mut self, report: &mut Report) {
         self.confirmed.remove(SnRange::new(0, self.settled));
-        for &Span { end: SduEnd { sdu, first, sn }, .. } in
-            self.spans.iter().take_while(|span| span.end.sn < end)
-        {
-            let pdus = SnRange::new(first.max(self.vt_a), sn + 1);
-            if !self.is_settled(sdu) && self.acknowledged.covers(pdus) {
-                self.confirmed.insert(SnRange::new(sdu, sdu + 1));
-                report.confirmed.push(sdu);
+        for pdus in self.acknowledged.as_slice() {
+            let from = self.spans.partition_point(|span| span.end.first.max(self.vt_a) < pdus.first);
+            for span in self.spans.range(from..).take_while(|span| span.end.sn < pdus.end) {
+                let sdu = span.end.sdu;
+                if !self.is_settled(sdu) {
+                    self.confirmed.insert(SnRange::new(sdu, sdu + 1));
+                    report.confirmed.push(sdu);
+                }
             }
         }
     }
