@@ -8,8 +8,8 @@ NOT_REPRODUCED: dict[str, str] = {
         "the rest is as claimed"
     ),
     "chan-c6": (
-        "it is too high in all nine, but by 11.2 % in case 8, where the paper's own figures, 174.6 and 156.5, "
-        "give 11.6"
+        "it is too high in all nine, but by 11.2 % in case 8, where the paper's own figures, 174.6 and "
+        "156.5, give 11.6"
     ),
     "chan-c7": (
         "within 2 % at small spreads, but 15 to 18 % too high at the widest, 15.1 in case 4, where our runs "
