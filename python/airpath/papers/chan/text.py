@@ -19,7 +19,7 @@ from airpath.papers.chan.curves import (
     over_rate,
     pairs,
 )
-from airpath.papers.chan.figures import LIVE_DOWNLOAD, ack_time_ms, packet_time_ms
+from airpath.papers.chan.figures import LIVE_DOWNLOAD, LIVE_TEXT, ack_time_ms, packet_time_ms
 from airpath.papers.chan.measured import least, most
 from airpath.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, make_cell
 from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
@@ -146,6 +146,7 @@ TEXT = Experiment(
             (LIVE_DOWNLOAD,),
             packet_time_ms(1),
         ),
+        *LIVE_TEXT,
         row("s3-ack52", "transmission time of an ACK", (LIVE_DOWNLOAD,), ack_time_ms),
         row("f3-25s", "transmission time of 30 packets", (LIVE_DOWNLOAD,), _in_seconds(packet_time_ms(30))),
         row("s61-bdp", "bandwidth-delay product, case 1", (CELLS[1],), measured.pipe_packets),
