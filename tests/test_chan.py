@@ -141,8 +141,16 @@ def test_a_chart_is_a_picture_and_a_table(tmp_path):
 
 
 def test_traces_are_drawn_and_need_no_values(tmp_path):
-    _, entries, page = reproduce(tmp_path, "--figure", "2", "--figure", "4")
-    assert entries == [] and page.count("<img") == 2 and "Not finished" not in page
+    _, entries, page = reproduce(tmp_path, "--figure", "4")
+    assert entries == [] and page.count("<img") == 1 and "Not finished" not in page
+
+
+def test_the_imitated_live_system_has_the_published_pings_and_download(tmp_path):
+    _, entries, _ = reproduce(tmp_path, "--figure", "2", "--figure", "3", "--runs", "3")
+    known = {entry["id"]: entry for entry in entries}
+    calibrated = {name for name, entry in known.items() if entry["verdict"] == "calibrated"}
+    assert calibrated == {"chan-f2-75", "chan-f2-3"}
+    assert known["chan-f3-50ms"]["measured"] > 5 and known["chan-f3-rtt"]["measured"] > 3
 
 
 def test_what_follows_from_printed_values_is_not_replicated(tmp_path):
@@ -152,6 +160,32 @@ def test_what_follows_from_printed_values_is_not_replicated(tmp_path):
     assert "Table 2 The models fed with the loss events of our own runs" in result.stdout
     # Amounts of different units have no picture in common.
     assert "<img" not in page
+
+
+def measured_in(entries, shows, row, column):
+    """A mean of a study's table."""
+    found = [e for e in entries if (e["shows"], [*e["row"].values()], e["column"]) == (shows, [row], column)]
+    (entry,) = found
+    return entry["measured"]
+
+
+def test_as_printed_the_regulator_stops_without_the_idle_release(tmp_path):
+    _, entries, _ = reproduce(tmp_path, "--study", "1", "--runs", "1")
+    forms = {"no regulator", "working", "working, no idle release", "literal"}
+    kbps = {name: measured_in(entries, "throughput", "4", name) for name in forms}
+    stopped = measured_in(entries, "throughput", "4", "literal, no idle release")
+    assert stopped < kbps["no regulator"] < kbps["literal"] < kbps["working"]
+    assert kbps["working"] == pytest.approx(kbps["working, no idle release"], rel=0.001)
+
+
+def test_an_encrypted_flow_is_not_regulated(tmp_path):
+    _, entries, _ = reproduce(tmp_path, "--study", "8", "--runs", "1")
+    for flow in ("Reno", "SACK"):
+        unread, none, read = (
+            measured_in(entries, "throughput", flow, column)
+            for column in ("regulator, encrypted", "no regulator", "regulator")
+        )
+        assert unread == none < read
 
 
 def test_a_cell_may_have_a_number_of_runs_of_its_own():

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import airpath
 from airpath.cli import app
 from airpath.papers import PAPERS
+from airpath.papers.downloads import RETURN
 from airpath.papers.extensions.settings import ERROR_RATES
 from airpath.papers.lundsten.solutions import TABLE_1
 from airpath.scenario import Scenario, load
@@ -55,6 +56,17 @@ def test_the_studies_are_numbered():
     assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 16))
 
 
+@pytest.mark.parametrize("paper", ["lundsten", "zhang"])
+def test_what_a_cell_says_of_a_lost_blocks_return_no_reading_changes(paper):
+    known = PAPERS[paper]
+    cells = {quantity.cell for experiment in known.experiments for quantity in experiment.quantities}
+    for cell in cells:
+        said = dict(cell.overrides).get(RETURN)
+        texts = {known.text(cell, cell.overrides, reading) for reading in known.readings}
+        assert (len(texts) == 1) is (said is not None)
+        assert all(f'retransmission_delay = "{said}"' in text for text in texts) or said is None
+
+
 def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path):
     result, entries, page = reproduce(tmp_path, "lundsten", "--table", "1", "--runs", "2")
     assert len(entries) == 6 * 6
@@ -68,7 +80,7 @@ def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path)
     assert (hsdpa["printed"], hsdpa["measured"], hsdpa["runs"]) == ("X", None, 0)
     for text in (result.stdout, page):
         assert f"X {eifel['measured']:.1f} ± " in text
-        assert "HSDPA: not measured: it is another radio link" in text
+        assert "HSDPA: not measured here: it is another radio link (Study 10)" in text
 
 
 def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
@@ -76,7 +88,7 @@ def test_an_entry_is_what_its_two_scenarios_give(tmp_path):
     split = next(row for row in TABLE_1.grid.rows if row.labels == ("Split TCP",))
     cell = split.entries[TABLE_1.grid.columns.index("loss, wired")].cell
     base = load("lundsten-dch")
-    reading = ("radio.dch.downlink.rlc.fixed_delay_arq.tie", "{ probability = 0.5 }")
+    reading = ("radio.dch.downlink.rlc.fixed_delay_arq.retransmission_delay", "59 ms")
 
     def received_s(overrides, seed):
         scenario = Scenario(base.name, base.source, (*overrides, reading), base.folder)

@@ -1,5 +1,7 @@
 """Verdicts: every rule at its boundary."""
 
+from dataclasses import replace
+
 import pytest
 
 from airpath.estimate import by_seed, exact
@@ -142,6 +144,13 @@ def test_one_run_is_enough_where_nothing_is_random():
     assert both.is_exact and verdict("simulated", 100, None, both, "kbit/s") == "reproduced"
     one_known = by_seed(lambda one, other: one - other, estimate([205.0]), exact(100.0))
     assert not one_known.is_exact
+
+
+def test_what_no_chance_acts_on_counts_with_every_seed():
+    certain = replace(estimate([10.0, 10.0]), is_exact=True)
+    difference = by_seed(lambda one, other: one - other, estimate([11.0, 12.0, 13.0]), certain)
+    assert difference.values == (1.0, 2.0, 3.0)
+    assert not difference.is_exact
 
 
 @pytest.mark.parametrize(("runs", "expected"), [(5, "more_runs_needed"), (19, "more_runs_needed")])

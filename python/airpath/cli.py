@@ -265,11 +265,12 @@ def _exit_code(arguments: list[str] | None) -> int:
     except AirpathError as error:
         return _fail(error)
     except typer.TyperException as error:
-        if not error.format_message():  # Without a command the help was printed: that is all.
+        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        if not said:  # Without a command the help was printed: that is all.
             return error.exit_code
         context = getattr(error, "ctx", None)
         remedy = f"see '{context.command_path if context else 'airpath'} --help'"
-        return _fail(ScenarioError("command line", error.format_message(), remedy))
+        return _fail(ScenarioError("command line", said, remedy))
     except BrokenPipeError:
         raise
     except UnicodeEncodeError as error:

@@ -107,8 +107,12 @@ def exact(value: float) -> Estimate:
 
 def by_seed(compute: Callable[..., float], *estimates: Estimate, confidence: float = CONFIDENCE) -> Estimate:
     """Estimate what follows from runs of several scenarios with the same seed."""
-    # Scenarios that have more runs than others count with the seeds that all have.
-    runs = zip(*(known.values for known in estimates), strict=False)
+    # Scenarios that have more runs than others count with the seeds that all have. One without chance has the
+    # same value with every seed.
+    by_chance = [known for known in estimates if not known.is_exact] or estimates
+    seeds = min(len(known.values) for known in by_chance)
+    values = (known.values[:1] * seeds if known.is_exact else known.values for known in estimates)
+    runs = zip(*values, strict=False)
     known = estimate([compute(*run) for run in runs], confidence)
     return replace(known, is_exact=all(known.is_exact for known in estimates))
 

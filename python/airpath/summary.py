@@ -426,12 +426,17 @@ def _print_named(console: Console, title: str, named: dict[str, str]) -> None:
 def _print_components(console: Console, components: list[dict[str, Any]]) -> None:
     say(console, "Components (in a scenario or with --set)", style="bold")
     for component in components:
-        say(console, (component_name(component), "bold"), f"  {component['description']}")
+        say(console, (component_name(component), "bold"), f"  {_paragraph(component['description'])}")
         table = Table("", "", "", "", words=(0, 1, 2, 3))
         for parameter in component["parameters"]:
             default = _default(parameter["default"])
-            table.add(parameter["name"], parameter["type"], default, parameter["description"])
+            table.add(parameter["name"], parameter["type"], default, _paragraph(parameter["description"]))
         table.print(console)
+
+
+def _paragraph(text: str) -> str:
+    """Write a description whose lines were broken for its source."""
+    return " ".join(text.split())
 
 
 def component_name(component: dict[str, Any]) -> str:

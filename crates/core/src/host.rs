@@ -16,7 +16,7 @@ pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
 use crate::element::{Cx, Element, Layout};
-use crate::packet::{Dir, Packet};
+use crate::packet::{self, Dir, Opaque, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
@@ -45,6 +45,8 @@ pub struct FlowSpec {
     /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
     /// successive numbers.
     pub connection: u16,
+    /// Whether boxes cannot read its packets.
+    pub encrypted: bool,
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
 }
@@ -127,6 +129,9 @@ impl Port {
         let mut packet = cx.packet();
         packet.ue = spec.ue;
         packet.flow = spec.flow;
+        if spec.encrypted {
+            packet.kind = packet::Kind::Opaque(Opaque::Encrypted);
+        }
         packet
     }
 

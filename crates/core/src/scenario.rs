@@ -76,6 +76,9 @@ pub struct Flow {
     pub start: Duration,
     /// With `ue = "each"`: UE n starts n times this later.
     pub stagger: Duration,
+    /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes cannot read TCP then and let
+    /// them pass. Packets keep their size.
+    pub encrypted: bool,
     /// What the flow has to carry.
     pub app: app::Config,
     /// Endpoints, where they differ from `[tcp]`.
@@ -323,6 +326,7 @@ impl Scenario {
                 start: ready.max(Instant::ZERO + flow.start_of(ue)),
                 app: app.clone(),
                 connection,
+                encrypted: flow.encrypted,
                 tcp: tcp.clone(),
             }));
         }

@@ -96,6 +96,8 @@ words! {
         MaxTransmissions = "max_transmissions",
         /// A box repairs the loss that the duplicate ACK tells of.
         DupackSuppressed = "dupack_suppressed",
+        /// A box has passed a newer ACK on already.
+        StaleAck = "stale_ack",
         /// A box answered for the UE, which has acknowledged it.
         AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.

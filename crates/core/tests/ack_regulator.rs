@@ -250,6 +250,19 @@ fn delayed_acks_count_for_what_they_acknowledge() {
     );
 }
 
+/// Section 5: what is reserved behind duplicates keeps later ones back.
+#[test]
+fn a_reserve_for_duplicates_holds_more_acks() {
+    let held = |pairs: &[(&str, &str)]| regulated(&run(ROW_4, pairs))["acks_held"].as_u64().unwrap();
+    let [none, two, nine] = ["0", "2", "9"]
+        .map(|packets| held(&[("middlebox.0.ack_regulator.reserve_fast_retransmit", packets)]));
+    assert!(none < two && two < nine, "{none} {two} {nine}");
+    let limited = ("tcp.limited_transmit", "true");
+    let [without, with] = ["0", "2"]
+        .map(|packets| held(&[limited, ("middlebox.0.ack_regulator.reserve_limited_transmit", packets)]));
+    assert!(without < with, "{without} {with}");
+}
+
 #[test]
 fn an_upload_is_regulated_at_the_ue() {
     let text =
@@ -258,6 +271,23 @@ fn an_upload_is_regulated_at_the_ue() {
     let (without, with) = (run(&text, &[at_ue[0], ("middlebox", "[]")]), run(&text, &at_ue));
     assert!(without.flows[0].timeouts > 50 && with.flows[0].timeouts <= 8);
     assert!(regulated(&with)["acks_held"].as_u64().unwrap() > 1000);
+}
+
+/// Section 6.7: of an encrypted flow it sees lengths alone.
+#[test]
+fn an_encrypted_flow_fares_as_without_the_box() {
+    let encrypted = ("flow.0.encrypted", "true");
+    let flows_of = |results: &Results| {
+        let box_report = |report: &&Value| report["element"] == "middlebox.ack_regulator";
+        results.elements.iter().find(box_report).unwrap()["flows"].as_array().unwrap().clone()
+    };
+    let (without, with) = (run(ROW_4, &[("middlebox", "[]")]), run(ROW_4, &[encrypted]));
+    assert_eq!(with.flows, without.flows);
+    assert!(flows_of(&with).is_empty());
+    // Another flow of the same UE is regulated as ever.
+    let both = ROW_4.replace("app.bulk = {}", "app.bulk = {}\n[[flow]]\napp.bulk = {}");
+    let regulated = flows_of(&run(&both, &[encrypted]));
+    assert_eq!(regulated.iter().map(|flow| flow["flow"].as_u64().unwrap()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]

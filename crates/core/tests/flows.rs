@@ -54,8 +54,9 @@ fn run(text: &str, overrides: &[(&str, &str)], seed: u64) -> Results {
 
 #[test]
 fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
-    let variants: [&[(&str, &str)]; 12] = [
+    let variants: [&[(&str, &str)]; 13] = [
         &[],
+        &[("flow.0.encrypted", "true")],
         &[("tcp.ip", "ipv6"), ("tcp.timestamps", "true")],
         &[("tcp.handshake", "none"), ("tcp.initial_window", "1"), ("tcp.ack_every", "1")],
         &[("tcp.recovery.reno", "{}"), ("tcp.window_arithmetic", "ns2"), ("tcp.rto.tick", "100 ms")],

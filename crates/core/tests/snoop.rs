@@ -176,6 +176,31 @@ fn nacks_let_a_mobile_sender_keep_its_window() {
     assert_eq!(quiet, without);
 }
 
+/// The uplink sends blocks that are lost and sent again, and hands up what comes. The sender would ignore old ACKs
+/// anyhow, so that nothing else changes.
+#[test]
+fn acks_that_the_uplink_has_turned_round_may_end_in_the_box() {
+    let turns_round = [
+        ("middlebox", "[{ snoop = {} }]"),
+        ("radio.dch.downlink.rlc", "{ fixed_delay_arq = {} }"),
+        ("radio.dch.downlink.rate", "1 Mbit/s"),
+        ("radio.dch.uplink.rlc", "{ fixed_delay_arq = { delivery = 'out_of_sequence' } }"),
+        ("radio.dch.uplink.channel.bernoulli.bler", "10 %"),
+        ("radio.dch.uplink.rate", "384 kbit/s"),
+        ("tcp.ack_every", "1"),
+    ];
+    let told = |drops: &str| {
+        let more = [turns_round.as_slice(), &[("middlebox.0.snoop.drop_stale_acks", drops)]].concat();
+        let results = results(&more, 1);
+        let stale = element(&results, "middlebox.snoop")["stale_acks"].as_u64().unwrap();
+        let flow = &results.flows[0];
+        (stale, flow.bytes_received, flow.retransmissions.total, flow.received_s)
+    };
+    let passed = told("false");
+    assert!(passed.0 > 5 && passed.1 == 100_000, "{passed:?}");
+    assert_eq!(told("true"), passed);
+}
+
 #[test]
 fn the_trace_tells_what_the_box_did() {
     let probes = ProbeMask::NONE.with(Kind::Snoop);

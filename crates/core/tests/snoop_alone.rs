@@ -124,6 +124,22 @@ fn who_sends_again_what_the_ue_has_acknowledged_hears_of_it() {
     assert_eq!(snoop.ack(10, &shows(2001)), (vec![], false));
 }
 
+/// The uplink has turned two ACKs round.
+#[test]
+fn an_ack_older_than_the_latest_passes_or_ends_here() {
+    for drops in [false, true] {
+        let mut snoop = Alone::new(&Config { drop_stale_acks: drops, ..Config::default() });
+        snoop.send(1, 0..4);
+        assert_eq!(snoop.ack(50, &ack(3001)), (vec![], true));
+        assert_eq!(snoop.ack(10, &ack(2001)), (vec![], !drops));
+        // Data goes on, and what belongs to another connection; neither is a duplicate of the latest.
+        assert_eq!(snoop.ack(10, &Packet { payload: 100, len: 140, ..ack(2001) }), (vec![], true));
+        assert_eq!(snoop.ack(10, &ack(2001 + (1 << 31))), (vec![], true));
+        assert_eq!(snoop.ack(10, &ack(4001)), (vec![], true));
+        assert_eq!(["stale_acks", "dupacks_passed"].map(|key| snoop.count(key)), [1, 0]);
+    }
+}
+
 #[test]
 fn what_never_came_as_far_as_the_radio_is_the_senders_business() {
     let mut snoop = Alone::new(&Config::default());

@@ -65,6 +65,20 @@ fn both_segments_are_acknowledged_at_once_and_sent_on() {
     assert_eq!(flow.rtt_ms.max, Some(20.0));
 }
 
+/// The two segments reach the box together after 10 ms: the first is through at 13 ms, the second at 16 ms, and their
+/// ACKs arrive 10 ms later. The box sends the second on when the first is on the bearer (18 to 26 ms): it follows at
+/// once and has arrived 8 ms later, at 34 ms.
+#[test]
+fn packets_take_the_processor_one_after_another() {
+    let results = run(TWO_SEGMENTS, &[("middlebox.0.split.processing", "3 ms")], 1);
+    let flow = &results.flows[0];
+    assert_eq!((flow.transfer_s, flow.received_s), (Some(0.026), Some(0.034)));
+    assert_eq!(split(&results)["peak_in_processor"], 2);
+    // One that takes longer than the bearer sets the pace: 20 and 30 ms in the box, 35 at the cell, 43 at the UE.
+    let slow = run(TWO_SEGMENTS, &[("middlebox.0.split.processing", "10 ms")], 1);
+    assert_eq!((slow.flows[0].transfer_s, slow.flows[0].received_s), (Some(0.040), Some(0.043)));
+}
+
 #[test]
 fn the_box_answers_the_syn_and_opens_its_own_connection_at_once() {
     let results = run(TWO_SEGMENTS, &[("tcp.handshake", "three_way")], 1);

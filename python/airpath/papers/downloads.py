@@ -14,6 +14,7 @@ HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
 LARGE_FILE_BYTES = 10_000_000
 
 ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
+RETURN = f"{ARQ}.retransmission_delay"
 NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
 
 
@@ -106,10 +107,15 @@ class Download:
             changes.append(("tcp.initial_window", f"{self.initial_window}"))
         return (*changes, *self.options)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the papers' readings apply: not where an option says when a lost block comes back."""
+        return RETURN not in {path for path, _ in self.options}
+
     def against_no_errors(self, other: Download | None = None) -> Cell:
         """Beside the same download, or another one, without block errors."""
         twin = (*(other or self).overrides, NO_BLOCK_ERRORS)
-        return Cell(self.name, self.overrides, twin, increase)
+        return Cell(self.name, self.overrides, twin, increase, is_read=self.is_read)
 
     def against_initial_window_1(self, *, errors: bool = True) -> Cell:
         """Beside the same download with an initial window of one segment."""
@@ -120,7 +126,7 @@ class Download:
         """Beside nothing, with block errors or without."""
         overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
         name = self.name if errors else f"{self.name}, no block errors"
-        return Cell(name, overrides, None, self.speed)
+        return Cell(name, overrides, None, self.speed, is_read=self.is_read)
 
     def watched(self, observe: Observation, *, errors: bool = True) -> Cell:
         """Beside nothing, with what is observed of its trace."""
@@ -185,6 +191,17 @@ def saved_s(outcome: Outcome) -> float:
 def transfer_s(outcome: Outcome) -> float:
     """Transfer time, seconds."""
     return _transfer_s(outcome.results)
+
+
+def received_s(outcome: Outcome) -> float:
+    """Time until the receiver has the last byte, seconds."""
+    return _received_s(outcome.results)
+
+
+def stale_acks(outcome: Outcome) -> float:
+    """ACKs older than the latest that have come to a snoop box."""
+    boxes = (element for element in outcome.results["elements"] if element["element"] == "middlebox.snoop")
+    return float(next(boxes)["stale_acks"])
 
 
 def fast_retransmits(outcome: Outcome) -> float:

@@ -34,7 +34,7 @@
 //! overtake there, although the authors give copies priority. Over a link layer that repairs losses itself there is
 //! nothing to repair, and its delay makes the timer send what was only late: `needless` counts those copies that a
 //! duplicate report (RFC 2883) names, or whose ACK came too soon; there may be more. DEVIATION: an ACK older than the
-//! latest passes, where the authors drop it; and they measure one round trip for each window.
+//! latest passes, where the authors drop it (`drop_stale_acks`); and they measure one round trip for each window.
 
 mod downlink;
 mod uplink;
@@ -69,6 +69,8 @@ pub struct Config {
     pub max_local_retransmissions: u32,
     /// Whether the UE is told which of its segments the radio has lost.
     pub uplink_nacks: bool,
+    /// Whether an ACK without data that is older than the latest ends in the box, as its authors have it.
+    pub drop_stale_acks: bool,
 }
 
 impl Default for Config {
@@ -79,6 +81,7 @@ impl Default for Config {
             min_timeout: Duration::from_millis(200),
             max_local_retransmissions: 5,
             uplink_nacks: true,
+            drop_stale_acks: false,
         }
     }
 }
@@ -170,6 +173,7 @@ struct Counters {
     retransmitted_bytes: u64,
     dupacks_suppressed: u64,
     dupacks_passed: u64,
+    stale_acks: u64,
     sender_retransmissions: u64,
     answered: u64,
     forgotten_drops: u64,
@@ -313,6 +317,7 @@ impl Snoop {
         let after = downlink.len();
         let has_ended = downlink.has_ended();
         self.note_cached(cx, key, before, after);
+        self.counters.stale_acks += u64::from(fate == Fate::Stale);
         if fate == Fate::Suppressed {
             tell(cx, key, SnoopAction::DupackSuppressed, after);
         }
@@ -378,6 +383,8 @@ impl Element for Snoop {
                     cx.emit(dir, packet);
                 }
                 Fate::Suppressed => cx.drop(packet, Reason::DupackSuppressed),
+                Fate::Stale if !self.config.drop_stale_acks => cx.emit(dir, packet),
+                Fate::Stale => cx.drop(packet, Reason::StaleAck),
             },
         }
         self.pump(cx, key);
@@ -424,6 +431,7 @@ impl Element for Snoop {
             },
             "dupacks_suppressed": counters.dupacks_suppressed,
             "dupacks_passed": counters.dupacks_passed,
+            "stale_acks": counters.stale_acks,
             "sender_retransmissions": counters.sender_retransmissions,
             "answered": counters.answered,
             "forgotten_drops": counters.forgotten_drops,

@@ -14,6 +14,7 @@
 //! not know or whose beginning it has not seen, pass unchanged and are counted.
 //!
 //! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
+//! `processing` is what each packet that reaches the box takes in it, one after another ([`processor`]).
 //!
 //! **Over a hand-over** the box is at another RNC than before, if `handover` says so. With `transfer` the state of the
 //! UE's connections follows: what the buffers hold goes from the old to the new RNC, which takes `transfer_delay` and
@@ -25,12 +26,13 @@
 //!
 //! **Real packets** have octets, and nobody says beforehand which connections come: of these takes care [`proxy`].
 //!
-//! Left out: data both ways (`app.web` is refused), a limit for all connections together, processing time,
-//! failure of the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
+//! Left out: data both ways (`app.web` is refused), a limit for all connections together, failure of
+//! the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
 //! to be the flow's `receive_buffer`, as it would without the box; what it sends beyond the box's buffer is
 //! refused.
 
 mod connection;
+mod processor;
 mod proxy;
 
 use super::Plan;
@@ -43,6 +45,7 @@ use crate::tcp::{self, Handshake};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes};
 use connection::{Connection, Endpoints, Keys};
+use processor::Processor;
 use proxy::Proxy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +60,8 @@ pub struct Config {
     pub buffer: Bytes,
     /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
     pub delay: Duration,
+    /// Time that the box's processor takes for each packet that reaches it, one after another.
+    pub processing: Duration,
     /// What a hand-over of the UE means to its connections.
     pub handover: Handover,
     /// With `handover = "transfer"`: one-way delay between the two RNCs.
@@ -73,6 +78,7 @@ impl Default for Config {
         Self {
             buffer: Bytes::from_bytes(65_535),
             delay: Duration::ZERO,
+            processing: Duration::ZERO,
             handover: Handover::Keep,
             transfer_delay: Duration::from_millis(20),
             transfer_rate: Bitrate::from_bps(10_000_000),
@@ -142,6 +148,7 @@ impl Config {
             index: FlowIndex::new(ues, flows),
             slots,
             line: VecDeque::new(),
+            processor: Processor::new(self.processing),
             passed: <[Passed; 2]>::default(),
         })
     }
@@ -222,6 +229,7 @@ struct Split {
     slots: Vec<Slot>,
     /// On the way from the cell to the box, with the time of arrival.
     line: VecDeque<(Instant, Box<Packet>)>,
+    processor: Processor,
     /// By direction.
     passed: [Passed; 2],
 }
@@ -257,12 +265,26 @@ impl Split {
         2 * self.slots.len() as u32
     }
 
+    /// The timer of the processor.
+    fn processor_key(&self) -> u32 {
+        self.line_key() + 1
+    }
+
     fn wire(&self) -> Wire {
         Wire { delay: self.config.delay }
     }
 
     /// A packet has reached the box.
     fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if self.processor.is_instant() {
+            return self.handle(cx, dir, packet);
+        }
+        let key = self.processor_key();
+        self.processor.put(cx, key, dir, packet);
+    }
+
+    /// The box has a packet in hand.
+    fn handle(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let wire = self.wire();
         if !packet.is_tcp() {
             self.passed[dir.index()].unread += 1;
@@ -297,7 +319,7 @@ impl Split {
 impl Element for Split {
     fn layout(&self) -> Layout {
         Layout {
-            timers: self.line_key() + 1,
+            timers: self.processor_key() + 1,
             lanes: vec![Dir::Downlink],
             outages: self.config.handover != Handover::Keep,
             ..Layout::default()
@@ -318,6 +340,12 @@ impl Element for Split {
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         if key == self.line_key() {
             return self.empty_line(cx);
+        }
+        if key == self.processor_key() {
+            while let Some((dir, packet)) = self.processor.take(cx, key) {
+                self.handle(cx, dir, packet);
+            }
+            return;
         }
         let (position, wire) = (key as usize / 2, self.wire());
         let Some(connection) = &mut self.slots[position].connection else { return };
@@ -356,6 +384,7 @@ impl Element for Split {
             "element": "middlebox.split",
             "downlink": downlink,
             "uplink": uplink,
+            "peak_in_processor": self.processor.peak(),
             "connections": connections,
         })
     }

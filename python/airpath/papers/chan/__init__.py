@@ -8,9 +8,12 @@ from __future__ import annotations
 from airpath.papers.chan.claims import CLAIMS
 from airpath.papers.chan.curves import CURVES
 from airpath.papers.chan.figures import FIGURES
+from airpath.papers.chan.left_open import CHOICES
 from airpath.papers.chan.measured import BASE
 from airpath.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.chan.not_reproduced import NOT_REPRODUCED
+from airpath.papers.chan.sensitivity import SENSITIVITY
+from airpath.papers.chan.studies import STUDIES
 from airpath.papers.chan.tables import TABLES
 from airpath.papers.chan.text import TEXT
 from airpath.papers.paper import Paper
@@ -25,7 +28,8 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(*TABLES, *FIGURES, *CURVES, TEXT),
+    experiments=(*TABLES, *FIGURES, *CURVES, TEXT, *STUDIES, *SENSITIVITY),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )

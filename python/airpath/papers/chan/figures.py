@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from airpath.papers.chan.measured import goodput_kbps
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
 from airpath.papers.chan.model import CASES, RENO, make_cell, watched
 from airpath.papers.chan.observed import (
     ACK_SPACING,
@@ -53,19 +57,61 @@ def live_cell(observe: Observation | None = None) -> Cell:
     return Cell("3G1X, 2 MB", (), None, download_kbps, observe=observe, scenario=LIVE)
 
 
-def _pings() -> Cell:
-    return Cell("3G1X, pings", _PINGS_ALONE, None, goodput_kbps, observe=PING_LATENCIES, scenario=LIVE)
+def latency_ms(of: Callable[[NDArray[np.float64]], float]) -> Metric:
+    """Something of the observed latencies, or spacings, in milliseconds."""
+    return lambda outcome: float(of(outcome.observed.x))
 
 
+def longest_round_trip_s(outcome: Outcome) -> float:
+    """Longest sample of the round-trip time, seconds."""
+    return float(outcome.observed.y.max())
+
+
+def peak_queue(outcome: Outcome) -> float:
+    """Most packets that waited at the RNC or were under way."""
+    cell = next(e for e in outcome.results["elements"] if e["element"].startswith("radio."))
+    return float(cell["ues"][0]["downlink"]["peak_queued_sdus"])
+
+
+_mean_latency_ms = latency_ms(np.mean)
+PINGS_CELL = Cell(
+    "3G1X, pings",
+    _PINGS_ALONE,
+    None,
+    _mean_latency_ms,
+    observe=PING_LATENCIES,
+    scenario=LIVE,
+    runs=20,
+    most_runs=20,
+)
 LIVE_DOWNLOAD = live_cell()
+SPACED, SAMPLED = live_cell(ACK_SPACING), live_cell(ROUND_TRIPS)
+"""The download with the time between its ACKs, and with the samples of its round-trip time."""
+
+
+def _ping(name: str, what: str, metric: Metric) -> Row:
+    return Row(f"chan-{name}", (what,), (PINGS_CELL,), metric)
+
+
+LIVE_TEXT = (
+    _ping("s1-ping-lo", "3G1X: shortest latency of a ping", latency_ms(np.min)),
+    _ping("s1-ping-hi", "3G1X: longest latency of a ping", latency_ms(np.max)),
+    _ping("s3-ping-mean", "3G1X: mean latency of pings", _mean_latency_ms),
+    Row("chan-s3-thr", ("3G1X: throughput of 2 MB",), (LIVE_DOWNLOAD,), download_kbps),
+    Row("chan-f3-30", ("3G1X: most packets in the buffer",), (LIVE_DOWNLOAD,), peak_queue),
+)
+"""What the text alone says of the live system."""
 
 FIGURE_2 = Experiment(
     "figure",
     2,
     "Distribution of ping latencies over 3G1X, imitated",
     ("quantity",),
-    (),
-    traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", _pings()),),
+    (
+        _ping("f2-75", "share below 200 ms", latency_ms(lambda x: 100 * float(np.mean(x < 200)))),
+        _ping("f2-3", "share above 500 ms", latency_ms(lambda x: 100 * float(np.mean(x > 500)))),
+    ),
+    traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
 )
 
 FIGURE_3 = Experiment(
@@ -80,12 +126,17 @@ FIGURE_3 = Experiment(
             (LIVE_DOWNLOAD,),
             packet_time_ms(2),
         ),
+        Row(
+            "chan-f3-50ms",
+            ("share of ACKs within 50 ms of the one before",),
+            (SPACED,),
+            latency_ms(lambda x: 100 * float(np.mean(x <= 50))),
+        ),
+        Row("chan-f3-rtt", ("longest round-trip time",), (SAMPLED,), longest_round_trip_s),
     ),
     traces=(
-        Trace(
-            "(a) distribution of the time between ACKs", "[ms]", "share not longer", live_cell(ACK_SPACING)
-        ),
-        Trace("(b) round-trip time", "time [s]", "rtt [s]", live_cell(ROUND_TRIPS), is_step=False),
+        Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
+        Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
     ),
 )
 

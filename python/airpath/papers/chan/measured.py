@@ -118,6 +118,27 @@ def fairness(outcome: Outcome) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
+def peak_held_acks(outcome: Outcome) -> float:
+    """Most ACKs that the regulator held at once."""
+    return float(_regulated(outcome)["peak_held_acks"])
+
+
+def held_acks(outcome: Outcome) -> float:
+    """ACKs that the regulator did not let go at once."""
+    return float(_regulated(outcome)["acks_held"])
+
+
+def gain_on_twin(outcome: Outcome) -> float:
+    """Throughput beyond that of the cell's twin with the same seed, percent."""
+    twin = Outcome(outcome.reference_results, None, None)
+    return 100 * (goodput_kbps(outcome) / goodput_kbps(twin) - 1)
+
+
+def loss_to_twin(outcome: Outcome) -> float:
+    """Throughput below that of the cell's twin with the same seed, percent."""
+    return -gain_on_twin(outcome)
+
+
 def predicted_kbps(model: str) -> Metric:
     """What a model predicts from the run's own loss events and link, with a buffer of 10, kbit/s."""
     predict = {known.name: known.predict for known in MODELS}[model]
@@ -239,6 +260,13 @@ def _episodes(outcome: Outcome) -> Mapping[str, Any]:
 def _share(outcome: Outcome, kind: str) -> float:
     episodes = _episodes(outcome)
     return float(episodes[kind]) / float(episodes["events"])
+
+
+def _regulated(outcome: Outcome) -> Mapping[str, Any]:
+    """What the Ack Regulator says of the first flow."""
+    box = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_regulator")
+    flow: Mapping[str, Any] = box["flows"][0]
+    return flow
 
 
 def _bearer(outcome: Outcome, direction: str) -> Mapping[str, Any]:

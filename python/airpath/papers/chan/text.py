@@ -19,7 +19,7 @@ from airpath.papers.chan.curves import (
     over_rate,
     pairs,
 )
-from airpath.papers.chan.figures import LIVE_DOWNLOAD, ack_time_ms, packet_time_ms
+from airpath.papers.chan.figures import LIVE_DOWNLOAD, LIVE_TEXT, ack_time_ms, packet_time_ms
 from airpath.papers.chan.measured import least, most
 from airpath.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, make_cell
 from airpath.papers.chan.tables import ACCURACIES, CELLS, WIDEST
@@ -34,7 +34,8 @@ NEAR = 0.95
 
 _OF_OWN = tuple(CELLS.values())
 _ACCURACY = measured.percent(ACCURACIES["chan_ramjee"])
-_LINK_NOT_STATED = "the paper does not say over which link; ours is that of Section 6.3, with a buffer of 10"
+_LINK_NOT_STATED = "the paper does not say over which link; ours is that of Section 6.3 (Study 2 has others)"
+_NO_FACTOR = "(b - a) / (ln b - ln a); 6.2 prints 1 / (ln b - ln a), which lacks the factor (1.08 kbit/s)"
 _ALPHA_4 = (
     "the paper does not say over which link; over that of Section 6.3 alpha 4 is ahead at 6 packets, level "
     "at 8, and 1 to 5 % below alpha 3 from 10 on"
@@ -145,13 +146,18 @@ TEXT = Experiment(
             (LIVE_DOWNLOAD,),
             packet_time_ms(1),
         ),
+        *LIVE_TEXT,
         row("s3-ack52", "transmission time of an ACK", (LIVE_DOWNLOAD,), ack_time_ms),
         row("f3-25s", "transmission time of 30 packets", (LIVE_DOWNLOAD,), _in_seconds(packet_time_ms(30))),
         row("s61-bdp", "bandwidth-delay product, case 1", (CELLS[1],), measured.pipe_packets),
         row("s61-wf-ar", "Wf, SACK regulated, e(100)", (WIDEST["SACK+AR"],), measured.max_window),
         row("s61-wf-none", "Wf, SACK, e(100)", (WIDEST["SACK"],), measured.max_window),
         row(
-            "s63-max", "throughput of a link never idle, u(200,50)", (CELLS[8],), measured.max_throughput_kbps
+            "s63-max",
+            "throughput of a link never idle, u(200,50)",
+            (CELLS[8],),
+            measured.max_throughput_kbps,
+            remark=_NO_FACTOR,
         ),
         row("s63-bdp", "bandwidth-delay product, u(200,50)", (CELLS[8],), measured.pipe_packets),
         row(

@@ -158,7 +158,7 @@ CLAIMS = (
             for c in rising(*_lines(TTI, key, "10 ms", "20 ms", "40 ms", "80 ms"))
         ),
         *(AtMost(_of(TTI, "10 ms", key), 100 / 9) for key in (_FAST, _MIDDLE)),
-        AtLeast(_of(TTI, "10 ms", _WORST), 100),
+        AtLeast(_of(TTI, "10 ms", _WORST), 50),
     ),
     _claim(
         7,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from airpath.papers.conditions import Quantity
 from airpath.papers.downloads import NO_BLOCK_ERRORS
-from airpath.papers.extensions.study import SIX, Key
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.lundsten.model import make_download
+from airpath.papers.lundsten.study import SIX, Key
 from airpath.papers.paper import Cell, Experiment, Outcome
 
 _PAGE = 'request = "300 B", page = "20 kB", objects = 16, object = "5 kB"'

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from airpath.papers.downloads import Download, received_later
-from airpath.papers.extensions.study import THREE, Key, make_study, with_options
 from airpath.papers.lundsten.model import (
     DELAY_MS,
     EIFEL,
@@ -15,6 +14,7 @@ from airpath.papers.lundsten.model import (
     make_download,
     split_box,
 )
+from airpath.papers.lundsten.study import THREE, Key, make_study, with_options
 from airpath.papers.paper import Cell
 
 

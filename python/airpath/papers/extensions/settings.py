@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airpath.papers.downloads import ARQ, Download, increase
-from airpath.papers.extensions.study import SIX, THREE, Key, make_study, with_options
+from airpath.papers.downloads import ARQ, RETURN, Download, increase
 from airpath.papers.lundsten.model import make_download
+from airpath.papers.lundsten.study import SIX, THREE, Key, make_study, with_options
 from airpath.papers.paper import Cell, Overrides
-from airpath.papers.zhang import WINDOWS as ZHANG_WINDOWS
+from airpath.papers.zhang.model import WINDOWS as ZHANG_WINDOWS
 
 _BLER = "radio.dch.downlink.channel.bernoulli.bler"
 
@@ -58,7 +58,7 @@ TTI = make_study(
     tuple(
         (
             f"{tti} ms",
-            with_options((f"{ARQ}.tti", f"{tti} ms"), (f"{ARQ}.retransmission_delay", f"{3 * tti} ms")),
+            with_options((f"{ARQ}.tti", f"{tti} ms"), (RETURN, f"{3 * tti} ms")),
         )
         for tti in (10, 20, 40, 80)
     ),

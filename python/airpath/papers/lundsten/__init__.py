@@ -5,13 +5,38 @@ How it is read is in `model`; tables, figures, text and claims have files of the
 
 from __future__ import annotations
 
+from airpath.papers.lundsten.at_the_proxy import PROXY, SNOOP
+from airpath.papers.lundsten.choices import CHOICES
 from airpath.papers.lundsten.claims import CLAIMS
 from airpath.papers.lundsten.figures import FIGURES
 from airpath.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.lundsten.not_reproduced import NOT_REPRODUCED
+from airpath.papers.lundsten.studies import (
+    ASYMMETRY,
+    EIFEL_RESPONSE,
+    FASTER_LINK,
+    SACK,
+    SINGLE_PDUS,
+    T_TCP,
+    TIMERS,
+    UPLINK,
+)
 from airpath.papers.lundsten.tables import TABLES
 from airpath.papers.lundsten.text import TEXT
 from airpath.papers.paper import Paper
+
+STUDIES = (
+    EIFEL_RESPONSE,
+    SNOOP,
+    T_TCP,
+    SACK,
+    TIMERS,
+    ASYMMETRY,
+    PROXY,
+    SINGLE_PDUS,
+    UPLINK,
+    FASTER_LINK,
+)
 
 PAPER = Paper(
     name="lundsten",
@@ -20,7 +45,8 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(*TABLES, *FIGURES, TEXT),
+    experiments=(*TABLES, *FIGURES, TEXT, *STUDIES),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from airpath.papers.downloads import ARQ, Download
+from airpath.papers.downloads import ARQ, RETURN, Download
 from airpath.papers.paper import Cell, Overrides, Reading
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
@@ -34,12 +34,12 @@ READINGS = (
     ),
     Reading(
         "59 ms",
-        "59 ms as in the configuration example of Appendix B.5: always in time for the slot",
-        ((f"{ARQ}.retransmission_delay", "59 ms"),),
+        "59 ms, as Appendix B.5 sets the model's parameter: a block is always back in time for the slot",
+        ((RETURN, "59 ms"),),
     ),
 )
 
-DEFAULT_READING = "probability 0.5"
+DEFAULT_READING = "59 ms"
 
 PARAMETERS = (
     ("Network", "135 ms one way, infinite rate, no loss; the radio link adds no propagation delay"),
@@ -53,7 +53,10 @@ PARAMETERS = (
     ("File", "16,000,000 bytes with headers: whole packets of 576 or 1500 bytes, 40 of them headers"),
     ("Transfer time", "from the first segment sent to the last ACK at the server"),
     ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, less one"),
-    ("Eifel", "RFC 3522 with timestamps, response of RFC 4015; over Reno without errors; packets as large"),
+    (
+        "Eifel",
+        "timestamps; the window comes back whole (Section 3.1.4); over Reno without errors; packets as large",
+    ),
     ("Westwood", "the algorithm of 2001, filter with tau of 0.5 s; over Reno without errors"),
     ("Split TCP", "30 ms one way instead of 135, in both transfer times"),
 )
@@ -67,12 +70,14 @@ def make_download(
     return Download(rate_kbps, packet_bytes, window, file_bytes, **differs)
 
 
-EIFEL: dict[str, Any] = {
-    "variant": "Eifel",
-    "timestamps": True,
-    "options": (("tcp.timestamps", "true"), ("tcp.undo.eifel", "{}")),
-}
-"""RFC 3522 with RFC 4015's response; the file has as many packets of the same size as without timestamps."""
+def eifel(response: str, *, variant: str = "Eifel") -> dict[str, Any]:
+    """Make Eifel with a response; the file has as many packets of the same size as without timestamps."""
+    options = (("tcp.timestamps", "true"), ("tcp.undo.eifel.response", response))
+    return {"variant": variant, "timestamps": True, "options": options}
+
+
+EIFEL = eifel("restore")
+"""After a spurious recovery the window is as it was before (Section 3.1.4)."""
 
 WESTWOOD: dict[str, Any] = {"variant": "Westwood", "options": (("tcp.cc.westwood", "{}"),)}
 """The algorithm of 2001, with the filter that follows the time between ACKs."""
@@ -96,18 +101,20 @@ def split_box(
     file_bytes: int = LARGE_FILE_BYTES,
     *,
     radio_side_ms: int = SPLIT_DELAY_MS,
+    proxy: str = "",
     options: Overrides = (),
     **differs: Any,
 ) -> Download:
-    """A download through a proxy that really splits the connection, so far from the cell."""
-    box = ("middlebox", f'[{{ split = {{ delay = "{radio_side_ms} ms" }} }}]')
+    """A download through a proxy so far from the cell that really splits it; `proxy`: further keys."""
+    keys = f'delay = "{radio_side_ms} ms"' + (f", {proxy}" if proxy else "")
+    box = ("middlebox", f"[{{ split = {{ {keys} }} }}]")
     server_side_ms = DELAY_MS - radio_side_ms
     return make_download(
         rate_kbps,
         packet_bytes,
         file_bytes,
         delay_ms=server_side_ms,
-        variant=f"split {radio_side_ms} ms from the cell",
+        variant=f"split {radio_side_ms} ms from the cell" + (f", {proxy}" if proxy else ""),
         options=(*options, box),
         **differs,
     )

@@ -11,7 +11,6 @@ from airpath.papers.conditions import (
     Condition,
     Less,
     Minus,
-    NotLess,
     Positive,
     Quantity,
     Spread,
@@ -36,6 +35,7 @@ Key = tuple[int, int]
 _WORST = (384, 576)
 _LARGEST = (384, 1500)
 _CELLS = tuple(WINDOWS)[:4]
+_RATES = (384, 128, 64)
 _SIZES = (50_000, SMALL_FILE_BYTES, 200_000)
 
 
@@ -58,6 +58,12 @@ def _small_cell(key: Key) -> Cell:
 
 def _large(key: Key) -> Quantity:
     return Quantity(_name(key), CELLS[key], increase)
+
+
+def _pdus(key: Key, *, in_sequence: bool) -> Quantity:
+    """The increase with PDUs of 40 bytes."""
+    cell = make_download(*key, small_pdus=True, in_sequence=in_sequence).against_no_errors()
+    return Quantity(f"{_name(key)}, 40 B{', in sequence' if in_sequence else ''}", cell, increase)
 
 
 def _speed(key: Key) -> Quantity:
@@ -187,10 +193,25 @@ SMALL_FILE_CLAIMS = (
     ),
     _claim(
         43,
-        "Section 7.1, Table 3",
-        "Larger packets are never clearly worse; at 64 kbit/s the sizes tie.",
-        *(NotLess(_large((rate, 576)), _large((rate, 1500))) for rate in (384, 128)),
-        Tie(_large((64, 576)), _large((64, 1500))),
+        "Section 7.1, Tables 3, 9, 14, 15",
+        "Large packets do better than small ones in every case.",
+        *(Less(_large((rate, 1500)), _large((rate, 576))) for rate in _RATES),
+        *(Less(_small((rate, 1500)), _small((rate, 576))) for rate in _RATES),
+        *(
+            Less(*(_pdus((rate, packet), in_sequence=in_sequence) for packet in (1500, 576)))
+            for in_sequence in (False, True)
+            for rate in _RATES
+        ),
+    ),
+    _claim(
+        44,
+        "Sections 5.4.3, 6.2, Tables 11 to 13",
+        "A larger initial window gains more where packets are large.",
+        *(
+            Less(_saved((rate, 576), size, segments), _saved((rate, 1500), size, segments))
+            for rate in (384, 128)
+            for size, segments in ((50_000, 3), (SMALL_FILE_BYTES, 3), (SMALL_FILE_BYTES, 4), (200_000, 3))
+        ),
     ),
 )
-"""Claims 32 to 43."""
+"""Claims 32 to 44."""

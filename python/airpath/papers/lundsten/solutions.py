@@ -6,7 +6,7 @@ Each problem is made on its own, at 384 kbit/s with packets of 576 B, and each s
 from __future__ import annotations
 
 from airpath.papers.conditions import Quantity
-from airpath.papers.downloads import ARQ, NO_BLOCK_ERRORS, Download, received_earlier
+from airpath.papers.downloads import ARQ, NO_BLOCK_ERRORS, RETURN, Download, received_earlier
 from airpath.papers.grid import Grid, GridRow
 from airpath.papers.lundsten.model import (
     EIFEL,
@@ -32,7 +32,7 @@ _PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
         LARGE_FILE_BYTES,
         (
             _IN_SEQUENCE,
-            (f"{ARQ}.retransmission_delay", "2 s"),
+            (RETURN, "2 s"),
             ("radio.dch.downlink.channel.bernoulli.bler", "0.1 %"),
         ),
     ),
@@ -51,7 +51,11 @@ _SOLUTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("Snoop", frozenset({"loss", "spurious"}), ""),
     ("Eifel", frozenset({"spurious"}), ""),
     ("TCP Westwood", frozenset({"spurious", "congestion"}), ""),
-    ("HSDPA", frozenset({"spurious", "small", "congestion"}), "not measured: it is another radio link"),
+    (
+        "HSDPA",
+        frozenset({"spurious", "small", "congestion"}),
+        "not measured here: it is another radio link (Study 10)",
+    ),
     (
         "Parameters",
         frozenset({"spurious", "small", "congestion"}),
@@ -83,9 +87,10 @@ def _entry(solution: str, what: str, file_bytes: int, problem: Overrides) -> Qua
         return None
     reno = make_download(*_WORST, file_bytes, options=problem)
     name = f"{solution}, {what}"
-    return Quantity(
-        name, Cell(name, download.overrides, reno.overrides, received_earlier, paired=True), received_earlier
+    cell = Cell(
+        name, download.overrides, reno.overrides, received_earlier, paired=True, is_read=download.is_read
     )
+    return Quantity(name, cell, received_earlier)
 
 
 TABLE_1 = Experiment(

@@ -122,8 +122,8 @@ TABLE_4 = Experiment(
 )
 
 _EIFEL_REMARK = (
-    "nearly every fast retransmit is found spurious and taken back (claim 13); how the Eifel of ns-2 at that "
-    "time restored the window is not known"
+    "nearly every fast retransmit is found spurious, and the window comes back (claim 13); with the response "
+    "of RFC 4015 it is the same (Study 1)"
 )
 _TIMEOUT_REMARK = "the thesis blames timeouts; in the stated model there are none (claims 19 and 25)"
 

@@ -1,52 +1,31 @@
 """Zhang's paper: New-Reno over the dedicated channel that Lundsten's thesis uses, with delayed ACKs.
 
-How the paper is read where it leaves things open is in `PARAMETERS`; the base scenario is `zhang-dch`. The
+How the paper is read where it leaves things open is in `model` and `choices`. The
 ways to understand the return of a lost block are those of the thesis.
 """
 
 from __future__ import annotations
 
 from airpath.papers.downloads import (
-    Download,
     increase,
     increase_without_retransmissions,
     largest_window,
     lowest_window,
     retransmission_share,
 )
-from airpath.papers.lundsten.model import DEFAULT_READING, READINGS
-from airpath.papers.paper import Cell, Experiment, Metric, Paper, Row
+from airpath.papers.lundsten.model import READINGS
+from airpath.papers.paper import Experiment, Metric, Paper, Row
+from airpath.papers.zhang.choices import CHOICES
 from airpath.papers.zhang.claims import NOT_REPRODUCED, claims
-
-FILE_BYTES = 10_000_000
-
-# Window limit in segments by speed in kbit/s and packet size in bytes: the printed column, which is swapped.
-WINDOWS = {(384, 1500): 15, (384, 576): 22, (144, 1500): 7, (144, 576): 11, (64, 1500): 6, (64, 576): 9}
-
-PARAMETERS = (
-    ("Network", "75 ms one way, infinite rate, no loss; the radio link adds no propagation delay"),
-    ("Downlink", "384, 144 or 64 kbit/s; one block fills a TTI of 20 ms; out-of-sequence delivery"),
-    ("Block errors", "10 % of all transmissions, independent; no limit of retransmissions"),
-    ("Uplink", "64 kbit/s, ACKs whole, no errors; all queues unlimited"),
-    ("TCP", "New-Reno, initial window 2, delayed ACKs, timestamps, connection set-up; ns-2's halving"),
-    ("Windows", "the printed column belongs to the other packet size: 22, 11 and 9 segments of 576 bytes"),
-    ("File", "10,000,000 bytes with headers"),
-    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, less one"),
-    ("Column 0 % BLER", "read as the increase with a tenth of the time, for blocks sent again, taken off"),
-)
-
-
-def _cell(rate_kbps: int, packet_bytes: int) -> Cell:
-    window = WINDOWS[rate_kbps, packet_bytes]
-    download = Download(rate_kbps, packet_bytes, window, FILE_BYTES, timestamps=True)
-    return download.against_no_errors()
-
-
-CELLS = {key: _cell(*key) for key in WINDOWS}
+from airpath.papers.zhang.model import CELLS, DEFAULT_READING, PARAMETERS, WINDOWS
+from airpath.papers.zhang.studies import DELAY
 
 
 def _row(name: str, what: str, key: tuple[int, int], metric: Metric, *, traced: bool = False) -> Row:
     return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
+
+
+_SAME = "the value of the 10 % column once more, less a tenth of its time; it counts for nothing"
 
 
 def _table() -> tuple[Row, ...]:
@@ -58,6 +37,7 @@ def _table() -> tuple[Row, ...]:
             (str(rate), str(packet), str(window), f"{column} %"),
             (CELLS[rate, packet],),
             metric,
+            remark=_SAME if metric is increase_without_retransmissions else "",
         )
         for (rate, packet), window in WINDOWS.items()
         for column, metric in columns
@@ -96,6 +76,7 @@ EXPERIMENTS = (
             _row("s25-10", "blocks sent again at 64 kbit/s", (64, 1500), retransmission_share),
         ),
     ),
+    DELAY,
 )
 
 PAPER = Paper(
@@ -108,4 +89,5 @@ PAPER = Paper(
     experiments=EXPERIMENTS,
     claims=claims(CELLS),
     not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
 )

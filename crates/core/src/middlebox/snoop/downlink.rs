@@ -47,6 +47,8 @@ pub(super) enum Fate {
     PassesWithoutBlocks,
     /// It ends here.
     Suppressed,
+    /// It is older than the latest, and brings nothing else.
+    Stale,
 }
 
 /// Whether an ACK of what has been acknowledged, by a UE that told `window` before, says that a segment came out of
@@ -208,8 +210,11 @@ impl Downlink {
         copies: &mut Copies,
     ) -> Fate {
         let ack = packet.ack;
-        if self.is_foreign(ack) || is_after(self.una, ack) {
+        if self.is_foreign(ack) {
             return Fate::Passes;
+        }
+        if is_after(self.una, ack) {
+            return if Segment::of(packet) == Segment::PureAck { Fate::Stale } else { Fate::Passes };
         }
         let window = std::mem::replace(&mut self.window, packet.window);
         self.take_duplicate_report(packet, counters);
@@ -233,7 +238,7 @@ impl Downlink {
         self.is_awaited &= fate == Fate::Suppressed;
         match fate {
             Fate::Suppressed => counters.dupacks_suppressed += 1,
-            Fate::Passes | Fate::PassesWithoutBlocks => counters.dupacks_passed += 1,
+            Fate::Passes | Fate::PassesWithoutBlocks | Fate::Stale => counters.dupacks_passed += 1,
         }
         fate
     }

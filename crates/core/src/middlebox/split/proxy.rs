@@ -19,6 +19,7 @@
 //!
 //! Left out: hand-overs of the box, data beside a SYN (it comes again), path MTU discovery, urgent data.
 
+use super::processor::Processor;
 use super::{Config, Passed, Wire};
 use crate::element::{Cx, Element, Layout};
 use crate::middlebox::Plan;
@@ -44,6 +45,7 @@ const MTU: u64 = 1500;
 /// Timers.
 const CONNECTIONS: u32 = 0;
 const LINE: u32 = 1;
+const PROCESSOR: u32 = 2;
 
 /// The UE, the server's address and the UE's.
 type Key = (u16, SocketAddr, SocketAddr);
@@ -180,6 +182,7 @@ pub(super) struct Proxy {
     deadlines: Deadlines<Key>,
     /// What comes from the cell and is on the wire to the box.
     line: VecDeque<(Instant, Box<Packet>)>,
+    processor: Processor,
     passed: [Passed; 2],
     bad_checksums: u64,
     /// Connections for which there was no room.
@@ -206,6 +209,7 @@ impl Proxy {
             connections: BTreeMap::new(),
             deadlines: Deadlines::default(),
             line: VecDeque::new(),
+            processor: Processor::new(config.processing),
             passed: <[Passed; 2]>::default(),
             bad_checksums: 0,
             refused: 0,
@@ -217,6 +221,14 @@ impl Proxy {
 
     /// A packet has reached the box.
     fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match self.processor.is_instant() {
+            true => self.handle(cx, dir, packet),
+            false => self.processor.put(cx, PROCESSOR, dir, packet),
+        }
+    }
+
+    /// The box has a packet in hand.
+    fn handle(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let Some(key) = key_of(dir, &packet) else {
             self.passed[dir.index()].unread += 1;
             return self.wire.emit(cx, dir, packet);
@@ -374,7 +386,7 @@ const LEAST_MSS: u16 = 48;
 
 impl Element for Proxy {
     fn layout(&self) -> Layout {
-        Layout { timers: 2, lanes: vec![Dir::Downlink], ..Layout::default() }
+        Layout { timers: 3, lanes: vec![Dir::Downlink], ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
@@ -391,6 +403,12 @@ impl Element for Proxy {
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         if key == LINE {
             return self.empty_line(cx);
+        }
+        if key == PROCESSOR {
+            while let Some((dir, packet)) = self.processor.take(cx, key) {
+                self.handle(cx, dir, packet);
+            }
+            return;
         }
         debug_assert_eq!(key, CONNECTIONS);
         while let Some(due) = self.deadlines.expired(cx.now) {
@@ -425,6 +443,7 @@ impl Element for Proxy {
             "uplink": uplink,
             "bad_checksums": self.bad_checksums,
             "no_room": self.refused,
+            "peak_in_processor": self.processor.peak(),
             "connections": connections,
         })
     }

@@ -7,7 +7,7 @@ use super::polling::{Polling, Submission};
 use super::segmentation::{Segmentation, Span};
 use super::vt_dat::VtDat;
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::{Report, SduEnd, Transmission};
+use crate::rlc::{Report, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
 use std::fmt;

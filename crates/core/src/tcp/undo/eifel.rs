@@ -3,8 +3,12 @@
 //!
 //! Timeouts and fast retransmits alike. DEVIATION: the response of RFC 4015 is defined for timeouts; here it
 //! also answers fast retransmits, as in [RFC 3522] (3.2) step RESP and the drafts before it.
+//!
+//! Before these RFCs the algorithm stored both windows at the retransmission and put them back at once
+//! (R. Ludwig, R. H. Katz, *The Eifel Algorithm*, CCR 30(1), 2000; \[lundsten2002\] 3.1.4): `response = "restore"`.
 
 use super::Undo;
+use super::response::Response;
 use super::{Ack, Verdict};
 use crate::tcp::state::State;
 use schemars::JsonSchema;
@@ -13,15 +17,20 @@ use serde::{Deserialize, Serialize};
 /// Timestamps tell an original from a retransmission: RFC 3522. Wants `timestamps = true`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {}
+pub struct Config {
+    /// How the windows come back after a spurious recovery: `rfc4015` from what is in flight, without a burst;
+    /// `restore` to what they were before it.
+    pub response: Response,
+}
 
 impl Config {
     pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
-        Some(Box::new(Eifel { episode: None, has_seen_dsack: false }))
+        Some(Box::new(Eifel { response: self.response, episode: None, has_seen_dsack: false }))
     }
 }
 
 struct Eifel {
+    response: Response,
     episode: Option<Episode>,
     /// The receiver reports duplicates: step 5.
     has_seen_dsack: bool,
@@ -62,5 +71,9 @@ impl Undo for Eifel {
         // unless the receiver is known to report duplicates.
         let is_certain = ack.news.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
         if is_older && is_certain { Verdict::Spurious } else { Verdict::Open }
+    }
+
+    fn response(&self) -> Response {
+        self.response
     }
 }

@@ -3,11 +3,15 @@
 use crate::tcp::rto::Rto;
 use crate::tcp::state::{Phase, State};
 use crate::time::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How the windows are restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Response {
     /// Without a burst: RFC 4015 (3.2) step 6.
+    #[default]
     Rfc4015,
     /// To what they were.
     Restore,

@@ -208,6 +208,7 @@ proptest! {
         loss in prop_oneof![Just(0.0), 0.0..0.3_f64],
         buffer in 4_000..40_000_u64,
         delay in 0..20_u64,
+        processing in 0..3_u64,
         seed in 0..1000_u64,
     ) {
         let plans = [
@@ -217,6 +218,7 @@ proptest! {
         let config = Config {
             buffer: Bytes::from_bytes(buffer),
             delay: Duration::from_millis(delay),
+            processing: Duration::from_millis(processing),
             ..Config::default()
         };
         let mut world = World::new(&config, plans.clone(), loss, seed);
@@ -259,6 +261,29 @@ fn an_end_that_does_not_read_closes_the_window_of_the_other() {
     assert!((20_000..=most).contains(&taken), "{taken} octets acknowledged");
     world.run(200);
     assert_eq!(world.hosts[0].got, world.hosts[1].plan.octets);
+}
+
+/// A hundred segments and their ACKs on either side, 5 ms each: the data alone takes half a second.
+#[test]
+fn packets_take_the_processor_one_after_another() {
+    let takes_ms = |processing: u64| {
+        let config = Config {
+            processing: Duration::from_millis(processing),
+            buffer: Bytes::from_bytes(200_000),
+            ..Config::default()
+        };
+        let mut world = World::new(&config, [Doings::default(), sends(100_000)], 0.0, 1);
+        let mut millis = 0;
+        while world.hosts[0].got.len() < 100_000 && millis < 10_000 {
+            world.run_for(Duration::from_millis(1));
+            millis += 1;
+        }
+        (millis, world.report()["peak_in_processor"].as_u64().unwrap())
+    };
+    let (at_once, none) = takes_ms(0);
+    let (slowly, most) = takes_ms(5);
+    assert!(at_once < 400 && none == 0, "{at_once} ms, {none}");
+    assert!(slowly >= 500 && slowly > at_once + 300 && most > 3, "{slowly} ms, {most}");
 }
 
 #[test]

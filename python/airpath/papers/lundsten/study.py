@@ -25,6 +25,25 @@ def _head(key: Key) -> str:
     return f"{key[0]}/{key[1]}"
 
 
+def make_grid(
+    title: str,
+    columns: Sequence[str],
+    lines: Sequence[tuple[str, Sequence[Cell | None]]],
+    metric: Metric = increase,
+    unit: str = "percent",
+) -> Grid:
+    """Make a table of a metric: for each line a cell, or None, for each column."""
+
+    def entry(name: str, column: str, cell: Cell | None) -> Quantity | None:
+        return None if cell is None else Quantity(f"{column} {name}", cell, metric, unit)
+
+    rows = tuple(
+        GridRow((name,), tuple(entry(name, *both) for both in zip(columns, cells, strict=True)))
+        for name, cells in lines
+    )
+    return Grid(tuple(columns), unit, rows, title)
+
+
 def make_study(
     number: int,
     title: str,
@@ -35,12 +54,14 @@ def make_study(
     metric: Metric = increase,
 ) -> Experiment:
     """Make a study: a line for each of `lines`, a column for each download."""
-    rows = tuple(
-        GridRow((name,), tuple(Quantity(f"{_head(key)} {name}", make(key), metric) for key in keys))
-        for name, make in lines
-    )
-    grid = Grid(tuple(_head(key) for key in keys), "percent", rows)
+    cells = [(name, [make(key) for key in keys]) for name, make in lines]
+    grid = make_grid("", [_head(key) for key in keys], cells, metric)
     return Experiment("study", number, title, (label,), (), grid=grid, question=question)
+
+
+def make_tables(number: int, title: str, question: str, label: str, *tables: Grid) -> Experiment:
+    """Make a study of several tables."""
+    return Experiment("study", number, title, (label,), (), question=question, tables=tables)
 
 
 def with_options(*options: tuple[str, str], **differs: Any) -> Callable[[Key], Cell]:
