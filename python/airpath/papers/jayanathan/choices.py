@@ -28,6 +28,7 @@ CHOICES = (
         "(Study 5)",
         "the third, which is the second that is flagged",
         'the text: 4, 5, and Figure 4, which flags no first duplicate; "early" in 6.1 contradicts it',
+        ("jayanathan-s4-dupacks", "jayanathan-s5-dupacks"),
     ),
     Choice(
         "6, Figure 5",
