@@ -21,6 +21,8 @@ _COLOURS = (MEASURED, *OTHERS, INK)
 _STYLES = ("-", "-", "--", "--")
 WIDTH_IN, PANEL_IN = 8.0, 3.6
 """Width of a picture and height of a row of panels, inches."""
+_INSIDE = 4
+"""Up to so many lines, the legend finds room among them."""
 
 
 def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimate]) -> bytes:
@@ -39,7 +41,10 @@ def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimat
         _finish(axes, chart.title, chart.parameter, f"{chart.measured} [{unit}]" if unit else chart.measured)
         if all(float(value).is_integer() for value in chart.values):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend(fontsize=8, frameon=False)
+        if len(chart.lines) > _INSIDE:
+            axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+        else:
+            axes.legend(fontsize=8, frameon=False)
     return as_bytes(figure)
 
 

@@ -110,7 +110,7 @@ MEAN_SINR = Experiment(
             "Table 4",
             _ABSCISSA,
             SINRS_DB,
-            "largest distance of a share from that printed",
+            "largest distance from Table 4",
             "percent",
             (_of_one_user("1 user", "percent", off_table_4),),
         ),
