@@ -16,7 +16,7 @@ from airpath.papers.alcaraz.observed import PACKETS, in_order_s, occupancy, tran
 from airpath.papers.alcaraz.operation import BUFFER, counter
 from airpath.papers.alcaraz.studies import RED
 from airpath.papers.alcaraz.tables import CELLS, TABLE_2
-from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
+from airpath.papers.combined import AllOf, HalfWidth, Highest, OneOf
 from airpath.papers.conditions import AtMost, Less, Quantity
 from airpath.papers.harness import Reproduction
 from airpath.papers.observe import Observation

@@ -1,14 +1,14 @@
 """Alcaraz and Cerdan's paper: ACK rate control and PDPC at the RLC buffer of a 3G bearer.
 
-How it is read is in `model`, what it leaves open in `left_open`; tables, planes, traces, text, studies,
+How it is read is in `model`, what it leaves open in `choices`; tables, planes, traces, text, studies,
 arguments and claims have files of their own.
 """
 
 from __future__ import annotations
 
 from airpath.papers.alcaraz.arguments import ARGUMENTS
+from airpath.papers.alcaraz.choices import CHOICES
 from airpath.papers.alcaraz.claims import CLAIMS
-from airpath.papers.alcaraz.left_open import CHOICES
 from airpath.papers.alcaraz.model import BASE, CONFIDENCE, DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.alcaraz.not_reproduced import NOT_REPRODUCED
 from airpath.papers.alcaraz.planes import FIGURE_1, FIGURE_5, PLANES

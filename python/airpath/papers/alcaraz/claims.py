@@ -8,8 +8,8 @@ from airpath.papers.alcaraz import measured
 from airpath.papers.alcaraz.model import CONFIDENCE, RUNS, TABLE_2_FLOWS, Function, Scheme, make_cell, pdpc
 from airpath.papers.alcaraz.planes import FLOW_COUNTS, MAXTHS, RATIOS, cell, cell_of_buffer
 from airpath.papers.alcaraz.tables import CELLS, delay, goodput, quantity
-from airpath.papers.choices import AllOf, HalfWidth, Highest, OneOf
 from airpath.papers.claims import Claim
+from airpath.papers.combined import AllOf, HalfWidth, Highest, OneOf
 from airpath.papers.conditions import (
     About,
     Agree,

@@ -5,10 +5,10 @@ How it is read is in `model`; tables, figures, curves, text and claims have file
 
 from __future__ import annotations
 
+from airpath.papers.chan.choices import CHOICES
 from airpath.papers.chan.claims import CLAIMS
 from airpath.papers.chan.curves import CURVES
 from airpath.papers.chan.figures import FIGURES
-from airpath.papers.chan.left_open import CHOICES
 from airpath.papers.chan.measured import BASE
 from airpath.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.papers.chan.not_reproduced import NOT_REPRODUCED
