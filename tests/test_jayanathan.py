@@ -65,7 +65,7 @@ def test_the_rates_of_the_bearer_fit_table_2_as_the_choice_says():
         fits[int(row.labels[0].split()[0])] = sum(distance <= 2 for distance in far[::2])
     assert fits == WITHIN
     assert fits[48] >= max(fits.values()) - 1
-    assert set(PAPER.calibrated) == {f"jayanathan-t2-{loss}-standard" for loss in LOSSES}
+    assert set(PAPER.choices[0].uses) == {f"jayanathan-t2-{loss}-standard" for loss in LOSSES}
 
 
 @pytest.mark.parametrize("loss", (10, 15))
