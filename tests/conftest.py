@@ -15,9 +15,10 @@ from airpath import cli
 settings.register_profile("same-cases", derandomize=True, deadline=None)
 settings.load_profile("same-cases")
 
-# A shell has programs in the background ignore these, and what tests start would inherit that.
+# Shells have programs in the background ignore these, nohup the last; what tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Outcome(NamedTuple):

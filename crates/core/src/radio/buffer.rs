@@ -185,6 +185,7 @@ impl Buffer {
     }
 
     /// A packet that was entered one by one, and started, leaves the buffer.
+    #[inline]
     pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
         let (now, books) = (cx.now, cx.bearer(self.index() as usize));
         books.leave(flow, len);

@@ -56,6 +56,12 @@ impl Ranges {
         self.0.last().map(|range| range.end)
     }
 
+    /// Whether a number is in the set.
+    #[inline]
+    pub fn contains(&self, sn: u64) -> bool {
+        !self.0.is_empty() && self.meets(SnRange::new(sn, sn + 1))
+    }
+
     /// Whether any of `range` is in the set.
     pub fn meets(&self, range: SnRange) -> bool {
         let at = self.0.partition_point(|held| held.end <= range.first);
@@ -146,6 +152,7 @@ mod tests {
                 prop_assert_eq!(members, set.iter().copied().collect::<Vec<_>>());
                 prop_assert!(ranges.0.iter().all(|held| !held.is_empty()));
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].first));
+                prop_assert_eq!(ranges.contains(first), set.contains(&first));
                 prop_assert_eq!(ranges.meets(range), set.range(first..range.end).next().is_some());
                 prop_assert_eq!(ranges.covers(range), (first..range.end).all(|sn| set.contains(&sn)));
             }

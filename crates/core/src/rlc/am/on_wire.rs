@@ -91,7 +91,7 @@ fn lists(missing: &Ranges) -> Vec<Sufi> {
 fn bitmaps(missing: &Ranges) -> Vec<Sufi> {
     let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
     let octet = |from: u64| {
-        let bits = (0..8).filter(|bit| !missing.meets(SnRange::new(from + bit, from + bit + 1)));
+        let bits = (0..8).filter(|bit| !missing.contains(from + bit));
         bits.fold(0_u8, |octet, bit| octet | 0x80 >> bit)
     };
     (first..end)

@@ -120,7 +120,7 @@ impl Polling {
     /// reports the last of these missing.
     pub fn handle_status(&mut self, vt_a: u64, missing: &Ranges) {
         let Some((_, x)) = self.timer_poll else { return };
-        if vt_a >= x || missing.meets(SnRange::new(x - 1, x)) {
+        if vt_a >= x || missing.contains(x - 1) {
             self.timer_poll = None;
         }
     }

@@ -176,7 +176,7 @@ impl Receiver {
     /// The ends in PDUs that were not received before.
     fn keep_ends(&mut self, ends: &[SduEnd], kept: SnRange) {
         for &end in ends.iter().filter(|end| (kept.first..kept.end).contains(&end.sn)) {
-            let new = end.sn >= self.vr_h || self.missing.meets(SnRange::new(end.sn, end.sn + 1));
+            let new = end.sn >= self.vr_h || self.missing.contains(end.sn);
             if new && end.sdu >= self.settled {
                 let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
                 self.ends.insert(at, Arrived { end, up: false });

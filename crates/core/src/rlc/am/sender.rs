@@ -296,7 +296,8 @@ impl Sender {
     /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
     fn is_unacknowledged(&self) -> bool {
         let from = self.vt_a.max(self.discarded_below);
-        self.vt_s > from && !self.acknowledged.covers(SnRange::new(from, self.vt_s))
+        let sent_last = self.acknowledged.end() == Some(self.vt_s);
+        self.vt_s > from && !(sent_last && self.acknowledged.covers(SnRange::new(from, self.vt_s)))
     }
 
     /// Nothing waits, and something is unacknowledged.
@@ -451,7 +452,7 @@ impl Sender {
 
     /// Whether an SDU of which octets were sent is confirmed or discarded.
     fn is_settled(&self, sdu: u64) -> bool {
-        sdu < self.settled || self.confirmed.meets(SnRange::new(sdu, sdu + 1))
+        sdu < self.settled || self.confirmed.contains(sdu)
     }
 
     /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that tells them may be sent again.
