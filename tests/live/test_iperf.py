@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from live.harness import FAST, as_root, check_books, needs, without_power
+from live.harness import AIRPATH, FAST, as_root, check_books, needs, without_power
 
 pytestmark = needs("iperf3")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
@@ -93,6 +94,12 @@ def test_the_congestion_control_that_cc_names_is_what_the_kernel_runs(name, live
     assert outcome.code == 0, outcome.out
     measured = json.loads(outcome.out)["end"]
     assert measured["sender_tcp_congestion"] == outcome.flows("tcp")[0]["congestion_control"] == name
+
+
+def test_doctor_tries_every_congestion_control_that_the_kernel_lists():
+    done = subprocess.run([AIRPATH, "doctor", "--json"], capture_output=True, text=True, timeout=60)
+    (check,) = (found for found in json.loads(done.stdout) if found["check"] == "congestion control")
+    assert (check["ok"], check["found"]) == (True, f"--cc may be {', '.join(AVAILABLE)}")
 
 
 def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has(live):

@@ -75,13 +75,14 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
         init.end();
         passed.push(("processes", ended));
         let sockets = link.ends[0].kernel.sockets.somebody_listens();
-        Ok(sockets.map(|_| "state of TCP connections by sock_diag".to_owned()))
+        Ok((link, sockets.map(|_| "state of TCP connections by sock_diag".to_owned())))
     });
     for (check, found) in &passed {
         tell(stream, check, Some(true), found, "", true)?;
     }
-    let sockets = match processes {
-        Ok(sockets) => sockets,
+    // The link is kept until the end: its devices go with it.
+    let (_link, sockets) = match processes {
+        Ok(made) => made,
         Err(obstacle) => {
             tell(stream, &obstacle.stage, Some(false), &obstacle.message, &obstacle.hint, true)?;
             for check in NEEDED.iter().skip(passed.len() + 1) {
