@@ -82,7 +82,7 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
     }
     // The link is kept until the end: its devices go with it.
     let (_link, sockets) = match processes {
-        Ok(made) => made,
+        Ok(kept) => kept,
         Err(obstacle) => {
             tell(stream, &obstacle.stage, Some(false), &obstacle.message, &obstacle.hint, true)?;
             for check in NEEDED.iter().skip(passed.len() + 1) {
