@@ -17,6 +17,8 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DIS
 # crates/py is a Python extension module: its tests are Python's.
 RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath-bench
 PYTEST_FLAGS ?=
+# In as many processes as tests/conftest.py says, which also says what stays together.
+SIDE_BY_SIDE := -n auto --durations=20
 # Property tests draw the same cases each time, so that a commit has one verdict (tests/conftest.py for Python's).
 PROPTEST_RNG_SEED ?= 1
 SOAK_FLAGS ?=
@@ -57,11 +59,19 @@ build: .venv/.built ## make .venv with the package and its development tools in 
 demo: build ## regenerate Table 3 of Lundsten's thesis beside its published values
 	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo
 
+# Many processes start: each would compile every module again.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
+
 .PHONY: test
-test: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
-test: build ## run all tests, Rust's first
+test: build ## run the tests, Rust's first, without the slow ones (five minutes)
 	$(CARGO) test $(RUST_TESTED)
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(PYTEST_FLAGS)
+
+.PHONY: test-all
+test-all: build ## run all tests
+	$(CARGO) test $(RUST_TESTED)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types and the figures in documents; changes nothing
@@ -87,9 +97,9 @@ scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what 
 
 .PHONY: soak
 soak: build ## kill sweeps again and again; load airpath live for twice ten minutes; 1,000 transfers of our TCP
-	$(BIN)/python tests/sweep_soak.py $(SWEEP_SOAK_FLAGS)
-	$(BIN)/python tests/live/soak.py $(SOAK_FLAGS)
-	$(BIN)/python tests/live/transfers.py $(TRANSFERS_FLAGS)
+	$(BIN)/python tools/sweep_soak.py $(SWEEP_SOAK_FLAGS)
+	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
+	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
@@ -97,7 +107,7 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz 
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper
-	@for paper in $$($(BIN)/python -c 'from airpath.papers import PAPERS; print(*PAPERS)'); do \
+	@for paper in $$($(BIN)/python -c 'from airpath.experiments.papers import PAPERS; print(*PAPERS)'); do \
 		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --force; done
 
 .PHONY: docs-figures

@@ -32,11 +32,14 @@ from sweep import SWEEP
 
 import airpath
 from airpath import _core
-from airpath.folder import run_to_folder
+from airpath.experiments.sweep import run as sweep_run
+from airpath.experiments.sweep.plan import Plan, read_plan
+from airpath.experiments.sweep.readers import Readers
+from airpath.experiments.sweep.run import run_sweep
+from airpath.runner.processes import processors
+from airpath.runner.work import Answer
+from airpath.runs.folder import run_to_folder
 from airpath.scenario import Scenario
-from airpath.sweep import driver
-from airpath.sweep.plan import Plan, read_plan
-from airpath.sweep.worker import Answer, Readers
 
 RUNNER = Path(__file__).resolve().parent.parent / "target/release/airpath-bench"
 
@@ -53,7 +56,7 @@ CELLS = (
     ("variable delay (chan)", "chan-variable-delay", ()),
     ("the same with the Ack Regulator", "chan-variable-delay-ar", ()),
     ("1xEV-DO, 8 users", "hdr-4", (("radio.evdo.ues", "8"), ("duration", "1 h"))),
-    ("core network, RNC feedback", "jayanathan-48", ()),
+    ("core network, RNC feedback", "jayanathan-46", ()),
     ("a web page over RLC AM", "umts-384", (("flow", f"[{{ app = {PAGE} }}]"),)),
     ("a file of 50 kB over RLC AM", "umts-384", (("flow.0.app.file.size", "50 kB"),)),
 )
@@ -303,9 +306,9 @@ class RowCost:
 def driver_seconds(plan: Plan, out: Path, run_s: float) -> tuple[float, int, int]:
     """CPU time of a driver whose workers have every answer at once; its rows and their tasks."""
     pool = AnsweringPool(run_s)
-    with mock.patch.object(driver, "Pool", pool):
+    with mock.patch.object(sweep_run, "pool_of", pool):
         started = time.process_time()
-        outcome = driver.run_sweep(plan, out, pool.size)
+        outcome = run_sweep(plan, out, pool.size)
     return time.process_time() - started - pool.not_driver_s, outcome.runs, pool.tasks
 
 
@@ -347,12 +350,12 @@ def measure_workers(rows: int, folder: Path) -> None:
     rates: dict[int, list[float]] = {1: [], 2: []}
     for turn in range(3):
         for workers, known in rates.items():
-            outcome = driver.run_sweep(plan, folder / f"workers-{workers}-{turn}", workers)
+            outcome = run_sweep(plan, folder / f"workers-{workers}-{turn}", workers)
             known.append(outcome.fresh / outcome.seconds)
     one, two = (statistics.median(known) for known in rates.values())
     print(
         f"Sweep of {plan.rule.max_runs * len(plan.points):,} downloads of 50 kB: {one:,.0f} rows/s with one "
-        f"worker, {two:,.0f} with two ({two / one:.2f} times), on {driver.processors()} processors, "
+        f"worker, {two:,.0f} with two ({two / one:.2f} times), on {processors()} processors, "
         f"load {os.getloadavg()[0]:.1f}"
     )
 
@@ -360,7 +363,7 @@ def measure_workers(rows: int, folder: Path) -> None:
 def measure_long_sweep(rows: int, folder: Path) -> None:
     """A sweep of so many rows, with all processors."""
     plan = plan_of(folder, max(1, rows // 8))
-    outcome = driver.run_sweep(plan, folder / "long")
+    outcome = run_sweep(plan, folder / "long")
     files = list((folder / "long" / "runs").iterdir())
     print(
         f"Sweep of {outcome.runs:,} downloads of 50 kB: {outcome.seconds:.1f} s, {len(files)} files, "

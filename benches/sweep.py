@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from airpath import _core
-from airpath.metrics import named
-from airpath.sweep.driver import run_sweep
-from airpath.sweep.plan import Plan, read_plan
-from airpath.sweep.worker import Readers
+from airpath.experiments.sweep.plan import Plan, read_plan
+from airpath.experiments.sweep.readers import Readers
+from airpath.experiments.sweep.run import run_sweep
+from airpath.runs.metrics import named
 
 BLOCK = 100
 # Downloads of 50 kB, some 0.1 ms each: the shorter the runs, the more the machinery counts.

@@ -1,15 +1,17 @@
-"""What several tests use."""
+"""What several tests use, and how tests are spread over processes."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
 
-from airpath import cli
+from airpath.cli import main as cli
+from airpath.runner.processes import processors
 
 # A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
 settings.register_profile("same-cases", derandomize=True, deadline=None)
@@ -19,6 +21,61 @@ settings.load_profile("same-cases")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Beside others (pytest -n) a test would have the width of the terminal in its environment.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
+# A test that takes longer, in seconds, is marked as slow.
+SLOW_S = 10
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Processes of `pytest -n auto`: tests of live runs wait for the clock and hardly use a processor."""
+    return min(3 * processors(), 24)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out units of work in the order in which they were collected."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Units(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit(nodeid)
+
+    # xdist's own groups (`--dist loadgroup`) are without effect since pytest 9.2: pytest-xdist issue 1386.
+    config.option.loadscopereorder = False
+    return Units(config, log)
+
+
+def unit(nodeid: str) -> str:
+    """What stays in one process: a file, as its tests share fixtures; a paper's claims; a live test."""
+    file, _, name = nodeid.partition("::")
+    if name.startswith("test_a_claim_holds"):
+        return f"{file} {name.rpartition('-')[0]}"
+    return nodeid if "/live/" in file and not file.endswith("test_files.py") else file
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Side by side, slow tests begin first; then live tests, which wait, among those that compute."""
+    if not hasattr(config, "workerinput"):
+        return
+    live = [item for item in items if "live" in item.path.parts]
+    others = [item for item in items if "live" not in item.path.parts]
+    place = {item: at / len(group) for group in (live, others) for at, item in enumerate(group)}
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, place[item]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took long and are not marked: a remark, as the machine may have been busy."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    for report in reports:
+        if report.duration > SLOW_S and "slow" not in report.keywords:
+            terminalreporter.write_line(
+                f"not marked as slow: {report.duration:.0f} s for the {report.when} of {report.nodeid}"
+            )
 
 
 class Outcome(NamedTuple):

@@ -35,13 +35,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import airpath
-from airpath.agreement.figures import Figures as FlowFigures
-from airpath.agreement.runs import simulate_once
-from airpath.estimate import t_quantile
-from airpath.papers import PAPERS
-from airpath.papers.paper import Paper
-from airpath.papers.verdict import MEASURED_VERDICTS, MISSED
-from airpath.papers.wording import VERDICT_WORDS, number, unit_name, verdict_words
+from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.base.paper import Paper
+from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, MISSED
+from airpath.experiments.papers.base.wording import VERDICT_WORDS, number, unit_name
+from airpath.experiments.versus_kernel.measured import Figures as FlowFigures
+from airpath.experiments.versus_kernel.runs import simulate_once
+from airpath.report.paper_words import verdict_words
+from airpath.stats.estimate import t_quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"
@@ -144,7 +145,7 @@ def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
 
 @cache
 def _of_captures(scenario: str, setting: str, figure: str) -> dict[str, Any]:
-    """Mean of a figure of `airpath.agreement` for the first flow, under the seeds 1 to 10."""
+    """Mean of a figure of `airpath.experiments.versus_kernel` for the first flow, under the seeds 1 to 10."""
     return {"measured": statistics.fmean(getattr(run, figure) for run in _analysed(scenario, setting))}
 
 

@@ -1,9 +1,9 @@
 """Draws the pictures of the README: `make images`.
 
-Each PNG holds a digest of what it shows: the numbers, and the sources that draw them. `tests/test_images.py`
-makes the digests again and compares. So it notices a picture that is not current, whatever the version of
-matplotlib, the fonts or the browser. A browser draws the reproduction page; the digest is of that page after
-few runs (`--quick`), without its pictures.
+Each PNG holds a digest of what it shows: the numbers, and the sources that draw them.
+`tests/plots/test_images.py` makes the digests again and compares. So it notices a picture that is not
+current, whatever the version of matplotlib, the fonts or the browser. A browser draws the reproduction
+page; the digest is of that page after few runs (`--quick`), without its pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import airpath
-from airpath.figures.picture import Picture
+from airpath.drawing.picture import Picture
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = Path(airpath.__file__).resolve().parent
@@ -70,11 +70,11 @@ def page_digest() -> str:
     """Digest of the reproduction page after few runs, without the pictures in it."""
     with tempfile.TemporaryDirectory() as folder:
         text = page(Path(folder), "--quick")
-    return _digest(re.sub(r"base64,[^\"]*", "", text), ("papers/picture.py",))
+    return _digest(re.sub(r"base64,[^\"]*", "", text), ("plots/paper/picture.py",))
 
 
-RUN_SOURCES = ("figures/panels.py", "figures/run_picture.py", "figures/style.py")
-PLANE_SOURCES = ("figures/drawing.py", "figures/ticks.py", "figures/style.py")
+RUN_SOURCES = ("runs/panels.py", "runs/picture.py", "drawing/style.py")
+PLANE_SOURCES = ("plots/sweep/axes.py", "plots/sweep/ticks.py", "drawing/style.py")
 DIGESTS = {
     "plot.png": lambda: picture_digest(run_picture(), RUN_SOURCES),
     "plane.png": lambda: picture_digest(plane_picture(), PLANE_SOURCES),

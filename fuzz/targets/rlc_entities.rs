@@ -233,7 +233,7 @@ struct Link {
 
 impl Link {
     fn new(configs: [rlc::Config; 2]) -> Self {
-        let ends = rlc::ends(&configs[0], &configs[1]).expect("modes that work together");
+        let ends = configs[0].ends(&configs[1]).expect("modes that work together");
         Self { ends, lines: configs.map(Line::new), tti: 0 }
     }
 

@@ -8,38 +8,36 @@
 Names are imported when they are first used (PEP 562); `__init__.pyi` has them for type checkers.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
-_PACKAGES = ("analytic", "analyze")
+_PACKAGES = ("captures", "models")
 # Where each other name is.
 _MODULES = {
     "AirpathError": "errors",
-    "Estimate": "estimate",
+    "Estimate": "stats.estimate",
     "ExportError": "errors",
     "LiveError": "errors",
     "OutputError": "errors",
-    "Overlay": "figures.overlay",
-    "PairedComparison": "compare",
-    "Result": "run",
-    "RunTooShortError": "batch_means",
+    "Overlay": "plots.overlay",
+    "PairedComparison": "experiments.paired",
+    "Result": "runs.memory",
+    "RunTooShortError": "stats.batch_means",
     "Scenario": "scenario",
     "ScenarioError": "errors",
-    "SteadyEstimate": "batch_means",
+    "SteadyEstimate": "stats.batch_means",
     "SweepError": "errors",
-    "SweepFigure": "figures.plot_sweep",
-    "batch_means": "batch_means",
-    "compare_paired": "compare",
+    "SweepFigure": "plots.sweep.figure",
+    "batch_means": "stats.batch_means",
+    "compare_paired": "experiments.paired",
     "load": "scenario",
-    "mser5": "batch_means",
-    "overlay": "figures.overlay",
-    "paired": "compare",
-    "plot_sweep": "figures.plot_sweep",
-    "replicate": "replicate",
-    "run": "run",
-    "run_to_folder": "folder",
-    "steady": "steady",
+    "mser5": "stats.batch_means",
+    "overlay": "plots.overlay",
+    "paired": "experiments.paired",
+    "plot_sweep": "plots.sweep.figure",
+    "replicate": "experiments.replicate",
+    "run": "runs.memory",
+    "run_to_folder": "runs.folder",
+    "steady": "stats.steady",
 }
 __all__ = [*_MODULES, *_PACKAGES, "__version__"]
 
@@ -59,13 +57,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: object) -> None:
-        """Keep the import of the module `airpath.run` from taking the place of the function `airpath.run`."""
-        if name not in ("batch_means", "replicate", "run", "steady"):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -3,13 +3,13 @@
 import sys
 from typing import NoReturn
 
-INTERRUPTED = 130
+from airpath.cli.status import INTERRUPTED
 
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
     try:
-        from airpath.cli import main
+        from airpath.cli.main import main
 
         main()
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from airpath.figures.picture import Picture
+from airpath.drawing.picture import Picture
 
 MOST_FLOWS = 20
 """Flows that are listed."""

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from airpath.terminal import clean
 
-Report: TypeAlias = Callable[[float], None]
+OnProgress: TypeAlias = Callable[[float], None]
 """Takes the share that is done, 0 to 1."""
 
 
 @contextlib.contextmanager
-def reporting(progress: bool | Report | None, name: str) -> Iterator[Report]:
+def reporting(progress: bool | OnProgress | None, name: str) -> Iterator[OnProgress]:
     """Report to the caller's function, to a bar if `progress` is True, or to nothing."""
     if progress is True:
         with progress_bar(name) as report:
@@ -25,7 +25,7 @@ def reporting(progress: bool | Report | None, name: str) -> Iterator[Report]:
 
 
 @contextlib.contextmanager
-def progress_bar(name: str) -> Iterator[Report]:
+def progress_bar(name: str) -> Iterator[OnProgress]:
     """Show a progress bar, in a notebook or on a terminal only; it vanishes at the end."""
     if (display := _notebook_display()) is not None:
         with _notebook_bar(name, display) as report:
@@ -38,7 +38,7 @@ def progress_bar(name: str) -> Iterator[Report]:
 
 
 @contextlib.contextmanager
-def _terminal_bar(name: str) -> Iterator[Report]:
+def _terminal_bar(name: str) -> Iterator[OnProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -54,7 +54,7 @@ def _terminal_bar(name: str) -> Iterator[Report]:
 
 
 @contextlib.contextmanager
-def _notebook_bar(name: str, display: Any) -> Iterator[Report]:
+def _notebook_bar(name: str, display: Any) -> Iterator[OnProgress]:
     """A bar of HTML, which needs no widgets: it is there in Jupyter, JupyterLab, VS Code and Colab alike."""
     percent = 0
 

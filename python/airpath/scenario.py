@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.textfile import is_descriptor, read_text
+from airpath.files.text import is_descriptor, read_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from airpath.analyze import analyze
+from airpath.captures import analyze
 from live.harness import Outcome, finish
 from live.packets import Blank, Captured, Passage, nothing, passage, read
 

@@ -19,6 +19,7 @@ from live.harness import (
     GONE_WITHIN_S,
     MARKER,
     PATIENCE_S,
+    UNDRAWN,
     Outcome,
     describe,
     finish,
@@ -73,16 +74,17 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 def starter(marker: str) -> Start:
-    """Make a function that starts airpath."""
+    """Make a function that starts airpath; with its picture only if that is wanted."""
 
     def call(
         *arguments: object,
         command: Sequence[object] | None = None,
         server: str | None = None,
         launcher: Sequence[str] = (),
+        drawn: bool = False,
         **options: object,
     ) -> subprocess.Popen[str]:
-        words = [*launcher, AIRPATH, "live", *arguments]
+        words = [*launcher, *([AIRPATH] if drawn else UNDRAWN), "live", *arguments]
         words += [] if server is None else ["--server", server]
         words += [] if command is None else ["--", *command]
         settings = {

@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 AIRPATH = str(Path(sys.executable).with_name("airpath"))
+# The same command, much faster: it draws no pictures.
+UNDRAWN = (sys.executable, "-P", str(Path(__file__).with_name("undrawn.py")))
 # A link that keeps nobody waiting.
 FAST = ("--downlink-trace", "100 Mbit/s", "--uplink-trace", "100 Mbit/s")
 # No test waits longer than this for anything, in seconds.

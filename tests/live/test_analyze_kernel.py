@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from airpath.analyze import analyze
+from airpath.captures import analyze
 from live.carried import LINK, carry
 from live.harness import needs
 

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from airpath.agreement.runs import Processes, run_live_once
-from airpath.agreement.tcp import KernelTcp
-from airpath.analyze import analyze
+from airpath.captures import analyze
 from airpath.errors import LiveError
+from airpath.experiments.versus_kernel.runs import Processes, run_live_once
+from airpath.experiments.versus_kernel.tcp import KernelTcp
 from airpath.scenario import Scenario
 from live.harness import AIRPATH, MARKER, PATIENCE_S, finish, needs, tshark, wait_until
 

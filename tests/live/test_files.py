@@ -10,7 +10,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from airpath.recorder import FILES
+from airpath.runs.recorder import FILES
 from live.conftest import starter
 from live.harness import Outcome, check_books, finish, needs, tshark, tshark_count
 
@@ -33,7 +33,10 @@ def lossy(module_marker, tmp_path_factory) -> Outcome:
     """The run."""
     folder = tmp_path_factory.mktemp("lossy")
     process = starter(module_marker)(
-        *(*LINK, *QUEUE, "--out", folder), server="exec iperf3 -s -1", command=["sh", "-c", DOWNLOAD]
+        *(*LINK, *QUEUE, "--out", folder),
+        server="exec iperf3 -s -1",
+        command=["sh", "-c", DOWNLOAD],
+        drawn=True,
     )
     out, err = finish(process)
     assert process.returncode == 0, err
@@ -57,6 +60,7 @@ def at(lossy, interface, tmp_path):
 
 def test_a_live_run_leaves_the_files_of_a_simulated_one(lossy):
     assert {file.name for file in lossy.folder.iterdir()} == set(FILES)
+    assert (lossy.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
     manifest = json.loads((lossy.folder / "manifest.json").read_text())
     assert manifest["live"]["server"] == "exec iperf3 -s -1"
     assert manifest["interrupted"] is False
@@ -133,7 +137,7 @@ def test_the_kernels_state_of_tcp_is_sampled(lossy, download):
 def test_tshark_counts_the_retransmissions_that_results_count(lossy, download, tmp_path):
     server = at(lossy, "server", tmp_path)
     port = download["ue_address"].rpartition(":")[2]
-    # A segment sent again soon it calls "out of order": see tests/test_capture.py. SYN and FIN have no data.
+    # A segment sent again soon it calls "out of order": captures/test_capture.py. SYN and FIN have no data.
     again = "(tcp.analysis.retransmission or tcp.analysis.out_of_order) and tcp.len > 0"
     assert tshark_count(server, f"{again} and tcp.dstport == {port}") == download["retransmissions"]["total"]
     data = f"tcp.len > 0 and tcp.dstport == {port}"

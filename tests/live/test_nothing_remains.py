@@ -74,7 +74,7 @@ def kill_a_run(number: int, which: str, launcher: list[str], folder: Path) -> st
     case = f"{which} after {after_s:.3f} s of {command!r}"
     with nothing_remains() as marker:
         process = starter(marker)(
-            *FAST, *out, server=SERVER, command=["sh", "-c", command], launcher=launcher
+            *FAST, *out, server=SERVER, command=["sh", "-c", command], launcher=launcher, drawn=True
         )
         deadline = time.monotonic() + PATIENCE_S
         while (victim := victim_of(process.pid, which)) is None and process.poll() is None:
@@ -96,6 +96,7 @@ def kill_a_run(number: int, which: str, launcher: list[str], folder: Path) -> st
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", ["none", "root"] if os.geteuid() == 0 else ["none"])
 def test_kill_9_at_any_moment_leaves_nothing(power, tmp_path):
     launcher = [] if power == "root" else without_power(tmp_path)
@@ -123,6 +124,7 @@ def test_a_run_whose_driver_or_init_is_killed_is_no_success(which, code, start):
 
 
 @needs("unshare")
+@pytest.mark.slow
 def test_the_kernel_counts_no_namespace_of_runs_that_were_killed(marker, tmp_path):
     # Where two networks are allowed, a run works only if none is left of those before it.
     runs = Path(__file__).with_name("runs_within_a_limit.py")

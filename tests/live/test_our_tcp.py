@@ -329,9 +329,10 @@ def test_the_pattern_and_the_digest_are_those_of_the_driver():
     assert fnv1a(b"a") == "af63dc4c8601ec8c"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["server", "ue"])
 def test_a_few_of_the_thousand_transfers(end, tmp_path):
-    from live.transfers import Batch, carry_out
+    from transfers import Batch, carry_out
 
     for active in (False, True):
         outcome = carry_out(Batch(seed=11, end=end, active=active, count=8), tmp_path)

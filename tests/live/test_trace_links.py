@@ -49,13 +49,13 @@ def test_a_line_lets_1500_bytes_of_ip_pass_or_1504_with_4_more_a_packet(
 
 @needs("ping")
 def test_a_run_ends_with_a_trace_that_does_not_repeat(live, tmp_path):
-    file = trace(tmp_path, *range(1, 501))
+    file = trace(tmp_path, *range(1, 3001))
     link = ("--uplink-trace", file, "--downlink-trace", file, "--once")
     command = ["sh", "-c", "ping -q -c 1 -W 5 $AIRPATH_SERVER; echo $MAHIMAHI_BASE; exec sleep 1000"]
     outcome = live(*link, out=True, command=command)
     assert "1 received" in outcome.out and outcome.out.endswith("\n10.77.0.1\n")
     assert (outcome.code, outcome.live["ended_by"]) == (128 + signal.SIGTERM, "trace")
-    assert uplink(outcome)["opportunities"] == 500
+    assert uplink(outcome)["opportunities"] == 3000
 
 
 def test_a_rate_does_not_end_with_a_trace_that_does(live, tmp_path):

@@ -89,7 +89,7 @@ mod tests {
             acks.on_ack(at(now));
             acks.on_new_ack(at(now), Some(at(sent)));
         }
-        // Sent again, so that nobody knows when; and two of one burst.
+        // Sent again, so that the time is ambiguous; and two of one burst.
         for (now, sent) in [(300, None), (301, Some(200)), (302, Some(200))] {
             acks.on_new_ack(at(now), sent.map(at));
         }

@@ -19,7 +19,7 @@ use crate::sketch::{Distribution, Sketch};
 
 /// Packets that wait for their arrival, at most.
 const MOST: usize = 65_536;
-/// ASSUMED: what so many later packets have overtaken was lost.
+/// ASSUMED: a packet that this many later packets have overtaken was lost.
 const MOST_PASSED_OVER: usize = 512;
 /// Packets compared for an arrival, in the mean: where little is found again, the search must not take long.
 const COMPARED: usize = 8;
@@ -93,7 +93,7 @@ struct Waiting {
     packet: Packet,
     at: Instant,
     state: State,
-    /// So many places behind this waits its copy; 0 if there is none.
+    /// Places from here to its waiting copy; 0 if there is none.
     copy: usize,
 }
 
@@ -303,7 +303,7 @@ impl Lane {
         ahead.or_else(|| self.waiting.range(..self.next).position(is_it))
     }
 
-    /// Whether so many more packets may be compared; if so, they are counted.
+    /// Whether this many more packets may be compared; if so, they are counted.
     fn may_compare(&mut self, packets: usize) -> bool {
         let compared = self.compared + packets as u64;
         let may = compared <= COMPARED_AT_FIRST + self.searches * COMPARED as u64;

@@ -24,9 +24,9 @@ pub enum Carries<'a> {
     Ip(&'a [u8]),
     /// Something else.
     Other,
-    /// Nobody knows: too little was captured.
+    /// Unknown: too little was captured.
     Truncated,
-    /// Nobody knows: the frames of this link are not known here.
+    /// Unknown: this link type is not supported.
     UnknownLink,
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use airpath_core::tcp::loss_episodes::Report as Episodes;
+use airpath_core::tcp::window::loss_episodes::Report as Episodes;
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 

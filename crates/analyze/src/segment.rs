@@ -118,7 +118,7 @@ pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Segment)
     Ok(((src, ports.0), (dst, ports.1), segment))
 }
 
-/// Source, destination, length claimed for the whole packet, what is behind the headers, and its protocol.
+/// Source, destination, length claimed for the whole packet, payload behind the headers, and its protocol.
 type Network<'a> = (IpAddr, IpAddr, usize, &'a [u8], IpNumber);
 
 fn ipv4(packet: &[u8]) -> Result<Network<'_>, Unread> {

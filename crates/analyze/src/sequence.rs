@@ -27,7 +27,7 @@ impl Sequence {
             .is_none_or(|(anchor, _)| (number.wrapping_sub(anchor) as i32).unsigned_abs() as u64 <= FARTHEST)
     }
 
-    /// Something new: what is near is near this.
+    /// A new segment: later numbers are unwrapped close to it.
     pub fn move_to(&mut self, offset: u64) {
         if let Some((number, at)) = &mut self.anchor
             && offset > *at

@@ -46,7 +46,7 @@ pub struct Distribution {
 }
 
 impl Sketch {
-    /// Counts a value; what is negative or no number is left out.
+    /// Counts a value; negative values and NaN are left out.
     pub fn add(&mut self, value: f64) {
         self.add_weighted(value, 1.0);
     }

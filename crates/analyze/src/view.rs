@@ -8,7 +8,7 @@ use crate::segment::{ACK, FIN, Offer, RST, SYN, Segment};
 
 /// Hosts answer sooner than this.
 const AT_HAND: Duration = Duration::from_millis(1);
-/// ASSUMED: what the sender takes where nothing tells.
+/// ASSUMED: the sender's value where the capture has none.
 const ASSUMED_ANSWER: Duration = Duration::from_millis(200);
 /// Round trips that make a rule.
 const ENOUGH: u64 = 20;
@@ -139,7 +139,7 @@ impl View {
     fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
         if self.isn[side].replace(segment.seq).is_some() {
             self.syns_again += 1;
-            // Nobody knows which of them was answered.
+            // It is unknown which of them was answered.
             (self.syn_at, self.answer_at) = (None, None);
             return;
         }

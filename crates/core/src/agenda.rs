@@ -1,7 +1,7 @@
 //! What happens next: timers and packets in flight of a whole path.
 //!
 //! * A **lane** is a first-in first-out line of packets with their times, which never decrease; only
-//!   its head takes part in the search for what is due first.
+//!   its head takes part in the search for the first deadline.
 //! * A **timer** that is moved later costs one store: it comes up early, is found to want a later
 //!   time, and is put there without calling anybody.
 //!

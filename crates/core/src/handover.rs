@@ -49,7 +49,7 @@ pub enum Bearers {
     /// Both ends know: nothing is sent until the outage is over, and buffers keep what they hold.
     #[default]
     Pause,
-    /// Nobody knows: sending goes on, and whatever is on the air during the outage is lost.
+    /// Neither end knows: sending goes on, and whatever is on the air during the outage is lost.
     Lose,
 }
 
@@ -70,9 +70,6 @@ impl Config {
     }
 
     /// Refuses what cannot be, or would be without effect.
-    ///
-    /// # Errors
-    /// Names the key below the hand-over, what is wrong, and what would be right.
     pub fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
         if self.ue >= ues {
             let message = format!("there is no UE {}: the cell has {ues}, counted from 0", self.ue);
@@ -95,9 +92,6 @@ impl Config {
 }
 
 /// Refuses outages of one UE that overlap.
-///
-/// # Errors
-/// Names the key, what is wrong, and what would be right.
 pub fn check_apart(handovers: &[Config]) -> Result<(), ScenarioError> {
     for (index, late) in handovers.iter().enumerate() {
         let overlaps = |early: &&Config| {

@@ -4,15 +4,15 @@
 //! elements. Simulator and live driver run the same objects; nothing in this crate reads a clock,
 //! opens a socket or a file, starts a thread or prints.
 //!
-//! The modules, lower to higher; each uses only those above it (`tests/layers.rs`):
+//! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
 //! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
 //!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
-//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`]: what is in a cell;
+//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`]: the parts of a cell;
 //! * [`umts`], [`handover`], [`radio`]: the core network around a cell, outages, and the cell;
-//! * [`tcp`], [`app`], [`host`]: what the simulator puts at both ends;
-//! * [`middlebox`], [`link`], [`path`]: what is between;
+//! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
+//! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
 
 pub mod error;

@@ -79,9 +79,6 @@ impl Config {
 
 impl HalfConfig {
     /// Refuses a queue that lets nothing pass, or that drops what waits.
-    ///
-    /// # Errors
-    /// Names the key below `queue`, what is wrong, and what would be right.
     pub fn validate_queue(&self) -> Result<(), ScenarioError> {
         self.queue.validate()?;
         self.queue.check_sent_whole("choose queue.red or queue.droptail; pdpc is for the buffer of a bearer")

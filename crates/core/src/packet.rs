@@ -275,7 +275,7 @@ impl Packet {
 
     /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
     /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`, `identification`) keep their old values, since every
-    /// header has them; whoever takes a packet from the pool sets them.
+    /// header has them; the code that takes a packet from the pool sets them.
     #[inline]
     pub fn clear(&mut self) {
         if self.body.is_some() {

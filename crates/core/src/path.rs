@@ -1,10 +1,32 @@
 //! The straight line of elements between the server's side and the UEs' side.
 //!
-//! Sans-IO: whoever drives the path hands it packets with their arrival times, wakes it when
-//! [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. The simulator puts hosts at both
-//! ends, so that nothing ever comes out; the live driver puts devices there.
+//! A path is all that a driver sees of the network. The simulator puts hosts at its ends, so that nothing ever comes
+//! out; the live driver puts devices there. The path does no I/O and reads no clock: the driver says what time it is.
 //!
-//! Each deadline is handled at its own instant, however late the driver wakes.
+//! ```
+//! use airpath_core::packet::Dir;
+//! use airpath_core::path::Path;
+//! use airpath_core::scenario::Scenario;
+//! use airpath_core::time::{Duration, Instant};
+//! use airpath_core::trace::ProbeMask;
+//!
+//! let text = "radio.dch.downlink.delay = \"40 ms\"\n[[flow]]\napp = \"bulk\"";
+//! let scenario = Scenario::parse(text, &[]).unwrap();
+//! let mut path = Path::new(scenario.network(1), ProbeMask::NONE);
+//!
+//! let mut packet = path.packet();
+//! packet.len = 480; // 10 ms at 384 kbit/s
+//! path.handle_packet(Instant::ZERO, Dir::Downlink, packet);
+//! while let Some(deadline) = path.poll_timeout() {
+//!     path.handle_timeout(deadline);
+//! }
+//! let (at, dir, _) = path.poll_output().unwrap();
+//! assert_eq!((at, dir), (Instant::ZERO + Duration::from_millis(50), Dir::Downlink));
+//! ```
+//!
+//! Contract: the driver hands packets over in order of time ([`Path::handle_packet`]), calls
+//! [`Path::handle_timeout`] no earlier than [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. Each deadline
+//! is handled at its own instant, however late the driver wakes: lateness moves no packet of the model.
 
 use crate::agenda::Due;
 use crate::element::{BearerView, Capture, Cx, Element, Engine, Lookahead, RadioEventKind};
@@ -24,7 +46,7 @@ pub struct Path {
     subscribers: Vec<(u16, bool)>,
     /// Elements that want to hear of hand-overs.
     outage_subscribers: Vec<u16>,
-    /// How much later than what is due inside something can leave.
+    /// The least time from the next deadline inside until a packet can leave.
     lookahead: Lookahead,
 }
 
@@ -57,14 +79,14 @@ impl Path {
         }
     }
 
-    /// Ends the run when finite transfers are complete at so many hosts: each at its sender and at its receiver,
+    /// Ends the run when finite transfers are complete at `ends` hosts: each at its sender and at its receiver,
     /// as far as both are on this path.
     pub fn stop_after_transfers(&mut self, ends: u32) {
         self.engine.transfers_left = Some(ends);
     }
 
     /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
-    /// Everything due before it is handled first; what is due at the same instant comes after it.
+    /// Deadlines before it are handled first, those at the same instant after it.
     ///
     /// # Panics
     /// If `at` is before what has already been handled.

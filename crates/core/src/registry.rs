@@ -1,20 +1,48 @@
 //! Components by name.
 //!
-//! A folder of exchangeable components (congestion controls, channels, ...) holds one file for each
-//! and registers it with one line of [`registry!`]. From that come the configuration enum with the
-//! component's name as its tag (`[tcp.cc.reno]`), the list of names and `build`. In a scenario the bare
-//! name stands for the component with its defaults (`cc = "reno"`); `scenario` writes it as a table. A component's
-//! module offers a documented `Config` with defaults and `Config::build` taking what the folder's
-//! `registry!` line says.
+//! A folder of exchangeable components (congestion controls, channels, ...) holds a file for each and registers it
+//! with one line of [`registry!`]. That line makes the component's name a tag in scenarios (`[tcp.cc.reno]`; the bare
+//! name, `cc = "reno"`, stands for it with its defaults), and lists it in the schema and in `airpath list`.
+//!
+//! A component's module offers a documented `Config` with defaults, and implements the folder's `Component` for it: a
+//! trait with `build` and with what the rest of the core asks of a component's parameters before there is one. Nearly
+//! all of its methods have a default, so that a new component answers only what is special about it. The folder's
+//! `Config` dereferences to `dyn Component`: questions to a scenario's choice reach the component that was chosen.
+//! With `validate(..)` in its line, the folder's `Config` puts the component's name before the keys of errors.
+//!
+//! ```text
+//! registry! {
+//!     /// A queue discipline and its parameters.
+//!     pub enum Config: Component, validate() {
+//!         Droptail = droptail,
+//!         Red = red,
+//!     }
+//! }
+//! ```
+
+#[cfg(test)]
+pub(crate) mod tests;
 
 /// Declares the components of a folder; see the module documentation.
 macro_rules! registry {
     (
         $(#[$meta:meta])*
-        pub enum Config: build($($arg:ident: $arg_ty:ty),* $(,)?) -> $output:ty {
-            $($variant:ident = $module:ident,)*
+        pub enum Config: $component:ident $(, validate($($arg:ident: $arg_ty:ty),*))? {
+            $($(#[$only:meta])* $variant:ident = $module:ident,)*
         }
     ) => {
+        $(
+            impl Config {
+                /// As the component's own, with its name before the key.
+                ///
+                /// # Errors
+                #[doc = concat!("See [`", stringify!($component), "::validate`].")]
+                pub fn validate(&self, $($arg: $arg_ty),*) -> Result<(), $crate::error::ScenarioError> {
+                    (**self).validate($($arg),*).map_err(|error| error.under(self.name()))
+                }
+            }
+        )?
+
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
@@ -23,6 +51,7 @@ macro_rules! registry {
         #[allow(clippy::large_enum_variant)]
         pub enum Config {
             $(
+                $(#[$only])*
                 #[doc = concat!("See `", stringify!($module), "`.")]
                 $variant($module::Config),
             )*
@@ -30,26 +59,24 @@ macro_rules! registry {
 
         impl Config {
             /// Names of everything registered here, as written in a scenario.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($module),)*];
+            pub const NAMES: &'static [&'static str] = &[$($(#[$only])* stringify!($module),)*];
 
             /// The name of this component.
             pub const fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => stringify!($module),)* }
+                match self { $($(#[$only])* Self::$variant(_) => stringify!($module),)* }
             }
 
             /// Every component with its default configuration.
             pub fn defaults() -> Vec<Self> {
-                vec![$(Self::$variant($module::Config::default()),)*]
+                [$($(#[$only])* Self::$variant($module::Config::default()),)*].into()
             }
         }
 
-        $crate::registry::registry!(@build ($($arg),*) [$($arg: $arg_ty),*] $output, $($variant)*);
-    };
-    (@build $call:tt [$($signature:tt)*] $output:ty, $($variant:ident)*) => {
-        impl Config {
-            /// Makes the component.
-            pub fn build(&self, $($signature)*) -> $output {
-                match self { $(Self::$variant(config) => config.build $call,)* }
+        impl std::ops::Deref for Config {
+            type Target = dyn $component;
+
+            fn deref(&self) -> &Self::Target {
+                match self { $($(#[$only])* Self::$variant(config) => config,)* }
             }
         }
     };

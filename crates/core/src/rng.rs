@@ -52,7 +52,7 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * STEP
     }
 
-    /// This stream after so many more draws of 64 bits.
+    /// This stream after this many more draws of 64 bits.
     #[must_use]
     pub fn ahead(&self, draws: u64) -> Self {
         let mut ahead = self.clone();
@@ -74,7 +74,7 @@ pub struct Threshold(u64);
 
 impl From<Probability> for Threshold {
     fn from(p: Probability) -> Self {
-        // Scaling by a power of two is exact; the cast drops what is below 2^-63.
+        // Scaling by a power of two is exact; the cast drops everything below 2^-63.
         Self((p.as_f64() * (1_u64 << 63) as f64) as u64)
     }
 }

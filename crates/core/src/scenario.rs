@@ -204,31 +204,24 @@ impl Scenario {
         }
         let flows = self.flows();
         for (index, config) in self.middlebox.iter().enumerate() {
-            let result = config.validate(&self.tcp, &flows, &self.radio);
+            let around = middlebox::Around { tcp: &self.tcp, flows: &flows, radio: &self.radio };
+            let result = config.validate(&around);
             result.map_err(|inner| inner.under(&format!("middlebox[{index}]")))?;
         }
         self.validate_connections()
     }
 
-    /// Refuses a core network that cannot be, and what is of no use without one.
+    /// Refuses an impossible core network, and keys that are of no use without one.
     fn validate_core_network(&self) -> Result<(), ScenarioError> {
         if let Some(umts) = &self.umts {
             return umts.validate(self.radio.ues()).map_err(|inner| inner.under("umts"));
         }
-        let without = |key: String, what: &str| {
-            let message = format!("{what}, and there is none");
-            Err(ScenarioError::new(key, message, "add [umts], or remove the key"))
-        };
-        match &self.radio {
-            radio::Config::Dch(dch) if !dch.qos.is_empty() => {
-                return without("radio.dch.qos".into(), "the core network gives UEs their classes");
-            }
-            _ => {}
-        }
+        self.radio.check_without_core().map_err(|inner| inner.under("radio"))?;
         match self.handover.iter().position(|handover| handover.relocation.is_some()) {
             Some(index) => {
+                let message = "the serving RNC changes in a core network, and there is none";
                 let key = format!("handover[{index}].relocation");
-                without(key, "the serving RNC changes in a core network")
+                Err(ScenarioError::new(key, message, "add [umts], or remove the key"))
             }
             None => Ok(()),
         }
@@ -294,7 +287,7 @@ impl Scenario {
 
     /// Whether its cell has PDUs that a capture can show.
     pub fn has_pdus(&self) -> bool {
-        matches!(&self.radio, radio::Config::Dch(dch) if dch.downlink.rlc.ttis().is_some())
+        self.radio.has_pdus()
     }
 
     /// When a UE's PDP context becomes active: it attaches when its first flow starts. `None` without flows.
@@ -356,10 +349,7 @@ impl Flow {
             ));
         }
         self.app.validate().map_err(|error| error.under("app"))?;
-        if matches!(self.app, app::Config::Web(_)) && self.direction == Dir::Uplink {
-            let hint = "write \"downlink\", or remove the key";
-            return Err(ScenarioError::new("direction", "a web page comes to the UE", hint));
-        }
+        self.app.check_direction(self.direction)?;
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
     }
 }

@@ -1,6 +1,6 @@
 //! Virtual time: integer nanoseconds, passed into every call.
 //!
-//! Nobody in this crate asks what time it is. An [`Instant`] counts from the start of the run; the
+//! Nothing in this crate reads a clock. An [`Instant`] counts from the start of the run; the
 //! simulator advances it from event to event, the live driver maps the wall clock onto it.
 //! Instants of a periodic grid are computed from the number of the period, never by adding a
 //! rounded period again and again: a 1xEV-DO slot lasts 5/3 ms, which no integer nanosecond holds.

@@ -94,7 +94,7 @@ words! {
         LinkLoss = "link_loss",
         /// The link layer gave up after its maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
-        /// A box repairs the loss that the duplicate ACK tells of.
+        /// A box repairs the loss that the duplicate ACK reports.
         DupackSuppressed = "dupack_suppressed",
         /// A box has passed a newer ACK on already.
         StaleAck = "stale_ack",

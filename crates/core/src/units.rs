@@ -3,7 +3,7 @@
 //!
 //! Decimal SI only: 1 kbit = 1000 bit, 1 kB = 1000 B; KiB and MiB are there for buffers that were
 //! sized in powers of two. Configuration gives every quantity as text with its unit, `"384 kbit/s"`,
-//! `"60 ms"`, `"16 MB"`, `"10 %"`; a bare number is refused, for nobody can tell whether 384 are
+//! `"60 ms"`, `"16 MB"`, `"10 %"`; a bare number is refused, since it is unclear whether 384 are
 //! bit/s or kbit/s. Only a probability may be a bare number between 0 and 1.
 //!
 //! Text is read in integer arithmetic, so that "0.1 s" is 100 000 000 ns and not what a float makes

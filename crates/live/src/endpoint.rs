@@ -34,7 +34,7 @@ use std::sync::Arc;
 const MOST_CONNECTIONS: usize = 1024;
 /// Connections at a time whose SYN-ACK has not been acknowledged.
 const MOST_HALF_OPEN: usize = 128;
-/// A connection that was refused is tried again after this: whoever is to listen may not have begun.
+/// A connection that was refused is tried again after this: the listener may not have started yet.
 const TRY_AGAIN: Duration = Duration::from_millis(100);
 /// The timer for that; the others are those of connections.
 const NEXT_OPEN: u32 = MOST_CONNECTIONS as u32;

@@ -1,4 +1,4 @@
-//! How late packets left, against the model: what tells whether a live run was valid.
+//! How late packets left, compared with the model: the measure of whether a live run was valid.
 
 use airpath_core::time::{Duration, Instant};
 use hdrhistogram::Histogram;

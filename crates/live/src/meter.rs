@@ -1,12 +1,12 @@
 //! What can be learned of a TCP connection from the packets that pass one of its ends.
 //!
-//! Nothing is asked of the kernel here. Offsets count bytes of the stream from zero; the SYN tells where
+//! Nothing is asked of the kernel here. Offsets count bytes of the stream from zero; the SYN gives
 //! that is on the wire, or the first segment if no SYN was seen. Round-trip times follow RFC 6298 and
 //! Karn's rule: an ACK that covers a segment sent twice gives no sample.
 
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::tcp::handshake::unwrap_sequence;
-use airpath_core::tcp::reassembly::{Arrival, Reassembly};
+use airpath_core::tcp::receiver::reassembly::{Arrival, Reassembly};
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::VecDeque;

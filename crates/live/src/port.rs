@@ -18,7 +18,7 @@ pub struct Port {
     /// Bytes of each packet that the capture keeps.
     snaplen: usize,
     flows: Vec<Flow>,
-    /// Whoever sends behind it tells of segments and round-trip times by itself.
+    /// The sender behind it reports segments and round-trip times itself.
     tells_of_sender: bool,
     /// What this end sent into the path, and what it was handed.
     pub sent: Counts,

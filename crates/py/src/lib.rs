@@ -138,7 +138,7 @@ fn version() -> &'static str {
 }
 
 /// The driver of a live link: does what is asked for over the socket `fd` and returns when all is over.
-/// For a process of its own with one thread (see `live_driver.py`).
+/// For a process of its own with one thread (see `live/driver_main.py`).
 #[cfg(target_os = "linux")]
 #[pyfunction]
 fn live_driver(py: Python<'_>, fd: i32) -> PyResult<()> {

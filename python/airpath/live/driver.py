@@ -1,8 +1,8 @@
 """The driver: the process that makes the namespaces, carries the packets and runs COMMAND.
 
-It is a bare interpreter with one thread (see `live_driver.py`) at the other end of a socket. It leads a
-process group of its own: what the terminal sends to ours, such as Ctrl-C, reaches it as a frame and in
-no other way. When our end of the socket closes, for whatever reason, it ends everything.
+It is a bare interpreter with one thread (see `driver_main.py`) at the other end of a socket. It leads a
+process group of its own: signals of the terminal, such as Ctrl-C, reach it as frames only. When our end of
+the socket closes, it ends everything.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from airpath import _core
 from airpath.errors import LiveError
 from airpath.live.frames import Frame, FrameReader, encode
 
-# How long the driver may take to tidy up once it has nothing more to say, in seconds.
+# Time for the driver to clean up after its last frame, in seconds.
 GRACE_S = 10.0
-# Read at most so many bytes before anything else gets its turn.
+# Bytes read at most before other events are handled.
 MOST_BYTES = 1 << 20
 
 
 def driver_command() -> list[str]:
-    """Give the command that becomes the driver; it takes the number of a socket as last argument.
+    """The command of the driver process; its last argument is to be the number of a socket.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def driver_command() -> list[str]:
     """
     if not hasattr(_core, "live_driver"):
         raise LiveError("live", f"there is no driver for {sys.platform}", "airpath live needs Linux")
-    script = Path(__file__).resolve().parent.parent / "live_driver.py"
+    script = Path(__file__).resolve().with_name("driver_main.py")
     return [sys.executable, "-I", "-S", str(script)]
 
 
@@ -85,12 +85,12 @@ class Driver:
         return self._socket.fileno()
 
     def send(self, kind: str, content: dict[str, Any]) -> None:
-        """Send a frame; one that nobody is there to read is lost."""
+        """Send a frame; it is lost if the driver has ended."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._socket.sendall(encode(kind, content))
 
     def receive(self, *, wait: bool = False) -> list[Frame] | None:
-        """Take a piece of what has arrived.
+        """Receive a piece of the stream.
 
         Parameters
         ----------
@@ -100,18 +100,18 @@ class Driver:
         Returns
         -------
         list of Frame or None
-            Frames that the piece completes; None if there is nothing at the moment.
+            Frames that the piece completes; None if nothing has arrived.
 
         Raises
         ------
         EOFError
-            If nothing will come any more.
+            At the end of the stream.
         """
         try:
             piece = self._socket.recv(MOST_BYTES, 0 if wait else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
-        except ConnectionResetError:  # It closed before it had read everything of ours.
+        except ConnectionResetError:  # It closed with unread data of ours.
             piece = b""
         if not piece:
             raise EOFError
@@ -119,11 +119,11 @@ class Driver:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there; once it has ended, it is reaped by this."""
+        """Whether the process is running; reaps it once it has ended."""
         return self._process.poll() is None
 
     def end(self) -> str:
-        """Close the socket, see to it that the process ends, and say how it did."""
+        """Close the socket, make sure that the process ends, and say how it ended."""
         self._socket.close()
         try:
             status = self._process.wait(GRACE_S)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from airpath.trace import Events, RawColumn
+from airpath.runs.trace import Events, RawColumn
 
 LENGTH = struct.Struct("<I")
 
@@ -26,19 +26,19 @@ class Frame(NamedTuple):
     payload: bytes
 
     def json(self) -> dict[str, Any]:
-        """The payload of a frame that is JSON."""
+        """Payload of a JSON frame."""
         content: dict[str, Any] = json.loads(self.payload)
         return content
 
 
 class FrameReader:
-    """Puts frames together from pieces of a stream."""
+    """Assembles frames from pieces of a stream."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, piece: bytes) -> Iterator[Frame]:
-        """Take a piece of the stream and hand out the frames that it completes."""
+        """Take a piece of the stream; return the frames that it completes."""
         self._pending += piece
         start = 0
         while len(self._pending) >= start + LENGTH.size:

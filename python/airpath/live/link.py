@@ -1,6 +1,6 @@
-"""A link described on the command line by two traces, in mahimahi's manner, as the text of a scenario.
+"""Turns a link given on the command line as two traces, as for mahimahi, into the text of a scenario.
 
-From there on it is a scenario like any other; validity and defaults are the core's business.
+The core checks it and fills in the defaults, as of any scenario.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airpath import _core
-from airpath.bundled_traces import sample_traces
 from airpath.errors import ScenarioError
+from airpath.live.sample_traces import sample_traces
 
 NAME = "trace"
-# What one line of a trace lets pass: bytes of IP, or as mahimahi counts them, with the 4 bytes that TUN adds.
+# Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
 ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of the link, as given on the command line; None is what was not given.
+    """Options of one direction of the link; None if not given.
 
     Attributes
     ----------
     trace : str or None
         A file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s".
     queue : str or None
-        Name of a queue discipline; "infinite" if absent, as mahimahi calls a drop-tail queue without limit.
+        Name of a queue discipline; "infinite" if absent: mahimahi's name for drop-tail without limit.
     queue_args : str or None
         Its parameters, such as "packets=100".
     """
@@ -39,12 +39,12 @@ class Direction:
 
 @dataclass(frozen=True)
 class Link:
-    """The link, as given on the command line.
+    """Options of the link.
 
     Attributes
     ----------
     downlink, uplink : Direction
-        What was given for either direction.
+        Options of each direction.
     delay : str or None
         One-way delay, such as "20 ms".
     once : bool
@@ -100,7 +100,7 @@ class Link:
             ]
         if self.once and not has_end:
             raise ScenarioError("--once", "a rate has no end", "give a trace, or leave --once out")
-        # A scenario has a flow; live, whatever runs takes its place.
+        # A scenario needs a flow; live, COMMAND's traffic takes its place.
         lines += ["[[flow]]", "[flow.app.bulk]"]
         return "\n".join(lines) + "\n"
 
@@ -116,7 +116,7 @@ class Link:
         return [change for name, direction in directions for change in _queue(name, direction)]
 
     def by_option(self, error: ScenarioError) -> ScenarioError:
-        """Name the option where the scenario's error is about a parameter of a queue."""
+        """Name the option in a scenario's error about a parameter of a queue."""
         key, message, hint = error.args
         for name in ("downlink", "uplink"):
             _, is_queue, below = key.partition(f"radio.variable.{name}.queue.")
@@ -127,7 +127,7 @@ class Link:
 
 
 def _trace(option: str, trace: str | None) -> tuple[str, bool]:
-    """Write where a trace comes from, and say whether it is a file; a rate is repeated without end."""
+    """Write the source of a trace, and say whether it is a file; a rate is repeated forever."""
     if trace is None:
         raise ScenarioError(option, "is missing", "give a trace or a rate for either direction")
     path = Path(trace)
@@ -174,5 +174,5 @@ def _argument(option: str, argument: str) -> tuple[str, str]:
 
 
 def _quoted(text: str) -> str:
-    """A string of TOML: JSON's, but for characters beyond 16 bits, which stay as they are."""
+    """A TOML string: as in JSON, but characters beyond 16 bits stay as they are."""
     return json.dumps(text, ensure_ascii=False)

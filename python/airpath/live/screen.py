@@ -1,8 +1,8 @@
-"""Lines of ours at the bottom of a terminal, below whatever a program prints.
+"""Keeps status lines at the bottom of a terminal, below a program's output.
 
-Each change is one write: our lines are erased, what the program printed takes their place, and they are
-drawn anew below it. The program's bytes pass unchanged; a line that it has not ended yet is shown on top of
-ours, as it would look by now, and written once it is complete.
+Each change is one write: the status lines are erased, the program's output takes their place, and they are
+drawn again below it. The program's bytes pass unchanged. An unfinished line of output is shown above the
+status lines and written once it is complete.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Screen:
         self._height = 0
 
     def show(self, content: RenderableType) -> None:
-        """Show this from now on."""
+        """Show these status lines from now on."""
         self._content = content
         self._draw(b"")
 
     def print_above(self, output: bytes) -> None:
-        """Write what a program printed."""
+        """Write the program's output."""
         self._unended += output
         lines, newline, self._unended = self._unended.rpartition(b"\n")
         if len(self._unended) > LONGEST_LINE:
-            # Of a progress bar, what the last return has overwritten can go; else the line is cut.
+            # Of a progress bar, only the text after the last carriage return is kept; other lines are cut.
             shown = self._unended.rpartition(b"\r")[2]
             if len(shown) > LONGEST_LINE:
                 lines, newline, shown = lines + newline + shown, b"\n", b""
@@ -51,11 +51,11 @@ class Screen:
         self._draw(lines + newline)
 
     def print_line(self, line: str) -> None:
-        """Write a line of ours above the others, whatever the program has not ended yet."""
+        """Write a line of our own above the status lines, even within an unfinished line of output."""
         self._draw(line.encode(errors="replace") + b"\n")
 
     def clear(self) -> None:
-        """Leave the terminal to others: only the program's output stays, to the last byte."""
+        """Erase the status lines; all of the program's output stays."""
         self._draw(b"", hide=True)
         if self._unended:
             self._write(self._unended + b"\n")
@@ -64,7 +64,7 @@ class Screen:
     def _draw(self, above: bytes, *, hide: bool = False) -> None:
         lines = [] if hide or self._content is None else self._lines()
         erased = b"\r" + (b"\x1b[%dA" % (self._height - 1) if self._height > 1 else b"") + b"\x1b[J"
-        # Returns of our own, because a program may have told the terminal not to add them.
+        # Explicit carriage returns: a program may have told the terminal not to add them.
         ours = b"\r\n".join(lines)
         self._write((erased if self._height else b"") + above + ours)
         self._height = len(lines)
@@ -78,7 +78,7 @@ class Screen:
             columns, rows = os.get_terminal_size(self._fd)
         # Some terminals do not know their size.
         columns, rows = columns or 80, rows or 24
-        # The last column stays free: terminals differ in where the cursor goes after it.
+        # The last column stays empty: terminals differ in where the cursor goes after it.
         console = Console(stderr=True, force_terminal=True, width=max(columns - 1, 1), height=rows)
         content = self._content or ""
         if self._unended:
@@ -91,7 +91,7 @@ class Screen:
         return [line.encode(errors="replace") for line in lines[: max(rows - 1, 1)]]
 
     def _write(self, data: bytes) -> None:
-        """Write all of it; if the terminal has gone, there is nobody to see it."""
+        """Write everything; ignore a terminal that is gone."""
         with contextlib.suppress(OSError):
             while data:
                 data = data[os.write(self._fd, data) :]

@@ -1,7 +1,7 @@
-"""One live run, watched: frames from the driver, signals to COMMAND, the terminal lent and taken back.
+"""Watches one live run: frames of the driver, signals for COMMAND, and who has the terminal.
 
-A single thread waits for the socket, for signals and for COMMAND's output, and does nothing in between.
-None of the signals that are passed on ends this process while the driver is there.
+A single thread waits for the socket, for signals and for COMMAND's output. Signals that are passed on do not
+end this process while the driver runs.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from airpath.live.terminal import (
     stop_with_group,
     terminal_output_allowed,
 )
-from airpath.trace import Events
+from airpath.runs.trace import Events
 
-# More pieces than a pseudo-terminal holds.
+# More pieces than a pseudo-terminal buffers.
 MOST_PIECES = 64
 
 
 class Listener(Protocol):
-    """Who is told what happens."""
+    """Receives the events of a session."""
 
     def handle_status(self, status: dict[str, Any]) -> None:
-        """Take a status of the driver: "up", "running", "notice" or "ended"."""
+        """Receive a status of the driver: "up", "running", "notice" or "ended"."""
 
     def handle_record(self, events: Events, capture: bytes) -> None:
-        """Take events of the trace and a part of the pcapng file."""
+        """Receive events of the trace and a part of the pcapng file."""
 
     def handle_output(self, output: bytes) -> None:
-        """Take what COMMAND wrote, if that passes through us."""
+        """Receive COMMAND's output, if it passes through this process."""
 
     def handle_resize(self) -> None:
-        """Heed that the terminal has another size."""
+        """Handle a new size of the terminal."""
 
     def pause(self) -> None:
-        """Leave the terminal to others until the next status."""
+        """Leave the terminal to other processes until the next status."""
 
 
 class Session:
@@ -54,13 +54,13 @@ class Session:
     configuration : dict
         The driver's, without "terminal".
     listener : Listener
-        Who is told what happens.
+        Receives the events.
     driver : sequence of str
         The command that becomes the driver.
     output : OutputTerminal, optional
-        What COMMAND's standard error goes to; ours if absent.
+        Receives COMMAND's standard error; it goes to ours if absent.
     stdout_too : bool
-        Whether its standard output goes there as well.
+        Whether COMMAND's standard output goes there too.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Session:
         self._failure: dict[str, Any] | None = None
         # Whether COMMAND runs, and whether it is stopped.
         self._up = self._stopped = False
-        # Whether the driver has said all that it has to say.
+        # Whether the driver has sent its last frame.
         self._over = False
 
     def run(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Session:
         self._selector.register(self._signals, selectors.EVENT_READ, self._handle_signals)
         if self._output:
             self._selector.register(self._output, selectors.EVENT_READ, self._handle_output)
-        # The end of the driver is a signal too, so that none goes unnoticed.
+        # The end of the driver comes as a signal too.
         while not self._over and self._driver.running:
             for key, _ in self._selector.select():
                 key.data()
@@ -132,7 +132,7 @@ class Session:
             pass
 
     def _handle_frames(self) -> bool:
-        """Take a piece of what has arrived; return whether there was any."""
+        """Handle a piece of the stream; return whether there was one."""
         try:
             frames = self._driver.receive()
         except EOFError:
@@ -168,18 +168,18 @@ class Session:
                 self._terminal.take_back()
         self._listener.handle_status(status)
         if status["state"] == "up":
-            # What the user is told of the link stands before COMMAND's first words.
+            # Lines about the link come before COMMAND's first output.
             self._driver.send("K", {"start": True})
 
     def _handle_output(self) -> bool:
-        """Take a piece of what COMMAND wrote; return whether there was any."""
+        """Handle a piece of COMMAND's output; return whether there was one."""
         piece = self._output.read() if self._output else b""
         if piece:
             self._listener.handle_output(piece)
         return bool(piece)
 
     def _drain_output(self) -> None:
-        """Take what COMMAND, which is stopped or over, has written; others may go on writing."""
+        """Handle the output of COMMAND, stopped or ended; other processes may still write."""
         for _ in range(MOST_PIECES):
             if not self._handle_output():
                 break
@@ -188,7 +188,7 @@ class Session:
         for number in self._signals.read():
             match number:
                 case signal.SIGCHLD:
-                    pass  # The loop looks itself.
+                    pass  # The loop checks itself.
                 case signal.SIGWINCH:
                     self._listener.handle_resize()
                 case signal.SIGCONT:
@@ -197,7 +197,7 @@ class Session:
                     self._driver.send("K", {"signal": number})
 
     def _stop(self) -> None:
-        """COMMAND was stopped: stop as well, so that the shell above us takes over; then go on."""
+        """COMMAND was stopped: stop too, so that the calling shell takes over; then continue."""
         self._stopped = True
         self._drain_output()
         self._listener.pause()
@@ -206,7 +206,7 @@ class Session:
         self._go_on()
 
     def _go_on(self) -> None:
-        """We were continued. COMMAND has the terminal again if we have it to lend."""
+        """Lend COMMAND the terminal again, if it is ours, after this process was continued."""
         if self._up and self._terminal.ours and not self._terminal.lent:
             self._terminal.lent = True
             self._driver.send("K", {"continue": True})

@@ -1,4 +1,4 @@
-"""The shell that runs where no COMMAND is given, with a prompt that says so."""
+"""The shell that runs if no COMMAND is given, with a marked prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def marked_shell(name: str, environ: Mapping[str, str]) -> tuple[list[str], dict
     Parameters
     ----------
     name : str
-        Goes into the prompt: the scenario's.
+        Name of the scenario, for the prompt.
     environ : mapping
         Our environment.
 
@@ -23,13 +23,13 @@ def marked_shell(name: str, environ: Mapping[str, str]) -> tuple[list[str], dict
     command : list of str
         The user's shell, or sh.
     environment : dict
-        What it needs in its environment beside that.
+        Variables to add to its environment.
     """
     shell = environ.get("SHELL") or "sh"
-    # Shells expand their prompts: nothing of a file's name may mean something to them.
+    # Shells expand prompts: the name must hold nothing special to them.
     mark = f"(airpath {re.sub(r'[^A-Za-z0-9._+-]', '_', name)}) "
     if os.path.basename(shell) == "bash":
-        # Start-up files set PS1 but run before the first prompt; a mark that is there stays alone.
+        # Start-up files may set PS1, so the mark is added at each prompt, once.
         mend = f"PS1={shlex.quote(mark)}${{PS1#{shlex.quote(mark)}}}"
         before = environ.get("PROMPT_COMMAND")
         return [shell], {"PROMPT_COMMAND": f"{before}; {mend}" if before else mend}

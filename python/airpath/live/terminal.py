@@ -1,7 +1,7 @@
-"""The terminal: who has it, a stand-in for it, and the signals that come from it.
+"""The terminal: its owner, a pseudo-terminal, and its signals.
 
-COMMAND has a process group of its own, as a shell's jobs do, and while it runs that group has the
-terminal: what is typed is read by COMMAND, and Ctrl-C and Ctrl-Z reach it directly.
+COMMAND has a process group of its own, as a shell's jobs have. While it runs, that group owns the terminal:
+COMMAND reads what is typed, and Ctrl-C and Ctrl-Z reach it directly.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Self
 
-# What is passed on to COMMAND, if it reaches us.
+# Signals that are passed on to COMMAND.
 PASSED_ON = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP),
 )
-# What tells us something.
+# Signals that this process handles itself.
 HEEDED = (signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH)
 
 
 class SignalPipe:
-    """Turns signals into numbers that can be waited for together with everything else.
+    """Turns signals into numbers on a pipe, to wait for them together with sockets.
 
     Only in the main thread. A signal that is ignored from the start, as by nohup, stays ignored.
     """
@@ -48,7 +48,7 @@ class SignalPipe:
         os.close(self._write)
 
     def fileno(self) -> int:
-        """The end to wait for."""
+        """Descriptor to wait for."""
         return self._read
 
     def read(self) -> list[int]:
@@ -59,11 +59,11 @@ class SignalPipe:
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: that there is a handler has the number written to the pipe."""
+    """Do nothing: with a handler set, Python writes the number to the pipe."""
 
 
 class Terminal:
-    """The terminal on standard input, as far as there is one.
+    """The terminal on standard input, if there is one.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Terminal:
         """Whether our process group has it."""
         try:
             return self.there and os.tcgetpgrp(self._fd) == os.getpgrp()
-        except OSError:  # A terminal, but not the one of our session; or it has hung up.
+        except OSError:  # Not the terminal of our session, or it has hung up.
             return False
 
     def take_back(self) -> None:
@@ -94,9 +94,9 @@ class Terminal:
 
 
 def stop_with_group() -> None:
-    """Stop as Ctrl-Z would have stopped us; return when continued.
+    """Stop as on Ctrl-Z; return when continued.
 
-    SIGTSTP and not SIGSTOP: where no shell is there to continue us, the kernel does not let it stop us.
+    SIGTSTP and not SIGSTOP: the kernel ignores it where no shell could continue this process.
     """
     previous = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     os.killpg(0, signal.SIGTSTP)
@@ -105,7 +105,7 @@ def stop_with_group() -> None:
 
 @contextlib.contextmanager
 def terminal_output_allowed() -> Iterator[None]:
-    """Let us write to the terminal while COMMAND has it, whatever `stty tostop` says."""
+    """Allow writes to the terminal while COMMAND owns it, even with `stty tostop`."""
     previous = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:
         yield
@@ -123,9 +123,9 @@ def _blocked(number: signal.Signals) -> Iterator[None]:
 
 
 class OutputTerminal:
-    """A pseudo-terminal that takes COMMAND's output, so that it can be shown above lines of ours.
+    """A pseudo-terminal for COMMAND's output, which is shown above the status lines.
 
-    Bytes pass unchanged: it is the real terminal that treats them.
+    Bytes pass unchanged: the real terminal processes them.
 
     Attributes
     ----------
@@ -145,13 +145,13 @@ class OutputTerminal:
         return self._outer
 
     def read(self) -> bytes:
-        """Take what has been written; nothing if there is nothing or the other end is closed."""
+        """Read what has been written; empty if there is nothing or the other end is closed."""
         with contextlib.suppress(OSError):
             return os.read(self._outer, 1 << 16)
         return b""
 
     def take_size(self, fd: int) -> None:
-        """Have the size of another terminal."""
+        """Take over the size of another terminal."""
         with contextlib.suppress(OSError):
             size = fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8))
             if size != fcntl.ioctl(self.inner, termios.TIOCGWINSZ, bytes(8)):

@@ -1,13 +1,13 @@
 """TCP transfers of given sizes between the two ends of a live link, over the kernel's TCP.
 
-A program of the standard library alone, run as `python -I -S transfer.py serve|fetch JSON` in either
-namespace. For each transfer the UE opens the connection, as in simulation, to a port of its own at the
-server, and the sending end writes at once, without a request. A file ends with a half-close, which the other
-end answers with its own; a transfer without end is over when the UE's program is told to end.
+A program of the standard library alone, run as `python -I -S transfer.py serve|fetch JSON` in each
+namespace. For each transfer the UE opens a connection, as in simulation, to a port of its own at the
+server, and the sender writes at once, without a request. A file ends with a half-close, which the receiver
+answers with its own; an endless transfer ends when the UE's program is told to end.
 
 JSON is an object: `transfers`, a list of
-`{"direction": "downlink" | "uplink", "bytes": n | null, "start_s": t}`, and how the kernel's TCP is set:
-`congestion_control`, `mss` (bytes or null), `window_clamp` (the window that a receiver announces at most,
+`{"direction": "downlink" | "uplink", "bytes": n | null, "start_s": t}`, and settings of the kernel's TCP:
+`congestion_control`, `mss` (bytes or null), `window_clamp` (largest announced window,
 bytes or null), `initial_window` (segments or null), `quickack` (every segment is acknowledged at once),
 `rto_min_ms` (or null). The last three are attributes of a route (rtnetlink(7)).
 """
@@ -37,12 +37,12 @@ INTERFACE = "airpath0"
 
 
 def main() -> None:
-    """Do what the command line says; the exit status is 0 if every transfer is complete."""
+    """Run the transfers; the exit status is 0 if all are complete."""
     role, settings = sys.argv[1], json.loads(sys.argv[2])
     peer = os.environ["AIRPATH_UE" if role == "serve" else "AIRPATH_SERVER"]
     set_route(peer, settings)
     transfers = settings["transfers"]
-    # The UE's program starts once somebody listens, and takes longer for that than all of these.
+    # The UE's program starts when the first port listens, which takes longer than the others need.
     listeners = [listener(settings, number) for number in range(len(transfers) if role == "serve" else 0)]
     began = time.monotonic()
     complete = [False] * len(transfers)
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def configured(settings: dict[str, Any]) -> socket.socket:
-    """Make a socket whose TCP is as it shall be."""
+    """Make a socket with the TCP settings."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, settings["congestion_control"].encode())
     if settings["mss"]:
@@ -89,7 +89,7 @@ def listener(settings: dict[str, Any], number: int) -> socket.socket:
 
 
 def send(connection: socket.socket, size: int | None) -> bool:
-    """Send so many bytes, or without end; True when the other end has closed after all of them."""
+    """Send the bytes, or forever; True when the other end has closed after all of them."""
     left, zeros = size, memoryview(bytes(CHUNK))
     try:
         while left is None or left > 0:
@@ -102,7 +102,7 @@ def send(connection: socket.socket, size: int | None) -> bool:
 
 
 def receive(connection: socket.socket, size: int | None) -> bool:
-    """Receive until the other end closes; True if it was as much as it should be."""
+    """Receive until the other end closes; True if all bytes came."""
     got, buffer = 0, bytearray(CHUNK)
     try:
         while count := connection.recv_into(buffer):
@@ -113,7 +113,7 @@ def receive(connection: socket.socket, size: int | None) -> bool:
 
 
 def set_route(peer: str, settings: dict[str, Any]) -> None:
-    """Make a route to the other end with the attributes that were asked for, if any."""
+    """Make a route to the other end with the attributes asked for, if any."""
     wanted = {
         RTAX_INITCWND: settings["initial_window"],
         RTAX_RTO_MIN: settings["rto_min_ms"],

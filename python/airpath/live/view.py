@@ -1,4 +1,4 @@
-"""What is shown while a live run goes on: rates, round-trip time, buffers, drops, lateness."""
+"""The view of a live run in progress: rates, round-trip time, buffers, drops, lateness."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LEVELS, PLAIN_LEVELS = "▁▂▃▄▅▆▇█", "._-=+*%#"
 
 
 class View:
-    """Keeps what the driver's statuses say and lays it out.
+    """Lays out the driver's statuses, with a history of the rates.
 
     Parameters
     ----------
     name : str
-        What is run.
+        Name of the run.
     plain : bool
-        Whether the terminal knows ASCII only.
+        Whether the terminal shows ASCII only.
     """
 
     def __init__(self, name: str, *, plain: bool = False) -> None:
@@ -32,7 +32,7 @@ class View:
         self._rates = {direction: deque[float](maxlen=HISTORY) for direction in DIRECTIONS}
 
     def table(self, status: dict[str, Any]) -> Table:
-        """Lay out a status of the driver; its rates join the history."""
+        """Lay out a status of the driver; add its rates to the history."""
         from rich.table import Table
         from rich.text import Text
 
@@ -71,7 +71,7 @@ class View:
 
 
 def history(rates: deque[float], levels: str) -> str:
-    """One character for each rate, the highest of all at the highest level; idle is a blank."""
+    """One character for each rate, scaled to the highest; a blank when idle."""
     top = max(rates, default=0.0)
     steps = (int(rate / top * (len(levels) - 1) + 0.5) if top else 0 for rate in rates)
     drawn = (levels[step] if rate else " " for step, rate in zip(steps, rates, strict=True))
@@ -79,7 +79,7 @@ def history(rates: deque[float], levels: str) -> str:
 
 
 def rate_text(bps: float) -> str:
-    """A rate with the unit that fits, such as "361.0 kbit/s"."""
+    """A rate in a suitable unit, such as "361.0 kbit/s"."""
     for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6)):
         if bps >= size:
             return f"{bps / size:.2f} {unit}"
@@ -87,7 +87,7 @@ def rate_text(bps: float) -> str:
 
 
 def drain_text(direction: dict[str, Any]) -> str:
-    """How long the buffer lasts at the current rate."""
+    """Time to drain the buffer at the current rate."""
     bits, rate = 8 * direction["queued_bytes"], direction["rate_bps"]
     if not bits:
         return "0 s"

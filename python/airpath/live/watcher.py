@@ -1,4 +1,4 @@
-"""What becomes of a live run's frames: files, the view while it runs, lines for the user."""
+"""Turns a live run's frames into files, the view while it runs, and lines for the user."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from airpath.live.screen import Screen
 from airpath.live.terminal import OutputTerminal
 from airpath.live.view import View
-from airpath.recorder import Recorder
-from airpath.trace import Events
+from airpath.runs.recorder import Recorder
+from airpath.runs.trace import Events
 
 STDERR = 2
 
@@ -22,13 +22,13 @@ class Watcher:
     Parameters
     ----------
     name : str
-        What is run.
+        Name of the run.
     record : callable, optional
-        Opens the files; called when the link works, so that a run that never was leaves no file.
+        Opens the files; called when the link works, so that a run that failed to start leaves no file.
     output : OutputTerminal, optional
-        Where COMMAND's output comes from; with it, there is a view.
+        COMMAND's output; with it, there is a view.
     greet : bool
-        Whether to say where the link leads, as a shell's user wants to know.
+        Whether to print the addresses, for the user of a shell.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Watcher:
             self._screen.print_above(output)
 
     def handle_resize(self) -> None:
-        """See `Listener`. While COMMAND has the terminal, this is learned with the next status only."""
+        """See `Listener`. While COMMAND owns the terminal, the next status brings a new size."""
         if self._output:
             self._output.take_size(STDERR)
 
@@ -88,7 +88,7 @@ class Watcher:
             self._screen.clear()
 
     def close(self) -> None:
-        """Leave terminal and files in order, however the run ended."""
+        """Restore the terminal and close the files, however the run ended."""
         self.pause()
         if self.recorder:
             self.recorder.close()

@@ -47,14 +47,14 @@ impl<R: Read> Window<R> {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Leaves so many bytes behind, or all there are.
+    /// Skips this many bytes, or all that are left.
     pub fn advance(&mut self, len: usize) {
         let len = len.min(self.end - self.start);
         self.start += len;
         self.offset += len as u64;
     }
 
-    /// Leaves so many bytes behind; where in the buffer their part `data` lies, until `fill` is called.
+    /// Skips this many bytes; returns where their part `data` lies in the buffer until `fill` is called.
     pub fn take(&mut self, len: usize, data: Range<usize>) -> Range<usize> {
         let taken = self.start + data.start..self.start + data.end;
         self.advance(len);

@@ -35,7 +35,7 @@
 //! What a cut, a fast retransmit or a timeout, means for its window is [`LossEpisodes`]' business: an episode is here
 //! what it is in a run.
 
-use airpath_core::tcp::loss_episodes::{Cut, LossEpisodes, Report as Episodes};
+use airpath_core::tcp::window::loss_episodes::{Cut, LossEpisodes, Report as Episodes};
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
@@ -270,8 +270,7 @@ impl Causes {
         let cut = Cut { una: place.una, max: place.max, cwnd_segments: window };
         match cause {
             Cause::Fast => {
-                self.losses.on_fast_retransmit(cut);
-                self.losses.fast_retransmit_was_at(now);
+                self.losses.on_fast_retransmit(now, cut);
                 self.phase = Phase::Recovery { end: place.max };
                 self.had_partial_ack = false;
             }

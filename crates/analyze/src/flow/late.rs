@@ -76,12 +76,12 @@ impl Late {
         is_overtaken
     }
 
-    /// The receiver's reports show that so many bytes came late.
+    /// The receiver's reports show that this many bytes came late.
     pub fn on_late_bytes(&mut self, bytes: u64) {
         self.from_acks += bytes;
     }
 
-    /// What is known so far, of so many segments with data.
+    /// What is known so far, of this many segments with data.
     pub fn report(&self, segments: u64) -> Report {
         Report {
             late_segments: self.overtaken,

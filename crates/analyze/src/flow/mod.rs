@@ -216,7 +216,7 @@ impl Flow {
             if is_late {
                 return;
             }
-            // It was sent before: nobody knows when.
+            // It was sent before, at an unknown time.
             self.pieces.send_again(now, start, end);
         }
         self.counters.retransmissions += 1;

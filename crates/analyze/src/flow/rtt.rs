@@ -64,7 +64,7 @@ impl Echoes {
         None
     }
 
-    /// The same, for whoever echoes it first.
+    /// The same, for the segment that echoes it first.
     fn take(&mut self, echo: u32) -> Option<Instant> {
         let found = self.find(echo);
         if found.is_some() {

@@ -1,6 +1,6 @@
 //! A transfer without end: the sender always has data.
 
-use super::{App, Traffic};
+use super::{App, Carrier, Component, Traffic};
 use crate::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+impl Component for Config {
+    fn build(&self, _stream: Stream) -> Traffic {
         Traffic::Stream(Box::new(Bulk))
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Tcp
     }
 }
 

@@ -3,8 +3,8 @@
 //! Packet n leaves at start + n * size / rate, rounded up to the nanosecond, whatever became of the others. Such a
 //! flow never ends a run; with `packets` it falls silent.
 
-use super::Traffic;
 use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
+use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::Instant;
@@ -30,8 +30,8 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+impl Component for Config {
+    fn build(&self, _stream: Stream) -> Traffic {
         let source = Source {
             start: Instant::ZERO,
             size: self.size.as_u64(),
@@ -42,7 +42,11 @@ impl Config {
         Traffic::Datagrams(Ends { sender: Box::new(source), receiver: Box::new(Sink::new(None)) })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn carrier(&self) -> Carrier {
+        Carrier::Datagrams
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         super::validate_packet("size", self.size)?;
         super::validate_rate("rate", self.rate)?;
         super::validate_count("packets", self.packets)

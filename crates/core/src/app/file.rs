@@ -1,6 +1,7 @@
 //! One file: the transfer is complete when its last byte has been acknowledged.
 
-use super::{App, Traffic};
+use super::{App, Carrier, Component, Traffic};
+use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::units::Bytes;
 use schemars::JsonSchema;
@@ -20,9 +21,29 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+impl Component for Config {
+    fn build(&self, _stream: Stream) -> Traffic {
         Traffic::Stream(Box::new(File { size: self.size }))
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Tcp
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if self.size.as_u64() == 0 {
+            let hint = "write a size such as \"1 MB\"";
+            return Err(ScenarioError::new("size", "a file of no bytes", hint));
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(self.size.as_u64())
+    }
+
+    fn ends(&self) -> u32 {
+        2
     }
 }
 

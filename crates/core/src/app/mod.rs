@@ -10,7 +10,10 @@ pub mod ping;
 pub mod web;
 
 use crate::error::ScenarioError;
+use crate::packet::Dir;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::app as scratch;
 use crate::rng::Stream;
 use crate::units::{Bitrate, Bytes};
 
@@ -30,15 +33,64 @@ pub trait App: Send + Sync {
     fn handle_start(&mut self) -> u64;
 }
 
+/// What is asked of an application's parameters.
+pub trait Component {
+    /// Makes the application.
+    fn build(&self, stream: Stream) -> Traffic;
+
+    /// Refuses what cannot be sent.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Refuses a direction in which its data does not go.
+    fn check_direction(&self, direction: Dir) -> Result<(), ScenarioError> {
+        let _ = direction;
+        Ok(())
+    }
+
+    /// What carries its data.
+    fn carrier(&self) -> Carrier;
+
+    /// Bytes of a file; what a page's connections carry is known to its server.
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// At how many hosts a transfer that ends by itself is found complete, for each of its connections: a file
+    /// at the sender and at the receiver, which a middlebox may part; a page, which none can, at its server.
+    fn ends(&self) -> u32 {
+        0
+    }
+
+    /// How many connections it takes, each a flow of its own.
+    fn connections(&self) -> u16 {
+        1
+    }
+}
+
+/// What carries an application's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP, with all data in the direction of the flow.
+    Tcp,
+    /// TCP, with data in both directions.
+    TcpBothWays,
+    /// Datagrams.
+    Datagrams,
+}
+
 registry! {
     /// An application and its parameters.
-    pub enum Config: build(stream: Stream) -> Traffic {
+    pub enum Config: Component, validate() {
         Bulk = bulk,
         Cbr = cbr,
         File = file,
         OnOff = on_off,
         Ping = ping,
         Web = web,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
@@ -49,50 +101,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bytes of a file; what a page's connections carry is known to its server.
-    pub fn size(&self) -> Option<u64> {
-        match self {
-            Self::File(config) => Some(config.size.as_u64()),
-            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) | Self::Web(_) => None,
-        }
-    }
-
-    /// At how many hosts a transfer that ends by itself is found complete, for each of its connections: a file
-    /// at the sender and at the receiver, which a middlebox may part; a page, which none can, at its server.
-    pub fn ends(&self) -> u32 {
-        match self {
-            Self::File(_) => 2,
-            Self::Web(_) => 1,
-            Self::Bulk(_) | Self::Cbr(_) | Self::OnOff(_) | Self::Ping(_) => 0,
-        }
-    }
-
     /// Whether the transfer ends by itself.
     pub fn is_finite(&self) -> bool {
         self.ends() > 0
-    }
-
-    /// How many connections it takes, each a flow of its own.
-    pub fn connections(&self) -> u16 {
-        if let Self::Web(config) = self { config.connections() } else { 1 }
-    }
-
-    /// Refuses what cannot be sent.
-    ///
-    /// # Errors
-    /// Names the key below `app`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::File(config) if config.size.as_u64() == 0 => {
-                let hint = "write a size such as \"1 MB\"";
-                Err(ScenarioError::new("file.size", "a file of no bytes", hint))
-            }
-            Self::File(_) | Self::Bulk(_) => Ok(()),
-            Self::Cbr(config) => config.validate().map_err(|inner| inner.under(self.name())),
-            Self::OnOff(config) => config.validate().map_err(|inner| inner.under(self.name())),
-            Self::Ping(config) => config.validate().map_err(|inner| inner.under(self.name())),
-            Self::Web(config) => config.validate().map_err(|inner| inner.under(self.name())),
-        }
     }
 }
 

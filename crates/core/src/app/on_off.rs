@@ -5,9 +5,9 @@
 //! long as it lasts. What is drawn depends on the flow's own stream of random numbers alone. Such a flow
 //! never ends a run; with `packets` it falls silent.
 
-use super::Traffic;
 use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
 use super::distribution::Distribution;
+use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
@@ -46,8 +46,8 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, stream: Stream) -> Traffic {
+impl Component for Config {
+    fn build(&self, stream: Stream) -> Traffic {
         let source = Source {
             config: self.clone(),
             stream,
@@ -59,7 +59,11 @@ impl Config {
         Traffic::Datagrams(Ends { sender: Box::new(source), receiver: Box::new(Sink::new(None)) })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn carrier(&self) -> Carrier {
+        Carrier::Datagrams
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         super::validate_packet("size", self.size)?;
         super::validate_rate("rate", self.rate)?;
         if self.on < self.rate.time_to_send(self.size.as_u64()) {

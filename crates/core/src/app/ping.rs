@@ -4,8 +4,8 @@
 //! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
 //! silent.
 
-use super::Traffic;
 use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink, Sum};
+use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
@@ -35,8 +35,8 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, _stream: Stream) -> Traffic {
+impl Component for Config {
+    fn build(&self, _stream: Stream) -> Traffic {
         let requester = Requester {
             start: Instant::ZERO,
             interval: self.interval,
@@ -50,7 +50,11 @@ impl Config {
         Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn carrier(&self) -> Carrier {
+        Carrier::Datagrams
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         super::validate_packet("request", self.request)?;
         super::validate_packet("answer", self.answer)?;
         if self.interval.is_zero() {

@@ -17,9 +17,10 @@ mod server;
 pub use browser::{Browser, Report};
 pub use server::Server;
 
-use super::Traffic;
 use super::distribution::Distribution;
+use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
+use crate::packet::Dir;
 use crate::rng::Stream;
 use crate::time::Duration;
 use crate::units::Bytes;
@@ -61,7 +62,7 @@ pub struct Config {
     expecting = "neither a number of objects nor a list of their sizes; write 8, or [\"10 kB\"]"
 )]
 pub enum Objects {
-    /// So many, with sizes by `object` and `sizes`.
+    /// This many, with sizes by `object` and `sizes`.
     Count(u32),
     /// The sizes of their responses.
     Sizes(Vec<Bytes>),
@@ -96,17 +97,6 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, stream: Stream) -> Traffic {
-        Traffic::Page(Page {
-            request: self.request.as_u64(),
-            responses: self.responses(stream).into(),
-            connections: self.connections,
-            parallel: self.parallel as usize,
-            pipelining: self.pipelining,
-            think: self.think,
-        })
-    }
-
     /// Sizes of all responses, the page's first.
     fn responses(&self, mut stream: Stream) -> Vec<u64> {
         let mut responses = vec![self.page.as_u64()];
@@ -120,21 +110,43 @@ impl Config {
         responses
     }
 
-    pub(super) fn connections(&self) -> u16 {
-        match self.connections {
-            Connections::Persistent => 1,
-            Connections::PerObject => 1 + self.object_count() as u16,
-        }
-    }
-
     fn object_count(&self) -> usize {
         match &self.objects {
             Objects::Count(count) => *count as usize,
             Objects::Sizes(sizes) => sizes.len(),
         }
     }
+}
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+impl Component for Config {
+    fn build(&self, stream: Stream) -> Traffic {
+        Traffic::Page(Page {
+            request: self.request.as_u64(),
+            responses: self.responses(stream).into(),
+            connections: self.connections,
+            parallel: self.parallel as usize,
+            pipelining: self.pipelining,
+            think: self.think,
+        })
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::TcpBothWays
+    }
+
+    fn check_direction(&self, direction: Dir) -> Result<(), ScenarioError> {
+        if direction == Dir::Uplink {
+            let hint = "write \"downlink\", or remove the key";
+            return Err(ScenarioError::new("direction", "a web page comes to the UE", hint));
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> u32 {
+        1
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         let required = [("request", self.request), ("page", self.page), ("object", self.object)];
         if let Some((key, _)) = required.into_iter().find(|(_, size)| size.as_u64() == 0) {
@@ -155,6 +167,13 @@ impl Config {
             return error("pipelining", "a connection has one request only".into(), hint);
         }
         Ok(())
+    }
+
+    fn connections(&self) -> u16 {
+        match self.connections {
+            Connections::Persistent => 1,
+            Connections::PerObject => 1 + self.object_count() as u16,
+        }
     }
 }
 

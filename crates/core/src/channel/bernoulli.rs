@@ -3,7 +3,7 @@
 //! Leaves out all correlation in time. The power control of a dedicated channel justifies it:
 //! it keeps the block error rate at its target. Source: \[lundsten\] §5.2.2.
 
-use super::Channel;
+use super::{Channel, Component, Kind};
 use crate::rng::{self, Stream, Threshold};
 use crate::time::Instant;
 use crate::units::Probability;
@@ -18,9 +18,21 @@ pub struct Config {
     pub bler: Probability,
 }
 
-impl Config {
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
         Box::new(Bernoulli { lost: Threshold::from(self.bler), stream: rng::stream(run_seed, name) })
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Blocks
+    }
+
+    fn is_error_free(&self) -> bool {
+        self.bler.as_f64() <= 0.0
+    }
+
+    fn loses_everything(&self) -> bool {
+        self.bler.as_f64() >= 1.0
     }
 }
 

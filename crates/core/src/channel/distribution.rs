@@ -12,7 +12,7 @@
 //! drawn for each packet.
 
 use super::piecewise::{Piece, Pieces, transmit};
-use super::{Channel, Order, Service};
+use super::{Channel, Component, Kind, Order, Service};
 use crate::distribution::{self, Sampler};
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
@@ -67,24 +67,8 @@ impl Default for Config {
 /// Shorter intervals would make a packet of a slow link pass through thousands of them.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        self.rate.validate().map_err(|error| error.under("rate"))?;
-        self.delay.validate().map_err(|error| error.under("delay"))?;
-        match self.redraw {
-            Redraw::Interval(interval) if interval < SHORTEST => {
-                let message = format!("{interval} is too short an interval");
-                Err(ScenarioError::new("redraw", message, format!("write at least \"{SHORTEST}\"")))
-            }
-            Redraw::Interval(_) | Redraw::Packet(_) => Ok(()),
-        }
-    }
-
-    pub(super) fn mean_rate(&self) -> Bitrate {
-        self.rate.mean()
-    }
-
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
         let stream = |part: &str| rng::stream(run_seed, &format!("{name}.{part}"));
         let drawn = Drawn {
             rate: self.rate.sampler(),
@@ -96,6 +80,30 @@ impl Config {
             Redraw::Packet(_) => Box::new(drawn),
             Redraw::Interval(interval) => Box::new(ByInterval { drawn, interval, present: None }),
         }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Packets
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.rate.validate().map_err(|error| error.under("rate"))?;
+        self.delay.validate().map_err(|error| error.under("delay"))?;
+        match self.redraw {
+            Redraw::Interval(interval) if interval < SHORTEST => {
+                let message = format!("{interval} is too short an interval");
+                Err(ScenarioError::new("redraw", message, format!("write at least \"{SHORTEST}\"")))
+            }
+            Redraw::Interval(_) | Redraw::Packet(_) => Ok(()),
+        }
+    }
+
+    fn mean_rate(&self) -> Option<Bitrate> {
+        Some(self.rate.mean())
     }
 }
 

@@ -15,7 +15,7 @@
 
 mod transition;
 
-use super::{Channel, bursts};
+use super::{Channel, Component, Kind, bursts};
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
@@ -42,13 +42,17 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        bursts::check(self.bler, self.doppler, self.step)
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        Box::new(MarkovFading::new(self, rng::stream(run_seed, name)))
     }
 
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
-        Box::new(MarkovFading::new(self, rng::stream(run_seed, name)))
+    fn kind(&self) -> Kind {
+        Kind::Blocks
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        bursts::check(self.bler, self.doppler, self.step)
     }
 }
 
@@ -71,7 +75,7 @@ impl MarkovFading {
         Self { step_ns: config.step.as_nanos(), bler, memory, last: None, stream }
     }
 
-    /// The probability that the channel is bad so many steps after it was or was not.
+    /// The probability that the channel is bad `steps` steps after it was bad, and after it was good.
     fn bad_after(&self, steps: u64, was_bad: bool) -> f64 {
         let remembered = if steps == 1 { self.memory } else { libm::pow(self.memory, steps as f64) };
         if was_bad { self.bler + (1.0 - self.bler) * remembered } else { self.bler * (1.0 - remembered) }

@@ -1,4 +1,4 @@
-//! What the radio channel does to what is sent over it.
+//! Radio channels: losses, rates and delays.
 //!
 //! There are three kinds ([`Kind`]), and a cell takes some of them: a channel of blocks says which blocks are
 //! lost, a channel of opportunities when how much may be sent, a channel of packets what becomes of a packet
@@ -17,6 +17,8 @@ pub mod trace_file;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::channel as scratch;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
@@ -109,9 +111,53 @@ pub struct Offered {
     pub bytes: u64,
 }
 
+/// What is asked of a channel's parameters.
+pub trait Component {
+    /// Makes the channel; what it draws from is named after it.
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel>;
+
+    /// What kind of channel it is.
+    fn kind(&self) -> Kind;
+
+    /// Refuses what a channel cannot do, whatever cell it is in.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Whether no block is ever lost.
+    fn is_error_free(&self) -> bool {
+        self.kind() != Kind::Blocks
+    }
+
+    /// Whether every block is lost for certain: then only a limit of transmissions ends the wait.
+    fn loses_everything(&self) -> bool {
+        false
+    }
+
+    /// Whether packets that were sent may be lost: of a channel of packets.
+    fn loses_packets(&self) -> bool {
+        false
+    }
+
+    /// Whether packets may overtake each other: of a channel of packets.
+    fn order(&self) -> Order {
+        Order::Kept
+    }
+
+    /// The mean rate of a channel; `None` for one of blocks, which has no rate.
+    fn mean_rate(&self) -> Option<Bitrate> {
+        None
+    }
+
+    /// When a channel that ends has done so.
+    fn ends(&self) -> Option<Instant> {
+        None
+    }
+}
+
 registry! {
-    /// A channel and its parameters; what it draws from is named after it.
-    pub enum Config: build(run_seed: u64, name: &str) -> Box<dyn Channel> {
+    /// A channel and its parameters.
+    pub enum Config: Component, validate() {
         Bernoulli = bernoulli,
         Distribution = distribution,
         MarkovFading = markov_fading,
@@ -119,93 +165,13 @@ registry! {
         Series = series,
         Switching = switching,
         TraceFile = trace_file,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self::Bernoulli(bernoulli::Config::default())
-    }
-}
-
-impl Config {
-    /// What kind of channel it is.
-    pub const fn kind(&self) -> Kind {
-        match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) => Kind::Blocks,
-            Self::Distribution(_) | Self::Series(_) | Self::Switching(_) => Kind::Packets,
-            Self::TraceFile(_) => Kind::Opportunities,
-        }
-    }
-
-    /// Refuses what a channel cannot do, whatever cell it is in.
-    ///
-    /// # Errors
-    /// Names the key below `channel`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Bernoulli(_) => Ok(()),
-            Self::Distribution(config) => config.validate(),
-            Self::MarkovFading(config) => config.validate(),
-            Self::Rayleigh(config) => config.validate(),
-            Self::Series(config) => config.validate(),
-            Self::Switching(config) => config.validate(),
-            Self::TraceFile(config) => config.validate(),
-        }
-        .map_err(|error| error.under(self.name()))
-    }
-
-    /// Whether no block is ever lost.
-    pub fn is_error_free(&self) -> bool {
-        match self {
-            Self::Bernoulli(config) => config.bler.as_f64() <= 0.0,
-            _ => self.kind() != Kind::Blocks,
-        }
-    }
-
-    /// Whether every block is lost for certain: then only a limit of transmissions ends the wait.
-    pub fn loses_everything(&self) -> bool {
-        matches!(self, Self::Bernoulli(config) if config.bler.as_f64() >= 1.0)
-    }
-
-    /// Whether packets that were sent may be lost: of a channel of packets.
-    pub fn loses_packets(&self) -> bool {
-        matches!(self, Self::Series(config) if config.loses_packets())
-    }
-
-    /// Whether packets may overtake each other: of a channel of packets.
-    pub const fn order(&self) -> Order {
-        match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) | Self::TraceFile(_) => {
-                Order::Kept
-            }
-            Self::Distribution(config) => config.order,
-            Self::Series(config) => config.order,
-            Self::Switching(config) => config.order,
-        }
-    }
-
-    /// The mean rate of a channel; `None` for one of blocks, which has no rate.
-    pub fn mean_rate(&self) -> Option<Bitrate> {
-        match self {
-            Self::Bernoulli(_) | Self::MarkovFading(_) | Self::Rayleigh(_) => None,
-            Self::Distribution(config) => Some(config.mean_rate()),
-            Self::Series(config) => Some(config.mean_rate()),
-            Self::Switching(config) => Some(config.mean_rate()),
-            Self::TraceFile(config) => Some(config.trace.mean_rate()),
-        }
-    }
-
-    /// When a channel that ends has done so.
-    pub fn ends(&self) -> Option<Instant> {
-        match self {
-            Self::Bernoulli(_)
-            | Self::Distribution(_)
-            | Self::MarkovFading(_)
-            | Self::Rayleigh(_)
-            | Self::Switching(_) => None,
-            Self::Series(config) => config.ends(),
-            Self::TraceFile(config) => config.ends(),
-        }
     }
 }

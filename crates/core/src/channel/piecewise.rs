@@ -39,7 +39,7 @@ const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 /// When the last bit of a packet is sent whose first is sent at `start`, and the piece in which it is; `NEVER` if
 /// the last piece is an outage.
 pub(super) fn transmit(pieces: &mut impl Pieces, start: Instant, len: u32) -> (Instant, Piece) {
-    // A rate in bit/s for so many nanoseconds is so many nanobits.
+    // A rate in bit/s times nanoseconds is nanobits.
     let mut left = u64::from(len).saturating_mul(NANOBITS_PER_BYTE);
     let mut at = start;
     loop {

@@ -10,9 +10,9 @@
 //! below `bler`, by at most 0.086 / `oscillators` (see [`jakes`]). Source of the threshold: M. Zorzi, R. R. Rao, L. B.
 //! Milstein, IEEE ICUPC 1995.
 
-use super::{Channel, bursts};
+use super::{Channel, Component, Kind, bursts};
 use crate::error::ScenarioError;
-use crate::fading::{self, BLOCK, Fading, jakes};
+use crate::fading::{self, BLOCK, Component as _, Fading, jakes};
 use crate::rng;
 use crate::time::{Duration, Instant};
 use crate::units::{Frequency, Probability};
@@ -48,19 +48,25 @@ impl Config {
     const fn jakes(&self) -> jakes::Config {
         jakes::Config { doppler: self.doppler, oscillators: self.oscillators }
     }
+}
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        bursts::check(self.bler, self.doppler, self.step)?;
-        self.jakes().validate()
-    }
-
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
         let fading = fading::Config::Jakes(self.jakes());
         Box::new(Rayleigh {
             step_ns: self.step.as_nanos(),
             threshold: -libm::log1p(-self.bler.as_f64()) as f32,
             fading: fading.build(1.0 / self.step.as_secs_f64(), rng::stream(run_seed, name)),
         })
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Blocks
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        bursts::check(self.bler, self.doppler, self.step)?;
+        self.jakes().validate()
     }
 }
 

@@ -15,7 +15,7 @@ mod rows;
 pub use rows::Rows;
 
 use super::piecewise::Schedule;
-use super::{Channel, Order};
+use super::{Channel, Component, Kind, Order};
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Probability};
@@ -39,7 +39,25 @@ pub struct Config {
 }
 
 impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn schedule(&self) -> Schedule {
+        Schedule { pieces: self.rows.known(), period: self.repeat, phase: Duration::ZERO }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        self.schedule().build(run_seed, name)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Packets
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         if self.file.is_some() {
             return Err(ScenarioError::new("file", "was not read", "give the series itself, as rows"));
         }
@@ -51,23 +69,15 @@ impl Config {
         Ok(())
     }
 
-    fn schedule(&self) -> Schedule {
-        Schedule { pieces: self.rows.known(), period: self.repeat, phase: Duration::ZERO }
-    }
-
-    pub(super) fn mean_rate(&self) -> Bitrate {
-        self.schedule().mean_rate()
-    }
-
-    pub(super) fn loses_packets(&self) -> bool {
+    fn loses_packets(&self) -> bool {
         self.rows.known().iter().any(|row| row.loss > Probability::ZERO)
     }
 
-    pub(super) fn ends(&self) -> Option<Instant> {
-        self.schedule().ends()
+    fn mean_rate(&self) -> Option<Bitrate> {
+        Some(self.schedule().mean_rate())
     }
 
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
-        self.schedule().build(run_seed, name)
+    fn ends(&self) -> Option<Instant> {
+        self.schedule().ends()
     }
 }

@@ -7,7 +7,7 @@
 //! Left out: losses; `series` has them. Source: \[chan2002\] section 2, "bandwidth oscillation".
 
 use super::piecewise::{Known, Schedule};
-use super::{Channel, Order};
+use super::{Channel, Component, Kind, Order};
 use crate::error::ScenarioError;
 use crate::time::Duration;
 use crate::units::{Bitrate, Probability};
@@ -55,7 +55,33 @@ impl Default for Config {
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn schedule(&self) -> Schedule {
+        let mut from = Duration::ZERO;
+        let mut known = Vec::new();
+        for Step { rate, length, delay } in &self.steps {
+            known.push(Known { from, rate: *rate, delay: *delay, loss: Probability::ZERO });
+            from += *length;
+        }
+        // `from` is zero only where there are no steps, which is refused.
+        let phase = self.phase.as_nanos() % from.as_nanos().max(1);
+        Schedule { pieces: known.into(), period: Some(from), phase: Duration::from_nanos(phase) }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        self.schedule().build(run_seed, name)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Packets
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         for (index, step) in self.steps.iter().enumerate() {
             if step.length < SHORTEST {
                 let message = format!("{} is too short a step", step.length);
@@ -73,23 +99,7 @@ impl Config {
         Ok(())
     }
 
-    fn schedule(&self) -> Schedule {
-        let mut from = Duration::ZERO;
-        let mut known = Vec::new();
-        for Step { rate, length, delay } in &self.steps {
-            known.push(Known { from, rate: *rate, delay: *delay, loss: Probability::ZERO });
-            from += *length;
-        }
-        // `from` is zero only where there are no steps, which is refused.
-        let phase = self.phase.as_nanos() % from.as_nanos().max(1);
-        Schedule { pieces: known.into(), period: Some(from), phase: Duration::from_nanos(phase) }
-    }
-
-    pub(super) fn mean_rate(&self) -> Bitrate {
-        self.schedule().mean_rate()
-    }
-
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
-        self.schedule().build(run_seed, name)
+    fn mean_rate(&self) -> Option<Bitrate> {
+        Some(self.schedule().mean_rate())
     }
 }

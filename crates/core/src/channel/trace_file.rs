@@ -15,9 +15,10 @@ mod trace;
 
 pub use trace::{Trace, constant};
 
-use super::{Channel, Offered, Opportunity};
+use super::{Channel, Component, Kind, Offered, Opportunity};
 use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
 use schedule::Schedule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,25 +82,33 @@ impl Accounting {
 }
 
 impl Config {
-    /// Refuses a file that nobody has read.
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn schedule(&self) -> Schedule {
+        Schedule::new(self.trace.clone(), self.once, self.spacing)
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _run_seed: u64, _name: &str) -> Box<dyn Channel> {
+        Box::new(TraceFile { schedule: self.schedule(), next: 0, accounting: self.accounting })
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Opportunities
+    }
+
+    fn mean_rate(&self) -> Option<Bitrate> {
+        Some(self.trace.mean_rate())
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         match self.file {
             None => Ok(()),
             Some(_) => Err(ScenarioError::new("file", "was not read", "give the trace itself, as trace")),
         }
     }
 
-    /// When the last opportunity has passed, if there is a last one.
-    pub(super) fn ends(&self) -> Option<Instant> {
+    fn ends(&self) -> Option<Instant> {
         self.once.then(|| self.schedule().time(self.trace.opportunities() - 1)).flatten()
-    }
-
-    fn schedule(&self) -> Schedule {
-        Schedule::new(self.trace.clone(), self.once, self.spacing)
-    }
-
-    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Box<dyn Channel> {
-        Box::new(TraceFile { schedule: self.schedule(), next: 0, accounting: self.accounting })
     }
 }
 

@@ -1,12 +1,12 @@
 //! Random times and rates: how a quantity is distributed, in its own unit, and draws of it.
 //!
-//! Mean and standard deviation (`sd`) are those of the quantity itself, before what is said next.
+//! Mean and standard deviation (`sd`) are those of the quantity itself, before truncation and rounding.
 //!
 //! **Truncation.** A draw that nothing can have, a delay below zero or a rate below 1 bit/s, is drawn again, at
 //! most 63 times; should none be possible, which happens once in 2^64, the least possible value is taken. A
 //! distribution of which less than half is possible is refused, and so is a uniform one whose range reaches
 //! below. So only `normal` (both), and `poisson`, `exponential` and `lognormal` of rates, are cut; [`Config::mean`]
-//! is the mean of what is left. What is drawn is rounded to whole nanoseconds or bit/s, and no time exceeds
+//! is the mean after truncation. A draw is rounded to whole nanoseconds or bit/s, and no time exceeds
 //! [`Duration::LONGEST`].
 //!
 //! Left out: correlation between draws.
@@ -184,9 +184,6 @@ const MOST_UNITS: f64 = 1e6;
 
 impl<A: Amount> Config<A> {
     /// Refuses what cannot be drawn, or of which too little is possible.
-    ///
-    /// # Errors
-    /// Names the key, what is wrong, and what would be right.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let (name, result) = match self {
             Self::Constant(value) => ("constant", possible("", *value)),
@@ -211,7 +208,7 @@ impl<A: Amount> Config<A> {
         Ok(())
     }
 
-    /// The law of what is drawn from more than a list.
+    /// The law of a distribution that is no list of values.
     fn law(&self) -> Option<Law> {
         let spread = |spread: &Spread<A>| (spread.mean.to_f64(), spread.sd.to_f64());
         Some(match self {
@@ -236,7 +233,7 @@ impl<A: Amount> Config<A> {
         })
     }
 
-    /// The mean of what is drawn, truncation included.
+    /// The mean of draws, truncation included.
     pub fn mean(&self) -> A {
         match self {
             Self::Constant(value) => *value,

@@ -72,7 +72,7 @@ pub struct RadioEvent {
     pub dir: Dir,
     /// Number of the flow at its UE.
     pub flow: u16,
-    /// TCP sequence number, 0 for what is not TCP.
+    /// TCP sequence number, 0 without TCP.
     pub seq: u32,
     /// Length of the packet, bytes.
     pub len: u32,
@@ -149,7 +149,7 @@ pub struct Bearer {
     /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
-    /// Books by flow; `None` while nobody reads them.
+    /// Books by flow; `None` unless an element reads them.
     flows: Option<Box<Flows>>,
     /// Computed ends of transmission (packets sent whole), earliest first. The front is in
     /// transmission, the others wait.

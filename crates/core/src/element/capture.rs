@@ -10,7 +10,7 @@ pub enum Capture {
     Nothing,
     /// What hosts send and receive, on the interfaces `server` and `ue`.
     Packets,
-    /// That, and what is not seen by hosts.
+    /// That, and packets that hosts do not see.
     PacketsAnd {
         /// On the interface `rlc` the PDUs of cells whose link layer goes by TTIs, in the framing of
         /// [`wire::rlc::udp`](crate::wire::rlc::udp): each when its TTI starts, marked if it is lost.

@@ -1,4 +1,4 @@
-//! How much later than what is due inside a path something can leave it, at the earliest.
+//! The least time from the next deadline inside a path until a packet can leave the path.
 //!
 //! A driver in real time need not wake for what happens inside: it may sleep until something could come out, and
 //! handle everything before at its own instant then. Most of all this is the end of each transmission where a box

@@ -1,12 +1,34 @@
-//! The seam: what a box on the path is, and what it may do.
+//! The seam: a box on the path, and what it may do.
 //!
-//! An [`Element`] has two ports, towards the server and towards the UE. It is called with a packet,
-//! when one of its timers expires, or with a radio event it subscribed to; during the call it is lent
-//! a [`Cx`], through which it emits packets, arms timers, drops and probes. It owns neither a clock
-//! nor a queue of events: packets in flight and timers belong to the path.
+//! Every link, middlebox, cell and host is an [`Element`]. It has two ports, towards the server and towards the UE. The
+//! path calls it when a packet arrives, when one of its timers expires, and for the events to which its [`Layout`]
+//! subscribes. In the call it has a [`Cx`], by which it emits packets, arms timers, drops and traces. It owns neither a
+//! clock nor a queue of events: packets in flight and timers belong to the path.
 //!
-//! Contract, tested for everything registered: each packet that comes in goes out, is held, or is
-//! dropped with a reason; the work at one instant is bounded; same seed, same trace.
+//! ```
+//! use airpath_core::element::{Cx, Element, Layout};
+//! use airpath_core::packet::{Dir, Packet};
+//! use airpath_core::time::Duration;
+//!
+//! /// Delays each packet towards the UE by 5 ms.
+//! struct Delay;
+//!
+//! impl Element for Delay {
+//!     fn layout(&self) -> Layout {
+//!         Layout { lanes: vec![Dir::Downlink], ..Layout::default() }
+//!     }
+//!
+//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+//!         match dir {
+//!             Dir::Downlink => cx.emit_at(cx.now + Duration::from_millis(5), 0, packet),
+//!             Dir::Uplink => cx.emit(dir, packet),
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! Contract, tested for everything registered: each packet that comes in goes out, is held, or is dropped with a
+//! reason; the work at one instant is bounded; the same seed gives the same trace.
 
 mod bearer;
 mod capture;
@@ -91,7 +113,7 @@ pub struct Layout {
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
     pub bearers: u32,
     /// By direction: what leaves was put on a lane at least so much earlier. For [`Path::poll_wakeup`], as are the next
-    /// two; what is said here must hold, and zero always does.
+    /// two; a value given here must hold, and zero always does.
     ///
     /// [`Path::poll_wakeup`]: crate::path::Path::poll_wakeup
     pub ahead: [Duration; 2],

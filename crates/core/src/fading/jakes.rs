@@ -17,7 +17,7 @@
 //! the distances d are a table. From block to block m is turned by a complex multiplication, and every 64
 //! blocks evaluated anew, so that nothing accumulates; a jump costs as much as ten to twenty blocks.
 
-use super::{BLOCK, Fading};
+use super::{BLOCK, Component, Fading};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::units::Frequency;
@@ -48,9 +48,17 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Refuses what does not fade.
-    pub(crate) fn validate(&self) -> Result<(), ScenarioError> {
+impl Component for Config {
+    fn build(&self, samples_per_s: f64, mut stream: Stream) -> Box<dyn Fading> {
+        let doppler_per_sample = self.doppler.as_hz() / samples_per_s;
+        Box::new(Jakes::new(usize::from(self.oscillators), doppler_per_sample, &mut stream))
+    }
+
+    fn share_from(&self, gain: f64) -> f64 {
+        libm::exp(-gain)
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         if self.doppler.as_millihertz() == 0 {
             let hint = "write for example \"35 Hz\", or fading.none = {} for a channel that stands still";
             return Err(ScenarioError::new("doppler", "without Doppler shift nothing fades", hint));
@@ -65,16 +73,11 @@ impl Config {
         }
         Ok(())
     }
-
-    pub(super) fn build(&self, samples_per_s: f64, mut stream: Stream) -> Box<dyn Fading> {
-        let doppler_per_sample = self.doppler.as_hz() / samples_per_s;
-        Box::new(Jakes::new(usize::from(self.oscillators), doppler_per_sample, &mut stream))
-    }
 }
 
 const HALF: usize = BLOCK / 2;
 
-/// Every so many blocks the phases are evaluated anew.
+/// Blocks after which the phases are evaluated anew.
 const ANCHOR: u64 = 64;
 
 /// The generator. What it keeps of each oscillator is in lists: first those in phase, then those in quadrature.

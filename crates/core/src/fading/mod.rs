@@ -1,12 +1,14 @@
-//! How the gain of a radio channel varies around its mean: fading.
+//! Fading: how the gain of a radio channel varies around its mean.
 //!
-//! A gain is a ratio of powers of mean 1, in equal steps of time, which whoever builds it calls slots.
+//! A gain is a ratio of powers of mean 1, in equal steps of time, the samples.
 
 pub mod jakes;
 pub mod none;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::fading as scratch;
 use crate::rng::Stream;
 
 /// Samples of a block.
@@ -19,38 +21,32 @@ pub trait Fading: Send + Sync {
     fn block(&mut self, number: u64) -> &[f32; BLOCK];
 }
 
+/// What is asked of a fading's parameters.
+pub trait Component {
+    /// Makes the fading.
+    fn build(&self, samples_per_s: f64, stream: Stream) -> Box<dyn Fading>;
+
+    /// The probability that the gain is at least so much; of Jakes' that of the law which it approaches.
+    fn share_from(&self, gain: f64) -> f64;
+
+    /// Refuses what does not fade, or not as it should.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+}
+
 registry! {
-    /// A kind of fading and its parameters; `build` takes the number of samples in a second.
-    pub enum Config: build(samples_per_s: f64, stream: Stream) -> Box<dyn Fading> {
+    /// A kind of fading and its parameters.
+    pub enum Config: Component, validate() {
         Jakes = jakes,
         None = none,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self::Jakes(jakes::Config::default())
-    }
-}
-
-impl Config {
-    /// Refuses what does not fade, or not as it should.
-    ///
-    /// # Errors
-    /// Names the key below `fading`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Jakes(config) => config.validate(),
-            Self::None(_) => Ok(()),
-        }
-        .map_err(|error| error.under(self.name()))
-    }
-
-    /// The probability that the gain is at least so much; of Jakes' that of the law which it approaches.
-    pub fn share_from(&self, gain: f64) -> f64 {
-        match self {
-            Self::Jakes(_) => libm::exp(-gain),
-            Self::None(_) => f64::from(u8::from(gain <= 1.0)),
-        }
     }
 }

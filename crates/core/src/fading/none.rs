@@ -1,6 +1,6 @@
 //! No fading: the channel stands still, and its gain is 1.
 
-use super::{BLOCK, Fading};
+use super::{BLOCK, Component, Fading};
 use crate::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, _samples_per_s: f64, _stream: Stream) -> Box<dyn Fading> {
+impl Component for Config {
+    fn build(&self, _samples_per_s: f64, _stream: Stream) -> Box<dyn Fading> {
         Box::new(Still)
+    }
+
+    fn share_from(&self, gain: f64) -> f64 {
+        f64::from(u8::from(gain <= 1.0))
     }
 }
 

@@ -18,7 +18,8 @@ use std::net::Ipv4Addr;
 pub use counters::{Counters, Rejection};
 pub use relay::{Relay, Relayed, Side};
 
-use crate::wire::gtp::{Body, Comprehension, EncodeError, Message, Outer, decapsulate};
+use crate::wire::EncodeError;
+use crate::wire::gtp::{Body, Comprehension, Message, Outer, decapsulate};
 
 /// One end of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

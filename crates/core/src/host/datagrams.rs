@@ -1,14 +1,11 @@
 //! One end of a flow of datagrams at a host: packets that no box reads, numbered in `seq` and stamped in the
 //! halves of `ts_val` and `ts_ecr`.
 
-use super::{FlowReport, FlowSpec, Port, RttReport, arm};
+use super::{FlowSpec, Port, arm};
 use crate::app::datagrams::{Datagram, Datagrams, Report};
 use crate::element::Cx;
 use crate::packet::{Kind, Opaque, Packet};
 use crate::time::Instant;
-
-/// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
-const HEADER_BYTES: u32 = 8;
 
 pub(super) struct DatagramEnd {
     app: Box<dyn Datagrams>,
@@ -30,7 +27,7 @@ impl DatagramEnd {
         self.app.handle_packet(now, Datagram { number: packet.seq, len: packet.len, stamp });
     }
 
-    /// Sends what is due, and arms the timer under `key`.
+    /// Sends the datagrams that are due, and arms the timer under `key`.
     pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
         while let Some(datagram) = self.app.poll_transmit(cx.now) {
             let mut packet = Port::packet(cx, spec);
@@ -45,21 +42,9 @@ impl DatagramEnd {
         }
         arm(cx, key, self.app.deadline());
     }
-}
 
-/// What both ends say of their flow. What belongs to TCP alone is zero: there is nothing of it.
-pub(super) fn flow_report(spec: &FlowSpec, ends: [&DatagramEnd; 2], now: Instant) -> FlowReport {
-    let mut report = Report::default();
-    ends.iter().for_each(|end| end.app.report(&mut report));
-    let headers = u64::from(spec.tcp.ip.header_bytes() + HEADER_BYTES) * report.received;
-    let bytes_received = report.bytes.saturating_sub(headers);
-    let seconds = now.since(spec.start.min(now)).as_secs_f64();
-    let rtt = report.rtt_ms;
-    FlowReport {
-        goodput_bps: if seconds > 0.0 { bytes_received as f64 * 8.0 / seconds } else { 0.0 },
-        bytes_received,
-        rtt_ms: RttReport { mean: rtt.mean, min: rtt.min, max: rtt.max, samples: rtt.samples },
-        datagrams: Some(report),
-        ..FlowReport::new(spec)
+    /// Adds what this end counted.
+    pub fn report(&self, report: &mut Report) {
+        self.app.report(report);
     }
 }

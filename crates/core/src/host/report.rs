@@ -1,13 +1,17 @@
-//! What both hosts together say of every flow: the flows' part of the results.
+//! Reports of flows, from both hosts: the flows' part of the results.
 
-use super::{End, FlowSpec, Host, datagrams};
+use super::datagrams::DatagramEnd;
+use super::{End, FlowSpec, Host};
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::web::Report as WebReport;
 use crate::packet::Dir;
-use crate::tcp::loss_episodes::Report as LossEpisodes;
+use crate::tcp::window::loss_episodes::Report as LossEpisodes;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::{Duration, Instant};
 use serde::Serialize;
+
+/// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
+const DATAGRAM_HEADER_BYTES: u32 = 8;
 
 /// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +67,7 @@ pub struct FlowReport {
     pub ecn: Option<tcp::ecn::Report>,
     /// Of a flow that acts on radio network feedback.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rnf: Option<tcp::rnf::Report>,
+    pub rnf: Option<tcp::recovery::rnf::Report>,
     /// Of a flow without TCP; everything above that speaks of TCP is then zero, and `rtt_ms` that of
     /// requests and their answers.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +157,23 @@ impl FlowReport {
         }
     }
 
+    /// Both ends of a flow without TCP. What belongs to TCP alone is zero.
+    fn of_datagrams(spec: &FlowSpec, ends: [&DatagramEnd; 2], now: Instant) -> Self {
+        let mut report = DatagramReport::default();
+        ends.iter().for_each(|end| end.report(&mut report));
+        let headers = u64::from(spec.tcp.ip.header_bytes() + DATAGRAM_HEADER_BYTES) * report.received;
+        let bytes_received = report.bytes.saturating_sub(headers);
+        let seconds = now.since(spec.start.min(now)).as_secs_f64();
+        let rtt = report.rtt_ms;
+        Self {
+            goodput_bps: if seconds > 0.0 { bytes_received as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_received,
+            rtt_ms: RttReport { mean: rtt.mean, min: rtt.min, max: rtt.max, samples: rtt.samples },
+            datagrams: Some(report),
+            ..Self::new(spec)
+        }
+    }
+
     fn with_receiver(self, receiver: &Receiver) -> Self {
         let marks = receiver.marks().unwrap_or_default();
         Self {
@@ -209,7 +230,7 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
                 Some(FlowReport { received_s, ..report.with_receiver(&to.receiver) })
             }
             (End::Datagrams(one), End::Datagrams(other)) => {
-                Some(datagrams::flow_report(spec, [one, other], now))
+                Some(FlowReport::of_datagrams(spec, [one, other], now))
             }
             (End::Serves(from), End::Browses(to)) => {
                 let start = to.opened_at().unwrap_or(spec.start);

@@ -153,7 +153,7 @@ impl ServerEnd {
     }
 }
 
-/// Sends what may be sent; what a sender that `tells` sends is an event.
+/// Sends what may be sent; with `tells`, each segment is an event of the trace.
 fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, tells: bool) {
     while let Some(outgoing) = duplex.poll_transmit(cx.now) {
         let mut packet = Port::packet(cx, spec);

@@ -12,8 +12,8 @@
 //!
 //! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
 
-use super::Plan;
 use super::acks::{Line, Place, Segment, is_after};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
@@ -45,17 +45,6 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
-        Box::new(AckFilter { config: self.clone(), queues: BTreeMap::new() })
-    }
-
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        let zero = [("in_buffer", self.in_buffer), ("limit", self.limit)].into_iter().find(|(_, n)| *n == 0);
-        zero.map_or(Ok(()), |(key, _)| {
-            Err(ScenarioError::new(key, "no packet could wait there", "write at least 1"))
-        })
-    }
-
     /// Whether `older` may go when `newer`, of the same flow, has come.
     fn removes(&self, newer: &Packet, older: &Packet) -> bool {
         if !older.is_tcp() || Segment::of(older) != Segment::PureAck {
@@ -66,6 +55,23 @@ impl Config {
             return is_after(newer.ack, older.ack) && !tells_more;
         }
         !is_after(older.ack, newer.ack)
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+        Box::new(AckFilter { config: self.clone(), queues: BTreeMap::new() })
+    }
+
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
+        let zero = [("in_buffer", self.in_buffer), ("limit", self.limit)].into_iter().find(|(_, n)| *n == 0);
+        zero.map_or(Ok(()), |(key, _)| {
+            Err(ScenarioError::new(key, "no packet could wait there", "write at least 1"))
+        })
     }
 }
 

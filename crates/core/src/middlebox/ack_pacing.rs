@@ -9,8 +9,8 @@
 //! let everything held go before them. At most `hold_limit` segments of a flow are held; then the oldest goes.
 //! Flows that share a bearer are each paced as if they were alone.
 
-use super::Plan;
 use super::acks::{Deadlines, Line, Place, Segment, check_hold_limit};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
@@ -39,12 +39,16 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(AckPacing { config: self.clone(), flows: BTreeMap::new(), due: Deadlines::default() })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         if self.rate.is_some_and(|rate| rate.as_bps() == 0) {
             let hint = "write a positive rate such as \"200 kbit/s\", or remove the key for the bearer's";
             return Err(ScenarioError::new("rate", "no ACK would ever leave", hint));
@@ -148,7 +152,7 @@ impl Element for AckPacing {
         }
         let Some(flow) = self.flows.get_mut(&key) else { return cx.emit(dir, packet) };
         flow.came += 1;
-        // It goes at once, or what is held before it goes later.
+        // It leaves at once, or after the ACKs held before it.
         flow.held += u64::from(!flow.line.is_empty() || cx.now < flow.next);
         flow.line.push(packet);
         self.release(cx, key);

@@ -6,7 +6,7 @@
 //! until then; it expires when it was set to, however the buffer changes meanwhile.
 //!
 //! While `Counter` is above zero another function, f_2, gives `t_id` (3.2, Figure 3). `Counter` is that of the buffer's
-//! PDPC, which sets it when it drops an SDU and takes from it what is delivered; the box reads it and keeps none. What
+//! PDPC, which sets it on a drop and decrements it by the bytes delivered; the box reads it, keeping none. What
 //! the buffer has no room for, and what the link layer gives up, does not start it. A buffer without PDPC has no
 //! `Counter`: that is ACK rate control alone, with f_1 always (section 6), and `t_id_after_drop` is refused.
 //!
@@ -31,12 +31,11 @@
 mod bearer;
 pub mod t_id;
 
-use super::Plan;
 use super::acks::{Deadlines, Place, Segment, check_hold_limit};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
-use crate::radio;
 use crate::time::Duration;
 use crate::trace::Kind;
 use bearer::{Bearer, occupancy};
@@ -104,18 +103,22 @@ pub enum Release {
     OnePerTti,
 }
 
-impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         let (bearers, deadlines) = (BTreeMap::new(), Deadlines::default());
         Box::new(AckRateControl { config: self.clone(), bearers, deadlines })
     }
 
-    pub(super) fn validate(&self, radio: &radio::Config) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         self.t_id.validate().map_err(|inner| inner.under("t_id"))?;
         let zero = |key, message, hint| Err(ScenarioError::new(key, message, hint));
         if let Some(after) = &self.t_id_after_drop {
             after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
-            if !radio.has_discard_counter(self.at.towards_cell()) {
+            if !around.radio.has_discard_counter(self.at.towards_cell()) {
                 let message = "the buffer has no PDPC, whose counter says how long";
                 return zero(
                     "t_id_after_drop",
@@ -192,7 +195,7 @@ impl AckRateControl {
         }
     }
 
-    /// Does something to a bearer, given the occupancy of its buffer; then sees to its deadline, and tells.
+    /// Does something to a bearer, given the occupancy of its buffer; then updates its deadline, and traces.
     fn act(&mut self, cx: &mut Cx<'_>, ue: u16, what: impl FnOnce(&mut Bearer, &mut Cx<'_>, &Config, u32)) {
         let data = self.data();
         let Some(bearer) = self.bearers.get_mut(&ue) else { return };

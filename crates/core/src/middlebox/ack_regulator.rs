@@ -52,14 +52,12 @@
 
 mod flow;
 
-use super::Plan;
 use super::acks::{Place, Segment, check_hold_limit};
-use crate::app;
+use super::{Around, Component, Plan};
+use crate::app::{self, Carrier};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
-use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
-use crate::radio;
 use crate::time::Duration;
 use crate::trace::Kind;
 use flow::{Buffer, Flow, Mode};
@@ -159,7 +157,18 @@ pub enum Growth {
 }
 
 impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+    /// The window beyond which a packet may be lost, in segments, for a buffer in which `limit` packets wait.
+    fn threshold(&self, limit: u32) -> f64 {
+        let in_transmission = match self.reading {
+            Reading::Working => 1.0,
+            Reading::Literal => 0.0,
+        };
+        self.alpha * (f64::from(limit) + in_transmission)
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(AckRegulator {
             config: self.clone(),
             flows: BTreeMap::new(),
@@ -168,7 +177,11 @@ impl Config {
         })
     }
 
-    pub(super) fn validate(&self, flows: &[FlowSpec], radio: &radio::Config) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             let message = format!("no window is {} times the buffer", self.alpha);
@@ -180,25 +193,15 @@ impl Config {
             return error("idle_release", "nothing would ever be held".into(), hint);
         }
         let data = self.at.towards_cell();
-        let is_tcp = |app: &app::Config| {
-            matches!(app, app::Config::Bulk(_) | app::Config::File(_) | app::Config::Web(_))
-        };
-        let regulates = flows.iter().any(|spec| spec.dir == data && is_tcp(&spec.app));
+        let radio = around.radio;
+        let is_tcp = |app: &app::Config| app.carrier() != Carrier::Datagrams;
+        let regulates = around.flows.iter().any(|spec| spec.dir == data && is_tcp(&spec.app));
         if regulates && radio.limit_sdus(data).is_none() {
             let message = format!("the {} buffer has no limit in packets to regulate by", data.name());
             let key = format!("radio.{}.{}.queue.droptail.packets", radio.name(), data.name());
             return error("", message, &format!("set {key}"));
         }
         Ok(())
-    }
-
-    /// The window beyond which a packet may be lost, in segments, for a buffer in which `limit` packets wait.
-    fn threshold(&self, limit: u32) -> f64 {
-        let in_transmission = match self.reading {
-            Reading::Working => 1.0,
-            Reading::Literal => 0.0,
-        };
-        self.alpha * (f64::from(limit) + in_transmission)
     }
 }
 

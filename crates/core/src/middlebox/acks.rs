@@ -7,7 +7,7 @@ use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Where a box stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,26 @@ impl Place {
             Self::Ue => Dir::Uplink,
         }
     }
+}
+
+/// The largest window, RFC 7323 (2.3).
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// Whether two sequence numbers are so far apart that no window has both: they are of different connections.
+pub(super) fn are_far_apart(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).wrapping_add(LARGEST_WINDOW) >= 2 * LARGEST_WINDOW
+}
+
+/// The connection that makes room for another where there may be `most`: the one used least recently.
+pub(super) fn to_evict<T>(
+    connections: &BTreeMap<(u16, u16), T>,
+    most: u32,
+    used: impl Fn(&T) -> u64,
+) -> Option<(u16, u16)> {
+    if connections.len() < most as usize {
+        return None;
+    }
+    connections.iter().min_by_key(|(_, connection)| used(connection)).map(|(key, _)| *key)
 }
 
 /// What a segment is that travels against the data.
@@ -107,7 +127,7 @@ impl Line {
         self.packets.iter().any(|packet| is_so(packet))
     }
 
-    /// Takes out what is `superfluous`, from the oldest to the newest.
+    /// Takes out the `superfluous` segments, from the oldest to the newest.
     pub fn take(&mut self, mut superfluous: impl FnMut(&Packet) -> bool) -> VecDeque<Box<Packet>> {
         let (taken, kept): (VecDeque<_>, VecDeque<_>) =
             self.packets.drain(..).partition(|packet| superfluous(packet));

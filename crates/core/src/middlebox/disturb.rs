@@ -1,12 +1,12 @@
 //! A network that misbehaves: it loses packets, sends them twice, and lets others overtake them.
 //!
 //! IP promises nothing else (RFC 791 (1.4), RFC 8200), and a TCP has to bear all of it; this box is for tests of
-//! endpoints, and for whoever wants to know what reordering does to them. Each packet is lost with one probability; if
+//! endpoints, and for studies of reordering. Each packet is lost with one probability; if
 //! not, it is sent twice with another, and each copy is held for a time with a third, while those behind it pass.
 //! Nothing is altered. All draws are made for every packet, so that a change of one probability leaves the others'
 //! packets as they were.
 
-use super::{Place, Plan};
+use super::{Around, Component, Place, Plan};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
@@ -38,7 +38,7 @@ pub struct Disturbance {
     pub loss: Probability,
     /// Share of the others that is sent twice.
     pub duplicate: Probability,
-    /// Share of what is sent that is held, so that later packets overtake it.
+    /// Share of the packets sent that is held, so that later packets overtake them.
     pub reorder: Probability,
     /// For how long.
     pub hold: Duration,
@@ -57,8 +57,8 @@ impl Default for Disturbance {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let half = |dir: Dir, disturbance: &Disturbance| {
             let name = format!("middlebox{}.{}.disturb", plan.number, dir.name());
             Half::new(disturbance, rng::stream(plan.run_seed, &name))
@@ -66,7 +66,11 @@ impl Config {
         Box::new(Disturb { halves: [half(Dir::Downlink, &self.downlink), half(Dir::Uplink, &self.uplink)] })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         self.downlink.validate().map_err(|inner| inner.under("downlink"))?;
         self.uplink.validate().map_err(|inner| inner.under("uplink"))
     }
@@ -171,6 +175,7 @@ impl Element for Disturb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::middlebox::validate_alone;
     use crate::path::Path;
     use crate::time::Instant;
     use crate::trace::ProbeMask;
@@ -178,7 +183,7 @@ mod tests {
     /// Sequence numbers in the order in which they come out, of packets sent a millisecond apart.
     fn through(disturbance: Disturbance, packets: u32) -> Vec<u32> {
         let config = Config { downlink: disturbance, ..Config::default() };
-        config.validate().unwrap();
+        validate_alone(&config).unwrap();
         let mut path = Path::new(vec![config.build(&Plan::of(1, &[]))], ProbeMask::NONE);
         let mut out = Vec::new();
         for seq in 0..packets {
@@ -224,7 +229,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_held_for_ever_is_refused() {
         let disturbance = Disturbance { hold: Duration::from_secs(11), ..Disturbance::default() };
-        let error = Config { uplink: disturbance, ..Config::default() }.validate().unwrap_err();
+        let error = validate_alone(&Config { uplink: disturbance, ..Config::default() }).unwrap_err();
         assert_eq!(error.path, "uplink.hold");
     }
 }

@@ -37,8 +37,8 @@
 
 mod connection;
 
-use super::Plan;
-use super::acks::{Deadlines, Place, Segment};
+use super::acks::{Deadlines, Place, Segment, to_evict};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, Outage};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
@@ -85,12 +85,16 @@ impl Default for Config {
 const RELEASE: u32 = 0;
 const NOTICE: u32 = 1;
 
-impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(Freeze { config: self.clone(), ..Freeze::default() })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         let error = |key: &str, message: &str, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.connections == 0 {
             return error("connections", "the box could freeze nothing", "write at least 1");
@@ -137,7 +141,7 @@ type Key = (u16, u16);
 struct Freeze {
     config: Config,
     connections: BTreeMap<Key, Connection>,
-    /// When what is withheld is given.
+    /// When the withheld ACK is released.
     releases: Deadlines<Key>,
     /// UEs whose outage has begun and is not known yet, in order of time.
     unnoticed: VecDeque<(Instant, u16)>,
@@ -234,13 +238,10 @@ impl Freeze {
     /// The connection to which a packet belongs, made if there is none.
     fn connection(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<&mut Connection> {
         if !self.connections.contains_key(&key) {
-            if self.connections.len() >= self.config.connections as usize {
-                let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-                if let Some(oldest) = oldest.map(|(one, _)| *one) {
-                    self.give(cx, oldest);
-                    self.forget(cx, oldest);
-                    self.counters.connections_evicted += 1;
-                }
+            if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
+                self.give(cx, oldest);
+                self.forget(cx, oldest);
+                self.counters.connections_evicted += 1;
             }
             self.connections.insert(key, Connection::default());
             self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());

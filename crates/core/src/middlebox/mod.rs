@@ -23,6 +23,8 @@ use crate::error::ScenarioError;
 use crate::host::FlowSpec;
 use crate::radio;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::middlebox as scratch;
 use crate::tcp;
 
 /// What a box is told beside its own parameters.
@@ -45,9 +47,42 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The scenario around a box.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// `[tcp]`.
+    pub tcp: &'a tcp::Config,
+    /// All flows.
+    pub flows: &'a [FlowSpec],
+    /// The cell.
+    pub radio: &'a radio::Config,
+}
+
+/// What is asked of a box's parameters.
+pub trait Component {
+    /// Makes the box.
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
+
+    /// Refuses what cannot work in this scenario.
+    fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
+        let _ = around;
+        Ok(())
+    }
+
+    /// Refuses what the box can do in a simulation alone.
+    fn validate_session(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Where the box stands.
+    fn place(&self) -> Place {
+        Place::Network
+    }
+}
+
 registry! {
     /// A middlebox and its parameters.
-    pub enum Config: build(plan: &Plan<'_>) -> Box<dyn Element> {
+    pub enum Config: Component, validate(around: &Around<'_>) {
         AckFilter = ack_filter,
         AckPacing = ack_pacing,
         AckRateControl = ack_rate_control,
@@ -59,68 +94,24 @@ registry! {
         Snoop = snoop,
         Split = split,
         Tap = tap,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Config {
-    /// Refuses what cannot work with these flows and this cell, where `[tcp]` of the scenario says `shared`.
+    /// As the component's own, with the name of the box before the key.
     ///
     /// # Errors
-    /// Names the key below the box, what is wrong, and what would be right.
-    pub fn validate(
-        &self,
-        shared: &tcp::Config,
-        flows: &[FlowSpec],
-        radio: &radio::Config,
-    ) -> Result<(), ScenarioError> {
-        match self {
-            Self::AckFilter(config) => config.validate(),
-            Self::AckPacing(config) => config.validate(),
-            Self::AckRateControl(config) => config.validate(radio),
-            Self::AckRegulator(config) => config.validate(flows, radio),
-            Self::Disturb(config) => config.validate(),
-            Self::Freeze(config) => config.validate(),
-            Self::PacketLoss(config) => config.validate(),
-            Self::RncFeedback(config) => config.validate(),
-            Self::Snoop(config) => config.validate(),
-            Self::Split(config) => config.validate(shared, flows),
-            Self::Tap(_) => Ok(()),
-        }
-        .map_err(|inner| inner.under(self.name()))
-    }
-
-    /// Where the box stands.
-    pub fn place(&self) -> Place {
-        match self {
-            Self::AckFilter(config) => config.at,
-            Self::AckPacing(config) => config.at,
-            Self::AckRateControl(config) => config.at,
-            Self::AckRegulator(config) => config.at,
-            Self::Disturb(config) => config.at,
-            Self::Freeze(config) => config.at,
-            Self::PacketLoss(config) => config.at,
-            Self::RncFeedback(_) | Self::Snoop(_) | Self::Split(_) | Self::Tap(_) => Place::Network,
-        }
-    }
-
-    /// Refuses what the box can do in a simulation alone.
-    ///
-    /// # Errors
-    /// Names the key below the box, what is wrong, and what would be right.
+    /// See [`Component::validate_session`].
     pub fn validate_session(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Split(config) => config.validate_session(),
-            Self::AckFilter(_)
-            | Self::AckPacing(_)
-            | Self::AckRateControl(_)
-            | Self::AckRegulator(_)
-            | Self::Disturb(_)
-            | Self::Freeze(_)
-            | Self::PacketLoss(_)
-            | Self::RncFeedback(_)
-            | Self::Snoop(_)
-            | Self::Tap(_) => Ok(()),
-        }
-        .map_err(|inner| inner.under(self.name()))
+        (**self).validate_session().map_err(|error| error.under(self.name()))
     }
+}
+
+/// Validation of a box that asks nothing of the scenario around it.
+#[cfg(test)]
+fn validate_alone(config: &dyn Component) -> Result<(), ScenarioError> {
+    let (tcp, radio) = (tcp::Config::default(), radio::Config::default());
+    config.validate(&Around { tcp: &tcp, flows: &[], radio: &radio })
 }

@@ -8,7 +8,7 @@
 //! two states (Gilbert 1960): in the bad one each packet is dropped, in the good one none. Both last a geometric number
 //! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
 
-use super::{Place, Plan};
+use super::{Around, Component, Place, Plan};
 use crate::element::{Cx, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
@@ -53,8 +53,8 @@ impl Default for Losses {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let half = |dir: Dir, losses: &Losses| {
             let name = format!("middlebox{}.{}.packet_loss", plan.number, dir.name());
             Half::new(losses, rng::stream(plan.run_seed, &name))
@@ -63,7 +63,11 @@ impl Config {
         Box::new(PacketLoss { halves })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         self.downlink.validate().map_err(|inner| inner.under("downlink"))?;
         self.uplink.validate().map_err(|inner| inner.under("uplink"))
     }

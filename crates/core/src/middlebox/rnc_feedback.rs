@@ -1,4 +1,4 @@
-//! RNC feedback: tells a sender which losses are the radio's. [jayanathan], Figures 3 and 4.
+//! RNC feedback: flags ACKs, so that a sender knows which losses are the radio's. [jayanathan], Figures 3 and 4.
 //!
 //! The box stands where an RNC's GTP layer is, between the network and the radio. It notes the sequence numbers of the
 //! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the
@@ -27,15 +27,15 @@
 //!   passed the box and is lost to congestion all the same: the box hears of it, as the buffer's owner does, and erases
 //!   the entry, so that the loss is not reported as one of the radio. ASSUMED: the paper's buffers lose nothing.
 //!
-//! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::rnf`] for why a deployment would
+//! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::recovery::rnf`] for why a deployment would
 //! need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: what a connection says
 //! whose SYN asks for that is not flagged. Of such connections the box remembers `connections`, those with the highest
 //! numbers.
 
 mod table;
 
-use super::Plan;
-use super::acks::{Segment, is_after};
+use super::acks::{Segment, are_far_apart, is_after, to_evict};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
@@ -62,12 +62,12 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(RncFeedback { config: self.clone(), ..RncFeedback::default() })
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         let zero = [("cache_segments", self.cache_segments), ("connections", self.connections)];
         zero.into_iter().find(|(_, n)| *n == 0).map_or(Ok(()), |(key, _)| {
             Err(ScenarioError::new(key, "the box could remember nothing", "write at least 1"))
@@ -195,11 +195,7 @@ impl RncFeedback {
 
     /// The table used least recently goes if there are as many as there may be.
     fn make_room(&mut self) {
-        if self.connections.len() < self.config.connections as usize {
-            return;
-        }
-        let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-        if let Some(key) = oldest.map(|(key, _)| *key) {
+        if let Some(key) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(key);
             self.counters.connections_evicted += 1;
         }

@@ -19,11 +19,11 @@
 //! * What the sender sends again although the UE has acknowledged it is answered by the box with the UE's latest ACK,
 //!   and dropped. No ACK says more than one of the UE's has said.
 //!
-//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and tells the UE: an ACK of
+//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and informs the UE: an ACK of
 //! the server's latest number whose SACK blocks are what has come over the radio, [`Flags::NACK`]. A sender that acts
-//! on radio network feedback ([`crate::tcp::rnf`]) sends again what is missing between them and keeps its window; to
+//! on radio network feedback ([`crate::tcp::recovery::rnf`]) sends again what is missing between them and keeps its window; to
 //! another one it is a duplicate ACK. One when the gap is seen, and again whenever the radio has had time to fill it.
-//! SACK must be in use, as the handshake tells or, where a flow has none, its configuration; accurate ECN must not be
+//! SACK must be in use, by the handshake or, where a flow has none, its configuration; accurate ECN must not be
 //! (RFC 9768 reads the bit as part of a count). No room for more than three blocks: what they cannot name waits until
 //! the first gaps are filled.
 //!
@@ -39,8 +39,8 @@
 mod downlink;
 mod uplink;
 
-use super::Plan;
-use super::acks::Deadlines;
+use super::acks::{Deadlines, to_evict};
+use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent};
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
@@ -86,14 +86,22 @@ impl Default for Config {
     }
 }
 
-/// Numbers so far apart belong to no common window: RFC 7323 (2.3).
-const SENDERS_WINDOW: u32 = 1 << 30;
-
 /// Longest time after which the box sends a packet again: RFC 6298 (2.5).
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Config {
-    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+    fn limits(&self) -> Limits {
+        let initial = Duration::from_secs(1).max(self.min_timeout);
+        Limits {
+            packets: self.cache_packets as usize,
+            retransmissions: self.max_local_retransmissions,
+            timer: rto::Config { initial, min: self.min_timeout, max: MAX_TIMEOUT, ..rto::Config::default() },
+        }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let knows_sack = |spec: &&FlowSpec| spec.tcp.sack && spec.tcp.handshake == Handshake::None;
         Box::new(Snoop {
             limits: self.limits(),
@@ -108,16 +116,7 @@ impl Config {
         })
     }
 
-    fn limits(&self) -> Limits {
-        let initial = Duration::from_secs(1).max(self.min_timeout);
-        Limits {
-            packets: self.cache_packets as usize,
-            retransmissions: self.max_local_retransmissions,
-            timer: rto::Config { initial, min: self.min_timeout, max: MAX_TIMEOUT, ..rto::Config::default() },
-        }
-    }
-
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         let zero = [("cache_packets", self.cache_packets), ("connections", self.connections)];
         if let Some((key, _)) = zero.into_iter().find(|(_, n)| *n == 0) {
             return Err(ScenarioError::new(key, "the box could repair nothing", "write at least 1"));
@@ -201,7 +200,7 @@ struct Snoop {
     counters: Counters,
 }
 
-/// Something that the trace is told of.
+/// Records an action in the trace.
 fn tell(cx: &mut Cx<'_>, (ue, flow): Key, action: SnoopAction, cached: usize) {
     let cached_packets = cached as u32;
     cx.probe(Kind::Snoop, move || Event::Snoop { ue, flow, action, cached_packets });
@@ -249,12 +248,9 @@ impl Snoop {
 
     /// Room for a connection: that used least recently goes if there are as many as there may be.
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
-        if self.connections.len() >= self.config.connections as usize {
-            let oldest = self.connections.iter().min_by_key(|(_, connection)| connection.used);
-            if let Some(oldest) = oldest.map(|(of, _)| *of) {
-                self.forget(cx, oldest);
-                self.counters.connections_evicted += 1;
-            }
+        if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
+            self.forget(cx, oldest);
+            self.counters.connections_evicted += 1;
         }
         let connection = Connection {
             downlink: None,
@@ -291,7 +287,7 @@ impl Snoop {
         answer
     }
 
-    /// So many packets of a connection were in the cache, and are.
+    /// The number of a connection's packets in the cache was `before` and is `after`.
     fn note_cached(&mut self, cx: &mut Cx<'_>, key: Key, before: usize, after: usize) {
         self.cached = self.cached + after - before;
         self.counters.peak_packets = self.counters.peak_packets.max(self.cached);

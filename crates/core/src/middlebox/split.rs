@@ -24,7 +24,7 @@
 //! transfer does not complete. This is what a loss of state in the network costs where end-to-end semantics are given
 //! up, and the report says how many octets are lost for good.
 //!
-//! **Real packets** have octets, and nobody says beforehand which connections come: of these takes care [`proxy`].
+//! **Real packets** have octets, and their connections are not known beforehand: [`proxy`] handles them.
 //!
 //! Left out: data both ways (`app.web` is refused), a limit for all connections together, failure of
 //! the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
@@ -35,8 +35,8 @@ mod connection;
 mod processor;
 mod proxy;
 
-use super::Plan;
-use crate::app;
+use super::{Around, Component, Plan};
+use crate::app::Carrier;
 use crate::element::{Cx, Element, Layout, Outage};
 use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What the box holds of a connection, bytes; the window towards the data's sender is what is free.
+    /// What the box holds of a connection, bytes; the window towards the data's sender is the free part.
     pub buffer: Bytes,
     /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
     pub delay: Duration,
@@ -136,7 +136,25 @@ fn disagreement(one: &tcp::Config, other: &tcp::Config) -> Option<&'static str> 
 }
 
 impl Config {
-    pub(super) fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+    /// The box's two endpoints of a flow.
+    fn endpoints(&self, spec: &FlowSpec) -> Endpoints {
+        let flow = spec.tcp.as_ref();
+        let radio = self.tcp.as_ref().map_or_else(|| flow.clone(), |tcp| agree(tcp, flow));
+        let (mut receives, sends) = match spec.dir {
+            Dir::Downlink => (flow.clone(), radio),
+            Dir::Uplink => (radio, flow.clone()),
+        };
+        if receives.handshake == Handshake::ThreeWay {
+            // The SYN announces the scale that the buffer needs.
+            receives.receive_buffer = self.buffer;
+            receives.receive_buffer_max = None;
+        }
+        Endpoints { receives, sends, buffer: self.buffer.as_u64() }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         if let Some(tcp) = plan.session {
             return Box::new(Proxy::new(self, tcp, plan));
         }
@@ -153,15 +171,7 @@ impl Config {
         })
     }
 
-    pub(super) fn validate_session(&self) -> Result<(), ScenarioError> {
-        if self.handover != Handover::Keep {
-            let message = "the state of real connections neither moves nor is lost";
-            return Err(ScenarioError::new("handover", message, "write \"keep\", or remove the key"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn validate(&self, shared: &tcp::Config, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+    fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         if self.handover == Handover::Transfer && self.transfer_rate.as_bps() == 0 {
             let hint = "write a positive rate such as \"10 Mbit/s\"";
             return Err(ScenarioError::new("transfer_rate", "state would never arrive", hint));
@@ -170,8 +180,8 @@ impl Config {
             let message = format!("no window can tell of {}", self.buffer);
             return Err(ScenarioError::new("buffer", message, "write at most 1 GiB (RFC 7323)"));
         }
-        for spec in flows {
-            if matches!(*spec.app, app::Config::Web(_)) {
+        for spec in around.flows {
+            if spec.app.carrier() == Carrier::TcpBothWays {
                 let message = "a page's connections carry data both ways, which the box does not split";
                 let hint = "choose app.file or app.bulk, or remove the box";
                 return Err(ScenarioError::new("", message, hint));
@@ -184,29 +194,21 @@ impl Config {
             }
         }
         let Some(tcp) = &self.tcp else { return Ok(()) };
-        if let Some(key) = disagreement(tcp, shared) {
+        if let Some(key) = disagreement(tcp, around.tcp) {
             let hint = "set it in [tcp] or in the flow, or remove it here";
             let message = "both ends of a connection must agree on this";
             return Err(ScenarioError::new(key, message, hint).under("tcp"));
         }
-        let mut configs = flows.iter().map(|spec| agree(tcp, &spec.tcp));
+        let mut configs = around.flows.iter().map(|spec| agree(tcp, &spec.tcp));
         configs.try_for_each(|config| config.validate()).map_err(|inner| inner.under("tcp"))
     }
 
-    /// The box's two endpoints of a flow.
-    fn endpoints(&self, spec: &FlowSpec) -> Endpoints {
-        let flow = spec.tcp.as_ref();
-        let radio = self.tcp.as_ref().map_or_else(|| flow.clone(), |tcp| agree(tcp, flow));
-        let (mut receives, sends) = match spec.dir {
-            Dir::Downlink => (flow.clone(), radio),
-            Dir::Uplink => (radio, flow.clone()),
-        };
-        if receives.handshake == Handshake::ThreeWay {
-            // The SYN tells what scale the buffer needs.
-            receives.receive_buffer = self.buffer;
-            receives.receive_buffer_max = None;
+    fn validate_session(&self) -> Result<(), ScenarioError> {
+        if self.handover != Handover::Keep {
+            let message = "the state of real connections neither moves nor is lost";
+            return Err(ScenarioError::new("handover", message, "write \"keep\", or remove the key"));
         }
-        Endpoints { receives, sends, buffer: self.buffer.as_u64() }
+        Ok(())
     }
 }
 
@@ -221,6 +223,12 @@ struct Slot {
 struct Passed {
     unread: u64,
     unknown: u64,
+}
+
+impl Passed {
+    fn report(&self) -> serde_json::Value {
+        json!({ "passed_unread": self.unread, "passed_unknown_flow": self.unknown })
+    }
 }
 
 struct Split {
@@ -376,10 +384,7 @@ impl Element for Split {
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
         let connections: Vec<_> = connections.map(|connection| connection.report()).collect();
-        let [downlink, uplink] = self
-            .passed
-            .each_ref()
-            .map(|passed| json!({ "passed_unread": passed.unread, "passed_unknown_flow": passed.unknown }));
+        let [downlink, uplink] = self.passed.each_ref().map(Passed::report);
         json!({
             "element": "middlebox.split",
             "downlink": downlink,

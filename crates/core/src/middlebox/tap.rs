@@ -3,7 +3,7 @@
 //! It counts segments with data, pure ACKs, and the packets whose TCP header it cannot read, by the
 //! reason why. It is also the smallest example of a middlebox.
 
-use super::Plan;
+use super::{Component, Plan};
 use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, Kind, Opaque, Packet};
 use schemars::JsonSchema;
@@ -15,8 +15,8 @@ use serde_json::json;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+impl Component for Config {
+    fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(Tap::default())
     }
 }

@@ -4,7 +4,7 @@
 //! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
 //! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
 
-use super::{Aqm, Discipline, Verdict};
+use super::{Aqm, Component, Discipline, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -22,7 +22,7 @@ pub struct Config {
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
     pub bytes: Option<Bytes>,
-    /// Whether what is being transmitted counts.
+    /// Whether the packets being transmitted count.
     pub in_service: InService,
 }
 
@@ -38,7 +38,25 @@ pub enum InService {
 }
 
 impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    pub(super) fn in_use(&self) -> Droptail {
+        Droptail {
+            packets: self.packets.unwrap_or(u32::MAX),
+            bytes: self.bytes.map_or(u64::MAX, Bytes::as_u64),
+            in_service: self.in_service,
+        }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+        Discipline::Droptail(self.in_use())
+    }
+
+    fn limit_sdus(&self) -> Option<u32> {
+        self.in_use().limit_sdus()
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         let hints = [
             ("packets", self.packets == Some(0), "write at least 1, or remove the key for no limit"),
             (
@@ -47,23 +65,11 @@ impl Config {
                 "write a size such as \"64 kB\", or remove the key for no limit",
             ),
         ];
-        // Without the packet in service, no room means that nobody waits.
+        // Without the packet in service, no room means that no packet waits.
         let refused = hints.iter().find(|(_, is_zero, _)| *is_zero && self.in_service == InService::Counted);
         refused.map_or(Ok(()), |(key, _, hint)| {
             Err(ScenarioError::new(*key, "a buffer without room drops everything", *hint))
         })
-    }
-
-    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
-        Discipline::Droptail(self.in_use())
-    }
-
-    pub(super) fn in_use(&self) -> Droptail {
-        Droptail {
-            packets: self.packets.unwrap_or(u32::MAX),
-            bytes: self.bytes.map_or(u64::MAX, Bytes::as_u64),
-            in_service: self.in_service,
-        }
     }
 }
 

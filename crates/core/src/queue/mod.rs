@@ -1,7 +1,7 @@
-//! What may be in a buffer: queue disciplines.
+//! Queue disciplines: which packets may be in a buffer.
 //!
-//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides what is admitted, and who goes if
-//! not everybody can stay.
+//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides which packets are admitted, and which
+//! go if not all can stay.
 
 pub mod droptail;
 pub mod pdpc;
@@ -11,6 +11,8 @@ use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::queue as scratch;
 use crate::time::Instant;
 use crate::trace::Reason;
 
@@ -98,64 +100,52 @@ impl Aqm for Discipline {
     }
 }
 
+/// What is asked of a discipline's parameters.
+pub trait Component {
+    /// Makes the discipline; what it draws from is named after it.
+    fn build(&self, run_seed: u64, name: &str) -> Discipline;
+
+    /// Refuses a buffer that lets nothing pass.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Whether it may drop a packet that waits already: the owner of the buffer must then be able to take it out.
+    fn drops_waiting(&self) -> bool {
+        false
+    }
+
+    /// Whether it counts what has to be delivered until it drops again.
+    fn has_discard_counter(&self) -> bool {
+        false
+    }
+
+    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    fn limit_sdus(&self) -> Option<u32> {
+        None
+    }
+}
+
 registry! {
-    /// A queue discipline and its parameters; what it draws from is named after it.
-    pub enum Config: build(run_seed: u64, name: &str) -> Discipline {
+    /// A queue discipline and its parameters.
+    pub enum Config: Component, validate() {
         Droptail = droptail,
         Pdpc = pdpc,
         Red = red,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Config {
-    /// Refuses a buffer that lets nothing pass.
-    ///
-    /// # Errors
-    /// Names the key below `queue`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Droptail(config) => config.validate(),
-            Self::Pdpc(config) => config.validate(),
-            Self::Red(config) => config.validate(),
-        }
-        .map_err(|error| error.under(self.name()))
-    }
-
-    /// Whether it may drop a packet that waits already: whoever keeps the packets must then be able to take it out.
-    pub const fn drops_waiting(&self) -> bool {
-        match self {
-            Self::Droptail(_) | Self::Red(_) => false,
-            Self::Pdpc(_) => true,
-        }
-    }
-
-    /// Whether it counts what has to be delivered until it drops again.
-    pub const fn has_discard_counter(&self) -> bool {
-        match self {
-            Self::Droptail(_) | Self::Red(_) => false,
-            Self::Pdpc(_) => true,
-        }
-    }
-
     /// Refuses a discipline that drops packets which wait, where packets are sent whole and nothing waits for the
     /// moment at which it is sent.
-    ///
-    /// # Errors
-    /// Names the discipline, what is wrong, and what would be right.
     pub(crate) fn check_sent_whole(&self, hint: &str) -> Result<(), ScenarioError> {
         if !self.drops_waiting() {
             return Ok(());
         }
         let message = "it drops packets that wait, and here the time of each is fixed when it comes";
         Err(ScenarioError::new(self.name(), message, hint))
-    }
-
-    /// How many packets may wait beside the one in transmission, if their number alone decides.
-    pub fn limit_sdus(&self) -> Option<u32> {
-        match self {
-            Self::Droptail(config) => config.in_use().limit_sdus(),
-            Self::Pdpc(_) | Self::Red(_) => None,
-        }
     }
 }
 

@@ -22,13 +22,13 @@
 //!   acknowledged, as in its section 2, or those of which nothing has been sent;
 //! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
 //!   and "generally maxth" for the counter then both hold;
-//! * in what `Counter` counts (`counter`): BO is in SDUs, but what is taken from the counter is in bytes. ASSUMED:
+//! * in what `Counter` counts (`counter`): BO is in SDUs, but the counter is decremented in bytes. ASSUMED:
 //!   bytes;
 //! * how the counter fits several flows (`counter_start`): it stands for the window of one flow, which BO is if there is
 //!   no other; the paper finds BO accurate and warns of more.
 
 use super::droptail::{self, Droptail};
-use super::{Aqm, Departed, Discipline, Verdict};
+use super::{Aqm, Component, Departed, Discipline, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -53,7 +53,7 @@ pub struct Config {
     pub arriving: Arriving,
     /// What the counter counts.
     pub counter: CounterUnit,
-    /// The counter starts at so many times what is in the buffer at the drop.
+    /// The counter starts at this multiple of the buffer's contents at the drop.
     pub counter_start: f64,
 }
 
@@ -109,7 +109,17 @@ impl Config {
         droptail::Config { packets: self.packets, bytes: self.bytes, ..droptail::Config::default() }
     }
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    fn in_use(&self) -> Pdpc {
+        Pdpc { config: self.clone(), limit: self.limit().in_use(), counter: 0 }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+        Discipline::Other(Box::new(self.in_use()))
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         if self.max_threshold == 0 {
             let message = "an empty buffer would be too full";
             return Err(ScenarioError::new("max_threshold", message, "write at least 1, such as 30"));
@@ -122,12 +132,12 @@ impl Config {
         self.limit().validate()
     }
 
-    pub(super) fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
-        Discipline::Other(Box::new(self.in_use()))
+    fn drops_waiting(&self) -> bool {
+        true
     }
 
-    fn in_use(&self) -> Pdpc {
-        Pdpc { config: self.clone(), limit: self.limit().in_use(), counter: 0 }
+    fn has_discard_counter(&self) -> bool {
+        true
     }
 }
 

@@ -26,7 +26,7 @@
 //! so that another parameter leaves the draws in step. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
-use super::{Aqm, Departed, Discipline, Verdict};
+use super::{Aqm, Component, Departed, Discipline, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -45,7 +45,7 @@ pub struct Config {
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
     pub bytes: Option<Bytes>,
-    /// Whether what is being transmitted counts, for the limits and for the mean.
+    /// Whether the packets being transmitted count, for the limits and for the mean.
     pub in_service: InService,
     /// Mean length below which nothing is dropped, packets.
     pub min_threshold: f64,
@@ -98,8 +98,21 @@ impl Config {
     fn limit(&self) -> droptail::Config {
         droptail::Config { packets: self.packets, bytes: self.bytes, in_service: self.in_service }
     }
+}
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+impl Component for Config {
+    fn build(&self, run_seed: u64, name: &str) -> Discipline {
+        Discipline::Other(Box::new(Red {
+            config: self.clone(),
+            limit: self.limit().in_use(),
+            stream: rng::stream(run_seed, name),
+            average: 0.0,
+            unmarked: None,
+            emptied: Instant::ZERO,
+        }))
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if !(self.min_threshold.is_finite() && self.min_threshold > 0.0) {
             let message = format!("no mean length can be below {}", self.min_threshold);
@@ -122,17 +135,6 @@ impl Config {
             return error("mean_packet", "a packet of no size".into(), "write a size such as \"1500 B\"");
         }
         self.limit().validate()
-    }
-
-    pub(super) fn build(&self, run_seed: u64, name: &str) -> Discipline {
-        Discipline::Other(Box::new(Red {
-            config: self.clone(),
-            limit: self.limit().in_use(),
-            stream: rng::stream(run_seed, name),
-            average: 0.0,
-            unmarked: None,
-            emptied: Instant::ZERO,
-        }))
     }
 }
 

@@ -239,7 +239,7 @@ impl Buffer {
         cx.radio_drop(RadioEvent { kind, ue: self.ue, dir: self.dir, flow, seq, len });
     }
 
-    /// What a bearer of this rate tells of itself when its books are opened.
+    /// The terms of a bearer of this rate, for opening its books.
     pub fn terms(&self, rate: Bitrate, by_flow: bool) -> Terms {
         Terms { rate, limit_sdus: self.queue.limit_sdus(), by_flow }
     }

@@ -26,7 +26,7 @@ pub enum Sharing {
     /// All flows of a bearer.
     #[default]
     Shared,
-    /// Nobody: each flow has a buffer, and they are served in turn, packet by packet.
+    /// No flow: each has a buffer of its own, and they are served in turn, packet by packet.
     PerFlow,
 }
 
@@ -105,7 +105,7 @@ impl FlowBuffers {
         self.note_counter(cx, buffer);
         match (waited, waits) {
             (false, true) => self.turns.push_back(number),
-            // Whoever waited was dropped, and so was the packet that came.
+            // The waiting packet was dropped, and so was the one that came.
             (true, false) => self.turns.retain(|turn| *turn != number),
             _ => {}
         }

@@ -1,16 +1,25 @@
-//! Cells: radio bearers and whoever shares them.
+//! Cells: the radio bearers of UEs, each its own or shared.
+//!
+//! A cell is the [`Element`] in the middle of the path. Each UE has a bearer in either direction: an SDU buffer with a
+//! queue discipline, a transmitter, and the way over the air.
+//!
+//! ```text
+//! packet -> queue discipline -> buffer -> transmitter (rlc, slots) -> channel -> delay -> packet
+//! ```
+//!
+//! [`dch`] has dedicated channels with a link layer, [`variable`] sends packets whole at a rate and delay that vary,
+//! and in [`evdo`] a scheduler shares the downlink among the UEs.
+//!
+//! Contract: a cell keeps the books of its bearers, which boxes read by [`Cx::radio`](crate::element::Cx::radio): what
+//! waits, what has started, what is acknowledged. Every packet that enters a buffer leaves it by one event: delivered,
+//! evicted or discarded. A packet for a UE that is not in the cell is dropped.
 
-mod bearer;
 mod buffer;
 mod delay_line;
 mod departures;
 mod flow_buffers;
-mod opportunities;
 mod outages;
-mod packets;
-mod pdu_capture;
-mod ttis;
-mod whole;
+
 pub mod dch;
 pub mod evdo;
 pub mod variable;
@@ -21,15 +30,54 @@ use crate::handover;
 use crate::packet::Dir;
 use crate::queue;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::radio as scratch;
 use crate::time::Instant;
 use crate::umts::TrafficClass;
 
+/// What is asked of a cell's parameters.
+pub trait Component {
+    /// Makes the cell.
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
+
+    /// Number of UEs in the cell.
+    fn ues(&self) -> u16;
+
+    /// The queue disciplines of the buffers in this direction.
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config>;
+
+    /// Refuses what no cell can do.
+    fn validate(&self) -> Result<(), ScenarioError>;
+
+    /// Refuses keys that are of no use without a core network.
+    fn check_without_core(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
+    fn ends(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether its UEs may change the cell.
+    fn has_handovers(&self) -> bool {
+        false
+    }
+
+    /// Whether it has PDUs that a capture can show.
+    fn has_pdus(&self) -> bool {
+        false
+    }
+}
+
 registry! {
     /// A kind of cell and its parameters.
-    pub enum Config: build(plan: &Plan<'_>) -> Box<dyn Element> {
+    pub enum Config: Component {
         Dch = dch,
         Evdo = evdo,
         Variable = variable,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
@@ -63,74 +111,44 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Number of UEs in the cell.
-    pub fn ues(&self) -> u16 {
-        match self {
-            Self::Dch(config) => config.ues,
-            Self::Evdo(config) => config.ues,
-            Self::Variable(config) => config.ues,
-        }
-    }
-
-    /// How many packets may wait in the buffer of a bearer in this direction; `None` without such a limit.
+    /// How many packets may wait in any buffer of this direction; `None` if one has no such limit.
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
-        let queue = match (self, dir) {
-            (Self::Dch(config), _) => return config.limit_sdus(dir),
-            (Self::Evdo(config), Dir::Downlink) => &config.downlink.queue,
-            (Self::Evdo(config), Dir::Uplink) => &config.uplink.queue,
-            (Self::Variable(config), _) => &config.bearer(dir).queue,
-        };
-        queue.limit_sdus()
+        let limits = self.queues(dir).into_iter().map(|queue| queue.limit_sdus());
+        limits.reduce(|one, other| Some(one?.min(other?))).flatten()
     }
 
-    /// Whether the queue discipline of a bearer in this direction counts what it has to deliver until it drops again.
+    /// Whether a queue discipline of this direction counts what it has to deliver until it drops again.
     pub fn has_discard_counter(&self, dir: Dir) -> bool {
-        match (self, dir) {
-            (Self::Dch(config), _) => config.queues(dir).any(queue::Config::has_discard_counter),
-            (Self::Evdo(config), Dir::Downlink) => config.downlink.queue.has_discard_counter(),
-            (Self::Evdo(config), Dir::Uplink) => config.uplink.queue.has_discard_counter(),
-            (Self::Variable(config), _) => config.bearer(dir).queue.has_discard_counter(),
-        }
-    }
-
-    /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
-    pub fn ends(&self) -> Option<Instant> {
-        match self {
-            Self::Dch(_) => None,
-            Self::Evdo(config) => config.ends(),
-            Self::Variable(config) => config.ends(),
-        }
+        self.queues(dir).iter().any(|queue| queue.has_discard_counter())
     }
 
     /// Refuses hand-overs in a cell that has none.
-    ///
-    /// # Errors
-    /// Names the list, what is wrong, and what would be right.
     pub fn check_handovers(&self, handovers: &[handover::Config]) -> Result<(), ScenarioError> {
-        match self {
-            Self::Evdo(_) | Self::Variable(_) if !handovers.is_empty() => {
-                let message = format!("radio.{} has no hand-overs", self.name());
-                let hint = "choose radio.dch as the cell, or remove them";
-                Err(ScenarioError::new("handover", message, hint))
-            }
-            Self::Dch(_) | Self::Evdo(_) | Self::Variable(_) => Ok(()),
+        if handovers.is_empty() || self.has_handovers() {
+            return Ok(());
         }
+        let message = format!("radio.{} has no hand-overs", self.name());
+        let hint = "choose radio.dch as the cell, or remove them";
+        Err(ScenarioError::new("handover", message, hint))
     }
 
-    /// Refuses what no cell can do.
+    /// As the component's own, with the key below `radio`.
     ///
     /// # Errors
-    /// Names the key below `radio`, what is wrong, and what would be right.
+    /// See [`Component::validate`].
     pub fn validate(&self) -> Result<(), ScenarioError> {
-        if self.ues() == 0 {
-            let error = ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1");
-            return Err(error.under(self.name()));
-        }
-        match self {
-            Self::Dch(config) => config.validate(),
-            Self::Evdo(config) => config.validate(),
-            Self::Variable(config) => config.validate(),
-        }
-        .map_err(|error| error.under(self.name()))
+        let has_ues = match self.ues() {
+            0 => Err(ScenarioError::new("ues", "a cell needs at least one UE", "write ues = 1")),
+            _ => Ok(()),
+        };
+        has_ues.and_then(|()| (**self).validate()).map_err(|error| error.under(self.name()))
+    }
+
+    /// As the component's own, with the key below `radio`.
+    ///
+    /// # Errors
+    /// See [`Component::check_without_core`].
+    pub fn check_without_core(&self) -> Result<(), ScenarioError> {
+        (**self).check_without_core().map_err(|error| error.under(self.name()))
     }
 }

@@ -4,7 +4,7 @@
 //! its end. One that began before is completed, TTIs stay on their grid, buffers go on admitting, and link layers stand
 //! still: what their timers want is done with the first TTI behind the outage. With `"lose"` both sides go on sending,
 //! and a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made
-//! all the same. Whoever subscribed hears of either (`Layout::outages`).
+//! all the same. Subscribers hear of both (`Layout::outages`).
 //!
 //! A cell without hand-overs is not wrapped, and pays nothing.
 

@@ -28,7 +28,7 @@ pub trait Encode: Send + Sync {
         out: &mut dyn FnMut(Pdu, &[u8]),
     );
 
-    /// SDUs were given up: what is left of them is not sent. Of others than these may be told, too.
+    /// SDUs were given up: the rest of them is not sent. Others than these may be named, too.
     fn discard(&mut self, sdus: &[u64]);
 
     /// The next PDU is new, and number 0; no SDU goes on in it.

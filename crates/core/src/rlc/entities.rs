@@ -5,8 +5,11 @@
 //! arrive. SDUs are numbers, given by the order in which an end takes them, from 0; the cell keeps the
 //! packets. What happened to SDUs is told in a [`Report`].
 
-use super::pdus::Tti;
+use super::pdus::{Run, Tti};
+use super::ranges::SnRange;
+use crate::error::ScenarioError;
 use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -27,7 +30,7 @@ pub trait End: Send + Sync {
     /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
 
-    /// What the other end sent in a TTI arrives, or what is left of it.
+    /// A TTI of the other end arrives, without the PDUs that were lost.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
 
     /// What the end counted, as the sender of its direction and as the receiver of the other.
@@ -41,7 +44,7 @@ pub struct Report {
     pub started: Range<u64>,
     /// Sent by this end: they left its buffer, as far as it knows delivered.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end tells.
+    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end reports.
     pub discarded: Vec<u64>,
     /// Sent by this end: they left its buffer, given up before any octet was sent.
     pub unsent: Vec<u64>,
@@ -74,7 +77,7 @@ pub trait Transmit: Send + Sync {
 
 /// The receiving half of such an end.
 pub trait Receive: Send + Sync {
-    /// What was sent in a TTI arrives, or what is left of it.
+    /// A TTI arrives, without the PDUs that were lost.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
 }
 
@@ -112,6 +115,30 @@ impl End for Halves {
     }
 }
 
+/// What a sender of PDUs that are sent once counts.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// PDUs sent.
+    pub data_pdus: u64,
+    /// SDUs that were not sent, or not to their end.
+    pub discarded_sdus: u64,
+}
+
+impl Counts {
+    /// As an end reports it.
+    pub fn report(&self) -> serde_json::Value {
+        serde_json::json!({ "data_pdus": self.data_pdus, "discarded_sdus": self.discarded_sdus })
+    }
+
+    /// The PDUs from `first` up to `next`, that one not included, fill a TTI.
+    pub fn send(&mut self, first: u64, next: u64, tti: &mut Tti) {
+        if next > first {
+            tti.data.runs.push(Run { sns: SnRange::new(first, next), poll: false });
+            self.data_pdus += next - first;
+        }
+    }
+}
+
 /// When a direction has TTIs, and what fits into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ttis {
@@ -126,7 +153,7 @@ pub struct Ttis {
     /// How many sequence numbers there are on the air.
     pub sequence_numbers: u64,
     /// Whether lost PDUs are sent again. Where they are not, the ends of SDUs in them reach the other end all the
-    /// same, which reports what is lost.
+    /// same, which reports the losses.
     pub resends: bool,
 }
 
@@ -136,6 +163,22 @@ impl Ttis {
         let (tti, offset) = (self.tti.as_nanos(), self.offset.as_nanos());
         let number = from.as_nanos().saturating_sub(offset).div_ceil(tti);
         Instant::from_nanos(offset + number * tti)
+    }
+
+    /// Refuses a TTI that is no whole number of PDUs.
+    pub(super) fn check(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        let Self { tti, payload, .. } = *self;
+        if tti.is_zero() {
+            return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"10 ms\""));
+        }
+        let octets = rate.bytes_in(tti);
+        if octets != 0 && octets.is_multiple_of(payload) {
+            return Ok(());
+        }
+        let message = format!(
+            "a TTI of {tti} at {rate} carries {octets} B, which is no whole number of PDUs with {payload} B of payload"
+        );
+        Err(ScenarioError::new("pdu", message, "change the PDU's size, the TTI or the rate of the bearer"))
     }
 }
 

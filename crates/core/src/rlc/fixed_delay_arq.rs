@@ -14,10 +14,11 @@
 
 mod waiting;
 
-use super::{Errors, Rlc, Slot, SlotReport};
-use crate::channel::Channel;
+use super::{Component, Errors, Rlc, Slot, SlotReport};
+use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
+use crate::queue;
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes, Probability};
@@ -119,9 +120,33 @@ impl Config {
     pub fn tti_bytes(&self, rate: Bitrate) -> u64 {
         rate.bytes_in(self.tti)
     }
+}
 
-    /// Refuses what cannot be sent at `rate`.
-    pub(crate) fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+impl Component for Config {
+    fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+        let tti_bytes = self.tti_bytes(rate);
+        let pdu_bytes = self.pdu.map_or(tti_bytes, Bytes::as_u64);
+        Some(Box::new(FixedDelayArq {
+            config: self.clone(),
+            pdu_bytes,
+            pdus_per_slot: (tti_bytes / pdu_bytes) as usize,
+            tie_before: Threshold::from(match self.tie {
+                Tie::Before => Probability::ONE,
+                Tie::After => Probability::ZERO,
+                Tie::Probability(probability) => probability,
+            }),
+            stream,
+            stream_end: 0,
+            sdus: VecDeque::new(),
+            first_sdu: 0,
+            next_up: 0,
+            queue: VecDeque::new(),
+            on_air: Vec::new(),
+            returning: VecDeque::new(),
+        }))
+    }
+
+    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.tti.is_zero() {
             return error("tti", "a slot of no length".into(), "write a TTI such as \"20 ms\"");
@@ -152,27 +177,19 @@ impl Config {
         Ok(())
     }
 
-    pub(super) fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
-        let tti_bytes = self.tti_bytes(rate);
-        let pdu_bytes = self.pdu.map_or(tti_bytes, Bytes::as_u64);
-        Some(Box::new(FixedDelayArq {
-            config: self.clone(),
-            pdu_bytes,
-            pdus_per_slot: (tti_bytes / pdu_bytes) as usize,
-            tie_before: Threshold::from(match self.tie {
-                Tie::Before => Probability::ONE,
-                Tie::After => Probability::ZERO,
-                Tie::Probability(probability) => probability,
-            }),
-            stream,
-            stream_end: 0,
-            sdus: VecDeque::new(),
-            first_sdu: 0,
-            next_up: 0,
-            queue: VecDeque::new(),
-            on_air: Vec::new(),
-            returning: VecDeque::new(),
-        }))
+    fn slot(&self) -> Duration {
+        self.tti
+    }
+
+    fn check_bearer(&self, channel: &channel::Config, _queue: &queue::Config) -> Result<(), ScenarioError> {
+        if channel.loses_everything() && self.max_transmissions.is_none() {
+            return Err(ScenarioError::new(
+                "channel",
+                "every block is lost and retransmitted for ever",
+                "lower the block error rate, or set rlc.fixed_delay_arq.max_transmissions",
+            ));
+        }
+        Ok(())
     }
 }
 

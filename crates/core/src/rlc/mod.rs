@@ -1,11 +1,27 @@
 //! Link layers of a bearer: SDUs in, PDUs over the air, SDUs out.
 //!
-//! There are three sorts. `none` has no link layer at all: the cell sends packets whole and computes when they end. In
-//! the second, one [`Rlc`] stands for both ends of one direction, and the outcome of a slot is known to it at its end;
-//! the cell keeps the clock, asks for the next slot and says when it has ended. In the third, `am`, `um` and `tm`, each
-//! end of a UE's bearers is an [`End`] of its own, and their PDUs travel between them: see [`entities`].
+//! A cell gives each bearer a link layer. It cuts the SDUs in the buffer into PDUs, learns from the channel which PDUs
+//! are lost, and hands SDUs up at the other side. There are three sorts:
+//!
+//! * `none`: the cell sends packets whole and computes when they end.
+//! * One [`Rlc`] for both ends of a direction, which knows the outcome of a slot at its end: `fixed_delay_arq`.
+//! * An [`End`] at each end of a UE's bearers, with PDUs that travel between them: `am`, `um` and `tm`, see
+//!   [`entities`].
+//!
+//! A slot of an [`Rlc`], as the cell drives it:
+//!
+//! ```text
+//! rlc.handle_sdu(now, packet);
+//! rlc.start_slot(now, false, &mut report)           // Slot::BusyUntil(end): arm the timer
+//! rlc.end_slot(end, &mut channel, &mut report);     // report.delivered: packets to emit
+//! ```
+//!
+//! Contract: each SDU is delivered, discarded or taken out ([`Rlc::take_waiting`]) once, and reported in the slot in
+//! which that happens. Link layers read no clock, and arm no timers: the cell asks them at each slot or TTI.
 
+pub mod control;
 mod cutter;
+mod limits;
 mod pdus;
 mod ranges;
 mod reassembly;
@@ -25,9 +41,13 @@ pub use pdus::{Run, SduEnd, Transmission, Tti};
 pub use ranges::{Ranges, SnRange};
 pub use reassembly::Reassembly;
 
-use crate::channel::Channel;
-use crate::packet::Packet;
+use crate::channel::{self, Channel};
+use crate::error::ScenarioError;
+use crate::packet::{Dir, Packet};
+use crate::queue;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::rlc as scratch;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
@@ -41,7 +61,7 @@ pub trait Rlc: Send + Sync {
     /// Takes the first SDU out of which no octet has been sent, for good; `None` if something of each was sent.
     fn take_waiting(&mut self) -> Option<Box<Packet>>;
 
-    /// Fills a transmission opportunity that may start at `now`. `boundary` tells that another one
+    /// Fills a transmission opportunity that may start at `now`. `boundary` means that another one
     /// ended at this very instant.
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot;
 
@@ -75,65 +95,127 @@ pub struct SlotReport {
     pub pdus_lost: u32,
 }
 
+/// What is asked of a link layer's parameters.
+pub trait Component {
+    /// Makes both ends of one direction; `None` for a link layer without slots, and for those that [`ends`] makes.
+    ///
+    /// [`ends`]: Component::ends
+    fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+        let _ = (rate, stream);
+        None
+    }
+
+    /// The ends of a UE's bearers at the network and at the UE, which send in the downlink with these parameters and
+    /// in the uplink with those; `None` if they do not go by TTIs, or not together.
+    fn ends(&self, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
+        let ((down_tx, down_rx), (up_tx, up_rx)) = (self.halves()?, uplink.halves()?);
+        Some([Box::new(Halves { tx: down_tx, rx: up_rx }), Box::new(Halves { tx: up_tx, rx: down_rx })])
+    }
+
+    /// The entities of a direction to which the other one means nothing.
+    fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
+        None
+    }
+
+    /// When there are TTIs, if entities at both ends share them.
+    fn ttis(&self) -> Option<Ttis> {
+        None
+    }
+
+    /// How long a slot lasts; zero without slots.
+    fn slot(&self) -> Duration {
+        self.ttis().map_or(Duration::ZERO, |ttis| ttis.tti)
+    }
+
+    /// Whether there is no link layer at all, so that packets are sent whole.
+    fn sends_whole(&self) -> bool {
+        false
+    }
+
+    /// What makes the octets of PDUs sent with these parameters, where captures have any.
+    fn encoder(&self) -> Option<Box<dyn Encode>> {
+        None
+    }
+
+    /// Refuses what cannot be sent at this rate.
+    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        let _ = rate;
+        Ok(())
+    }
+
+    /// Refuses a channel or a queue discipline that does not go with this link layer.
+    fn check_bearer(&self, channel: &channel::Config, queue: &queue::Config) -> Result<(), ScenarioError> {
+        let _ = (channel, queue);
+        Ok(())
+    }
+
+    /// Refuses what no UE does.
+    fn check_uplink(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Refuses what stalls for ever where the bearer of either direction loses PDUs.
+    fn check_with_losses(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+}
+
 registry! {
-    /// A link layer and its parameters. `build` returns nothing for `none`, and for those that [`ends`] makes.
-    pub enum Config: build(rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+    /// A link layer and its parameters.
+    pub enum Config: Component {
         None = none,
         FixedDelayArq = fixed_delay_arq,
         Am = am,
         Um = um,
         Tm = tm,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Config {
-    /// When there are TTIs, if entities at both ends share them.
-    pub fn ttis(&self) -> Option<Ttis> {
-        match self {
-            Self::None(_) | Self::FixedDelayArq(_) => None,
-            Self::Am(config) => Some(config.ttis()),
-            Self::Um(config) => Some(config.ttis()),
-            Self::Tm(config) => Some(config.ttis()),
-        }
+    /// Refuses what no bearer of this rate, channel and queue discipline can do.
+    pub(crate) fn validate(
+        &self,
+        rate: Bitrate,
+        channel: &channel::Config,
+        queue: &queue::Config,
+    ) -> Result<(), ScenarioError> {
+        (**self)
+            .validate(rate)
+            .and_then(|()| self.ttis().map_or(Ok(()), |ttis| ttis.check(rate)))
+            .map_err(|error| self.locate(error))?;
+        self.check_bearer(channel, queue)
     }
 
-    /// How long a slot lasts; none without slots.
-    pub fn slot(&self) -> Duration {
-        match self {
-            Self::FixedDelayArq(config) => config.tti,
-            other => other.ttis().map_or(Duration::ZERO, |ttis| ttis.tti),
+    /// Refuses link layers of a UE's bearers, downlink first, that do not go together.
+    pub(crate) fn check_pair([downlink, uplink]: [&Self; 2], has_losses: bool) -> Result<(), ScenarioError> {
+        uplink.check_uplink().map_err(|error| uplink.locate(error).under("uplink"))?;
+        let by_ttis = downlink.ttis().is_some() || uplink.ttis().is_some();
+        if by_ttis && downlink.ends(uplink).is_none() {
+            let message =
+                format!("rlc.{} does not work with rlc.{} in the downlink", uplink.name(), downlink.name());
+            // Entities that are no halves talk to each other.
+            let whole =
+                [downlink, uplink].into_iter().find(|rlc| rlc.ttis().is_some() && rlc.halves().is_none());
+            let hint = match whole {
+                Some(rlc) => {
+                    format!("write rlc.{} in both directions: its STATUS PDUs go the other way", rlc.name())
+                }
+                None => "write rlc.um or rlc.tm in both directions".to_owned(),
+            };
+            return Err(ScenarioError::new("uplink.rlc", message, hint));
         }
+        for (dir, rlc) in Dir::BOTH.into_iter().zip([downlink, uplink]).filter(|_| has_losses) {
+            rlc.check_with_losses().map_err(|error| rlc.locate(error).under(dir.name()))?;
+        }
+        Ok(())
     }
 
-    /// The entities of a direction to which the other one means nothing.
-    fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
-        match self {
-            Self::None(_) | Self::FixedDelayArq(_) | Self::Am(_) => None,
-            Self::Um(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
-            Self::Tm(config) => Some((Box::new(config.sender()), Box::new(config.receiver()))),
-        }
+    /// An error of a key of the link layer, as seen from its bearer.
+    fn locate(&self, error: ScenarioError) -> ScenarioError {
+        error.under(self.name()).under("rlc")
     }
-
-    /// What makes the octets of PDUs sent with these parameters, where captures have any.
-    pub fn encoder(&self) -> Option<Box<dyn Encode>> {
-        match self {
-            Self::None(_) | Self::FixedDelayArq(_) => None,
-            Self::Am(config) => Some(Box::new(am::Encoder::new(config))),
-            Self::Um(config) => Some(Box::new(um::Encoder::new(config))),
-            Self::Tm(config) => Some(Box::new(tm::Encoder::new(config))),
-        }
-    }
-}
-
-/// The ends of a UE's bearers at the network and at the UE, which send in the first and in the second
-/// direction; `None` if these do not go by TTIs, or not together.
-pub fn ends(downlink: &Config, uplink: &Config) -> Option<[Box<dyn End>; 2]> {
-    if let (Config::Am(down), Config::Am(up)) = (downlink, uplink) {
-        let [network, ue] = [am::Entity::at_network(down, up), am::Entity::at_ue(up, down)];
-        return Some([Box::new(network), Box::new(ue)]);
-    }
-    let ((down_tx, down_rx), (up_tx, up_rx)) = (downlink.halves()?, uplink.halves()?);
-    Some([Box::new(Halves { tx: down_tx, rx: up_rx }), Box::new(Halves { tx: up_tx, rx: down_rx })])
 }
 
 impl Default for Config {

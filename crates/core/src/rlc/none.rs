@@ -3,9 +3,10 @@
 //! What many studies take for a radio link, and the uplink of \[lundsten\]. The channel's block
 //! errors do not apply: without retransmission a lost block would be a lost packet.
 
-use super::Rlc;
-use crate::rng::Stream;
-use crate::units::Bitrate;
+use super::Component;
+use crate::channel;
+use crate::error::ScenarioError;
+use crate::queue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,20 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, _rate: Bitrate, _stream: Stream) -> Option<Box<dyn Rlc>> {
-        None
+impl Component for Config {
+    fn sends_whole(&self) -> bool {
+        true
+    }
+
+    fn check_bearer(&self, channel: &channel::Config, queue: &queue::Config) -> Result<(), ScenarioError> {
+        if !channel.is_error_free() {
+            return Err(ScenarioError::new(
+                "channel",
+                "without a link layer nothing retransmits lost blocks",
+                "choose rlc.fixed_delay_arq, or remove the channel",
+            ));
+        }
+        let hint = "choose queue.red or queue.droptail, or rlc.am";
+        queue.check_sent_whole(hint).map_err(|error| error.under("queue"))
     }
 }

@@ -4,7 +4,7 @@
 //! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
 //! 4096 (AM) or 128 (UM).
 
-use super::am::{Control, Status};
+use super::control::{Control, Status};
 use super::ranges::SnRange;
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
@@ -38,7 +38,7 @@ pub struct SduEnd {
     pub sdu: u64,
     /// The PDU with its first octet.
     pub first: u64,
-    /// The PDU whose length indicator tells the end: that of the last octet, or the next one if the
+    /// The PDU whose length indicator marks the end: that of the last octet, or the next one if the
     /// indicator found no room there.
     pub sn: u64,
 }

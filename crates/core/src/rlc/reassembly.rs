@@ -1,6 +1,6 @@
 //! SDUs out of PDUs that arrive in order, with gaps, and never again: the receiving side of UM and TM.
 //!
-//! An SDU is whole if all its PDUs are there and it is known where it begins: an indicator tells that, or no PDU is
+//! An SDU is whole if all its PDUs are there and it is known where it begins: by an indicator, or because no PDU is
 //! missing in front of it (TS 25.322 §9.2.2.8, §11.2.3.1).
 
 use super::entities::{Receive, Report};
@@ -54,7 +54,7 @@ impl Reassembly {
 }
 
 impl Receive for Reassembly {
-    /// An end in a PDU of no run tells that its SDU is lost: nobody sends the PDU again. A real receiver finds
+    /// An end in a PDU of no run means that its SDU is lost: the PDU is not sent again. A real receiver finds
     /// that out later, from the gap, and does nothing about it.
     fn handle_tti(&mut self, _now: Instant, tti: &Tti, report: &mut Report) {
         let mut ends = tti.data.ends.iter().copied().peekable();

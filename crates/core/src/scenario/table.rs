@@ -91,7 +91,7 @@ fn entry<'a>(
     is_parent: bool,
 ) -> Result<&'a mut Value, ScenarioError> {
     let (name, index) = split_index(key);
-    // Whoever names a list of one without an index means that one.
+    // A list of one needs no index.
     let only = match table.get(name) {
         Some(Value::Array(items)) if is_parent && items.len() == 1 => Some(0),
         Some(Value::Array(items)) if is_parent && index.is_none() => {
@@ -187,17 +187,17 @@ fn inherit_tcp(table: &mut Table) {
         Some(Value::Table(shared)) => shared.clone(),
         _ => Table::new(),
     };
-    for (list, within) in [("flow", None), ("middlebox", Some("split"))] {
-        let Some(Value::Array(items)) = table.get_mut(list) else { continue };
-        for item in items {
-            let owner = match within {
-                Some(name) => item.get_mut(name),
-                None => Some(item),
-            };
-            if let Some(Value::Table(own)) = owner.and_then(|owner| owner.get_mut("tcp")) {
-                *own = profile::apply(&merged(&shared, own), merged);
-            }
+    let mut apply = |owner: &mut Value| {
+        if let Some(Value::Table(own)) = owner.get_mut("tcp") {
+            *own = profile::apply(&merged(&shared, own), merged);
         }
+    };
+    if let Some(Value::Array(flows)) = table.get_mut("flow") {
+        flows.iter_mut().for_each(&mut apply);
+    }
+    if let Some(Value::Array(boxes)) = table.get_mut("middlebox") {
+        let boxes = boxes.iter_mut().filter_map(Value::as_table_mut);
+        boxes.flat_map(|named| named.iter_mut()).for_each(|(_, parameters)| apply(parameters));
     }
     if let Some(Value::Table(tcp)) = table.get_mut("tcp") {
         *tcp = profile::apply(&shared, merged);

@@ -1,17 +1,17 @@
-//! Maximum carrier to interference: whoever has the highest rate is served. Most is delivered in sum, and a
+//! Maximum carrier to interference: the user with the highest rate is served. Most is delivered in sum, and a
 //! user at the edge of the cell starves. Users of equal rate take turns.
 
-use super::{Scheduler, in_turn};
+use super::{Component, Scheduler, in_turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whoever has the highest rate is served.
+/// Serves the user with the highest rate.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, users: usize) -> Box<dyn Scheduler> {
+impl Component for Config {
+    fn build(&self, users: usize) -> Box<dyn Scheduler> {
         Box::new(MaxCi { last: users.saturating_sub(1) })
     }
 }

@@ -1,7 +1,7 @@
-//! Who is served next on a channel that users share: schedulers.
+//! Schedulers: which user of a shared channel is served next.
 //!
 //! Time is counted in slots. The cell asks when its channel is free, with the rate at which each user could
-//! be served now, and tells of every slot that passes.
+//! be served now, and reports every slot that passes.
 
 pub mod max_ci;
 pub mod proportional_fair;
@@ -9,6 +9,8 @@ pub mod round_robin;
 
 use crate::error::ScenarioError;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::scheduler as scratch;
 
 /// A scheduler.
 pub trait Scheduler: Send + Sync {
@@ -16,38 +18,37 @@ pub trait Scheduler: Send + Sync {
     /// be served now; zero if nothing waits for it or no rate would do.
     fn choose(&mut self, rates: &[f64]) -> Option<usize>;
 
-    /// So many slots have passed, in which one user was served at a rate in bit/s, or nobody.
+    /// `slots` slots have passed, in which one user was served at a rate in bit/s, or none was.
     fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
         let _ = (slots, served);
     }
 }
 
+/// What is asked of a scheduler's parameters.
+pub trait Component {
+    /// Makes the scheduler.
+    fn build(&self, users: usize) -> Box<dyn Scheduler>;
+
+    /// Refuses what no scheduler can do.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+}
+
 registry! {
     /// A scheduler and its parameters.
-    pub enum Config: build(users: usize) -> Box<dyn Scheduler> {
+    pub enum Config: Component, validate() {
         MaxCi = max_ci,
         ProportionalFair = proportional_fair,
         RoundRobin = round_robin,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self::ProportionalFair(proportional_fair::Config::default())
-    }
-}
-
-impl Config {
-    /// Refuses what no scheduler can do.
-    ///
-    /// # Errors
-    /// Names the key below `scheduler`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::ProportionalFair(config) => config.validate(),
-            Self::MaxCi(_) | Self::RoundRobin(_) => Ok(()),
-        }
-        .map_err(|error| error.under(self.name()))
     }
 }
 

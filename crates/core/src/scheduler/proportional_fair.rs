@@ -10,12 +10,12 @@
 //! preference; of users with equal R_i / T_i the one with the lowest T_i is served, then the one with the lowest
 //! number.
 
-use super::Scheduler;
+use super::{Component, Scheduler};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whoever has the highest rate in proportion to its mean throughput of late is served.
+/// Serves the user with the highest rate relative to its recent mean throughput.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -29,21 +29,21 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        if self.window == 0 {
-            let hint = "write at least 1, such as 1000";
-            return Err(ScenarioError::new("window", "a mean over no slot", hint));
-        }
-        Ok(())
-    }
-
-    pub(super) fn build(&self, users: usize) -> Box<dyn Scheduler> {
+impl Component for Config {
+    fn build(&self, users: usize) -> Box<dyn Scheduler> {
         let mut kept = [1.0; AT_ONCE];
         for slots in 1..AT_ONCE {
             kept[slots] = kept[slots - 1] * (1.0 - 1.0 / f64::from(self.window));
         }
         Box::new(ProportionalFair { kept, throughputs: vec![LEAST; users] })
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if self.window == 0 {
+            let hint = "write at least 1, such as 1000";
+            return Err(ScenarioError::new("window", "a mean over no slot", hint));
+        }
+        Ok(())
     }
 }
 
@@ -54,7 +54,7 @@ const LEAST: f64 = 1.0;
 const AT_ONCE: usize = 64;
 
 struct ProportionalFair {
-    /// What is left of a mean throughput after so many slots.
+    /// Share of a mean throughput that is left after this many slots.
     kept: [f64; AT_ONCE],
     /// T_i, bit/s.
     throughputs: Vec<f64>,
@@ -83,7 +83,7 @@ impl Scheduler for ProportionalFair {
         let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
         let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
         if let Some((user, rate)) = served {
-            // The sum of a geometric series: so many slots at the same rate.
+            // The sum of a geometric series: `slots` slots at the same rate.
             self.throughputs[user] = self.throughputs[user] * kept + rate * (1.0 - kept);
             for (other, throughput) in self.throughputs.iter_mut().enumerate() {
                 if other != user {

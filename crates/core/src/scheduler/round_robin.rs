@@ -1,6 +1,6 @@
 //! Round robin: users with something to send and a rate to send it at take turns, whatever their rates.
 
-use super::{Scheduler, in_turn};
+use super::{Component, Scheduler, in_turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self, users: usize) -> Box<dyn Scheduler> {
+impl Component for Config {
+    fn build(&self, users: usize) -> Box<dyn Scheduler> {
         // The first turn is user 0's.
         Box::new(RoundRobin { last: users.saturating_sub(1) })
     }

@@ -2,7 +2,7 @@
 //!
 //! The sender opens the connection; the receiver begins where that ends. Every segment of data takes the
 //! acknowledgment of the other direction along, and the delayed ACK is then no longer due: RFC 9293
-//! (3.8.6.3), RFC 5681 (4.2). An ACK that tells of a gap or a duplicate goes alone, before any data, since with
+//! (3.8.6.3), RFC 5681 (4.2). An ACK that reports a gap or a duplicate goes alone, before any data, since with
 //! data it would count neither as a duplicate ACK (RFC 5681 (2)) nor have room for SACK blocks. After a pause
 //! longer than the timeout the congestion window restarts: RFC 5681 (4.1).
 //!
@@ -28,7 +28,7 @@ pub enum Outgoing {
 pub struct Duplex {
     sender: Sender,
     receiver: Receiver,
-    /// The ACK that is due tells more than an acknowledgment with data could.
+    /// The ACK that is due goes alone: it reports a gap or a duplicate.
     ack_alone: bool,
     last_sent: Instant,
 }

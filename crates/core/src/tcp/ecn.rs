@@ -9,6 +9,8 @@
 //! (6.1.2). Left out: the nonce (RFC 3540), fallback to a SYN without ECN (6.1.1.1).
 
 use super::Transmit;
+use super::cc::CongestionControl;
+use super::window::state::{Phase, State};
 use crate::packet::{Flags, Packet};
 use crate::trace::SendCause;
 
@@ -26,24 +28,60 @@ pub struct Report {
 /// The half of the sender.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
-    /// End of what had been sent when the window was reduced last: before that, an echo is no news.
-    pub end: Option<u64>,
-    /// Fast retransmits so far: each is a reduction too.
-    pub fast_retransmits: u64,
+    /// End of what had been sent when the window was reduced last: echoes before that are of marks answered by it.
+    end: Option<u64>,
     pub echoes: u64,
     pub reductions: u64,
 }
 
+/// An echoed mark, read before the rest of its ACK is taken in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Echo {
+    /// The congestion window before the ACK: it does not grow.
+    cwnd: f64,
+    /// The threshold to which the window is reduced, if it was not yet reduced for this window of data.
+    ssthresh: Option<f64>,
+}
+
 impl Sending {
     /// The window has been reduced, for whatever reason, when `max` bytes had been sent: the next new segment says
-    /// so.
+    /// so (CWR).
     pub fn on_reduction(&mut self, max: u64) {
         self.end = Some(max);
     }
 
-    /// Whether an echo with the acknowledgment `ack` tells of a mark that the sender has not reacted to.
-    pub fn is_news(&self, ack: u64) -> bool {
-        self.end.is_none_or(|end| ack > end)
+    /// An ACK of `ack` arrived. `None` if it echoes no mark, or a loss has reduced the window already. The ECE of a
+    /// SYN-ACK belongs to the handshake.
+    pub fn on_ack(
+        &mut self,
+        ack: u64,
+        flags: Flags,
+        state: &State,
+        cc: &mut dyn CongestionControl,
+    ) -> Option<Echo> {
+        if !flags.has(Flags::ECE) || flags.has(Flags::SYN) {
+            return None;
+        }
+        self.echoes += 1;
+        if matches!(state.phase, Phase::Recovery | Phase::Loss) {
+            return None;
+        }
+        let is_new = self.end.is_none_or(|end| ack > end);
+        let ssthresh = is_new.then(|| cc.ssthresh_after_loss(state));
+        Some(Echo { cwnd: state.window.cwnd, ssthresh })
+    }
+
+    /// The ACK with the echo was taken in, and no recovery began: the window is halved as for a loss, but once in a
+    /// window of data and without sending anything again.
+    pub fn answer(&mut self, echo: Echo, state: &mut State) {
+        let window = &mut state.window;
+        window.cwnd = window.cwnd.min(echo.cwnd);
+        if let Some(ssthresh) = echo.ssthresh {
+            self.reductions += 1;
+            window.ssthresh = ssthresh;
+            window.cwnd = window.cwnd.min(ssthresh);
+            self.on_reduction(state.max);
+        }
     }
 
     /// Completes the header of a segment of data.

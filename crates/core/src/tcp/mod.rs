@@ -1,52 +1,82 @@
-//! TCP endpoints, sans-IO: segments and time go in, segments come out on request.
+//! TCP endpoints without I/O: segments and time go in, segments come out on request.
 //!
-//! A flow carries data one way. Its [`Sender`] and [`Receiver`] are separate objects that share only
-//! the [`Config`]; either may open the connection. Where data goes both ways, each endpoint is a
-//! [`Duplex`], which joins one of either kind; a [`Connection`] is a whole endpoint around that, with octets, for
-//! peers that are not ours. Congestion control (`cc/`) decides how the window
-//! grows and shrinks, loss recovery (`recovery/`) what duplicate ACKs mean; both act on the same
-//! [`state::State`]. RFC behaviour is the default; where ns-2's agents depart from it in ways that
-//! matter for published results, the departure is an option.
+//! A flow carries data one way, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only the
+//! [`Config`], and a host carries packets between them:
 //!
-//! After every call on an endpoint, drain `poll_transmit` and read `deadline` anew.
+//! ```
+//! use airpath_core::packet::Packet;
+//! use airpath_core::tcp::{Config, Handshake, Receiver, Sender, handshake::Role};
+//! use airpath_core::time::{Duration, Instant};
+//!
+//! let config = Config { handshake: Handshake::None, ack_every: 1, ..Config::default() };
+//! let mut sender = Sender::new(&config, Role::Passive);
+//! let mut receiver = Receiver::new(&config, Role::Active);
+//! sender.open();
+//! receiver.open();
+//! sender.supply(1000);
+//!
+//! let (mut data, mut ack) = (Packet::default(), Packet::default());
+//! let sent = Instant::ZERO;
+//! let transmit = sender.poll_transmit(sent).expect("the window is open");
+//! sender.write(sent, &transmit, &mut data);
+//! assert_eq!((transmit.seq, transmit.len), (0, 1000));
+//!
+//! let arrived = sent + Duration::from_millis(50);
+//! receiver.handle_segment(arrived, &data);
+//! let cause = receiver.poll_transmit(arrived).expect("every segment is acknowledged");
+//! receiver.write(arrived, cause, &mut ack);
+//!
+//! sender.handle_segment(arrived + Duration::from_millis(50), &ack);
+//! assert!(sender.is_done());
+//! assert_eq!(sender.rto().srtt(), Duration::from_millis(100));
+//! ```
+//!
+//! **The contract.** After every call on an endpoint its owner drains `poll_transmit`, lets `write` fill in each packet,
+//! and calls `handle_deadline` when the time of `deadline` has come. Offsets count bytes of a stream from zero and never
+//! wrap; sequence numbers exist in packets only. RFC behaviour is the default; where ns-2's agents depart from it in
+//! ways that matter for published results, the departure is an option.
+//!
+//! **How an ACK travels.** Three calls deep:
+//!
+//! ```text
+//! Sender::handle_segment     headers to offsets; handshake, receiver's window, closed window
+//!   |  nothing suspected, nothing looks closely: the short way ends here
+//!   +-> Loss::on_ack         Classic or Rack; undo is asked, and an AckOutcome computed once
+//!         +-> Transmission   advance, begin_recovery, take_back, the timer
+//! ```
+//!
+//! [`window`] holds windows, sequence space and scoreboard; [`cc`] decides how the window grows and shrinks, [`recovery`]
+//! what duplicate ACKs mean and what is sent after a loss, [`undo`] whether a recovery was needless, [`rto`] the timeout.
+//! Where data goes both ways each endpoint is a [`Duplex`], a sender and a receiver in one; a [`Connection`] is a whole
+//! endpoint around that, with octets, for peers that are not ours.
 //!
 //! Left out: closing (FIN), except by [`Connection`]; urgent data, path MTU discovery, Nagle's algorithm.
 
-pub mod autotuning;
 pub mod cc;
 pub mod connection;
-pub mod delayed_ack;
 pub mod duplex;
 pub mod ecn;
-pub mod eifel_timer;
 pub mod handshake;
-pub mod linux_timer;
-pub mod loss_episodes;
 pub mod profile;
-pub mod prr;
-pub mod rack;
-pub mod reassembly;
-pub mod receive_buffer;
 pub mod receiver;
 pub mod recovery;
-pub mod rnf;
 pub mod rto;
-pub mod sack_report;
-pub mod scoreboard;
 pub mod sender;
-pub mod state;
+mod transmission;
 pub mod undo;
-pub mod window_use;
+pub mod window;
 
 pub use connection::Connection;
 pub use duplex::Duplex;
 pub use receiver::Receiver;
-pub use sender::{Sender, Transmit};
+pub use sender::Sender;
 
 use crate::error::ScenarioError;
 use crate::packet::{IpVersion, Packet};
 use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
 use crate::units::Bytes;
+use recovery::rnf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +91,55 @@ const MAX_INITIAL_WINDOW: u32 = 100;
 /// Largest window scale shift, RFC 7323 (2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Offset of its first byte in the stream.
+    pub seq: u64,
+    /// Payload in bytes; 0 for a segment of the handshake, and for a window probe without data.
+    pub len: u32,
+    /// Why it is sent.
+    pub cause: SendCause,
+}
+
+/// What every segment of an endpoint says, computed once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentTemplate {
+    /// IP version.
+    pub ip: IpVersion,
+    /// Whether the timestamps option is present.
+    pub has_timestamps: bool,
+    /// IP and TCP header, bytes.
+    pub header_bytes: u32,
+    /// Receive window, bytes.
+    pub window: u64,
+    /// The window field, scaled.
+    pub window_field: u16,
+}
+
+impl SegmentTemplate {
+    /// Fills in what does not depend on the kind of segment.
+    #[inline]
+    pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
+        packet.ip = self.ip;
+        if self.has_timestamps {
+            packet.has_timestamps = true;
+            packet.ts_val = timestamp(now);
+            packet.ts_ecr = ts_ecr;
+        }
+    }
+}
+
+/// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).
+pub(crate) fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
 /// Both endpoints of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Whose defaults the other keys have; what is written beside it holds all the same.
+    /// Whose defaults the other keys have; keys written beside it take precedence.
     pub profile: profile::Profile,
     /// IP version.
     pub ip: IpVersion,
@@ -121,7 +195,7 @@ pub struct Config {
     pub cc: cc::Config,
     /// Loss recovery.
     pub recovery: recovery::Config,
-    /// Proportional rate reduction, RFC 9937: what is sent during a fast recovery follows what is delivered. With
+    /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
     /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
     pub prr: bool,
     /// Whether a spurious timeout or fast retransmit is noticed and taken back.
@@ -137,7 +211,7 @@ pub struct Config {
     pub delayed_ack_timeout: Duration,
     /// Whether that is how long ACKs wait, or they wait as in Linux.
     pub delayed_ack: Delay,
-    /// So many segments are acknowledged at once at the beginning of a connection, and again after a duplicate.
+    /// Number of segments ACKed without delay at the beginning of a connection, and again after a duplicate.
     pub quickack: u32,
     /// What a pause does to the window of a connection that carries data both ways.
     pub idle_restart: IdleRestart,
@@ -185,39 +259,6 @@ impl Default for Config {
     }
 }
 
-/// What every segment of an endpoint says, computed once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SegmentTemplate {
-    /// IP version.
-    pub ip: IpVersion,
-    /// Whether the timestamps option is present.
-    pub has_timestamps: bool,
-    /// IP and TCP header, bytes.
-    pub header_bytes: u32,
-    /// Receive window, bytes.
-    pub window: u64,
-    /// The window field, scaled.
-    pub window_field: u16,
-}
-
-impl SegmentTemplate {
-    /// Fills in what does not depend on the kind of segment.
-    #[inline]
-    pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
-        packet.ip = self.ip;
-        if self.has_timestamps {
-            packet.has_timestamps = true;
-            packet.ts_val = timestamp(now);
-            packet.ts_ecr = ts_ecr;
-        }
-    }
-}
-
-/// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).
-pub(crate) fn timestamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1_000_000) as u32
-}
-
 /// How a connection is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -227,8 +268,8 @@ pub enum Handshake {
     ThreeWay,
     /// None: data flows at once, like ns-2's one-way agents.
     None,
-    /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, and nobody
-    /// waits for the third segment. The UE opens.
+    /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, without
+    /// waiting for the third segment. The UE opens.
     Ttcp,
 }
 
@@ -236,7 +277,7 @@ pub enum Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowArithmetic {
-    /// In bytes; half of what is in flight, at least two segments: RFC 5681 (3.1, 3.2).
+    /// In bytes; half of the flight size, at least two segments: RFC 5681 (3.1, 3.2).
     #[default]
     Rfc5681,
     /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
@@ -246,7 +287,7 @@ pub enum WindowArithmetic {
 
 /// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver "SHOULD
 /// NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts that freeze
-/// a sender do it on purpose (`middlebox.freeze`). See `tcp/sender/persist.rs`.
+/// a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShrunkWindow {
@@ -350,15 +391,6 @@ impl Config {
             window,
             window_field: (window >> self.window_shift()) as u16,
         }
-    }
-
-    /// The detection of spurious recoveries, which may have timestamps to go by.
-    pub(crate) fn build_undo(&self) -> Option<Box<dyn undo::Undo>> {
-        let mut undo = self.undo.build();
-        if let Some(undo) = undo.as_mut().filter(|_| self.timestamps) {
-            undo.on_timestamps();
-        }
-        undo
     }
 
     /// Refuses what cannot work.

@@ -58,7 +58,7 @@ impl Profile {
 }
 
 /// The table `[tcp]` as written, on top of what its profile says. `merge` puts the second over the first. A name that
-/// is none stays, for whoever reads the table to refuse.
+/// is none stays: reading the table refuses it.
 pub fn apply(written: &Table, merge: impl FnOnce(&Table, &Table) -> Table) -> Table {
     let keys = written.get("profile").and_then(Value::as_str).and_then(Profile::keys);
     keys.map_or_else(|| written.clone(), |keys| merge(&keys, written))

@@ -1,7 +1,7 @@
 //! What a script may assert of an endpoint: the names and values behind `?`.
 
 use super::line::{parse_number, parse_seconds};
-use crate::tcp::state::Phase;
+use crate::tcp::window::state::Phase;
 use crate::tcp::{Receiver, Sender};
 use crate::time::{Duration, Instant};
 use std::fmt;

@@ -22,9 +22,6 @@ pub struct Leg {
 
 impl Leg {
     /// Refuses a leg that never sends or has no room.
-    ///
-    /// # Errors
-    /// Names the key below the leg, what is wrong, and what would be right.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         if self.rate.is_some_and(|rate| rate.as_bps() == 0) {
             let hint = "write a positive rate such as \"2 Mbit/s\", or remove the key for no limit";
@@ -64,7 +61,7 @@ impl Line {
         }
     }
 
-    /// A datagram of so many octets comes to the line at `at`, not before the one before; when it arrives, if there is
+    /// A datagram of `octets` octets comes to the line at `at`, not before the one before; when it arrives, if there is
     /// room for it.
     #[inline(always)]
     pub fn pass(&mut self, at: Instant, octets: u32) -> Option<Instant> {
@@ -81,7 +78,7 @@ impl Line {
         Some(self.free_at + self.delay)
     }
 
-    /// When a datagram of so many octets would arrive if nothing else were sent.
+    /// When a datagram of this many octets would arrive if nothing else were sent.
     pub fn unloaded(&self, at: Instant, octets: u64) -> Instant {
         at + self.rate.map_or(Duration::ZERO, |rate| rate.time_to_send(octets)) + self.delay
     }

@@ -22,7 +22,7 @@
 //!
 //! Left out: the messages of GTP-C, RANAP and the session's signalling, for which their durations stand; soft
 //! hand-over, Iur and drift RNC; charging, authentication, deactivation and several contexts of a UE; QoS on the legs,
-//! which are first in, first out for all classes; fragments of what is too long for a leg.
+//! which are first in, first out for all classes; fragments of datagrams too long for a leg.
 
 mod capture;
 mod leg;
@@ -74,7 +74,7 @@ impl Default for Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrafficClass {
-    /// Speech and what is like it: low delay that hardly varies.
+    /// Speech and the like: low delay that hardly varies.
     Conversational,
     /// One way, with a delay that varies little.
     Streaming,
@@ -98,7 +98,7 @@ impl TrafficClass {
 }
 
 /// A change of the serving RNC with a hand-over (TS 23.060 §6.9.2.2): from the end of the outage on, the UE's packets
-/// take another Iu leg, on which nobody else is. What is on the old leg by then arrives, and what is on the new one
+/// take another Iu leg, which no other UE uses. Packets on the old leg by then arrive, and those on the new one
 /// does not overtake it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -133,10 +133,7 @@ impl Config {
         octets as u32
     }
 
-    /// Refuses what cannot be, for a cell of so many UEs.
-    ///
-    /// # Errors
-    /// Names the key below `umts`, what is wrong, and what would be right.
+    /// Refuses an impossible core network, for a cell of this many UEs.
     pub fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
         self.gn.validate().map_err(|error| error.under("gn"))?;
         self.iu.validate().map_err(|error| error.under("iu"))?;

@@ -4,7 +4,7 @@
 //! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
 //! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a
 //! lane for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
-//! timer tells of each arrival there.
+//! timer marks each arrival there.
 //!
 //! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier
 //! by the time that it would have had to the place of the drop.

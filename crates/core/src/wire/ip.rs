@@ -257,7 +257,7 @@ pub fn encode_segment(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload
     out.extend_from_slice(payload);
 }
 
-/// Appends the headers; `payload` goes into the checksum, and what is missing of it counts as zeros.
+/// Appends the headers; `payload` goes into the checksum, and missing octets count as zeros.
 fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
     let ip_bytes = packet.ip.header_bytes();
     let (protocol, transport_bytes, total) = match packet.kind {

@@ -6,6 +6,7 @@
 //! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
 //! never panic; a packet that they cannot read becomes an opaque one with the reason.
 
+mod error;
 pub mod gtp;
 pub mod ip;
 pub mod pcapng;
@@ -13,6 +14,7 @@ pub mod rewrite;
 pub mod rlc;
 mod whole;
 
+pub use error::EncodeError;
 pub use ip::{Endpoints, checked_payload, encode_header, encode_segment, endpoints, parse, tcp_header_bytes};
 pub use pcapng::PcapngWriter;
 pub use rewrite::rewrite;

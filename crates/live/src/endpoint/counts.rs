@@ -13,7 +13,7 @@ pub struct Counts {
     pub opened: u64,
     /// Connections that both ends have closed.
     pub closed: u64,
-    /// Connections of ours that nobody wanted, and handshakes that the other end gave up.
+    /// Connections of ours that were refused, and handshakes that the other end gave up.
     pub refused: u64,
     /// Connections that the other end has reset.
     pub reset: u64,
@@ -29,7 +29,7 @@ pub struct Counts {
     pub strays_reset: u64,
     /// Packets with a wrong checksum.
     pub bad_checksums: u64,
-    /// Packets that were no TCP, or for nobody here.
+    /// Packets that were not TCP, or had no endpoint here.
     pub not_served: u64,
 }
 

@@ -43,7 +43,7 @@ impl Service {
     }
 }
 
-/// After so many octets the pattern begins anew: a prime, so that no segment, page or buffer is a multiple of it.
+/// The pattern repeats after this many octets: a prime, so that no segment, page or buffer is a multiple of it.
 const PERIOD: u64 = 65_521;
 
 /// The octet at `offset` of what our end sends.
@@ -93,7 +93,7 @@ impl Application {
         }
     }
 
-    /// When it wants to read what is there.
+    /// When it next wants to read.
     pub fn deadline(&self, connection: &Connection) -> Option<Instant> {
         (connection.readable() > 0).then_some(self.reads_from)
     }

@@ -1,9 +1,8 @@
 //! Whether a live link works on this machine: by making one.
 
-use super::init::{Init, Order, Programs, Report};
+use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, kind};
 use super::namespaces::{self, DISCARD_PORT, SERVER, Settings};
-use super::serve::end_with_parent;
 use super::sys;
 use super::tuns::Clock;
 use crate::lateness::Lateness;
@@ -125,7 +124,7 @@ fn examine_congestion_controls(stream: &mut UnixStream) -> io::Result<()> {
     tell(stream, "congestion control", Some(refused.is_empty()), &found, MORE_CONGESTION_CONTROLS, false)
 }
 
-/// What a connection to the server's end runs that is to run `name`. Nobody answers: it need only begin.
+/// What a connection to the server's end runs that is to run `name`. No answer is needed: it must only begin.
 fn congestion_control_in_use(name: &str) -> io::Result<String> {
     namespaces::set_congestion_control(SERVER, name)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

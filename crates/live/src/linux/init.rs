@@ -39,7 +39,7 @@ pub struct Programs<'a> {
     pub environment: &'a BTreeMap<String, String>,
     /// Whether the user's program gets the terminal on standard input.
     pub terminal: bool,
-    /// Whoever asked for the link listens to this: none of the processes in the link may hold it.
+    /// The process that asked for the link listens on this: no process in the link may hold it.
     pub not_inherited: BorrowedFd<'a>,
     /// Whether programs keep their power over the two networks: in a user namespace.
     pub keep_capabilities: bool,
@@ -178,9 +178,14 @@ impl Report {
     }
 }
 
+/// This process is killed when its parent ends. To be called again when its credentials have changed.
+pub fn end_with_parent() {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+}
+
 /// The process between: makes the PID namespace, starts its first process, and ends with it.
 fn outer(driver: Pid, channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    end_with_parent();
     if getppid() != driver {
         return 1;
     }
@@ -203,7 +208,7 @@ fn outer(driver: Pid, channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
 }
 
 fn first_process(channel: &OwnedFd, programs: &Programs<'_>) -> i32 {
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    end_with_parent();
     let _ = prctl::set_name(c"airpath-init");
     let mut signals = SigSet::all();
     signals.remove(Signal::SIGSEGV);

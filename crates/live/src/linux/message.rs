@@ -1,4 +1,4 @@
-//! The channel to whoever asked for the link: frames of a length, a type and a payload.
+//! The channel to the process that asked for the link: frames of a length, a type and a payload.
 //!
 //! Towards the driver there is JSON only: the configuration first, requests later. Back go statuses,
 //! trace, capture, results and obstacles (see `writer`).
@@ -63,7 +63,7 @@ pub struct EndpointConfiguration {
     pub end: Side,
     /// It opens connections to this port of the other end.
     pub connect: Option<u16>,
-    /// So many, one after the other.
+    /// This many, one after the other.
     pub connections: u16,
     /// Its applications read nothing for so long after a connection has begun, seconds.
     pub pause_s: f64,

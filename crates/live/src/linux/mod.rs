@@ -1,7 +1,7 @@
 //! What Linux has to give: namespaces, TUN devices, processes, clocks, and its knowledge of TCP.
 //!
 //! Three processes run a link (see `docs/architecture.md`). This crate is in the second, the *driver*,
-//! which is started with a socket to whoever asked for the link and has one thread at that moment. The
+//! which is started with a socket to the process that asked for the link, and has one thread at that moment. The
 //! third, *init*, is forked from it: the first process of a PID namespace, in which everything runs that
 //! is started for the user. Each ends with the one before it, and with init the kernel ends all.
 

@@ -140,7 +140,7 @@ fn create_end(
         // Kernels without IPv6 lack some of these.
         let _ = set_sysctl(name, value);
     }
-    // Whoever may not open raw sockets may still ping.
+    // ping works without raw sockets.
     let gid = nix::unistd::getegid();
     let _ = set_sysctl("net.ipv4.ping_group_range", &format!("{gid} {gid}"));
     for (name, value) in sysctls {

@@ -5,7 +5,6 @@ use super::namespaces::{SERVER, UE};
 use crate::endpoint::{Endpoint, Plan};
 use crate::flows::Flows;
 use crate::port::Port;
-use airpath_core::app;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
@@ -46,10 +45,7 @@ pub fn plan(
     Plan {
         dir,
         addresses: ours,
-        size: match first.map(|flow| &flow.app) {
-            Some(app::Config::File(file)) => file.size.as_u64(),
-            _ => u64::MAX,
-        },
+        size: first.and_then(|flow| flow.app.size()).unwrap_or(u64::MAX),
         pause: Duration::from_nanos((endpoint.pause_s.clamp(0.0, 1e6) * 1e9) as u64),
         opens: opens.collect(),
         opens_at: Instant::ZERO + first.map_or(Duration::ZERO, |flow| flow.start),

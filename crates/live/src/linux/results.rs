@@ -1,6 +1,6 @@
 //! The results of a live run: the structure of the simulator's, and what only a live run has.
 //!
-//! A flow has the keys of a simulated one. What nobody can tell from packets and from the kernel's
+//! A flow has the keys of a simulated one. What cannot be known from packets and from the kernel's
 //! counters is null.
 
 use super::kernel::TcpInfo;

@@ -22,7 +22,7 @@ pub struct Sampler {
 impl Sampler {
     /// Looks at both ends of each connection once in an interval. Samples go to the outbox if wanted there.
     ///
-    /// Where one end is `ours`, the kernel's may only receive, and the sender tells of itself: then there is no sample.
+    /// Where one end is `ours`, the kernel's may only receive, and the sender reports itself: then there is no sample.
     pub fn start(
         sockets: [Sockets; 2],
         clock: Clock,
@@ -140,7 +140,7 @@ mod tests {
     use std::net::{SocketAddrV4, TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
 
-    /// A connection from `local`, over which so many bytes have come: the server's end and the UE's.
+    /// A connection from `local`, over which this many bytes have come: the server's end and the UE's.
     fn connected(local: SocketAddrV4, listener: &TcpListener, bytes: usize) -> [TcpStream; 2] {
         let fd = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
         // It is closed without TIME-WAIT, and its port can be used again at once.
@@ -154,7 +154,7 @@ mod tests {
         [server, ue]
     }
 
-    /// Looks until so many bytes of a flow have been acknowledged; the SYN counts as one in some kernels.
+    /// Polls until this many bytes of a flow have been acknowledged; the SYN counts as one in some kernels.
     fn look_until(watch: &mut Watch, number: u16, bytes: u64) {
         while watch.last.get(&number).is_none_or(|info| info.bytes_acked() < bytes) {
             assert!(watch.clock.now().as_secs_f64() < 10.0, "{:?}", watch.last);

@@ -1,15 +1,15 @@
-//! What a driver process does from its start to its end: reads what is wanted, makes the link, starts the
-//! processes, lets the session run, and says what came of it.
+//! A driver process from start to end: it reads the configuration, makes the link, starts the
+//! processes, runs the session, and sends the results.
 
-use super::init::{Init, Order, Programs, Report};
+use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, Configuration, Mode, Side, kind};
 use super::namespaces::{self, End, SERVER, Settings, UE};
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
 use super::writer;
-use super::{doctor, sys};
-use airpath_core::app;
+use super::{doctor, ours, sys};
+use airpath_core::app::Carrier;
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
@@ -26,12 +26,12 @@ use std::os::unix::net::UnixStream;
 /// The server's program gets this long to open a socket before the user's starts all the same.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Does what is asked for over the socket `fd`, with which this process was started, until all is over.
+/// Serves the requests on the socket `fd`, with which this process was started, until the session is over.
 ///
 /// # Errors
-/// If the descriptor is no socket or nobody is at its other end.
+/// If the descriptor is no socket or its other end is closed.
 pub fn serve(fd: RawFd) -> io::Result<()> {
-    // Whoever sends signals means the user's program, and reaches it through our parent.
+    // Signals are meant for the user's program, and reach it through our parent.
     let mut signals = SigSet::all();
     signals.remove(Signal::SIGSEGV);
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&signals), None);
@@ -53,15 +53,10 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
         Err(obstacle) => message::write_json(&mut stream, kind::OBSTACLE, &obstacle),
     };
     match written {
-        // Whoever asked has gone, and needs no word of it on the terminal.
+        // The process that asked has gone: there is nothing to report.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
-}
-
-/// This process is killed when its parent ends. To be called again when its credentials have changed.
-pub fn end_with_parent() {
-    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
 }
 
 /// The environment of both programs.
@@ -82,8 +77,7 @@ fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
 /// Refuses what only simulated hosts can work with, and of an end of ours what it cannot carry.
 fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
     let first = scenario.flow.first().filter(|_| has_endpoint);
-    if let Some(flow) = first.filter(|flow| !matches!(flow.app, app::Config::Bulk(_) | app::Config::File(_)))
-    {
+    if let Some(flow) = first.filter(|flow| flow.app.carrier() != Carrier::Tcp) {
         let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
         return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
     }
@@ -135,7 +129,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
             .push("programs in the link see the processes outside in /proc, and not themselves".to_owned());
     }
     if configuration.endpoint.is_some() {
-        notices.extend(super::ours::notices(&scenario));
+        notices.extend(ours::notices(&scenario));
     }
     notices.extend(other_congestion_control(configuration));
     if configuration.server.is_some() {
@@ -163,7 +157,7 @@ fn other_congestion_control(configuration: &Configuration) -> Option<String> {
 }
 
 /// A client that starts before its server listens fails: wait for a socket, but not for ever.
-/// Whoever sends a request, such as a signal, does not want to wait any longer.
+/// A request, such as a signal, ends the wait.
 fn wait_for_server(
     init: &Init,
     server: &mut End,

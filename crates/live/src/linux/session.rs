@@ -1,4 +1,4 @@
-//! A live run: keeps the driver going, tells what happens, and ends with the results.
+//! A live run: drives the path, sends its records, and ends with the results.
 
 use super::init::{Init, Order, Report};
 use super::message::{self, Configuration, Request, Side, kind};
@@ -63,7 +63,7 @@ pub struct Session<'a> {
     /// Position of the UE's port.
     last: usize,
     about: About,
-    /// When the program starts even if nobody has said that it may; `None` once it has started.
+    /// When the program starts without being told to; `None` once it has started.
     start_by: Option<Instant>,
     exit_status: Option<i32>,
     ended_by: &'static str,
@@ -163,7 +163,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Until all programs have ended or nobody is interested any more.
+    /// Until all programs have ended or the reader has gone.
     pub fn run(mut self, requests: BorrowedFd<'_>) -> io::Result<Value> {
         let mut stream = UnixStream::from(requests.try_clone_to_owned()?);
         loop {
@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
             if has_request {
                 match message::read(&mut stream) {
                     Ok(Some((kind::REQUEST, text))) => self.obey(&text),
-                    // Nobody is interested any more; an error (ECONNRESET) if something was left unread.
+                    // The reader has gone; an error (ECONNRESET) if something was left unread.
                     _ => break,
                 }
             }
@@ -430,7 +430,7 @@ impl<'a> Session<'a> {
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
                 let mut dropped = out_of + into.saturating_sub(refused);
                 if self.tuns.unread == Some(dir) {
-                    // Nobody reads what the kernel behind our end would send.
+                    // Packets from the kernel behind our own end are not read.
                     dropped = 0;
                 }
                 tun_dropped += dropped;

@@ -44,7 +44,7 @@ pub struct Tuns {
     pub readable: [bool; 2],
     /// Whether a device has been removed, by a program in its namespace: nothing will come any more.
     pub gone: [bool; 2],
-    /// The device at the end that is ours, which nobody reads.
+    /// The device at our own end, which is not read.
     pub unread: Option<Dir>,
     /// Which device is read next, so that neither waits for the other.
     next: usize,

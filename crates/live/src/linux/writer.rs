@@ -48,7 +48,7 @@ impl Outbox {
             return;
         }
         self.waiting.fetch_add(size, Ordering::Relaxed);
-        // Fails only if the writer has ended because nobody reads any more: then the link ends too.
+        // Fails only if the writer has ended because its reader has gone: then the link ends too.
         let _ = self.queue.send(record);
     }
 

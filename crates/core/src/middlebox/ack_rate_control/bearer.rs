@@ -99,7 +99,7 @@ impl Bearer {
         }
     }
 
-    /// `ack_arrival`; also of what is no ACK and stands behind ACKs of its flow.
+    /// `ack_arrival`; also of segments that are no ACKs and wait behind ACKs of their flow.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -183,7 +183,7 @@ impl Bearer {
         }
     }
 
-    /// The first ACK departs, and with it what is no ACK behind it.
+    /// The first ACK departs, and with it the segments behind it that are no ACKs.
     fn send_first(&mut self, now: Instant, emit: &mut dyn FnMut(Box<Packet>)) {
         if let Some(packet) = self.line.pop() {
             self.last_departure = Some(now);

@@ -1,4 +1,4 @@
-//! One flow of the Ack Regulator: what is held of it, what is expected, in which mode it is.
+//! One flow of the Ack Regulator: the ACKs held, the data expected, and its mode.
 
 use super::{Config, Count, Growth, LossSignal, Reading};
 use crate::element::FlowView;
@@ -101,7 +101,7 @@ pub(super) struct Flow {
     has_ended: bool,
     /// The data's packets can be marked.
     pub is_ect: bool,
-    /// When what is held goes although nothing has made room, if nothing happens until then.
+    /// When held ACKs leave although no room was made, if nothing happens until then.
     pub idle_deadline: Option<Instant>,
     counts: Counts,
     /// What was told last to those who look.

@@ -5,19 +5,19 @@ use crate::middlebox::acks::is_after;
 use crate::packet::{Flags, Packet};
 use crate::time::Instant;
 
-/// The window that an ACK tells.
+/// The window that an ACK advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
     /// None.
     Closed,
-    /// As the UE has told it, less so many units of the field, but open if that is.
+    /// As the UE advertised it, less this many units of the field, but open if the UE's is.
     Narrower(u16),
 }
 
 /// A connection with data downlink.
 #[derive(Default)]
 pub(super) struct Connection {
-    /// The UE's last pure ACK, as it came: what is made is a copy of it.
+    /// The UE's last pure ACK, as it came: ACKs that the box makes are copies of it.
     last: Option<Box<Packet>>,
     /// Newest acknowledgment number, and the window beside the newest segment.
     ack: u32,
@@ -44,7 +44,7 @@ impl Connection {
         self.sent_end.is_some()
     }
 
-    /// Whether the UE has all that there will be, by this acknowledgment number: nobody is left to be frozen.
+    /// Whether the UE has all that there will be, by this acknowledgment number: there is no sender left to freeze.
     pub fn has_ended(&self, ack: u32) -> bool {
         self.fin.is_some_and(|fin| !is_after(fin, ack))
     }

@@ -1,6 +1,6 @@
 //! The cache table of one connection.
 
-use super::is_after;
+use super::{are_far_apart, is_after};
 use std::collections::VecDeque;
 
 /// A segment that has gone to the radio: the first octet, and the one behind it.
@@ -12,9 +12,6 @@ struct Cached {
 
 // What a segment may take.
 const _: () = assert!(size_of::<Cached>() <= 32);
-
-/// Numbers so far apart belong to no common window: RFC 7323 (2.3).
-const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// What has become of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +43,7 @@ impl Table {
 
     /// A segment of `payload` octets goes to the radio; at most `limit` are kept.
     pub fn insert(&mut self, start: u32, payload: u32, limit: usize) -> Noted {
-        if start.wrapping_sub(self.last_ack).wrapping_add(LARGEST_WINDOW) >= 2 * LARGEST_WINDOW {
+        if are_far_apart(start, self.last_ack) {
             *self = Self::new(start);
         }
         let end = start.wrapping_add(payload);

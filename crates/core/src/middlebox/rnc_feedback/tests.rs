@@ -1,3 +1,4 @@
+use super::super::validate_alone;
 use super::table::{Noted, Table};
 use super::*;
 use proptest::prelude::*;
@@ -125,7 +126,7 @@ fn a_box_that_could_remember_nothing_is_refused() {
         ("cache_segments", Config { cache_segments: 0, ..Config::default() }),
         ("connections", Config { connections: 0, ..Config::default() }),
     ] {
-        let error = config.validate().expect_err("refused").to_string();
+        let error = validate_alone(&config).expect_err("refused").to_string();
         assert!(error.contains(key) && error.contains("write at least 1"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Data on its way to the UE: what has gone to the radio and is not acknowledged, and what is sent again from it.
 
-use super::{Counters, SENDERS_WINDOW};
-use crate::middlebox::acks::{Segment, is_after};
+use super::Counters;
+use crate::middlebox::acks::{Segment, are_far_apart, is_after};
 use crate::packet::{Flags, Packet};
 use crate::tcp::rto::{self, Rto};
 use crate::time::{Duration, Instant};
@@ -126,7 +126,7 @@ impl Downlink {
 
     /// Whether a number is too far from the window to belong to this connection.
     pub fn is_foreign(&self, seq: u32) -> bool {
-        seq.wrapping_sub(self.una).wrapping_add(SENDERS_WINDOW) >= 2 * SENDERS_WINDOW
+        are_far_apart(seq, self.una)
     }
 
     /// Whether everything up to a FIN is acknowledged.

@@ -1,8 +1,7 @@
 //! Data from the UE: what the radio has lost on its way to the box, and the ACKs that tell the UE so.
 
-use super::SENDERS_WINDOW;
 use super::downlink::Limits;
-use crate::middlebox::acks::is_after;
+use crate::middlebox::acks::{are_far_apart, is_after};
 use crate::packet::{Body, Flags, IpVersion, Kind, Packet, SackBlocks};
 use crate::tcp::rto::{self, Rto};
 use crate::time::Instant;
@@ -54,7 +53,7 @@ impl Uplink {
     /// The server acknowledges.
     pub fn on_server_ack(&mut self, packet: &Packet) {
         let ack = packet.ack;
-        if self.end.is_some_and(|end| is_foreign(ack, end)) {
+        if self.end.is_some_and(|end| are_far_apart(ack, end)) {
             return;
         }
         if self.header.is_some_and(|header| is_after(header.ack, ack)) {
@@ -86,9 +85,9 @@ impl Uplink {
     pub fn on_data(&mut self, now: Instant, packet: &Packet) {
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);
-        let Some(known) = self.end.filter(|known| !is_foreign(start, *known)) else {
+        let Some(known) = self.end.filter(|known| !are_far_apart(start, *known)) else {
             (self.end, self.gaps) = (Some(end), Vec::new());
-            self.header = self.header.filter(|header| !is_foreign(header.ack, end));
+            self.header = self.header.filter(|header| !are_far_apart(header.ack, end));
             return;
         };
         if is_after(start, known) && self.gaps.len() < MOST_GAPS {
@@ -195,9 +194,4 @@ impl Uplink {
         }
         Some(packet)
     }
-}
-
-/// Whether a number is too far from another to belong to the same connection.
-fn is_foreign(seq: u32, known: u32) -> bool {
-    seq.wrapping_sub(known).wrapping_add(SENDERS_WINDOW) >= 2 * SENDERS_WINDOW
 }

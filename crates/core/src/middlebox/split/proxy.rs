@@ -2,7 +2,7 @@
 //! between.
 //!
 //! A SYN opens both: the box answers it in the name of the end that it is for, and sends one of its own there in the
-//! name of the end that it is from. Addresses and ports stay, so that nobody need know of the box; sequence numbers,
+//! name of the end that it is from. Addresses and ports stay, so that no host need know of the box; sequence numbers,
 //! options, windows, round-trip times and recovery are each side's own. The TCP is that of `[tcp]`, on the radio side
 //! that of the box if it has one, with what the other end offers, and segments as large as the smaller MSS and the
 //! devices allow.
@@ -38,7 +38,7 @@ use std::net::SocketAddr;
 
 /// Connections at a time, those in TIME-WAIT included.
 const MOST_CONNECTIONS: usize = 1024;
-/// Connections of which the report tells, once they have ended.
+/// Ended connections that the report lists at most.
 const MOST_TOLD: usize = 4096;
 /// Octets of an IP packet that every device carries: Ethernet's.
 const MTU: u64 = 1500;
@@ -433,10 +433,7 @@ impl Element for Proxy {
     fn report(&self, _cx: &mut Cx<'_>) -> Value {
         let open = self.connections.values().map(Split::report);
         let connections: Vec<_> = self.told.iter().cloned().chain(open).collect();
-        let [downlink, uplink] = self
-            .passed
-            .each_ref()
-            .map(|passed| json!({ "passed_unread": passed.unread, "passed_unknown_flow": passed.unknown }));
+        let [downlink, uplink] = self.passed.each_ref().map(Passed::report);
         json!({
             "element": "middlebox.split",
             "downlink": downlink,

@@ -1,7 +1,7 @@
 //! The forward link: one user at a time has the air, and a scheduler says who.
 //!
 //! Only slots in which something waits are worked, and the events among them are choices and ends: while
-//! a user keeps the air nobody else's requests matter, so that the end of its packet can be computed.
+//! a user keeps the air no other user's requests matter, so that the end of its packet can be computed.
 
 use super::slots::{first_from, start_of};
 use super::user::User;
@@ -13,7 +13,7 @@ use crate::scheduler::Scheduler;
 /// The timer of the forward link.
 pub(super) const TIMER: u32 = 0;
 
-/// For so many slots the sending of a packet is computed ahead, and then from there: a channel without any rate
+/// Slots for which the sending of a packet is computed ahead, before the next such step: a channel without any rate
 /// may last.
 const AHEAD: u64 = 256;
 
@@ -61,7 +61,7 @@ impl Forward {
         }
     }
 
-    /// The next slot to begin is this link's; those that passed were nobody's.
+    /// The next slot to begin is this link's; those that passed served no user.
     fn wake(&mut self, cx: &mut Cx<'_>) {
         let slot = first_from(cx.now).max(self.slot);
         self.scheduler.handle_slots(slot - self.slot, None);
@@ -87,7 +87,7 @@ impl Forward {
         cx.arm(TIMER, start_of(self.slot));
     }
 
-    /// Nobody can be sent to: a slot later perhaps, or with the next packet.
+    /// No user can be served: a slot later perhaps, or with the next packet.
     fn pass(&mut self, cx: &mut Cx<'_>) {
         if !self.users.iter().any(User::waits) {
             self.state = State::Idle;

@@ -21,7 +21,7 @@ pub(super) const fn first_from(at: Instant) -> u64 {
     before / NUMERATOR * DENOMINATOR + before % NUMERATOR * DENOMINATOR / NUMERATOR + 1
 }
 
-/// How long so many slots last.
+/// How long this many slots last.
 pub(super) const fn lasting(slots: u64) -> Duration {
     start_of(slots).since(Instant::ZERO)
 }

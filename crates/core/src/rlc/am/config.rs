@@ -1,10 +1,9 @@
 //! Parameters of RLC AM (TS 25.322 §9.6).
 
 use crate::error::ScenarioError;
-use crate::rlc::{Errors, Rlc, Ttis};
-use crate::rng::Stream;
+use crate::rlc::{Errors, limits};
 use crate::time::Duration;
-use crate::units::{Bitrate, Bytes};
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +11,9 @@ use serde::{Deserialize, Serialize};
 const HEADER_OCTETS: u64 = 2;
 /// The largest PDU with length indicators of 7 bits, in octets (§9.2.2.8).
 const LARGEST_WITH_SHORT_LI: u64 = 126;
-/// A PDU needs room for an end of the SDU before it and for data; above, 15 bits hold no length.
-const PDU_OCTETS: std::ops::RangeInclusive<u64> = 10..=4096;
 /// Sequence numbers have 12 bits; a window of more than half of them would be ambiguous.
 const LARGEST_WINDOW: u32 = 2048;
-const SEQUENCE_NUMBERS: u64 = 4096;
+pub(super) const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,9 +41,9 @@ pub struct Config {
     pub timer_poll_prohibit: Option<Duration>,
     /// Poll once in this time, if anything waits or is unacknowledged.
     pub timer_poll_periodic: Option<Duration>,
-    /// Poll on every so many PDUs.
+    /// Poll on every n-th PDU.
     pub poll_pdu: Option<u32>,
-    /// Poll on the last PDU of every so many SDUs.
+    /// Poll on the last PDU of every n-th SDU.
     pub poll_sdu: Option<u32>,
     /// Poll on each PDU while this much of the window is in use, in percent.
     pub poll_window: Option<u32>,
@@ -77,7 +74,7 @@ pub struct Config {
     pub send_mrw: bool,
     /// A STATUS PDU of the other direction goes into the padding of a data PDU of this one, if it fits there.
     pub piggybacked_status: bool,
-    /// The header of a PDU that an SDU fills to the last octet tells its end.
+    /// The header of a PDU that an SDU fills to the last octet marks its end.
     pub special_he: bool,
 }
 
@@ -143,24 +140,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Both ends are needed to make any: see [`ends`](crate::rlc::ends).
-    pub(in crate::rlc) fn build(&self, _rate: Bitrate, _stream: Stream) -> Option<Box<dyn Rlc>> {
-        None
-    }
-
-    /// When there are TTIs, and what fits into one.
-    pub fn ttis(&self) -> Ttis {
-        let Self { tti, offset, errors, .. } = *self;
-        Ttis {
-            tti,
-            offset,
-            payload: self.payload(),
-            errors,
-            sequence_numbers: SEQUENCE_NUMBERS,
-            resends: true,
-        }
-    }
-
     /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.
     pub(super) fn with_timers_after(&self, delay: Duration) -> Self {
         let later = |timer: Option<Duration>| timer.map(|timer| timer + delay);
@@ -176,28 +155,12 @@ impl Config {
 
     /// What entities with these parameters could not work with.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        if !PDU_OCTETS.contains(&self.pdu.as_u64()) {
-            let hint = format!("write {} to {} bytes", PDU_OCTETS.start(), PDU_OCTETS.end());
-            return Err(ScenarioError::new("pdu", "is no size of a PDU", hint));
-        }
+        limits::check_pdu(self.pdu)?;
         self.check_windows()?;
         self.check_counts()?;
         self.check_timers()?;
         self.check_discard()?;
         self.check_that_the_window_opens()
-    }
-
-    /// What can stall for ever if a PDU is lost in either direction: nothing repeats a poll or a report.
-    pub fn check_with_losses(&self) -> Result<(), ScenarioError> {
-        let repeats = [self.timer_poll, self.timer_poll_periodic, self.timer_status_periodic];
-        if repeats.iter().any(Option::is_some) {
-            return Ok(());
-        }
-        Err(ScenarioError::new(
-            "timer_poll",
-            "is absent, so that a lost poll or status report stalls the link for ever",
-            "set timer_poll, timer_poll_periodic or timer_status_periodic",
-        ))
     }
 
     fn check_windows(&self) -> Result<(), ScenarioError> {
@@ -253,9 +216,7 @@ impl Config {
             ("timer_discard", self.timer_discard),
         ];
         for (key, timer) in timers {
-            if timer.is_some_and(Duration::is_zero) {
-                return Err(ScenarioError::new(key, "is zero", "write a time, or leave it out"));
-            }
+            limits::check_timer(key, timer)?;
         }
         for (key, timer) in [("timer_rst", self.timer_rst), ("timer_mrw", self.timer_mrw)] {
             if timer.is_zero() {
@@ -321,7 +282,7 @@ impl Config {
 
     /// Octets of a length indicator with its E bit: 7 bits, or 15 in larger PDUs.
     pub(super) fn li_octets(&self) -> u64 {
-        if self.pdu.as_u64() <= LARGEST_WITH_SHORT_LI { 1 } else { 2 }
+        limits::li_octets(self.pdu, LARGEST_WITH_SHORT_LI)
     }
 
     /// Bits of a STATUS PDU between its first four and its ACK super-field.
@@ -335,6 +296,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rlc::Component as _;
 
     fn error(config: &Config) -> String {
         config.check().map_or_else(|error| error.to_string(), |()| String::new())

@@ -5,7 +5,7 @@
 //! of the PDU after it (§11.6.2).
 
 use super::config::Config;
-use super::control::{Mrw, MrwAck};
+use crate::rlc::control::{Mrw, MrwAck};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -123,7 +123,7 @@ impl Discard {
         let beyond = |told: &Discarded| told.sn >= vt_a + self.window;
         let mut count = self.waiting.len();
         if self.send_mrw {
-            // Only an MRW of one SDU can tell of what is beyond the window.
+            // Only an MRW of one SDU can name a PDU beyond the window.
             let within = self.waiting.partition_point(|told| !beyond(told));
             count = self.fields.min(within).max(1);
         }

@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Config, Control};
+use super::Config;
+use crate::rlc::control::Control;
 use crate::rlc::cutter::{Cutter, Filling, Rest};
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{Run, SduEnd, Tti};
@@ -79,7 +80,7 @@ impl Encoder {
         let indicators = usize::from(previous != PreviousEnd::Told);
         let Filling { ends: filled, mut data, rest } = self.cutter.fill(room, indicators, started);
         let tail = match rest {
-            // The special value of HE tells it.
+            // The special value of HE carries the end.
             Rest::UntoldEnd(sdu) if ends.iter().any(|end| end.sdu == sdu && end.sn == sn) => {
                 Tail::FullWithSduEnd
             }

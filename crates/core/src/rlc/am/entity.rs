@@ -1,10 +1,10 @@
 //! An AM entity: the transmitting and the receiving side at one end of a UE's bearers, which share its TTIs.
 
 use super::config::Config;
-use super::control::{Control, Reset, Status};
 use super::receiver::Receiver;
 use super::reset::Procedure;
 use super::sender::Sender;
+use crate::rlc::control::{Control, Reset, Status};
 use crate::rlc::{End, Report, Tti};
 use crate::time::Instant;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct Counts {
     pub reset_ack_pdus: u64,
     /// Resets that this end began and the other one answered.
     pub resets: u64,
-    /// Resets that nobody answered: the entity is silent ever after.
+    /// No reset was answered: the entity is silent from then on.
     pub unrecoverable_errors: u64,
 }
 

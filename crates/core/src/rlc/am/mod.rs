@@ -13,7 +13,6 @@
 //! test that shows, and what is left out.
 
 mod config;
-mod control;
 mod discard;
 mod encoder;
 mod entity;
@@ -27,8 +26,60 @@ mod status_report;
 mod vt_dat;
 
 pub use config::{Config, Delivery, SduDiscard};
-pub use control::{Control, Form, Mrw, MrwAck, Reset, Status};
 pub use encoder::Encoder;
 pub use entity::{Counts, Entity};
 pub use receiver::Receiver;
 pub use sender::{Erroneous, Sender};
+
+use super::{Component, Encode, End, Ttis};
+use crate::channel;
+use crate::error::ScenarioError;
+use crate::queue;
+use crate::units::Bitrate;
+
+impl Component for Config {
+    fn ends(&self, uplink: &super::Config) -> Option<[Box<dyn End>; 2]> {
+        let super::Config::Am(uplink) = uplink else { return None };
+        Some([Box::new(Entity::at_network(self, uplink)), Box::new(Entity::at_ue(uplink, self))])
+    }
+
+    fn ttis(&self) -> Option<Ttis> {
+        let Self { tti, offset, errors, .. } = *self;
+        Some(Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: config::SEQUENCE_NUMBERS,
+            resends: true,
+        })
+    }
+
+    fn encoder(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(Encoder::new(self)))
+    }
+
+    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
+        self.check()
+    }
+
+    fn check_bearer(&self, channel: &channel::Config, _queue: &queue::Config) -> Result<(), ScenarioError> {
+        if channel.loses_everything() {
+            let hint = "lower the block error rate";
+            return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));
+        }
+        Ok(())
+    }
+
+    fn check_with_losses(&self) -> Result<(), ScenarioError> {
+        let repeats = [self.timer_poll, self.timer_poll_periodic, self.timer_status_periodic];
+        if repeats.iter().any(Option::is_some) {
+            return Ok(());
+        }
+        Err(ScenarioError::new(
+            "timer_poll",
+            "is absent, so that a lost poll or status report stalls the link for ever",
+            "set timer_poll, timer_poll_periodic or timer_status_periodic",
+        ))
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! The number of an SDU in MRW, RESET and RESET ACK has no field. It stands for what the octets of PDUs tell.
 
-use super::control::{Control, Form, Mrw, MrwAck, Reset, Status};
 use super::status_report::{PAIRS, PDUS_PER_BITMAP, PDUS_PER_PAIR};
+use crate::rlc::control::{Control, Form, Mrw, MrwAck, Reset, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::wire::rlc::{self as wire, ListPair, Pdu, Sn, StatusEnd, Sufi};
 

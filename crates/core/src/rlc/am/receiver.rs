@@ -1,8 +1,8 @@
 //! The receiving side of an AM entity (TS 25.322 §9.4, §9.7.2, §11.3.3, §11.5.2, §11.6.3).
 
 use super::config::{Config, Delivery};
-use super::control::{Control, Mrw, MrwAck, Status};
 use super::status_report;
+use crate::rlc::control::{Control, Mrw, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::rlc::{Report, Run, SduEnd, Transmission};
 use crate::time::Instant;
@@ -88,7 +88,7 @@ impl Receiver {
         self.window = Some(pdus.max(1));
     }
 
-    /// Takes the PDUs of a TTI that arrived, and tells of SDUs to hand up. Ends in PDUs of no run are passed
+    /// Takes the PDUs of a TTI that arrived, and reports SDUs to hand up. Ends in PDUs of no run are passed
     /// over: who loses PDUs takes them out of the runs only.
     pub fn handle_pdus(&mut self, pdus: &Transmission, report: &mut Report) {
         for &Run { sns, poll } in &pdus.runs {
@@ -103,7 +103,7 @@ impl Receiver {
         self.hand_up(report);
     }
 
-    /// §11.6.3: hands up what is complete of the discarded SDUs, moves the window behind them, and has the answer
+    /// §11.6.3: hands up those of the discarded SDUs that are complete, moves the window behind them, and has the answer
     /// sent.
     pub fn handle_mrw(&mut self, mrw: &Mrw, report: &mut Report) {
         let sn = mrw.last();
@@ -196,7 +196,7 @@ impl Receiver {
         self.vr_r = self.missing.first().unwrap_or(self.vr_h);
     }
 
-    /// Whether all of an SDU has arrived, and what tells where it begins: the end of the one before it in the same
+    /// Whether all of an SDU has arrived, and the mark of its beginning: the end of the one before it in the same
     /// PDU, or else the PDU before.
     fn is_complete(&self, at: usize) -> bool {
         let SduEnd { first, sn, .. } = self.ends[at].end;

@@ -5,7 +5,7 @@
 //! PDU from before a reset is taken for one from after it, though both count from zero.
 
 use super::config::Config;
-use super::control::{Control, Reset};
+use crate::rlc::control::{Control, Reset};
 use crate::time::{Duration, Instant};
 
 /// The procedure.

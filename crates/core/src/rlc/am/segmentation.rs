@@ -166,7 +166,7 @@ mod tests {
     /// 40 octets and an indicator are 41: one octet and the indicator in a second PDU of 40.
     #[test]
     fn an_acknowledgment_of_forty_octets_takes_two_pdus() {
-        // It fills the first to its last octet, so that the second one tells its end.
+        // It fills the first to its last octet, so that the second one carries its end.
         assert_eq!(spans(40, 1, &[40]), (2, vec![span(0, 0, 0, 1)]));
         assert_eq!(spans(40, 1, &[39]), (1, vec![span(0, 0, 0, 0)]));
         assert_eq!(spans(40, 1, &[41]), (2, vec![span(0, 0, 1, 1)]));
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(spans(40, 1, &[38, 9]), (2, vec![span(0, 0, 0, 0), span(1, 0, 1, 1)]));
     }
 
-    /// The same octet by octet: PDUs with what is left of them.
+    /// The same octet by octet: PDUs with the room left in them.
     fn naively(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
         let (mut sn, mut room, mut spans) = (0, payload, Vec::new());
         for (sdu, &octets) in (0..).zip(sdus) {

@@ -1,11 +1,11 @@
 //! The transmitting side of an AM entity (TS 25.322 §9.4, §9.7.3, §11.3, §11.5.3).
 
 use super::config::{Config, SduDiscard};
-use super::control::{Control, MrwAck, Status};
 use super::discard::{Discard, Discarded, Exhausted};
 use super::polling::{Polling, Submission};
 use super::segmentation::{Segmentation, Span};
 use super::vt_dat::VtDat;
+use crate::rlc::control::{Control, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::rlc::{Report, Transmission};
 use crate::time::Instant;
@@ -455,7 +455,7 @@ impl Sender {
         sdu < self.settled || self.confirmed.contains(sdu)
     }
 
-    /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that tells them may be sent again.
+    /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be sent again.
     fn confirm(&mut self, report: &mut Report) {
         while let Some(span) = self.spans.front().filter(|span| span.end.sn < self.vt_a) {
             if span.end.sdu >= self.settled {

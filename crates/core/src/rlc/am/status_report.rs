@@ -1,6 +1,6 @@
 //! What is missing as super-fields: which STATUS PDUs a report takes (TS 25.322 §11.5.2.2).
 
-use super::control::{Form, Status};
+use crate::rlc::control::{Form, Status};
 use crate::rlc::ranges::Ranges;
 
 /// PDUs that a pair of the LIST super-field names at most.
@@ -55,7 +55,7 @@ fn pairs_needed(missing: &Ranges) -> u64 {
     missing.as_slice().iter().map(|range| range.len().div_ceil(PDUS_PER_PAIR)).sum()
 }
 
-/// Bits of BITMAP super-fields for so many PDUs (§9.2.2.11.5).
+/// Bits of BITMAP super-fields for this many PDUs (§9.2.2.11.5).
 fn bitmap_bits(pdus: u64) -> u64 {
     const TYPE_LENGTH_AND_FSN: u64 = 20;
     pdus.div_ceil(PDUS_PER_BITMAP) * TYPE_LENGTH_AND_FSN + pdus.div_ceil(8) * 8

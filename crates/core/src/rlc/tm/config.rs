@@ -1,17 +1,14 @@
 //! Parameters of RLC TM (TS 25.322 §9.2.2.9, §9.7.3).
 
-use super::Sender;
 use crate::error::ScenarioError;
-use crate::rlc::reassembly::Reassembly;
-use crate::rlc::{Errors, Rlc, Ttis};
-use crate::rng::Stream;
+use crate::rlc::{Errors, limits};
 use crate::time::Duration;
-use crate::units::{Bitrate, Bytes};
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// There are none on the air; traces count PDUs with as many as AM has.
-const SEQUENCE_NUMBERS: u64 = 4096;
+pub(super) const SEQUENCE_NUMBERS: u64 = 4096;
 
 /// Transparent Mode, one direction: no header, and no SDU larger than a TTI.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,44 +42,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Both ends are needed to make any: see [`ends`](crate::rlc::ends).
-    pub(in crate::rlc) fn build(&self, _rate: Bitrate, _stream: Stream) -> Option<Box<dyn Rlc>> {
-        None
-    }
-
-    /// When there are TTIs, and what fits into one.
-    pub fn ttis(&self) -> Ttis {
-        let Self { tti, offset, errors, .. } = *self;
-        Ttis {
-            tti,
-            offset,
-            payload: self.pdu.as_u64(),
-            errors,
-            sequence_numbers: SEQUENCE_NUMBERS,
-            resends: false,
-        }
-    }
-
-    /// The transmitting entity.
-    pub fn sender(&self) -> Sender {
-        Sender::new(self)
-    }
-
-    /// The receiving entity. PDUs have no numbers on the air; those of an SDU are those of a TTI.
-    pub fn receiver(&self) -> Reassembly {
-        Reassembly::new(true)
-    }
-
     /// What entities with these parameters could not work with.
     pub fn check(&self) -> Result<(), ScenarioError> {
         if self.pdu.as_u64() == 0 {
             return Err(ScenarioError::new("pdu", "is zero", "write a size such as \"40 B\""));
         }
-        if self.timer_discard.is_some_and(Duration::is_zero) {
-            let hint = "write a time, or leave it out";
-            return Err(ScenarioError::new("timer_discard", "is zero", hint));
-        }
-        Ok(())
+        limits::check_timer("timer_discard", self.timer_discard)
     }
 }
 

@@ -14,3 +14,46 @@ mod sender;
 pub use config::Config;
 pub use encoder::Encoder;
 pub use sender::Sender;
+
+use super::entities::{Receive, Transmit};
+use super::{Component, Encode, Reassembly, Ttis};
+use crate::error::ScenarioError;
+use crate::units::Bitrate;
+
+impl Config {
+    /// The transmitting entity.
+    pub fn sender(&self) -> Sender {
+        Sender::new(self)
+    }
+
+    /// The receiving entity. PDUs have no numbers on the air; those of an SDU are those of a TTI.
+    pub fn receiver(&self) -> Reassembly {
+        Reassembly::new(true)
+    }
+}
+
+impl Component for Config {
+    fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
+        Some((Box::new(self.sender()), Box::new(self.receiver())))
+    }
+
+    fn ttis(&self) -> Option<Ttis> {
+        let Self { tti, offset, errors, .. } = *self;
+        Some(Ttis {
+            tti,
+            offset,
+            payload: self.pdu.as_u64(),
+            errors,
+            sequence_numbers: config::SEQUENCE_NUMBERS,
+            resends: false,
+        })
+    }
+
+    fn encoder(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(Encoder::new(self)))
+    }
+
+    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
+        self.check()
+    }
+}

@@ -1,18 +1,16 @@
 //! The transmitting TM entity (TS 25.322 §9.2.2.9, §9.7.3.5, §11.1.2).
 
 use super::config::Config;
-use crate::rlc::entities::{Report, Transmit};
+use crate::rlc::entities::{Counts, Report, Transmit};
 use crate::rlc::sdu_queue::SduQueue;
-use crate::rlc::{Run, SduEnd, SnRange, Tti, Ttis};
-use crate::time::{Duration, Instant};
-use serde_json::{Value, json};
+use crate::rlc::{SduEnd, Tti};
+use crate::time::Instant;
+use serde_json::Value;
 
 /// The transmitting entity.
 #[derive(Debug)]
 pub struct Sender {
-    ttis: Ttis,
-    segmentation: bool,
-    timer_discard: Option<Duration>,
+    config: Config,
     /// Number of the next PDU. It is not on the air, where PDUs are told apart by their TTI.
     next_sn: u64,
     waiting: SduQueue<Waiting>,
@@ -27,19 +25,11 @@ struct Waiting {
     entered: Instant,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    data_pdus: u64,
-    discarded_sdus: u64,
-}
-
 impl Sender {
     /// An entity in its initial state.
     pub fn new(config: &Config) -> Self {
         Self {
-            ttis: config.ttis(),
-            segmentation: config.segmentation,
-            timer_discard: config.timer_discard,
+            config: config.clone(),
             next_sn: 0,
             waiting: SduQueue::default(),
             discarded: Vec::new(),
@@ -49,7 +39,7 @@ impl Sender {
 
     /// Number of the TTI in which this instant lies.
     fn tti_of(&self, at: Instant) -> u64 {
-        at.as_nanos().saturating_sub(self.ttis.offset.as_nanos()) / self.ttis.tti.as_nanos()
+        at.as_nanos().saturating_sub(self.config.offset.as_nanos()) / self.config.tti.as_nanos()
     }
 
     fn discard_first(&mut self) {
@@ -60,13 +50,13 @@ impl Sender {
 
     /// Discards SDUs whose timer has ended, and those that no TTI holds.
     fn discard_unsent(&mut self, now: Instant, room: u64) {
-        let late = |entered| self.timer_discard.is_some_and(|timer| entered + timer <= now);
+        let late = |entered| self.config.timer_discard.is_some_and(|timer| entered + timer <= now);
         let unfit = |sdu: &Waiting| sdu.octets > room || late(sdu.entered);
         let count = self.waiting.iter().take_while(|sdu| unfit(sdu)).count();
         (0..count).for_each(|_| self.discard_first());
     }
 
-    /// Sends the first SDU in so many PDUs.
+    /// Sends the first SDU in `pdus` PDUs.
     fn send(&mut self, pdus: u64, tti: &mut Tti, report: &mut Report) {
         let Some((sdu, _)) = self.waiting.pop() else { return };
         report.confirmed.push(sdu);
@@ -86,7 +76,7 @@ impl Sender {
 impl Transmit for Sender {
     /// Without a timer, SDUs that came in a TTI before this one are discarded (§9.7.3.5).
     fn handle_sdu(&mut self, now: Instant, octets: u32) {
-        if self.timer_discard.is_none() {
+        if self.config.timer_discard.is_none() {
             let this = self.tti_of(now);
             let count = self.waiting.iter().take_while(|sdu| self.tti_of(sdu.entered) < this).count();
             (0..count).for_each(|_| self.discard_first());
@@ -103,25 +93,21 @@ impl Transmit for Sender {
     }
 
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
-        let room = pdus * self.ttis.payload;
+        let room = pdus * self.config.pdu.as_u64();
         self.discard_unsent(now, room);
         report.unsent.append(&mut self.discarded);
         let (first, first_waiting) = (self.next_sn, self.waiting.first());
-        if self.segmentation {
+        if self.config.segmentation {
             let octets = self.waiting.iter().next().map_or(0, |sdu| sdu.octets);
-            self.send(octets.div_ceil(self.ttis.payload), tti, report);
+            self.send(octets.div_ceil(self.config.pdu.as_u64()), tti, report);
         } else {
             (0..self.of_one_length(room)).for_each(|_| self.send(1, tti, report));
         }
         report.started = first_waiting..self.waiting.first();
-        if self.next_sn > first {
-            tti.data.runs.push(Run { sns: SnRange::new(first, self.next_sn), poll: false });
-            self.counts.data_pdus += self.next_sn - first;
-        }
+        self.counts.send(first, self.next_sn, tti);
     }
 
     fn report(&self) -> Value {
-        let Counts { data_pdus, discarded_sdus } = self.counts;
-        json!({ "data_pdus": data_pdus, "discarded_sdus": discarded_sdus })
+        self.counts.report()
     }
 }

@@ -18,3 +18,55 @@ mod sender;
 pub use config::Config;
 pub use encoder::Encoder;
 pub use sender::Sender;
+
+use super::entities::{Receive, Transmit};
+use super::{Component, Encode, Reassembly, Ttis};
+use crate::error::ScenarioError;
+use crate::units::Bitrate;
+
+impl Config {
+    /// The transmitting entity.
+    pub fn sender(&self) -> Sender {
+        Sender::new(self)
+    }
+
+    /// The receiving entity.
+    pub fn receiver(&self) -> Reassembly {
+        Reassembly::new(self.first_octet_indicator)
+    }
+}
+
+impl Component for Config {
+    fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
+        Some((Box::new(self.sender()), Box::new(self.receiver())))
+    }
+
+    fn ttis(&self) -> Option<Ttis> {
+        let Self { tti, offset, errors, .. } = *self;
+        Some(Ttis {
+            tti,
+            offset,
+            payload: self.payload(),
+            errors,
+            sequence_numbers: config::SEQUENCE_NUMBERS,
+            resends: false,
+        })
+    }
+
+    fn encoder(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(Encoder::new(self)))
+    }
+
+    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
+        self.check()
+    }
+
+    fn check_uplink(&self) -> Result<(), ScenarioError> {
+        if self.first_octet_indicator {
+            return Ok(());
+        }
+        let message = "a UE always tells where an SDU begins with a PDU";
+        let hint = "leave it out (the downlink may be without)";
+        Err(ScenarioError::new("first_octet_indicator", message, hint))
+    }
+}

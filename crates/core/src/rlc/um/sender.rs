@@ -6,11 +6,11 @@
 //! indicator is there.
 
 use super::config::Config;
-use crate::rlc::entities::{Report, Transmit};
+use crate::rlc::entities::{Counts, Report, Transmit};
 use crate::rlc::sdu_queue::SduQueue;
-use crate::rlc::{Run, SduEnd, SnRange, Tti};
+use crate::rlc::{SduEnd, Tti};
 use crate::time::{Duration, Instant};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The transmitting entity.
 #[derive(Debug)]
@@ -44,12 +44,6 @@ struct Cut {
     first: u64,
     octets: u64,
     entered: Instant,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    data_pdus: u64,
-    discarded_sdus: u64,
 }
 
 impl Sender {
@@ -157,14 +151,10 @@ impl Transmit for Sender {
             self.vt_us = self.fill(self.vt_us, limit, tti, report);
         }
         report.started = first_waiting..self.waiting.first();
-        if self.vt_us > first {
-            tti.data.runs.push(Run { sns: SnRange::new(first, self.vt_us), poll: false });
-            self.counts.data_pdus += self.vt_us - first;
-        }
+        self.counts.send(first, self.vt_us, tti);
     }
 
     fn report(&self) -> Value {
-        let Counts { data_pdus, discarded_sdus } = self.counts;
-        json!({ "data_pdus": data_pdus, "discarded_sdus": discarded_sdus })
+        self.counts.report()
     }
 }

@@ -8,15 +8,15 @@
 //! `variant = "linux"` is Linux's where that differs from the RFC: the target lies one shortest round-trip time ahead
 //! and not one smoothed (which with a deep buffer is much longer); growth in the Reno-friendly region does not rise
 //! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
-//! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of what is in flight, in
-//! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window_use`]), and the clock
+//! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in
+//! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock
 //! stands still only while nothing is in flight; an undo brings the window back, but not the function. Left out: its
 //! fixed-point arithmetic otherwise.
 
 mod hystart;
 
-use super::CongestionControl;
-use crate::tcp::state::{State, Window};
+use super::{Component, CongestionControl};
+use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 use hystart::{Ack, Linux, PlusPlus};
 use schemars::JsonSchema;
@@ -78,8 +78,8 @@ pub enum Variant {
     Linux,
 }
 
-impl Config {
-    pub(super) fn build(&self) -> Box<dyn CongestionControl> {
+impl Component for Config {
+    fn build(&self) -> Box<dyn CongestionControl> {
         Box::new(Cubic {
             is_linux: self.variant == Variant::Linux,
             fast_convergence: self.fast_convergence,
@@ -100,6 +100,10 @@ impl Config {
             srtt: None,
             rtt_min: None,
         })
+    }
+
+    fn judges_use(&self) -> bool {
+        self.variant == Variant::Linux
     }
 }
 
@@ -305,7 +309,7 @@ impl Cubic {
         }
     }
 
-    /// Up to the threshold; gives what is left of `acked` segments.
+    /// Up to the threshold; returns the rest of `acked` segments.
     fn slow_start(&self, window: &mut Window, acked: f64) -> f64 {
         let (most, divisor) = match &self.start {
             _ if self.is_linux => (f64::INFINITY, 1.0),

@@ -5,9 +5,11 @@ pub mod reno;
 pub mod westwood;
 pub mod westwood_plus;
 
-use super::state::{State, Window};
 use crate::error::ScenarioError;
 use crate::registry::registry;
+#[cfg(test)]
+use crate::registry::tests::cc as scratch;
+use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 
 /// A congestion control algorithm.
@@ -44,49 +46,45 @@ pub trait CongestionControl: Send + Sync {
     fn on_undo(&mut self) {}
 }
 
+/// What is asked of a congestion control's parameters.
+pub trait Component {
+    /// Makes the algorithm.
+    fn build(&self) -> Box<dyn CongestionControl>;
+
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// Names the key below the algorithm, what is wrong, and what would be right.
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    /// Whether a loss leaves a congestion window that is below the new threshold as it is, so that slow
+    /// start goes on up to the threshold.
+    fn keeps_smaller_window(&self) -> bool {
+        false
+    }
+
+    /// Whether growth goes by what a sender has used of the window: [`crate::tcp::window::validation`].
+    fn judges_use(&self) -> bool {
+        false
+    }
+}
+
 registry! {
     /// A congestion control algorithm and its parameters.
-    pub enum Config: build() -> Box<dyn CongestionControl> {
+    pub enum Config: Component, validate() {
         Reno = reno,
         Cubic = cubic,
         Westwood = westwood,
         WestwoodPlus = westwood_plus,
+        #[cfg(test)]
+        Scratch = scratch,
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self::Reno(reno::Config::default())
-    }
-}
-
-impl Config {
-    /// Whether a loss leaves a congestion window that is below the new threshold as it is, so that slow
-    /// start goes on up to the threshold.
-    pub fn keeps_smaller_window(&self) -> bool {
-        match self {
-            Self::Reno(_) | Self::Cubic(_) => false,
-            Self::Westwood(_) | Self::WestwoodPlus(_) => true,
-        }
-    }
-
-    /// Whether growth goes by what a sender has used of the window: [`super::window_use`].
-    pub fn judges_use(&self) -> bool {
-        match self {
-            Self::Reno(config) => config.variant == reno::Variant::Linux,
-            Self::Cubic(config) => config.variant == cubic::Variant::Linux,
-            Self::Westwood(_) | Self::WestwoodPlus(_) => false,
-        }
-    }
-
-    /// Refuses what cannot work.
-    ///
-    /// # Errors
-    /// Names the key below `cc`, what is wrong, and what would be right.
-    pub fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Westwood(config) => config.validate().map_err(|inner| inner.under(self.name())),
-            Self::Reno(_) | Self::Cubic(_) | Self::WestwoodPlus(_) => Ok(()),
-        }
     }
 }

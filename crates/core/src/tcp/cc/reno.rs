@@ -1,12 +1,12 @@
 //! Reno's congestion control: slow start, congestion avoidance, halving. RFC 5681 (3.1).
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
-//! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of what is in
-//! flight; a window that is not used does not grow ([`crate::tcp::window_use`]).
+//! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of the flight
+//! size; an unused window does not grow ([`crate::tcp::window::validation`]).
 
-use super::CongestionControl;
+use super::{Component, CongestionControl};
 use crate::tcp::WindowArithmetic;
-use crate::tcp::state::{State, Window};
+use crate::tcp::window::state::{State, Window};
 use crate::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +30,16 @@ pub enum Variant {
     Linux,
 }
 
-impl Config {
-    pub(super) fn build(&self) -> Box<dyn CongestionControl> {
+impl Component for Config {
+    fn build(&self) -> Box<dyn CongestionControl> {
         match self.variant {
             Variant::Rfc5681 => Box::new(Reno),
             Variant::Linux => Box::new(Linux { uses_window: true }),
         }
+    }
+
+    fn judges_use(&self) -> bool {
+        self.variant == Variant::Linux
     }
 }
 

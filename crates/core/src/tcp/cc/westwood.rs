@@ -15,9 +15,9 @@ mod acked_count;
 
 pub(super) use acked_count::AckedCount;
 
-use super::{CongestionControl, reno};
+use super::{Component, CongestionControl, reno};
 use crate::error::ScenarioError;
-use crate::tcp::state::{State, Window};
+use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,24 @@ impl Config {
     fn silence(&self) -> Duration {
         Duration::from_nanos(self.time_constant.as_nanos() / u64::from(self.silence_divisor.max(1)))
     }
+}
 
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+impl Component for Config {
+    fn build(&self) -> Box<dyn CongestionControl> {
+        Box::new(Westwood {
+            tau_s: self.time_constant.as_secs_f64(),
+            silence: self.silence(),
+            filter: None,
+            rtt_min: None,
+            acked_count: AckedCount::default(),
+        })
+    }
+
+    fn keeps_smaller_window(&self) -> bool {
+        true
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
         if self.time_constant < Duration::from_millis(1) {
             let hint = "write a time of at least 1 ms, such as \"500 ms\"";
             return Err(ScenarioError::new("time_constant", "too short for a filter", hint));
@@ -55,16 +71,6 @@ impl Config {
             return Err(ScenarioError::new("silence_divisor", message, "write 2 to 1000"));
         }
         Ok(())
-    }
-
-    pub(super) fn build(&self) -> Box<dyn CongestionControl> {
-        Box::new(Westwood {
-            tau_s: self.time_constant.as_secs_f64(),
-            silence: self.silence(),
-            filter: None,
-            rtt_min: None,
-            acked_count: AckedCount::default(),
-        })
     }
 }
 
@@ -171,7 +177,7 @@ mod tests {
     use super::super::Config as Any;
     use super::super::westwood_plus;
     use crate::tcp;
-    use crate::tcp::state::State;
+    use crate::tcp::window::state::State;
     use crate::time::{Duration, Instant};
     use crate::units::Bytes;
 

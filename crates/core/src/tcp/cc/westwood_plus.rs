@@ -10,8 +10,8 @@
 //! the first estimate is the first sample; a silence is part of the sample that it ends in.
 
 use super::westwood::{AckedCount, ssthresh};
-use super::{CongestionControl, reno};
-use crate::tcp::state::{State, Window};
+use super::{Component, CongestionControl, reno};
+use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Box<dyn CongestionControl> {
+impl Component for Config {
+    fn build(&self) -> Box<dyn CongestionControl> {
         Box::<WestwoodPlus>::default()
+    }
+
+    fn keeps_smaller_window(&self) -> bool {
+        true
     }
 }
 

@@ -129,7 +129,7 @@ pub(super) struct Challenges {
     count: u32,
 }
 
-/// RFC 5961 (7): so many in so long.
+/// RFC 5961 (7): at most this many challenge ACKs in this time.
 const MOST_CHALLENGES: u32 = 10;
 const CHALLENGE_INTERVAL: Duration = Duration::from_secs(5);
 

@@ -69,7 +69,7 @@ fn mss(ours: &Config, syn: &Packet) -> u64 {
         mss => mss,
     };
     let fits = match u64::from(syn.window) {
-        // It opens later, nobody knows how far.
+        // It opens later, by an unknown amount.
         0 => u64::MAX,
         window if window > u64::from(DEFAULT_MSS[0]) => window / 2,
         window => window,

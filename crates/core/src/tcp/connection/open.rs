@@ -23,7 +23,7 @@ const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 pub(super) enum Verdict {
     /// The connection goes on.
     GoesOn,
-    /// It has ended, and perhaps the other endpoint is to be told.
+    /// It has ended, and perhaps a reset is to be sent.
     Ended(Ended, Option<Reset>),
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Open {
     sent_end: u64,
     /// Since when the other endpoint has failed to acknowledge what was sent.
     unanswered_since: Instant,
-    /// End of TIME-WAIT, or of waiting for a FIN on behalf of nobody.
+    /// End of TIME-WAIT, or of waiting for a FIN after the owner has let go.
     timer: Option<Instant>,
 }
 
@@ -114,7 +114,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// A segment arrived; `payload` are the octets that `packet` speaks of. The packet is used up.
+    /// A segment arrived; `payload` are the octets of `packet`. The packet is used up.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -134,7 +134,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// RFC 5961 (3.2, 4.2, 5.2): who sent the segment is told what is expected. Not more often than (7) has it.
+    /// RFC 5961 (3.2, 4.2, 5.2): a challenge ACK says which number is expected, at most as often as (7) permits.
     fn challenge(&mut self, now: Instant) {
         if self.challenges.permit(now) {
             self.duplex.acknowledge();
@@ -148,7 +148,7 @@ impl Open {
             self.timer = Some(now + limits.time_wait);
         }
         if packet.payload > 0 {
-            // The receiver tells the sender what has arrived twice.
+            // The receiver reports to the sender which data arrived twice.
             self.duplex.handle_data(now, packet);
         } else if packet.flags.has(Flags::FIN) {
             self.duplex.acknowledge();
@@ -170,7 +170,7 @@ impl Open {
         let fin = packet.flags.has(Flags::FIN);
         let taken = self.take_octets(start, packet, payload);
         if self.is_deaf && start + u64::from(taken) > expected && taken > 0 {
-            // RFC 9293 (3.10.7.4), RFC 1122 (4.2.2.13): nobody is there to read.
+            // RFC 9293 (3.10.7.4), RFC 1122 (4.2.2.13): the owner reads no more.
             return Verdict::Ended(Ended::Aborted, Some(self.reset()));
         }
         let window_end = self.duplex.receiver().window_end();

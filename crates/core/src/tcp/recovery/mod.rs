@@ -1,54 +1,43 @@
-//! Loss recovery: what duplicate and partial ACKs mean.
+//! Loss recovery: what is lost, what an ACK means for it, and what is sent next.
+//!
+//! A sender has one [`Loss`], of either kind. [`Classic`] goes by duplicate ACKs or by the SACK scoreboard; its
+//! algorithm is a [`Recovery`], one for each of the classic recoveries. [`rack::Rack`] goes by time, and sends by marks
+//! of each segment. Both act on the sender's [`Transmission`] and answer the same three questions: what an ACK means
+//! ([`Loss::on_ack`]), what a timer that has expired means ([`Loss::on_deadline`]), and what is sent now
+//! ([`Loss::poll`]).
 
+pub mod classic;
+mod duplicates;
 pub mod newreno;
+mod prr;
 pub mod rack;
 pub mod reno;
+pub mod rnf;
 pub mod sack;
 pub mod tahoe;
 
+use super::Config as Tcp;
+use super::Transmit;
 use super::cc::CongestionControl;
-use super::state::{Phase, State};
+use super::transmission::Transmission;
+use super::window::outcome::AckOutcome;
+use super::window::scoreboard::SackNews;
+use super::window::state::{Phase, State};
+use crate::packet::{Packet, SackBlocks};
 use crate::registry::registry;
+use crate::time::Instant;
+use classic::Classic;
+use rack::Rack;
 
-/// A loss recovery algorithm.
-pub trait Recovery: Send + Sync {
-    /// A duplicate ACK arrived; `state.dupacks` counts it already.
-    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
-        on_dupack_without_sack(state, cc);
-    }
-
-    /// An ACK during fast recovery acknowledged `acked` bytes; `state.una` has moved already.
-    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64);
-
-    /// Whether the SACK scoreboard says what is a duplicate ACK and what is sent next.
-    fn uses_scoreboard(&self) -> bool {
-        false
-    }
-
-    /// With the scoreboard: bytes thought to be in the network during a fast recovery, `pipe` of RFC 6675 (2).
-    fn pipe(&self, state: &State) -> u64 {
-        state.flight_size()
-    }
-
-    /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is
-    /// new data that the receiver's window lets go.
-    fn next_segment(&mut self, _state: &State, _can_send_new: bool) -> Option<Next> {
-        None
-    }
-}
-
-/// What the scoreboard lets go next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// New data.
-    New,
-    /// The segment at this offset, again.
-    Again(u64),
+/// What is asked of a loss recovery's parameters.
+pub trait Component {
+    /// Makes the loss recovery of a sender with this configuration.
+    fn build(&self, tcp: &Tcp) -> Loss;
 }
 
 registry! {
     /// A loss recovery algorithm and its parameters.
-    pub enum Config: build() -> Box<dyn Recovery> {
+    pub enum Config: Component {
         Reno = reno,
         Newreno = newreno,
         Sack = sack,
@@ -58,7 +47,7 @@ registry! {
 }
 
 impl Config {
-    /// What a sender has in its place whose receiver knows no SACK: NewReno, Linux's where it would go by RACK.
+    /// What takes its place if the receiver knows no SACK: NewReno, for RACK as in Linux.
     pub fn without_sack(&self) -> Self {
         match self {
             Self::Sack(_) => Self::default(),
@@ -74,18 +63,226 @@ impl Default for Config {
     }
 }
 
-/// Fast retransmit on the threshold, one more segment for each duplicate ACK beyond it: RFC 5681
-/// (3.2); new data on the ones before it: RFC 3042.
-fn on_dupack_without_sack(state: &mut State, cc: &mut dyn CongestionControl) {
+/// An algorithm that recovers by duplicate ACKs or by the SACK scoreboard.
+pub trait Recovery: Send + Sync {
+    /// A duplicate ACK arrived; `state.dupacks` counts it already. Returns whether it signals a loss, so that a fast
+    /// retransmit follows.
+    fn on_dupack(&mut self, state: &mut State) -> bool {
+        signals_loss(state)
+    }
+
+    /// The fast retransmit has begun: [`State::enter_recovery`].
+    fn on_begin(&mut self, _state: &mut State) {}
+
+    /// An ACK during fast recovery acknowledged `acked` bytes; `state.una` has moved already. Returns whether the
+    /// retransmission timer restarts.
+    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) -> bool;
+
+    /// Whether the SACK scoreboard decides what is a duplicate ACK and what is sent next.
+    fn uses_scoreboard(&self) -> bool {
+        false
+    }
+
+    /// With the scoreboard: bytes thought to be in the network during a fast recovery, `pipe` of RFC 6675 (2).
+    fn pipe(&self, state: &State) -> u64 {
+        state.flight_size()
+    }
+
+    /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is new data
+    /// that the receiver's window permits.
+    fn next_segment(&mut self, _state: &State, _can_send_new: bool) -> Option<Next> {
+        None
+    }
+}
+
+/// What the scoreboard sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// New data.
+    New,
+    /// The segment at this offset, again.
+    Again(u64),
+}
+
+/// Without SACK: a loss at the threshold of duplicate ACKs, RFC 5681 (3.2), and new data on the ones before it,
+/// RFC 3042. During fast recovery each lets one more segment go.
+fn signals_loss(state: &mut State) -> bool {
     if state.phase == Phase::Recovery {
         state.inflation += state.mss() as i64;
     } else if state.dupacks == state.dupack_threshold {
         state.limited_transmit = 0;
-        if state.beyond_recover() || state.multiple_fast_retransmits {
-            let ssthresh = cc.ssthresh_after_loss(state);
-            state.enter_recovery(ssthresh);
-        }
+        return state.beyond_recover() || state.multiple_fast_retransmits;
     } else if state.dupacks < state.dupack_threshold && state.limited_transmit_enabled {
         state.limited_transmit += 1;
+    }
+    false
+}
+
+/// An ACK as it arrived.
+#[derive(Clone, Copy)]
+pub struct Ack<'a> {
+    /// When.
+    pub now: Instant,
+    /// Everything before this offset has arrived.
+    pub number: u64,
+    /// The window that it offers is the one before.
+    pub same_window: bool,
+    /// The segment itself.
+    pub packet: &'a Packet,
+    blocks: [(u64, u64); SackBlocks::MAX],
+    count: usize,
+}
+
+impl<'a> Ack<'a> {
+    /// An ACK of `number`, its SACK blocks not read.
+    pub(super) fn new(now: Instant, number: u64, same_window: bool, packet: &'a Packet) -> Self {
+        Self { now, number, same_window, packet, blocks: Default::default(), count: 0 }
+    }
+
+    /// Reads its SACK blocks; `offset` is that of a sequence number.
+    pub(super) fn read_blocks(&mut self, offset: impl Fn(u32) -> Option<u64>) {
+        for (left, right) in self.packet.options().sack.as_slice() {
+            if let Some(block) = offset(*left).zip(offset(*right)) {
+                self.blocks[self.count] = block;
+                self.count += 1;
+            }
+        }
+    }
+
+    /// What it changes, if its SACK blocks brought `sack`; the rest of what it delivers is not yet counted.
+    fn outcome(&self, tx: &Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
+        AckOutcome {
+            now: self.now,
+            ack: self.number,
+            acked: self.number - tx.state.una,
+            segments: 0,
+            delivered: sack.sacked,
+            sack,
+            is_dupack,
+            can_send_new: tx.can_send_new(self.number),
+            ts_ecr: self.packet.ts_ecr,
+        }
+    }
+
+    /// The timestamp that it echoes.
+    fn echo(&self) -> Option<u32> {
+        self.packet.has_timestamps.then_some(self.packet.ts_ecr)
+    }
+
+    /// Its SACK blocks as offsets, in the order in which they stand there.
+    fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+}
+
+/// The loss recovery of a sender.
+pub enum Loss {
+    /// By duplicate ACKs or by the SACK scoreboard.
+    Classic(Box<Classic>),
+    /// By time: RACK-TLP.
+    Rack(Box<Rack>),
+}
+
+impl Loss {
+    /// Whether every ACK is looked at closely.
+    pub(super) fn looks_closer(&self) -> bool {
+        match self {
+            Self::Classic(classic) => classic.duplicates.is_some() || classic.feedback.is_some(),
+            Self::Rack(_) => true,
+        }
+    }
+
+    /// The receiver does not permit SACK: [`Config::without_sack`].
+    pub(super) fn go_without_sack(&mut self) {
+        *self = match self {
+            Self::Classic(classic) if !classic.uses_scoreboard => return,
+            Self::Classic(classic) => {
+                newreno::Config::default().loss(classic.prr.is_some(), classic.feedback.take())
+            }
+            Self::Rack(rack) => newreno::Config::linux().loss(rack.uses_prr, None),
+        };
+    }
+
+    /// An ACK arrived that is not older than the last. Returns whether it begins a fast recovery.
+    pub(super) fn on_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
+        match self {
+            Self::Classic(classic) => classic.on_ack(tx, ack),
+            Self::Rack(rack) => rack.on_ack(tx, ack),
+        }
+    }
+
+    /// An ACK of `acked` bytes, already taken off, while a loss is suspected and nothing looks at ACKs closely. Returns
+    /// whether the retransmission timer restarts.
+    pub(super) fn on_late_ack(&mut self, tx: &mut Transmission, acked: u64) -> bool {
+        match self {
+            Self::Classic(classic) => classic.on_late_ack(tx, acked),
+            Self::Rack(_) => true,
+        }
+    }
+
+    /// A duplicate ACK where nothing looks at ACKs closely. With the scoreboard an ACK without SACK information is
+    /// none: RFC 6675 (2).
+    pub(super) fn on_plain_dupack(&mut self, tx: &mut Transmission, now: Instant) {
+        if let Self::Classic(classic) = self
+            && !classic.uses_scoreboard
+        {
+            classic.on_dupack(tx, now);
+        }
+    }
+
+    /// An ACK older than the last arrived.
+    pub(super) fn on_old_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) {
+        if let Self::Rack(rack) = self {
+            rack.on_old_ack(tx, ack);
+        }
+    }
+
+    /// The deadline has passed.
+    pub(super) fn on_deadline(&mut self, tx: &mut Transmission, now: Instant) {
+        let is_timeout = match self {
+            Self::Classic(_) => true,
+            Self::Rack(rack) => !rack.on_timer(tx, now),
+        };
+        if is_timeout {
+            self.on_timeout(tx, now);
+        }
+    }
+
+    /// The retransmission timer has expired: RFC 6298 (5.4) to (5.6), RFC 5681 (3.1).
+    fn on_timeout(&mut self, tx: &mut Transmission, now: Instant) {
+        let is_again = tx.begin_timeout(now);
+        tx.rtt.forget();
+        tx.timed_out = true;
+        tx.timer.at = Some(now + tx.rto.value());
+        match self {
+            Self::Classic(classic) => classic.on_timeout(tx, is_again),
+            Self::Rack(rack) => rack.on_timeout(tx, now, is_again),
+        }
+        let state = &mut tx.state;
+        (state.dupacks, state.phase, state.recover) = (0, Phase::Loss, Some(state.max));
+    }
+
+    /// The next segment to be sent now, if any.
+    pub(super) fn poll(&mut self, tx: &mut Transmission, now: Instant) -> Option<Transmit> {
+        match self {
+            Self::Classic(classic) => classic.poll(tx, now),
+            Self::Rack(rack) => rack.poll(tx, now),
+        }
+    }
+
+    /// What has been counted of radio network feedback, if it is acted on.
+    pub(super) fn rnf(&self) -> Option<rnf::Report> {
+        match self {
+            Self::Classic(classic) => classic.feedback.as_ref().map(|feedback| feedback.report),
+            Self::Rack(_) => None,
+        }
+    }
+
+    /// Bytes in the network, as far as the loss recovery can tell.
+    pub(super) fn in_flight(&self, state: &State) -> i64 {
+        match self {
+            Self::Classic(_) => state.flight_size() as i64 - state.inflation,
+            Self::Rack(rack) => rack.pipe(state) as i64,
+        }
     }
 }

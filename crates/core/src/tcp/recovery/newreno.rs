@@ -4,14 +4,18 @@
 //! losses in a window, a timeout is then faster than one segment for each round trip.
 //!
 //! Linux without SACK restarts it with each. It ends a recovery only with an ACK beyond what was outstanding, counts no
-//! duplicates until then, and has a threshold that follows them ([`Config::max_reordering`], `sender/by_duplicates`);
+//! duplicates until then, and has a threshold that follows them ([`Config::max_reordering`], [`super::duplicates`]);
 //! with `tcp.prr` this is all of it.
 
-use super::{Recovery, on_dupack_without_sack};
+use super::classic::Classic;
+use super::duplicates::Duplicates;
+use super::rnf::Feedback;
+use super::{Component, Loss, Recovery, signals_loss};
 use crate::error::ScenarioError;
+use crate::tcp::Config as Tcp;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::cc::CongestionControl;
-use crate::tcp::state::{Phase, State};
+use crate::tcp::window::state::{Phase, State};
 use crate::trace::SendCause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,8 +54,11 @@ impl Config {
         Self { variant: Variant::Linux, max_reordering: None }
     }
 
-    pub(super) fn build(&self) -> Box<dyn Recovery> {
-        Box::new(Newreno { variant: self.variant, partial_since: None })
+    pub(super) fn loss(&self, uses_prr: bool, feedback: Option<Feedback>) -> Loss {
+        let newreno = Newreno { variant: self.variant, partial_since: None };
+        let counts = self.counts_duplicates(uses_prr);
+        let duplicates = counts.then(|| Duplicates::new(self.max_reordering()));
+        Classic::loss(Box::new(newreno), uses_prr, duplicates, feedback)
     }
 
     /// The largest threshold of duplicate ACKs, if it follows them.
@@ -81,6 +88,12 @@ impl Config {
     }
 }
 
+impl Component for Config {
+    fn build(&self, tcp: &Tcp) -> Loss {
+        self.loss(tcp.prr, Feedback::of(tcp.rnf))
+    }
+}
+
 struct Newreno {
     variant: Variant,
     /// The recovery (its `recover`) in which a partial ACK has been seen.
@@ -88,34 +101,34 @@ struct Newreno {
 }
 
 impl Newreno {
-    /// All that was outstanding has arrived, and what the duplicate ACKs that follow mean cannot be told.
+    /// All that was outstanding has arrived, so that the duplicate ACKs that follow are ambiguous.
     fn holds(&self, state: &State) -> bool {
         self.variant == Variant::Linux && state.recover == Some(state.una)
     }
 }
 
 impl Recovery for Newreno {
-    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
-        if state.phase != Phase::Recovery || !self.holds(state) {
-            on_dupack_without_sack(state, cc);
-        }
+    fn on_dupack(&mut self, state: &mut State) -> bool {
+        let holds = state.phase == Phase::Recovery && self.holds(state);
+        !holds && signals_loss(state)
     }
 
-    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) {
+    fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) -> bool {
         let recover = state.recover.unwrap_or(state.una);
         let mss = state.window.mss;
         if state.una >= recover && !self.holds(state) {
             if state.window.arithmetic == WindowArithmetic::Ns2 {
                 state.exit_recovery(state.window.cwnd);
-                return cc.on_ack(&mut state.window, acked);
+                cc.on_ack(&mut state.window, acked);
+                return true;
             }
             // Step 3, full acknowledgment, option 1: avoid a burst.
             let flight = (state.flight_size() as f64).max(mss);
             state.exit_recovery(state.window.ssthresh.min(flight + mss));
-            return;
+            return true;
         }
         if self.holds(state) {
-            // What duplicate ACKs have told of has been acknowledged.
+            // The segments that duplicate ACKs stood for have been acknowledged.
             state.inflation = 0;
         } else {
             // Step 3, partial acknowledgment: deflate by what left, add back one segment.
@@ -127,6 +140,6 @@ impl Recovery for Newreno {
         }
         let first = self.partial_since != Some(recover);
         self.partial_since = Some(recover);
-        state.restart_timer = first || self.variant != Variant::Impatient;
+        first || self.variant != Variant::Impatient
     }
 }

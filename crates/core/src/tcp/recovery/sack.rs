@@ -1,26 +1,30 @@
 //! Loss recovery by the SACK scoreboard: RFC 6675.
 //!
 //! The scoreboard is in [`State::segments`](crate::tcp::scoreboard); here are the decisions: when recovery
-//! begins and what is sent during it, so that what is in the network (`pipe`) fills the congestion window.
+//! begins and what is sent during it, so that the bytes in the network (`pipe`) fill the congestion window.
 //!
-//! After a timeout the marks are cleared (RFC 2018 (8)), and what is reported anew is skipped as the sender
+//! After a timeout the marks are cleared (RFC 2018 (8)), and segments reported anew are skipped as the sender
 //! goes back: section 5.1. The timer is that of RFC 6298; section 6 would allow to restart it with every
 //! retransmission. If the other endpoint does not permit SACK, the connection uses NewReno.
 
-use super::{Next, Recovery};
+use super::classic::Classic;
+use super::rnf::Feedback;
+use super::{Component, Loss, Next, Recovery};
+use crate::tcp::Config as Tcp;
 use crate::tcp::cc::CongestionControl;
-use crate::tcp::state::{Phase, State};
+use crate::tcp::window::state::{Phase, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The SACK scoreboard says what is lost and what is sent: RFC 6675. Wants `sack = true`.
+/// The SACK scoreboard decides which segments are lost and which are sent: RFC 6675. Wants `sack = true`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Box<dyn Recovery> {
-        Box::new(Sack { high_rxt: 0, rescue_rxt: 0 })
+impl Component for Config {
+    fn build(&self, tcp: &Tcp) -> Loss {
+        let sack = Sack { high_rxt: 0, rescue_rxt: 0 };
+        Classic::loss(Box::new(sack), tcp.prr, None, Feedback::of(tcp.rnf))
     }
 }
 
@@ -34,28 +38,26 @@ struct Sack {
 
 impl Recovery for Sack {
     /// Section 5, on a duplicate ACK as section 2 defines it: one that brings new SACK information.
-    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
+    fn on_dupack(&mut self, state: &mut State) -> bool {
         // Section 5.1: after a timeout no new recovery before all that was outstanding is acknowledged.
-        if state.phase == Phase::Recovery || state.recover.is_some_and(|recover| state.una < recover) {
-            return;
-        }
+        let may_begin = state.phase != Phase::Recovery && !state.is_below_recover();
         // (1), (2).
-        if state.dupacks < state.dupack_threshold && state.lost_end() <= state.una {
-            return;
-        }
-        // (4): the first segment goes whatever the pipe holds.
-        let ssthresh = cc.ssthresh_after_loss(state);
-        state.enter_recovery(ssthresh);
+        may_begin && (state.dupacks >= state.dupack_threshold || state.lost_end() > state.una)
+    }
+
+    /// (4): the first segment goes whatever the pipe holds.
+    fn on_begin(&mut self, state: &mut State) {
         state.inflation = 0;
         self.high_rxt = state.segments.front().map_or(state.una, |first| first.end());
         self.rescue_rxt = self.high_rxt;
     }
 
-    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) {
+    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) -> bool {
         // (A). RecoveryPoint is the last byte sent before, `recover` the one behind it.
         if state.recover.is_none_or(|recover| state.una >= recover) {
             state.exit_recovery(state.window.cwnd);
         }
+        true
     }
 
     fn uses_scoreboard(&self) -> bool {

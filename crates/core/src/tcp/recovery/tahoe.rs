@@ -5,10 +5,12 @@
 //! There is no fast recovery: what follows are the rules of a timeout, go-back-N, without its wait. As there,
 //! no second fast retransmit follows before everything outstanding is acknowledged.
 
-use super::Recovery;
+use super::classic::Classic;
+use super::rnf::Feedback;
+use super::{Component, Loss, Recovery};
+use crate::tcp::Config as Tcp;
 use crate::tcp::cc::CongestionControl;
-use crate::tcp::state::{Phase, State};
-use crate::trace::SendCause;
+use crate::tcp::window::state::{Phase, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,35 +19,26 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Box<dyn Recovery> {
-        Box::new(Tahoe)
+impl Component for Config {
+    fn build(&self, tcp: &Tcp) -> Loss {
+        Classic::loss(Box::new(Tahoe), tcp.prr, None, Feedback::of(tcp.rnf))
     }
 }
 
 struct Tahoe;
 
 impl Recovery for Tahoe {
-    fn on_dupack(&mut self, state: &mut State, cc: &mut dyn CongestionControl) {
-        if state.dupacks == state.dupack_threshold {
-            state.limited_transmit = 0;
-            if state.beyond_recover() || state.multiple_fast_retransmits {
-                let ssthresh = cc.ssthresh_after_loss(state);
-                state.enter_recovery(ssthresh);
-                state.inflation = 0;
-                state.limited_bytes = 0;
-                state.phase = Phase::Loss;
-                state.window.cwnd = state.window.mss;
-                state.nxt = state.segments.front().map_or(state.una, |first| first.end());
-                state.retransmit = Some((state.una, SendCause::FastRetransmit));
-            }
-        } else if state.dupacks < state.dupack_threshold && state.limited_transmit_enabled {
-            state.limited_transmit += 1;
-        }
+    fn on_begin(&mut self, state: &mut State) {
+        state.inflation = 0;
+        state.limited_bytes = 0;
+        state.phase = Phase::Loss;
+        state.window.cwnd = state.window.mss;
+        state.nxt = state.segments.front().map_or(state.una, |first| first.end());
     }
 
-    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) {
+    fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) -> bool {
         // Not reached: a fast retransmit leads to `Phase::Loss`.
         state.exit_recovery(state.window.ssthresh);
+        true
     }
 }

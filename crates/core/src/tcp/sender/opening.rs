@@ -1,41 +1,24 @@
 //! What a sender takes from the handshake.
 
 use super::Sender;
-use super::by_duplicates::Duplicates;
 use crate::packet::{Flags, Packet};
 use crate::tcp::IdleRestart;
 use crate::tcp::handshake::Opened;
-use crate::tcp::recovery::{self, newreno};
 use crate::time::{Duration, Instant};
 
 impl Sender {
     /// The handshake has just been completed.
     #[cold]
     pub(super) fn established(&mut self, now: Instant) {
-        if self.reads_sack && !self.handshake.permits_sack() {
-            self.reads_sack = false;
-            if self.uses_scoreboard {
-                self.uses_scoreboard = false;
-                self.go_without_sack();
-            }
+        if self.tx.reads_sack && !self.handshake.permits_sack() {
+            self.tx.reads_sack = false;
+            self.loss.go_without_sack();
+            self.looks_closer |= self.loss.looks_closer();
         }
-        if self.ecn.take_if(|_| !self.handshake.permits_ecn()).is_some() {
+        if self.tx.ecn.take_if(|_| !self.handshake.permits_ecn()).is_some() {
             self.plain_from = 1;
         }
         self.begin(now, self.handshake.sent_at(), self.handshake.lost_syn());
-    }
-
-    /// As `recovery::Config::without_sack`.
-    fn go_without_sack(&mut self) {
-        let uses_prr = self.prr.is_some() || self.rack.as_ref().is_some_and(|rack| rack.uses_prr);
-        let newreno = match self.rack.take() {
-            Some(_) => newreno::Config::linux(),
-            None => newreno::Config::default(),
-        };
-        self.prr = uses_prr.then(Box::default);
-        self.duplicates = Duplicates::wanted(&newreno, uses_prr).map(Box::new);
-        self.looks_closer |= self.duplicates.is_some();
-        self.recovery = recovery::Config::Newreno(newreno).build();
     }
 
     /// Another's handshake has opened the connection.
@@ -43,7 +26,7 @@ impl Sender {
     pub(in crate::tcp) fn adopt(&mut self, now: Instant, opened: &Opened) {
         self.handshake.adopt(opened);
         self.peer_shift = opened.peer_shift;
-        self.state.rwnd = opened.window;
+        self.tx.state.rwnd = opened.window;
         self.ts_recent = opened.ts_recent;
         self.begin(now, opened.sent_at, opened.lost_syn);
     }
@@ -54,24 +37,24 @@ impl Sender {
             used.begin(now);
         }
         if let Some(sent_at) = sent_at {
-            self.sample(now, sent_at);
+            self.tx.sample(now, sent_at);
         }
         if lost_syn {
             // RFC 5681 (3.1), RFC 6298 (5.7).
-            self.state.window.cwnd = self.state.window.mss;
-            self.rto.on_lost_syn();
+            self.tx.state.window.cwnd = self.tx.state.window.mss;
+            self.tx.rto.on_lost_syn();
         }
     }
 
     /// Nothing was sent for `idle`, longer than the timeout, so the window restarts: RFC 5681 (4.1), RFC 2861 (3.2).
     pub(in crate::tcp) fn restart_after(&mut self, idle: Duration) {
-        let (window, least) = (&mut self.state.window, self.initial_window);
+        let (window, least) = (&mut self.tx.state.window, self.tx.state.initial_window);
         match self.idle_restart {
             IdleRestart::Off => {}
             IdleRestart::Rfc5681 => window.cwnd = window.cwnd.min(least),
             IdleRestart::Linux => {
                 window.ssthresh = window.raised_threshold();
-                let timeouts = idle.as_nanos() / self.rto.value().as_nanos().max(1);
+                let timeouts = idle.as_nanos() / self.tx.rto.value().as_nanos().max(1);
                 let halved = (window.segments() >> timeouts.min(63)) as f64 * window.mss;
                 window.cwnd = halved.max(least.min(window.cwnd));
             }
@@ -82,7 +65,7 @@ impl Sender {
     pub(super) fn take_options(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::SYN) {
             self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);
-            self.state.rwnd = u64::from(packet.window);
+            self.tx.state.rwnd = u64::from(packet.window);
         }
     }
 }
@@ -97,10 +80,10 @@ mod tests {
     fn after(idle_restart: IdleRestart, seconds: u64) -> (f64, f64) {
         let config = Config { idle_restart, handshake: Handshake::None, ..Config::default() };
         let mut sender = Sender::new(&config, Role::Passive);
-        let mss = sender.state.window.mss;
-        (sender.state.window.cwnd, sender.state.window.ssthresh) = (48.0 * mss, 20.0 * mss);
+        let mss = sender.tx.state.window.mss;
+        (sender.tx.state.window.cwnd, sender.tx.state.window.ssthresh) = (48.0 * mss, 20.0 * mss);
         sender.restart_after(Duration::from_secs(seconds));
-        (sender.state.window.cwnd / mss, sender.state.window.ssthresh / mss)
+        (sender.tx.state.window.cwnd / mss, sender.tx.state.window.ssthresh / mss)
     }
 
     #[test]

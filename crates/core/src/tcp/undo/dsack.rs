@@ -5,10 +5,10 @@
 //! are restored at once. Left out: RFC 3708's slow start back to the old window, and its guards against a
 //! network that duplicates packets.
 
-use super::Undo;
 use super::response::Response;
-use super::{Ack, Verdict};
-use crate::tcp::state::State;
+use super::{Component, Undo, Verdict};
+use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+impl Component for Config {
+    fn build(&self) -> Option<Box<dyn Undo>> {
         Some(Box::new(Dsack { episode: None }))
     }
 }
@@ -48,8 +48,8 @@ impl Undo for Dsack {
         }
     }
 
-    fn on_ack(&mut self, _state: &State, ack: &Ack) -> Verdict {
-        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.news.duplicate) else {
+    fn on_ack(&mut self, _state: &State, ack: &AckOutcome) -> Verdict {
+        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.sack.duplicate) else {
             return Verdict::Open;
         };
         if let Some(unreported) = episode.unreported.as_mut().filter(|_| left >= episode.una) {

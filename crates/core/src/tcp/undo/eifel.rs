@@ -7,14 +7,14 @@
 //! Before these RFCs the algorithm stored both windows at the retransmission and put them back at once
 //! (R. Ludwig, R. H. Katz, *The Eifel Algorithm*, CCR 30(1), 2000; \[lundsten2002\] 3.1.4): `response = "restore"`.
 
-use super::Undo;
 use super::response::Response;
-use super::{Ack, Verdict};
-use crate::tcp::state::State;
+use super::{Component, Undo, Verdict};
+use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Timestamps tell an original from a retransmission: RFC 3522. Wants `timestamps = true`.
+/// Timestamps distinguish originals from retransmissions: RFC 3522. Wants `timestamps = true`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -23,8 +23,8 @@ pub struct Config {
     pub response: Response,
 }
 
-impl Config {
-    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+impl Component for Config {
+    fn build(&self) -> Option<Box<dyn Undo>> {
         Some(Box::new(Eifel { response: self.response, episode: None, has_seen_dsack: false }))
     }
 }
@@ -58,9 +58,9 @@ impl Undo for Eifel {
         }
     }
 
-    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
+    fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
         let had_seen_dsack = self.has_seen_dsack;
-        self.has_seen_dsack |= ack.news.duplicate.is_some();
+        self.has_seen_dsack |= ack.sack.duplicate.is_some();
         // Step 3: an acceptable ACK.
         if ack.ack <= state.una {
             return Verdict::Open;
@@ -69,7 +69,7 @@ impl Undo for Eifel {
         let is_older = (ack.ts_ecr.wrapping_sub(retransmit_ts) as i32) < 0;
         // Step 5: where all is acknowledged, all originals may have been lost but for their timestamps,
         // unless the receiver is known to report duplicates.
-        let is_certain = ack.news.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
+        let is_certain = ack.sack.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
         if is_older && is_certain { Verdict::Spurious } else { Verdict::Open }
     }
 

@@ -1,24 +1,24 @@
-//! F-RTO: after a timeout the first ACK is answered with new data; if the next one advances too, it speaks of
+//! F-RTO: after a timeout the first ACK is answered with new data; if the next one advances too, it acknowledges
 //! originals, and the timeout was spurious. RFC 5682: the basic algorithm (2.1), and where SACK blocks arrive
 //! the enhanced one (3.1).
 //!
 //! Only timeouts. Of what may be done when there is no new data to send, the recommended way is taken: to go
 //! on as after any timeout. The response is that of RFC 4015.
 
-use super::Undo;
-use super::{Ack, Verdict};
-use crate::tcp::state::State;
+use super::{Component, Undo, Verdict};
+use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// New data after a timeout tells whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
+/// New data after a timeout shows whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
 /// form.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+impl Component for Config {
+    fn build(&self) -> Option<Box<dyn Undo>> {
         Some(Box::new(Frto { step: Step::Off, scoreboard: false }))
     }
 }
@@ -50,8 +50,8 @@ impl Undo for Frto {
         self.step = if is_timeout && first { Step::First { end } } else { Step::Off };
     }
 
-    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
-        self.scoreboard |= ack.news.sacked > 0;
+    fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
+        self.scoreboard |= ack.sack.sacked > 0;
         let advances = ack.ack > state.una;
         match self.step {
             Step::Off => Verdict::Open,
@@ -69,8 +69,8 @@ impl Undo for Frto {
                 Verdict::Probe
             }
             Step::Second { recover } => {
-                let has_news = advances || ack.news.sacked > 0;
-                let verdict = if ack.ack > recover || ack.news.highest > recover {
+                let has_news = advances || ack.sack.sacked > 0;
+                let verdict = if ack.ack > recover || ack.sack.highest > recover {
                     Verdict::Genuine
                 } else if advances || (self.scoreboard && has_news) {
                     Verdict::Spurious

@@ -1,27 +1,28 @@
-//! Undo as Linux does it: timestamps (Eifel), reports of duplicates (DSACK) and F-RTO, whichever tells first.
+//! Undo as Linux does it: timestamps (Eifel), reports of duplicates (DSACK) and F-RTO, whichever decides first.
 //!
 //! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. Not while
 //!   retransmissions of a fast recovery are still under way.
 //! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout.
 //! * **F-RTO**, RFC 5682 (3.1), after a timeout alone: data that was never sent again is acknowledged or SACKed, so not
-//!   everything was lost. New data goes out with the first ACK that advances, and what then arrives tells.
+//!   everything was lost. New data goes out with the first ACK that advances, and the next ACKs decide.
 //!
 //! Windows are restored at once, to what they were. Works with what there is: without timestamps there is no Eifel
 //! detection, without DSACK no reports.
 
 use super::response::Response;
-use super::{Ack, Undo, Verdict};
-use crate::tcp::state::{Fate, Phase, Segment, State};
+use super::{Component, Undo, Verdict};
+use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::state::{Fate, Phase, Segment, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Timestamps, reports of duplicates and F-RTO, whichever tells first, as in Linux.
+/// Timestamps, reports of duplicates and F-RTO, whichever decides first, as in Linux.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+impl Component for Config {
+    fn build(&self) -> Option<Box<dyn Undo>> {
         Some(Box::new(Linux { has_timestamps: false, episode: None, frto: Frto::Off }))
     }
 }
@@ -70,8 +71,8 @@ impl Undo for Linux {
         }
         // (3.1) step 1: not for a timeout in a recovery, but for the same segment's next.
         let is_new = first || self.episode.as_ref().is_some_and(|episode| episode.una == state.una);
-        let tells = is_timeout && state.phase != Phase::Recovery && is_new;
-        self.frto = if tells { Frto::First } else { Frto::Off };
+        let applies = is_timeout && state.phase != Phase::Recovery && is_new;
+        self.frto = if applies { Frto::First } else { Frto::Off };
     }
 
     fn on_timestamps(&mut self) {
@@ -85,7 +86,7 @@ impl Undo for Linux {
         }
     }
 
-    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict {
+    fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
         if self.is_reported(ack) || self.is_eifel(state, ack) {
             return self.spurious();
         }
@@ -132,8 +133,8 @@ impl Linux {
     }
 
     /// The last retransmission that was not yet reported as a duplicate now is.
-    fn is_reported(&mut self, ack: &Ack) -> bool {
-        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.news.duplicate) else { return false };
+    fn is_reported(&mut self, ack: &AckOutcome) -> bool {
+        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.sack.duplicate) else { return false };
         if episode.unreported == 0 || left < episode.una {
             return false;
         }
@@ -142,7 +143,7 @@ impl Linux {
     }
 
     /// The ACK was sent for an original.
-    fn is_eifel(&self, state: &State, ack: &Ack) -> bool {
+    fn is_eifel(&self, state: &State, ack: &AckOutcome) -> bool {
         let Some(first) = self.episode.as_ref().and_then(|episode| episode.retransmit_ts) else {
             return false;
         };
@@ -157,14 +158,14 @@ impl Linux {
 }
 
 /// Whether the ACK acknowledges or SACKs for the first time what was sent before the timeout, and only once.
-fn is_original_delivered(state: &State, ack: &Ack) -> bool {
+fn is_original_delivered(state: &State, ack: &AckOutcome) -> bool {
     let end = state.recover.unwrap_or(state.max);
     let acked = state.segments.iter().take_while(|segment| segment.end() <= ack.ack.min(end));
     let mut acked = acked.filter(|segment| !segment.is_sacked);
     // With RACK the scoreboard outlives a timeout. Else what an ACK covers beside what was sent again may have arrived
     // before, and what it SACKs too.
     if state.segments.iter().any(|segment| segment.fate != Fate::UnderWay) {
-        return ack.news.first_original.is_some_and(|first| first <= end)
+        return ack.sack.first_original.is_some_and(|first| first <= end)
             || acked.any(|segment| segment.transmissions == 1);
     }
     ack.ack > state.una && acked.clone().count() > 0 && acked.all(|segment| segment.transmissions == 1)

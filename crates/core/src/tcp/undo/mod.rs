@@ -1,4 +1,4 @@
-//! Undo: whether a timeout or a fast retransmit was spurious, and what is taken back if it was.
+//! Undo: whether a timeout or a fast retransmit was spurious. If it was, windows and timer are restored.
 //!
 //! Detection is exchangeable; what a sender does then is in [`response`].
 
@@ -9,9 +9,13 @@ pub mod linux;
 pub mod none;
 pub mod response;
 
-use super::scoreboard::SackNews;
-use super::state::State;
+use super::Config as Tcp;
+use super::rto::Rto;
+use super::window::outcome::AckOutcome;
+use super::window::state::{Phase, State};
 use crate::registry::registry;
+use crate::time::Duration;
+use response::Prior;
 
 /// How a spurious loss recovery is detected.
 pub trait Undo: Send + Sync {
@@ -28,35 +32,20 @@ pub trait Undo: Send + Sync {
     }
 
     /// An ACK arrived; `state.una` has not moved yet.
-    fn on_ack(&mut self, state: &State, ack: &Ack) -> Verdict;
+    fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict;
 
     /// Whether a spurious timeout makes the timer more careful: RFC 4015 (3.2) step 8.
     fn adapts_timer(&self) -> bool {
         true
     }
 
-    /// What is done after a spurious recovery.
+    /// How windows return after a spurious recovery.
     fn response(&self) -> response::Response {
         response::Response::Rfc4015
     }
 }
 
-/// What detection sees of an ACK.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// What it acknowledges.
-    pub ack: u64,
-    /// It is a duplicate ACK for the loss recovery in use.
-    pub is_dupack: bool,
-    /// Echoed timestamp.
-    pub ts_ecr: u32,
-    /// What its SACK blocks brought.
-    pub news: SackNews,
-    /// There is new data that the receiver's window lets go once this ACK is taken in.
-    pub can_send_new: bool,
-}
-
-/// What an ACK tells of the loss recovery.
+/// What an ACK shows about the latest loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing, or nothing new.
@@ -69,14 +58,108 @@ pub enum Verdict {
     Spurious,
 }
 
+/// What is asked of a detection's parameters.
+pub trait Component {
+    /// Makes the detection; `None` if there is none.
+    fn build(&self) -> Option<Box<dyn Undo>>;
+}
+
 registry! {
     /// A detection of spurious loss recoveries and its parameters.
-    pub enum Config: build() -> Option<Box<dyn Undo>> {
+    pub enum Config: Component {
         None = none,
         Dsack = dsack,
         Eifel = eifel,
         Frto = frto,
         Linux = linux,
+    }
+}
+
+/// A sender's detection of spurious recoveries, and all that it keeps for taking one back.
+pub struct Undoing {
+    detection: Box<dyn Undo>,
+    /// What was known before the latest loss.
+    prior: Option<Prior>,
+    /// After a spurious timeout: what was known before it, and the end of what had been sent.
+    adapts: Option<(Prior, u64)>,
+    /// F-RTO holds going back, and permits this many new segments.
+    pub probe: Option<u32>,
+    /// The threshold of duplicate ACKs to return to, if it adapts.
+    fixed_threshold: Option<u32>,
+}
+
+impl Undoing {
+    /// If this TCP detects spurious recoveries.
+    pub(super) fn of(config: &Tcp) -> Option<Self> {
+        let mut detection = config.undo.build()?;
+        if config.timestamps {
+            detection.on_timestamps();
+        }
+        let fixed_threshold = config.adaptive_dupack_threshold.then_some(config.dupack_threshold);
+        Some(Self { detection, prior: None, adapts: None, probe: None, fixed_threshold })
+    }
+
+    /// A fast recovery is about to begin.
+    pub(super) fn on_fast_retransmit(&mut self, state: &State, rto: &Rto) {
+        self.prior = Some(Prior::of(state, rto, false));
+        self.detection.on_loss(state, false, true);
+    }
+
+    /// The retransmission timer has expired.
+    pub(super) fn on_timeout(&mut self, state: &mut State, rto: &Rto) {
+        self.probe = None;
+        // RFC 4015 (3.2): not again for a recovery that has begun and not ended.
+        let first = state.phase != Phase::Recovery && state.recover.is_none_or(|end| state.una >= end);
+        if first {
+            self.prior = Some(Prior::of(state, rto, true));
+        }
+        self.detection.on_loss(state, true, first);
+        if let Some(fixed) = self.fixed_threshold.filter(|_| state.phase == Phase::Disorder) {
+            // Duplicate ACKs had come, and the threshold kept the fast retransmit back.
+            state.dupack_threshold = fixed;
+        }
+    }
+
+    /// A segment was sent again, with this timestamp.
+    pub(super) fn on_retransmission(&mut self, ts_val: u32) {
+        self.detection.on_retransmission(ts_val);
+    }
+
+    /// An ACK arrived; `state.una` has not moved yet.
+    pub(super) fn judge(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
+        if let Some(prior) = &mut self.prior {
+            prior.dupacks = prior.dupacks.max(state.dupacks);
+        }
+        let verdict = self.detection.on_ack(state, ack);
+        match verdict {
+            Verdict::Open => {}
+            Verdict::Probe => self.probe = Some(2),
+            Verdict::Genuine | Verdict::Spurious => self.probe = None,
+        }
+        verdict
+    }
+
+    /// The latest recovery was spurious, says an ACK of `acked` bytes that was taken in: restores the windows. Returns
+    /// whether the recovery had begun with a timeout; `None` if it is not known what the windows were.
+    pub(super) fn restore(&mut self, state: &mut State, acked: u64) -> Option<bool> {
+        let prior = self.prior.take()?;
+        prior.restore(state, self.detection.response(), acked);
+        if prior.is_timeout {
+            self.adapts = self.detection.adapts_timer().then_some((prior, state.max));
+        } else if let Some(fixed) = self.fixed_threshold {
+            // One segment that is late can bring a duplicate ACK for each of the others.
+            let most = (state.window.segments() as u32).saturating_sub(1).max(fixed);
+            state.dupack_threshold = state.dupack_threshold.max(prior.dupacks + 1).min(most);
+        }
+        Some(prior.is_timeout)
+    }
+
+    /// An ACK of `ack` gave the round-trip time `sample`. RFC 4015 (3.2) step 8: after a spurious timeout, the first
+    /// sample of new data makes the timer more careful. Returns whether it did.
+    pub(super) fn adapt(&mut self, rto: &mut Rto, ack: u64, sample: Duration) -> bool {
+        let Some((prior, _)) = self.adapts.take_if(|(_, end)| ack > *end) else { return false };
+        prior.adapt(rto, sample);
+        true
     }
 }
 

@@ -1,6 +1,6 @@
 //! No undo: every timeout and every fast retransmit is taken for a loss. RFC 5681.
 
-use super::Undo;
+use super::{Component, Undo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Config {
-    pub(super) fn build(&self) -> Option<Box<dyn Undo>> {
+impl Component for Config {
+    fn build(&self) -> Option<Box<dyn Undo>> {
         None
     }
 }

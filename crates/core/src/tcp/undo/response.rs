@@ -1,7 +1,7 @@
 //! What a sender takes back when a loss recovery was spurious: RFC 4015, or all of it at once.
 
 use crate::tcp::rto::Rto;
-use crate::tcp::state::{Phase, State};
+use crate::tcp::window::state::{Phase, State};
 use crate::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,15 +45,15 @@ impl Prior {
         }
     }
 
-    /// The recovery was spurious; the ACK that told acknowledged `acked` bytes, and was taken in already.
-    pub fn restore(&self, state: &mut State, response: Response, acked: u64, initial_window: f64) {
+    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and was taken in already.
+    pub fn restore(&self, state: &mut State, response: Response, acked: u64) {
         // Step 5: go on with new data.
         state.nxt = state.max;
         (state.window.cwnd, state.window.ssthresh) = match response {
             Response::Rfc4015 => {
                 let flight = state.flight_size() as f64;
                 // ASSUMED: at least a segment. With less and nothing in flight, no ACK would ever open the window.
-                ((flight + (acked as f64).min(initial_window)).max(state.window.mss), self.pipe_prev)
+                ((flight + (acked as f64).min(state.initial_window)).max(state.window.mss), self.pipe_prev)
             }
             Response::Restore => (state.window.cwnd.max(self.cwnd), self.ssthresh.max(state.window.ssthresh)),
         };
@@ -61,7 +61,8 @@ impl Prior {
         state.dupacks = 0;
         state.retransmit = None;
         state.limited_transmit = 0;
-        // As if there had been no loss: the next duplicate ACKs may tell of one. RFC 5682 (2.1) step 3b.
+        state.limited_bytes = 0;
+        // As if there had been no loss: the next duplicate ACKs may signal one. RFC 5682 (2.1) step 3b.
         state.recover = None;
         state.phase = Phase::Open;
     }

@@ -1,38 +1,6 @@
-//! What is wrong with a GTP message, or with a datagram around it, that cannot be written or read.
+//! What is wrong with a GTP message, or with a datagram around it, that cannot be read.
 
 use std::fmt;
-
-/// A message that cannot be written as asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EncodeError {
-    /// It needs `octets` octets, and no length field of GTP, UDP or IPv4 goes beyond `room`.
-    TooLong {
-        /// Octets of the message, without what the length field leaves out.
-        octets: usize,
-        /// The most that the field can say.
-        room: usize,
-    },
-    /// A field has a value that the format cannot carry.
-    Field {
-        /// Name of the field, as in TS 29.281.
-        field: &'static str,
-        /// The value.
-        value: usize,
-        /// What would be right.
-        allowed: &'static str,
-    },
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { octets, room } => write!(f, "{octets} octets, at most {room} can be told"),
-            Self::Field { field, value, allowed } => write!(f, "{field} is {value}, expected {allowed}"),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}
 
 /// Octets that are no message of GTP-U. A receiver discards them (TS 29.060 §11.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

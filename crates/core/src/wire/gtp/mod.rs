@@ -11,7 +11,9 @@ mod elements;
 mod error;
 mod outer;
 
-pub use error::{DecodeError, EncodeError, OuterError};
+pub use error::{DecodeError, OuterError};
+
+use super::EncodeError;
 pub use outer::{Outer, decapsulate};
 
 use std::net::IpAddr;
@@ -54,13 +56,13 @@ pub struct ExtensionHeader<'a> {
 /// Who must understand an extension header: the two high bits of its type (§5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comprehension {
-    /// Nobody, and an intermediate node hands it on.
+    /// Not required; an intermediate node hands it on.
     Forwarded,
-    /// Nobody, and an intermediate node takes it out.
+    /// Not required; an intermediate node takes it out.
     Removed,
     /// The endpoint; an intermediate node hands it on.
     AtEndpoint,
-    /// Whoever gets it.
+    /// Every receiver.
     Everywhere,
 }
 

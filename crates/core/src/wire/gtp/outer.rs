@@ -16,7 +16,7 @@ pub struct Outer {
     pub dst: SocketAddrV4,
     /// DSCP and ECN of the outer header.
     pub traffic_class: u8,
-    /// Identification of the outer header (RFC 791), for fragments of what is too long for a link.
+    /// Identification of the outer header (RFC 791), for fragments of datagrams too long for a link.
     pub identification: u16,
     /// Whether there is a UDP checksum. Over IPv4 it may be left out (RFC 768).
     pub has_udp_checksum: bool,

@@ -265,7 +265,7 @@ impl AmdPdu {
 const HEADER_OCTETS: usize = (DC_BITS + SN_BITS + 1 + HE_BITS) / 8;
 const HE_BITS: usize = 2;
 const E_BITS: usize = 1;
-/// PDUs of up to so many octets have length indicators of 7 bits (§9.2.2.8).
+/// Largest PDU with length indicators of 7 bits, octets (§9.2.2.8).
 const LARGEST_WITH_SHORT_LI: usize = 126;
 /// The greatest length indicator of 15 bits without a meaning of its own.
 const LARGEST: usize = 0x7ff9;

@@ -20,7 +20,7 @@ impl<'a> BitWriter<'a> {
     pub(super) fn put(&mut self, value: u32, bits: usize) -> Result<(), EncodeError> {
         let room = self.out.len() * 8;
         if self.at + bits > room {
-            return Err(EncodeError::TooLong { bits: self.at + bits, room });
+            return Err(EncodeError::NoRoom { bits: self.at + bits, room });
         }
         for shift in (0..bits).rev() {
             let bit = (value >> shift & 1) as u8;
@@ -101,7 +101,7 @@ mod tests {
         let mut out = [0; 1];
         let mut writer = BitWriter::new(&mut out);
         writer.put(0, 5).unwrap();
-        assert_eq!(writer.put(0, 4), Err(EncodeError::TooLong { bits: 9, room: 8 }));
+        assert_eq!(writer.put(0, 4), Err(EncodeError::NoRoom { bits: 9, room: 8 }));
         let mut reader = BitReader::new(&out);
         reader.take(5).unwrap();
         assert_eq!(reader.take(4), Err(DecodeError::Truncated));

@@ -1,38 +1,6 @@
-//! What is wrong with a PDU that cannot be written or read.
+//! What is wrong with a PDU that cannot be read.
 
 use std::fmt;
-
-/// A PDU that cannot be written as asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EncodeError {
-    /// It needs `bits` bits or more, and the PDU has `room`.
-    TooLong {
-        /// Bits up to the end of the field that did not fit.
-        bits: usize,
-        /// Bits of the PDU.
-        room: usize,
-    },
-    /// A field has a value that the format cannot carry.
-    Field {
-        /// Name of the field, as in TS 25.322.
-        field: &'static str,
-        /// The value.
-        value: usize,
-        /// What would be right.
-        allowed: &'static str,
-    },
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { bits, room } => write!(f, "{bits} bits or more, the PDU has {room}"),
-            Self::Field { field, value, allowed } => write!(f, "{field} is {value}, expected {allowed}"),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}
 
 /// Octets that are no PDU of this format. A receiver discards such a PDU (TS 25.322 §10).
 #[derive(Clone, Debug, PartialEq, Eq)]

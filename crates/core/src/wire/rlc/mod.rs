@@ -18,7 +18,9 @@ mod umd;
 use bits::{BitReader, BitWriter};
 
 pub use amd::{AmdPdu, PreviousEnd, Tail};
-pub use error::{DecodeError, EncodeError};
+pub use error::DecodeError;
+
+use super::EncodeError;
 pub use status::{Status, StatusEnd};
 pub use sufi::{ListPair, RlistStep, Sufi};
 pub use umd::{Begin, UmdPdu, UmdSn};

@@ -20,7 +20,7 @@ pub enum RlistStep {
     Burst(u16),
 }
 
-/// What a STATUS PDU tells besides its end.
+/// The contents of a STATUS PDU besides its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sufi {
     /// New size of the transmission window, 1 to 4095 AMD PDUs (WSN).

@@ -16,7 +16,7 @@ use super::{amd, umd};
 pub struct Channel {
     /// Which way they go.
     pub dir: Dir,
-    /// Number of the UE (U-RNTI), not 0: then Wireshark follows nobody.
+    /// Number of the UE (U-RNTI), not 0: Wireshark does not follow a UE 0.
     pub urnti: u32,
     /// Number of the radio bearer.
     pub radio_bearer: u8,

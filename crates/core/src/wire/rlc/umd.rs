@@ -220,7 +220,7 @@ impl UmdPdu {
 const SN_BITS: usize = 7;
 const E_BITS: usize = 1;
 const HEADER_OCTETS: usize = (SN_BITS + E_BITS) / 8;
-/// PDUs of up to so many octets have length indicators of 7 bits (§9.2.2.8).
+/// Largest PDU with length indicators of 7 bits, octets (§9.2.2.8).
 const LARGEST_WITH_SHORT_LI: usize = 125;
 /// The greatest length indicator of 15 bits without a meaning of its own, less one for the header.
 const LARGEST: usize = 0x7ff9 - 1;

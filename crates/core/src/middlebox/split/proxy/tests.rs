@@ -1,3 +1,4 @@
+use super::super::super::Component as _;
 use super::*;
 use crate::path::Path;
 use crate::time::Duration;

@@ -15,7 +15,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// Samples that tell of a round: RFC 9406 (4.3), N_RTT_SAMPLE; `HYSTART_MIN_SAMPLES`.
+/// Samples that make a round count: RFC 9406 (4.3), N_RTT_SAMPLE; `HYSTART_MIN_SAMPLES`.
 const SAMPLES: u32 = 8;
 /// Window below which Linux looks at nothing, segments: its `hystart_low_window`.
 const LOW_WINDOW: f64 = 16.0;

@@ -1,7 +1,7 @@
 use super::super::{Config as Any, CongestionControl};
 use super::{BETA, Config, HyStart, Variant};
 use crate::tcp;
-use crate::tcp::state::State;
+use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use proptest::prelude::*;

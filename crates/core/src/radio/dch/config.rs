@@ -1,0 +1,179 @@
+//! Parameters of a cell of dedicated channels: its bearers, those of traffic classes, and whether they go together.
+
+use crate::channel;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue;
+use crate::rlc;
+use crate::time::Duration;
+use crate::umts::TrafficClass;
+use crate::units::Bitrate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A cell of dedicated channels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Number of UEs; each has its own pair of bearers.
+    pub ues: u16,
+    /// Bearers towards the UEs.
+    pub downlink: BearerConfig,
+    /// Bearers from the UEs.
+    pub uplink: BearerConfig,
+    /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub qos: BTreeMap<TrafficClass, ClassConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let uplink = BearerConfig { rate: Bitrate::from_bps(64_000), ..BearerConfig::default() };
+        Self { ues: 1, downlink: BearerConfig::default(), uplink, qos: BTreeMap::new() }
+    }
+}
+
+/// Bearers of the UEs of a traffic class, where they are not the cell's own. What one does not say is as the cell's
+/// own of its direction.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassConfig {
+    /// Bearers towards the UEs.
+    pub downlink: Option<BearerConfig>,
+    /// Bearers from the UEs.
+    pub uplink: Option<BearerConfig>,
+}
+
+impl ClassConfig {
+    fn bearer(&self, dir: Dir) -> Option<&BearerConfig> {
+        match dir {
+            Dir::Downlink => self.downlink.as_ref(),
+            Dir::Uplink => self.uplink.as_ref(),
+        }
+    }
+}
+
+/// One direction of a UE's radio bearer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BearerConfig {
+    /// Rate at IP level.
+    pub rate: Bitrate,
+    /// One-way delay behind the transmission.
+    pub delay: Duration,
+    /// Discipline of the SDU buffer.
+    pub queue: queue::Config,
+    /// Link layer.
+    pub rlc: rlc::Config,
+    /// Block errors; they need a link layer that retransmits.
+    pub channel: channel::Config,
+}
+
+impl Default for BearerConfig {
+    fn default() -> Self {
+        Self {
+            rate: Bitrate::from_bps(384_000),
+            delay: Duration::ZERO,
+            queue: queue::Config::default(),
+            rlc: rlc::Config::default(),
+            channel: channel::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Parameters of one direction.
+    pub fn bearer(&self, dir: Dir) -> &BearerConfig {
+        match dir {
+            Dir::Downlink => &self.downlink,
+            Dir::Uplink => &self.uplink,
+        }
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        for dir in Dir::BOTH {
+            self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
+        }
+        validate_pair(Dir::BOTH.map(|dir| self.bearer(dir)))?;
+        self.validate_classes()
+    }
+
+    /// Parameters of one direction for UEs of a traffic class.
+    pub fn bearer_of(&self, class: TrafficClass, dir: Dir) -> &BearerConfig {
+        self.qos.get(&class).and_then(|bearers| bearers.bearer(dir)).unwrap_or_else(|| self.bearer(dir))
+    }
+
+    /// The bearers of a direction, of every class and the cell's own.
+    pub(super) fn bearers(&self, dir: Dir) -> impl Iterator<Item = &BearerConfig> {
+        let classes = self.qos.values().filter_map(move |bearers| bearers.bearer(dir));
+        classes.chain([self.bearer(dir)])
+    }
+
+    /// Refuses bearers of classes that cannot be, each with those that take the place of a direction not named.
+    fn validate_classes(&self) -> Result<(), ScenarioError> {
+        for (class, bearers) in &self.qos {
+            let key = format!("qos.{}", class.name());
+            let error = |error: ScenarioError| error.under(&key);
+            if bearers == &ClassConfig::default() {
+                let hint = "write a downlink, an uplink or both, or remove it";
+                return Err(error(ScenarioError::new("", "names no bearer", hint)));
+            }
+            for dir in Dir::BOTH {
+                let result = bearers.bearer(dir).map_or(Ok(()), BearerConfig::validate);
+                result.map_err(|inner| error(inner.under(dir.name())))?;
+            }
+            self.validate_family(*class).map_err(error)?;
+            let pair = Dir::BOTH.map(|dir| self.bearer_of(*class, dir));
+            validate_pair(pair).map_err(error)?;
+        }
+        Ok(())
+    }
+
+    /// The cell keeps time for all its bearers in one way.
+    fn validate_family(&self, class: TrafficClass) -> Result<(), ScenarioError> {
+        let family = |rlc: &rlc::Config| if rlc.ttis().is_some() { "by TTIs" } else { "without TTIs" };
+        let own = &self.bearer(Dir::Downlink).rlc;
+        for dir in Dir::BOTH {
+            let rlc = &self.bearer_of(class, dir).rlc;
+            if family(rlc) != family(own) {
+                let message = format!(
+                    "rlc.{} goes {}, and rlc.{} of the cell's own downlink goes {}",
+                    rlc.name(),
+                    family(rlc),
+                    own.name(),
+                    family(own)
+                );
+                let hint = "all classes of a cell go by TTIs (rlc.am, rlc.um, rlc.tm), or none does \
+                            (rlc.none, rlc.fixed_delay_arq)";
+                return Err(ScenarioError::new(format!("{}.rlc", dir.name()), message, hint));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses bearers of a UE, downlink first, that do not go together.
+fn validate_pair(bearers: [&BearerConfig; 2]) -> Result<(), ScenarioError> {
+    let has_losses = bearers.iter().any(|bearer| !bearer.channel.is_error_free());
+    rlc::Config::check_pair(bearers.map(|bearer| &bearer.rlc), has_losses)
+}
+
+impl BearerConfig {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if self.rate.as_bps() == 0 {
+            let hint = "write a positive rate such as \"384 kbit/s\"";
+            return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));
+        }
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        if self.channel.kind() != channel::Kind::Blocks {
+            return Err(ScenarioError::new(
+                "channel",
+                format!("a dedicated channel has a rate, and {} one of its own", self.channel.name()),
+                "choose radio.variable as the cell, or channel.bernoulli",
+            ));
+        }
+        self.channel.validate().map_err(|error| error.under("channel"))?;
+        self.rlc.validate(self.rate, &self.channel, &self.queue)
+    }
+}

@@ -1,0 +1,61 @@
+//! A cell of dedicated channels (DCH): each UE has a downlink and an uplink bearer of its own.
+//!
+//! ```text
+//! RNC:  SDU buffer (queue discipline) -> rlc -> slot of one TTI -> channel -> rlc -> UE     downlink
+//! UE:   SDU buffer -> rlc -> ... -> RNC                                                      uplink
+//! ```
+//!
+//! Bearers without a link layer (`rlc.none`), and those whose link layer fills a slot at a time, are in [`slots`]; link
+//! layers that go by TTIs, with entities at both ends, in [`ttis`]. A UE may be out of reach for a time: see `outages`.
+//!
+//! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
+
+mod config;
+mod pdu_capture;
+mod slots;
+mod ttis;
+mod whole;
+
+pub use config::{BearerConfig, ClassConfig, Config};
+
+use super::outages::with_outages;
+use super::{Component, Plan};
+use crate::element::Element;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue;
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let cell = ttis::build(self, plan).unwrap_or_else(|| slots::build(self, plan));
+        with_outages(cell, plan.handovers)
+    }
+
+    fn ues(&self) -> u16 {
+        self.ues
+    }
+
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
+        self.bearers(dir).map(|bearer| &bearer.queue).collect()
+    }
+
+    fn check_without_core(&self) -> Result<(), ScenarioError> {
+        if self.qos.is_empty() {
+            return Ok(());
+        }
+        let message = "the core network gives UEs their classes, and there is none";
+        Err(ScenarioError::new("qos", message, "add [umts], or remove the key"))
+    }
+
+    fn has_handovers(&self) -> bool {
+        true
+    }
+
+    fn has_pdus(&self) -> bool {
+        self.downlink.rlc.ttis().is_some()
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.validate()
+    }
+}

@@ -1,0 +1,65 @@
+//! PDUs of the link layer in captures.
+
+use crate::element::{Cx, PDU_INTERFACE};
+use crate::packet::{Dir, Packet};
+use crate::rlc::encode::{Encode, Pdu};
+use crate::rlc::{self, Report, Tti};
+use crate::wire::octets_of;
+use crate::wire::rlc::udp::{Channel, datagram_of};
+
+/// Radio bearer of the only one that a UE has; lower numbers are those of signalling (TS 34.108 §6.10).
+const RADIO_BEARER: u8 = 5;
+
+/// Writes the PDUs of one direction of a UE's bearer.
+pub(super) struct PduCapture {
+    channel: Channel,
+    encoder: Option<Box<dyn Encode>>,
+}
+
+impl PduCapture {
+    pub fn new(config: &rlc::Config, ue: u16, dir: Dir) -> Self {
+        let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer: RADIO_BEARER };
+        Self { channel, encoder: config.encoder() }
+    }
+
+    /// Forgets SDUs that are not sent any more, by the end's report.
+    pub fn settle(&mut self, report: &Report) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.discard(&report.discarded);
+            if report.began_anew {
+                encoder.begin_anew();
+            }
+        }
+    }
+
+    /// Writes the PDUs of a TTI that starts now. `arrives` has the PDUs not lost, and `started` are the SDUs that
+    /// begin in it.
+    pub fn write<'a>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        sent: &Tti,
+        arrives: &Tti,
+        started: impl Iterator<Item = (u64, &'a Packet)>,
+    ) {
+        let (now, channel) = (cx.now, self.channel);
+        let (Some(encoder), Some(capture)) = (&mut self.encoder, cx.capture()) else { return };
+        let mut started =
+            started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
+        let mode = encoder.mode();
+        encoder.encode(sent, &mut started, &mut |pdu, octets| {
+            let packet = datagram_of(mode, channel, octets);
+            if is_lost(pdu, sent, arrives) {
+                capture.lost_packet(PDU_INTERFACE, now, &packet);
+            } else {
+                capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32);
+            }
+        });
+    }
+}
+
+fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
+    match pdu {
+        Pdu::Control(place) => !arrives.control.contains(&sent.control[place]),
+        Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
+    }
+}

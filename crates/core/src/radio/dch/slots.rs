@@ -1,0 +1,270 @@
+//! Bearers of a dedicated channel one by one: packets sent whole, or a link layer that fills a slot at a time.
+//!
+//! Packets are sent whole without a link layer: their ends of transmission are computed when they come, and scheduled
+//! only if somebody subscribed to radio events. With a link layer of slots a bearer has one timer: the end of the
+//! slot, or the moment to ask again while it is idle. A bearer without a link layer, whose UE has outages, has
+//! [`Whole`] in the place of one.
+
+use super::config::{BearerConfig, Config};
+use super::whole::Whole;
+use crate::channel::Channel;
+use crate::element::{Cx, Element, Layout, bearer_index};
+use crate::packet::{Dir, Packet};
+use crate::radio::Plan;
+use crate::radio::buffer::{
+    Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
+};
+use crate::radio::departures::Departures;
+use crate::radio::outages::{Pausable, Silences};
+use crate::rlc::{Rlc, Slot, SlotReport};
+use crate::rng;
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind, Reason};
+use crate::units::Bitrate;
+
+/// A cell of such bearers.
+pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
+    let bearers =
+        make_bearers(config.ues, |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, ue, dir));
+    Box::new(Dch { bearers, report: SlotReport::default() })
+}
+
+/// One direction of a UE's bearer.
+struct Bearer {
+    buffer: Buffer,
+    rate: Bitrate,
+    /// `None` sends packets whole.
+    link_layer: Option<LinkLayer>,
+    /// Without a link layer, and only if somebody looks: packets in the buffer.
+    departures: Departures,
+    counts: Counts,
+}
+
+struct LinkLayer {
+    rlc: Box<dyn Rlc>,
+    channel: Box<dyn Channel>,
+    /// PDUs are on the air.
+    busy: bool,
+    /// Packets are sent whole.
+    is_whole: bool,
+    /// Nothing begins before this.
+    paused_until: Instant,
+    /// When the slot began that is under way.
+    began: Instant,
+}
+
+#[derive(Default)]
+struct Counts {
+    slots: u64,
+    pdus_sent: u64,
+    pdus_lost: u64,
+}
+
+impl Bearer {
+    fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir) -> Self {
+        let run_seed = plan.run_seed;
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
+        let silences = Silences::of(plan.handovers, ue);
+        let is_whole = config.rlc.sends_whole() && !plan.handovers.is_empty();
+        let rlc = match is_whole {
+            true => Some(Box::new(Whole::new(config.rate, silences.clone())) as Box<dyn Rlc>),
+            false => config.rlc.build(config.rate, stream("rlc")),
+        };
+        let link_layer = rlc.map(|rlc| LinkLayer {
+            rlc,
+            channel: silences.over(
+                config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+                config.rlc.slot(),
+            ),
+            busy: false,
+            is_whole,
+            paused_until: Instant::ZERO,
+            began: Instant::ZERO,
+        });
+        Self {
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
+            rate: config.rate,
+            link_layer,
+            departures: Departures::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
+        if self.link_layer.is_some() {
+            return self.handle_sdu_with_link_layer(cx, packet, report);
+        }
+        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
+        // Without a link layer the end of the transmission is computed at once.
+        let index = self.buffer.index();
+        let now = cx.now;
+        let end = cx.bearer(index as usize).transmit(now, &packet);
+        let arrival = end + self.buffer.delay();
+        if watched {
+            self.departures.watch(cx, &self.buffer, &packet, (end, arrival));
+        }
+        cx.emit_at(arrival, index, packet);
+    }
+
+    #[inline(never)]
+    fn handle_sdu_with_link_layer(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, report: &mut SlotReport) {
+        let Some(link_layer) = &mut self.link_layer else { return };
+        let take_waiting = || link_layer.rlc.take_waiting();
+        let Some(Admitted { packet, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
+            return;
+        };
+        cx.bearer(self.buffer.index() as usize).enter(&packet);
+        link_layer.rlc.handle_sdu(cx.now, packet);
+        if !link_layer.busy {
+            self.start_slot(cx, false, report);
+        }
+    }
+
+    fn handle_slot(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        let now = cx.now;
+        let Some(link_layer) = &mut self.link_layer else {
+            return self.departures.handle_end(cx, &self.buffer);
+        };
+        let boundary = link_layer.busy;
+        if boundary {
+            link_layer.busy = false;
+            link_layer.rlc.end_slot(now, link_layer.channel.as_mut(), report);
+            match link_layer.is_whole {
+                true => self.packet_ended(cx, report),
+                false => self.slot_ended(cx, report),
+            }
+        }
+        self.start_slot(cx, boundary, report);
+    }
+
+    fn slot_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        let (pdus_sent, pdus_lost) = (report.pdus_sent, report.pdus_lost);
+        self.counts.slots += 1;
+        self.counts.pdus_sent += u64::from(pdus_sent);
+        self.counts.pdus_lost += u64::from(pdus_lost);
+        cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
+        for (packet, waited) in report.delivered.drain(..) {
+            self.buffer.deliver(cx, packet, waited);
+        }
+        for packet in report.discarded.drain(..) {
+            self.buffer.discard(cx, packet);
+        }
+        (report.pdus_sent, report.pdus_lost) = (0, 0);
+    }
+
+    /// The last bit of a packet has been sent that is sent whole.
+    fn packet_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+        for (packet, waited) in report.delivered.drain(..) {
+            self.buffer.deliver(cx, packet, waited);
+        }
+        for packet in report.discarded.drain(..) {
+            self.buffer.leave(cx, packet.flow, packet.len, true);
+            self.buffer.lose(cx, packet);
+        }
+    }
+
+    fn start_slot(&mut self, cx: &mut Cx<'_>, boundary: bool, report: &mut SlotReport) {
+        let index = self.buffer.index();
+        let Some(link_layer) = &mut self.link_layer else { return };
+        if cx.now < link_layer.paused_until {
+            return cx.arm(index, link_layer.paused_until);
+        }
+        link_layer.began = cx.now;
+        match link_layer.rlc.start_slot(cx.now, boundary, report) {
+            Slot::BusyUntil(end) => {
+                link_layer.busy = true;
+                cx.arm(index, end);
+            }
+            Slot::IdleUntil(at) => cx.arm(index, at),
+            Slot::Idle => cx.disarm(index),
+        }
+        for (flow, seq, len) in report.started.drain(..) {
+            self.buffer.start(cx, flow, seq, len);
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let capacity = self.rate.as_bps() as f64 * cx.now.since(Instant::ZERO).as_secs_f64() / 8.0;
+        let used = share(self.buffer.delivered(cx).bytes as f64, capacity);
+        let served = self.served(cx);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
+        report.insert("slots".into(), self.counts.slots.into());
+        report.insert("pdus_sent".into(), self.counts.pdus_sent.into());
+        report.insert("pdus_lost".into(), self.counts.pdus_lost.into());
+        report.insert("utilisation".into(), used.into());
+        let mean_delay_ms = served.map(|_| self.buffer.delay().as_secs_f64() * 1e3);
+        report_service(&mut report, served, mean_delay_ms);
+        report.into()
+    }
+
+    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes.
+    fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
+        let now = cx.now;
+        let unsent = match &self.link_layer {
+            None => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
+            Some(LinkLayer { is_whole: true, busy, began, .. }) => {
+                let held = self.rate.time_to_send(cx.radio(self.buffer.ue, self.buffer.dir).bytes);
+                held.saturating_sub(if *busy { now.since(*began) } else { Duration::ZERO })
+            }
+            Some(_) => return None,
+        };
+        Some(self.buffer.service(cx, self.rate.time_to_send(self.buffer.bytes_in()), unsent))
+    }
+}
+
+struct Dch {
+    bearers: Vec<Bearer>,
+    /// Reused from slot to slot; empty between calls.
+    report: SlotReport,
+}
+
+impl Pausable for Dch {
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        for dir in Dir::BOTH {
+            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
+            let index = bearer.buffer.index();
+            let Some(link_layer) = &mut bearer.link_layer else { continue };
+            link_layer.paused_until = until;
+            if !link_layer.busy {
+                cx.arm(index, until);
+            }
+        }
+    }
+}
+
+impl Element for Dch {
+    fn layout(&self) -> Layout {
+        // However a packet is sent, it takes its bearer's delay from the end of that.
+        let least = |dir| {
+            let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
+            own.map(Buffer::delay).min().unwrap_or(Duration::ZERO)
+        };
+        let layout = cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer));
+        Layout { ahead: Dir::BOTH.map(least), ..layout }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        for bearer in &self.bearers {
+            let buffer = &bearer.buffer;
+            cx.open_bearer(buffer.index() as usize, buffer.terms(bearer.rate, false));
+        }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
+            Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
+            None => cx.drop(packet, Reason::UnknownUe),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        self.bearers[key as usize].handle_slot(cx, &mut self.report);
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let reports: Vec<_> = self.bearers.iter().map(|bearer| bearer.report(cx)).collect();
+        cell_report("radio.dch", &reports)
+    }
+}

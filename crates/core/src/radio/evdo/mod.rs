@@ -1,0 +1,271 @@
+//! A cell of 1xEV-DO, as HDR was called before: all UEs share the forward link, slot by slot, and each has
+//! an uplink of its own.
+//!
+//! ```text
+//! network:  SDU buffer of each UE -> scheduler -> slots at the rate that the UE asks for -> delay -> UE
+//! UE:       SDU buffer -> circuit -> delay -> network
+//! ```
+//!
+//! In each slot of 5/3 ms a UE asks for the highest rate that its signal-to-noise ratio allows ([`rates`]): the
+//! mean times its fading. IP packets travel in physical-layer packets of the rate asked for, one after the
+//! other, each lasting its number of slots without interruption. What a packet leaves free of its last
+//! one is padding, unless `share_slots`.
+//!
+//! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: a
+//! physical-layer packet that is lost is known to be at once, and sent again in the UE's next slots at the
+//! rate asked for then, as the radio link protocol would after a while. Sources: \[chan2002\] 6.4 and 6.5;
+//! Bender et al. 2000 (see [`rates`]).
+
+mod forward;
+pub mod rates;
+mod slots;
+mod terminal;
+mod user;
+
+pub use crate::radio::flow_buffers::Sharing;
+
+use crate::channel::{self, Order};
+use crate::distribution;
+use crate::element::{Cx, Element, Layout, bearer_index};
+use crate::error::ScenarioError;
+use crate::fading;
+use crate::packet::{Dir, Packet};
+use crate::queue;
+use crate::radio::buffer::{cell_layout, cell_report, share};
+use crate::radio::variable::{Bearer, BearerConfig};
+use crate::radio::{Component, Plan};
+use crate::scheduler;
+use crate::time::{Duration, Instant};
+use crate::trace::Reason;
+use crate::units::{Bitrate, Decibel, Probability};
+use forward::Forward;
+use rates::{RATES, THRESHOLDS};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use user::User;
+
+/// A cell of 1xEV-DO (HDR), whose forward link the UEs share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Number of UEs.
+    pub ues: u16,
+    /// The forward link.
+    pub downlink: DownlinkConfig,
+    /// A bearer from each UE.
+    pub uplink: BearerConfig,
+}
+
+/// The forward link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DownlinkConfig {
+    /// Discipline of each UE's SDU buffer.
+    pub queue: queue::Config,
+    /// Whether all flows of a UE share its buffer, or each has its own.
+    pub buffer: Sharing,
+    /// Delay behind the transmission, drawn for each packet.
+    pub delay: distribution::Config<Duration>,
+    /// Whether a packet may overtake another of its UE on that way.
+    pub order: Order,
+    /// Mean signal-to-interference-and-noise ratio at each UE.
+    pub mean_sinr: Decibel,
+    /// How the ratio varies around its mean, for each UE on its own.
+    pub fading: fading::Config,
+    /// From which ratio on each rate is asked for, the lowest rate first.
+    pub thresholds: [Decibel; RATES],
+    /// Who is served next.
+    pub scheduler: scheduler::Config,
+    /// For how long a UE is chosen.
+    pub choose: Choose,
+    /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
+    /// same UE; with choose = "slot" only.
+    pub share_slots: bool,
+    /// Probability that a physical-layer packet is lost and sent again.
+    pub per: Probability,
+}
+
+/// For how long a UE is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choose {
+    /// Until an IP packet is sent: in one physical-layer packet after another, each at the rate asked for when it
+    /// begins; in slots without any rate no UE is served.
+    #[default]
+    Packet,
+    /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
+    Slot,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let circuit = channel::distribution::Config {
+            rate: distribution::Config::Constant(Bitrate::from_bps(64_000)),
+            ..channel::distribution::Config::default()
+        };
+        let uplink =
+            BearerConfig { channel: channel::Config::Distribution(circuit), ..BearerConfig::default() };
+        Self { ues: 1, downlink: DownlinkConfig::default(), uplink }
+    }
+}
+
+impl Default for DownlinkConfig {
+    fn default() -> Self {
+        Self {
+            queue: queue::Config::default(),
+            buffer: Sharing::default(),
+            delay: distribution::Config::default(),
+            order: Order::default(),
+            mean_sinr: Decibel::from_thousandths(2400),
+            fading: fading::Config::default(),
+            thresholds: THRESHOLDS,
+            scheduler: scheduler::Config::default(),
+            choose: Choose::default(),
+            share_slots: false,
+            per: Probability::ZERO,
+        }
+    }
+}
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let run_seed = plan.run_seed;
+        let count = 2 * u32::from(self.ues);
+        let arrivals = |ue, dir| count + bearer_index(ue, dir) as u32;
+        let user = |ue| User::new(&self.downlink, run_seed, ue, arrivals(ue, Dir::Downlink));
+        let uplink = |ue| Bearer::new(&self.uplink, run_seed, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
+        Box::new(Evdo {
+            forward: Forward::new(&self.downlink, (0..self.ues).map(user).collect()),
+            uplinks: (0..self.ues).map(uplink).collect(),
+            overtakes: self.downlink.order == Order::Free || self.uplink.overtakes(),
+        })
+    }
+
+    fn ues(&self) -> u16 {
+        self.ues
+    }
+
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
+        vec![match dir {
+            Dir::Downlink => &self.downlink.queue,
+            Dir::Uplink => &self.uplink.queue,
+        }]
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.downlink.validate().map_err(|error| error.under("downlink"))?;
+        self.uplink.validate().map_err(|error| error.under("uplink"))
+    }
+
+    fn ends(&self) -> Option<Instant> {
+        self.uplink.channel.ends()
+    }
+}
+
+/// A channel that allows a rate more seldom than this is taken for a mistake.
+const LEAST_SHARE: f64 = 1e-4;
+
+impl DownlinkConfig {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.delay.validate().map_err(|error| error.under("delay"))?;
+        self.fading.validate().map_err(|error| error.under("fading"))?;
+        self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
+        if let Some(pair) = self.thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let message = format!("{} is not above {}, of a lower rate", pair[1], pair[0]);
+            return Err(ScenarioError::new("thresholds", message, "write 11 ratios that rise with the rate"));
+        }
+        let some_rate = 1.0 - terminal::probabilities(&self.fading, self.mean_sinr, &self.thresholds)[0];
+        if some_rate < LEAST_SHARE {
+            let message = format!("{} is too low: hardly ever would any rate do", self.mean_sinr);
+            let hint = format!("raise it: the lowest rate needs {}", self.thresholds[0]);
+            return Err(ScenarioError::new("mean_sinr", message, hint));
+        }
+        if self.per.as_f64() >= 1.0 {
+            let message = "every physical-layer packet is lost and sent again for ever";
+            return Err(ScenarioError::new("per", message, "lower it, for example to \"1 %\""));
+        }
+        if self.share_slots && self.choose == Choose::Packet {
+            let message = "a UE that is chosen for a packet has no other to share its slots with";
+            return Err(ScenarioError::new("share_slots", message, "remove it, or write choose = \"slot\""));
+        }
+        Ok(())
+    }
+}
+
+struct Evdo {
+    forward: Forward,
+    uplinks: Vec<Bearer>,
+    /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
+    overtakes: bool,
+}
+
+impl Element for Evdo {
+    fn layout(&self) -> Layout {
+        let pairs = self.forward.users.iter().zip(&self.uplinks);
+        let layout = cell_layout(pairs.flat_map(|(user, uplink)| [user.buffer(), uplink.buffer()]));
+        Layout { timers: layout.timers * (1 + u32::from(self.overtakes)), ..layout }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        self.forward.users.iter().for_each(|user| user.open(cx));
+        self.uplinks.iter().for_each(|uplink| uplink.open(cx));
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let ue = usize::from(packet.ue);
+        match (dir, self.uplinks.get_mut(ue)) {
+            (_, None) => cx.drop(packet, Reason::UnknownUe),
+            (Dir::Downlink, Some(_)) => self.forward.handle_sdu(cx, ue, packet),
+            (Dir::Uplink, Some(uplink)) => uplink.handle_sdu(cx, packet),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        if key == forward::TIMER {
+            return self.forward.handle_slot(cx);
+        }
+        // Bearers are numbered UE by UE, downlink first.
+        let (key, count) = (key as usize, 2 * self.uplinks.len());
+        let (ue, is_uplink) = (key % count / 2, key % 2 == 1);
+        match (is_uplink, key < count) {
+            (true, true) => self.uplinks[ue].handle_timer(cx),
+            (true, false) => self.uplinks[ue].handle_arrival(cx),
+            (false, _) => self.forward.users[ue].handle_arrival(cx),
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let pairs = self.forward.users.iter().zip(&self.uplinks);
+        let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
+        let mut report = cell_report("radio.evdo", &reports);
+        // Fairness is among those who want something.
+        let wanting = self.forward.users.iter().filter(|user| user.buffer().bytes_in() > 0);
+        let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
+        let busy: u64 = self.forward.users.iter().map(User::slots_served).sum();
+        report["slots_busy_share"] = share(busy as f64, slots::first_from(cx.now) as f64).into();
+        report["jain_index"] = jain_index(&bytes).into();
+        report
+    }
+}
+
+/// Jain's index of fairness: 1 if all have the same, 1/n if one has everything; `None` if all have nothing.
+/// Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
+fn jain_index(shares: &[u64]) -> Option<f64> {
+    let sum: f64 = shares.iter().map(|share| *share as f64).sum();
+    let squares: f64 = shares.iter().map(|share| *share as f64 * *share as f64).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_of_equal_and_of_single_shares() {
+        assert_eq!(jain_index(&[5, 5, 5, 5]), Some(1.0));
+        assert_eq!(jain_index(&[0, 9, 0]), Some(1.0 / 3.0));
+        assert_eq!(jain_index(&[1, 2]), Some(0.9));
+        assert_eq!(jain_index(&[0, 0]), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! A bearer whose channel gives opportunities: \[mahimahi\]'s link.
+//!
+//! Packets leave in their order. Several small ones share an opportunity; one that is larger than what is
+//! left of an opportunity takes the rest and goes on in the next, and it is delivered with its last byte.
+//! An opportunity that finds the buffer empty is lost, and so is what it has left when the buffer is
+//! empty. A packet that comes at the very instant of an opportunity into an empty buffer is in time.
+//! The timer of a bearer is armed only while something waits: an idle bearer costs nothing.
+//!
+//! Left out: losses on the air, which a trace of deliveries does not show. Source: mm-link(1) of mahimahi, whose
+//! link this is with `channel.trace_file`.
+
+use super::config::BearerConfig;
+use crate::channel::{Channel, Opportunity};
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::radio::buffer::{Admitted, Buffer, report_service, share};
+use crate::radio::flow_buffers::Waiting;
+use crate::units::Bitrate;
+use std::collections::VecDeque;
+
+/// One direction of a UE's bearer.
+pub(in crate::radio) struct OpportunityBearer {
+    buffer: Buffer,
+    /// Mean of the channel's.
+    rate: Bitrate,
+    channel: Box<dyn Channel>,
+    waiting: VecDeque<Waiting>,
+    /// What the packet at the head has taken of opportunities, bytes.
+    sent: u32,
+    /// What the packets at the head will use; `None` while nothing waits, and when the channel has ended.
+    next: Option<Opportunity>,
+}
+
+impl OpportunityBearer {
+    pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir) -> Self {
+        Self {
+            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
+            rate: config.channel.mean_rate().unwrap_or_default(),
+            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+            waiting: VecDeque::new(),
+            sent: 0,
+            next: None,
+        }
+    }
+
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
+    }
+
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let (waiting, sent) = (&mut self.waiting, self.sent);
+        // The packet at the head may have begun.
+        let first = usize::from(sent > 0);
+        let take_waiting = || waiting.remove(first).map(|taken| taken.packet);
+        let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting)
+        else {
+            return;
+        };
+        cx.bearer(self.buffer.index() as usize).enter(&packet);
+        self.waiting.push_back(Waiting { entered: cx.now, packet });
+        // Of one that was taken out the opportunity is left.
+        if queued_sdus == 1 && self.next.is_none() {
+            self.await_opportunity(cx);
+        }
+    }
+
+    fn await_opportunity(&mut self, cx: &mut Cx<'_>) {
+        self.next = self.channel.next_opportunity(cx.now);
+        if let Some(opportunity) = self.next {
+            cx.arm(self.buffer.index(), opportunity.at);
+        }
+    }
+
+    /// The timer of the bearer: an opportunity has come.
+    pub fn handle_opportunity(&mut self, cx: &mut Cx<'_>) {
+        let Some(opportunity) = self.next.take() else { return };
+        self.send(cx, opportunity.bytes);
+        if !self.waiting.is_empty() {
+            self.await_opportunity(cx);
+        }
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, mut room: u32) {
+        while room > 0
+            && let Some(Waiting { packet, .. }) = self.waiting.front()
+        {
+            if self.sent == 0 {
+                self.buffer.start(cx, packet.flow, packet.seq, packet.len);
+            }
+            let left = self.channel.packet_bytes(packet.len) - self.sent;
+            if left > room {
+                self.sent += room;
+                return;
+            }
+            room -= left;
+            self.sent = 0;
+            if let Some(gone) = self.waiting.pop_front() {
+                let waited = cx.now.since(gone.entered);
+                self.buffer.deliver(cx, gone.packet, waited);
+            }
+        }
+    }
+
+    pub fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let delivered = self.buffer.delivered(cx);
+        let offered = self.channel.offered(cx.now);
+        // As the channel counts: with what it adds to each packet.
+        let overhead = u64::from(self.channel.packet_bytes(0));
+        let carried = delivered.bytes + delivered.sdus * overhead;
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
+        report.insert("opportunities".into(), offered.opportunities.into());
+        report.insert("utilisation".into(), share(carried as f64, offered.bytes as f64).into());
+        // Opportunities pass, sent or not; no time is spent.
+        let mean_delay_ms = (delivered.sdus > 0).then(|| self.buffer.delay().as_secs_f64() * 1e3);
+        report_service(&mut report, None, mean_delay_ms);
+        report.into()
+    }
+}

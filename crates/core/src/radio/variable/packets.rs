@@ -1,0 +1,176 @@
+//! A bearer that sends packets whole over a channel that says how long each takes: \[chan2002\] section 4, a
+//! server of variable rate and, behind it, a link of variable delay.
+//!
+//! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is computed
+//! when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns or packets are
+//! lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is
+//! chosen.
+
+use super::config::BearerConfig;
+use crate::channel::{Channel, Service};
+use crate::element::{Cx, FAR};
+use crate::packet::{Dir, Packet};
+use crate::radio::buffer::{Admitted, Buffer, report_service, share};
+use crate::radio::delay_line::DelayLine;
+use crate::radio::departures::Departures;
+use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
+use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
+
+/// One direction of a UE's bearer.
+pub(in crate::radio) struct PacketBearer {
+    buffer: Buffer,
+    /// Mean of the channel's.
+    rate: Bitrate,
+    channel: Box<dyn Channel>,
+    transmitter: Transmitter,
+    line: DelayLine,
+    /// Time that the packets took or will take of the transmitter.
+    busy: Duration,
+}
+
+enum Transmitter {
+    /// Ends are computed ahead.
+    Ahead(Departures),
+    /// A timer ends each transmission.
+    Timed { waiting: Box<FlowBuffers>, by_flow: bool, in_service: Option<InService> },
+}
+
+struct InService {
+    entered: Instant,
+    service: Service,
+    packet: Box<Packet>,
+}
+
+impl PacketBearer {
+    /// A bearer. `arrivals` is the timer of a line on which
+    /// packets overtake.
+    pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Self {
+        let buffer = Buffer::new(&config.queue, config.delay, run_seed, ue, dir);
+        let by_flow = config.buffer == Sharing::PerFlow;
+        let rate = config.channel.mean_rate().unwrap_or_default();
+        let is_timed = by_flow || config.channel.loses_packets() || config.queue.drops_waiting();
+        let transmitter = if is_timed {
+            let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer);
+            Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }
+        } else {
+            Transmitter::Ahead(Departures::default())
+        };
+        Self {
+            rate,
+            channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
+            transmitter,
+            line: DelayLine::new(config.channel.order(), buffer.index(), arrivals, dir),
+            busy: Duration::ZERO,
+            buffer,
+        }
+    }
+
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        let by_flow = matches!(self.transmitter, Transmitter::Timed { by_flow: true, .. });
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, by_flow));
+    }
+
+    #[inline]
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        match &mut self.transmitter {
+            Transmitter::Ahead(_) => self.send_ahead(cx, packet),
+            Transmitter::Timed { .. } => self.handle_sdu_in_turn(cx, packet),
+        }
+    }
+
+    #[inline(never)]
+    fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        // An end at this instant counts as gone, as in books that are settled.
+        if self.in_service().is_some_and(|present| present.service.end <= cx.now) {
+            self.handle_end(cx);
+        }
+        let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
+        if waiting.handle_sdu(cx, &mut self.buffer, packet) && in_service.is_none() {
+            self.start_next(cx);
+        }
+    }
+
+    fn in_service(&self) -> Option<&InService> {
+        match &self.transmitter {
+            Transmitter::Ahead(_) => None,
+            Transmitter::Timed { in_service, .. } => in_service.as_ref(),
+        }
+    }
+
+    #[inline]
+    fn send_ahead(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
+        let now = cx.now;
+        let books = cx.bearer(self.buffer.index() as usize);
+        let start = books.free_at(now);
+        let service = self.channel.serve(start, packet.len);
+        let end = service.end.min(FAR);
+        books.depart(end, &packet);
+        self.busy += end.since(start);
+        let arrival = self.line.arrival(end, service.delay + self.buffer.delay());
+        if watched && let Transmitter::Ahead(departures) = &mut self.transmitter {
+            departures.watch(cx, &self.buffer, &packet, (end, arrival));
+        }
+        self.line.put(cx, arrival, packet);
+    }
+
+    fn start_next(&mut self, cx: &mut Cx<'_>) {
+        let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
+        let Some(Waiting { entered, packet }) = waiting.start_next(cx, &self.buffer) else { return };
+        let mut service = self.channel.serve(cx.now, packet.len);
+        service.end = service.end.min(FAR);
+        self.busy += service.end.since(cx.now);
+        cx.arm(self.buffer.index(), service.end);
+        *in_service = Some(InService { entered, service, packet });
+    }
+
+    /// The timer of the bearer: a transmission has ended.
+    pub fn handle_end(&mut self, cx: &mut Cx<'_>) {
+        match &mut self.transmitter {
+            Transmitter::Ahead(departures) => departures.handle_end(cx, &self.buffer),
+            Transmitter::Timed { waiting, in_service, .. } => {
+                // Done already if a packet came at its very end.
+                if in_service.as_ref().is_some_and(|packet| packet.service.end > cx.now) {
+                    return;
+                }
+                let Some(InService { entered, service, packet }) = in_service.take() else { return };
+                waiting.finish(cx, &self.buffer, &packet);
+                if service.lost {
+                    self.buffer.lose(cx, packet);
+                } else {
+                    let arrival = self.line.arrival(cx.now, service.delay + self.buffer.delay());
+                    let delay = arrival.since(entered);
+                    self.buffer.note_delivered(cx, packet.flow, packet.seq, packet.len, delay);
+                    self.line.put(cx, arrival, packet);
+                }
+                self.start_next(cx);
+            }
+        }
+    }
+
+    /// The timer of a line on which packets overtake.
+    pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
+        self.line.handle_timer(cx);
+    }
+
+    pub fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let now = cx.now;
+        let unsent = match &self.transmitter {
+            Transmitter::Ahead(_) => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
+            Transmitter::Timed { .. } => {
+                self.in_service().map_or(Duration::ZERO, |packet| packet.service.end.since(now))
+            }
+        };
+        let served = self.buffer.service(cx, self.busy, unsent);
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
+        let utilisation = share(served.busy_s, now.as_secs_f64());
+        report.insert("utilisation".into(), utilisation.into());
+        report_service(&mut report, Some(served), self.line.mean_delay_ms());
+        report.into()
+    }
+}

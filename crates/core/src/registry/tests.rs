@@ -1,0 +1,316 @@
+//! A component of each kind that is its `Config` and two lines in its folder's `mod.rs`, and a scenario of them all.
+//!
+//! The two lines are there in tests alone: wherever the core matches all components of a kind, or needs to know one
+//! by name, its tests do not compile or the scenario fails.
+
+use crate::scenario::Scenario;
+use crate::sim::{Observe, Simulation};
+
+/// Parameters that every scratch component has.
+macro_rules! scratch {
+    ($($field:ident: $of:ty = $default:expr),* $(,)?) => {
+        /// A component for tests.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Config {
+            $(
+                /// A parameter.
+                pub $field: $of,
+            )*
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    };
+}
+
+/// Sends 10 kB.
+pub mod app {
+    use crate::app::{App, Carrier, Component, Traffic};
+    use crate::rng::Stream;
+
+    scratch!(bytes: u64 = 10_000);
+
+    impl Component for Config {
+        fn build(&self, _stream: Stream) -> Traffic {
+            Traffic::Stream(Box::new(Some(self.bytes)))
+        }
+
+        fn carrier(&self) -> Carrier {
+            Carrier::Tcp
+        }
+
+        fn ends(&self) -> u32 {
+            2
+        }
+    }
+
+    impl App for Option<u64> {
+        fn handle_start(&mut self) -> u64 {
+            self.take().unwrap_or_default()
+        }
+    }
+}
+
+/// Loses every third block.
+pub mod channel {
+    use crate::channel::{Channel, Component, Kind};
+    use crate::time::Instant;
+
+    scratch!(every: u32 = 3);
+
+    struct Scratch(Config, u32);
+
+    impl Component for Config {
+        fn build(&self, _run_seed: u64, _name: &str) -> Box<dyn Channel> {
+            Box::new(Scratch(self.clone(), 0))
+        }
+
+        fn kind(&self) -> Kind {
+            Kind::Blocks
+        }
+    }
+
+    impl Channel for Scratch {
+        fn block_lost(&mut self, _now: Instant) -> bool {
+            self.1 += 1;
+            self.1.is_multiple_of(self.0.every)
+        }
+    }
+}
+
+/// A gain of one.
+pub mod fading {
+    use crate::fading::{BLOCK, Component, Fading};
+    use crate::rng::Stream;
+
+    scratch!();
+
+    struct Scratch;
+
+    impl Component for Config {
+        fn build(&self, _samples_per_s: f64, _stream: Stream) -> Box<dyn Fading> {
+            Box::new(Scratch)
+        }
+
+        fn share_from(&self, _gain: f64) -> f64 {
+            1.0
+        }
+    }
+
+    impl Fading for Scratch {
+        fn block(&mut self, _number: u64) -> &[f32; BLOCK] {
+            &[1.0; BLOCK]
+        }
+    }
+}
+
+/// Counts what passes.
+pub mod middlebox {
+    use crate::element::{Cx, Element, Layout};
+    use crate::middlebox::{Component, Plan};
+    use crate::packet::{Dir, Packet};
+
+    scratch!();
+
+    #[derive(Default)]
+    struct Scratch(u32);
+
+    impl Component for Config {
+        fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+            Box::<Scratch>::default()
+        }
+    }
+
+    impl Element for Scratch {
+        fn layout(&self) -> Layout {
+            Layout::default()
+        }
+
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+            self.0 += 1;
+            cx.emit(dir, packet);
+        }
+
+        fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+            serde_json::json!({ "element": "middlebox.scratch", "packets": self.0 })
+        }
+    }
+}
+
+/// Drops every tenth packet.
+pub mod queue {
+    use crate::element::Bearer;
+    use crate::packet::Packet;
+    use crate::queue::{Aqm, Component, Discipline, Verdict};
+    use crate::time::Instant;
+    use crate::trace::Reason;
+
+    scratch!();
+
+    struct Scratch(u32);
+
+    impl Component for Config {
+        fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+            Discipline::Other(Box::new(Scratch(0)))
+        }
+    }
+
+    impl Aqm for Scratch {
+        fn admit(&mut self, _now: Instant, _packet: &mut Packet, _buffer: &Bearer) -> Verdict {
+            self.0 += 1;
+            if self.0.is_multiple_of(10) { Verdict::Drop(Reason::QueueFull) } else { Verdict::Enter }
+        }
+    }
+}
+
+/// A cell without air: every packet takes 10 ms.
+pub mod radio {
+    use crate::element::{Cx, Element, Layout};
+    use crate::error::ScenarioError;
+    use crate::packet::{Dir, Packet};
+    use crate::queue;
+    use crate::radio::{Component, Plan};
+    use crate::time::Duration;
+
+    scratch!(ues: u16 = 1);
+
+    struct Scratch;
+
+    impl Component for Config {
+        fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
+            Box::new(Scratch)
+        }
+
+        fn ues(&self) -> u16 {
+            self.ues
+        }
+
+        fn queues(&self, _dir: Dir) -> Vec<&queue::Config> {
+            Vec::new()
+        }
+
+        fn validate(&self) -> Result<(), ScenarioError> {
+            Ok(())
+        }
+    }
+
+    impl Element for Scratch {
+        fn layout(&self) -> Layout {
+            Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
+        }
+
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+            cx.emit_at(cx.now + Duration::from_millis(10), dir.index() as u32, packet);
+        }
+
+        fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
+            serde_json::json!({ "element": "radio.scratch" })
+        }
+    }
+}
+
+/// An ARQ under another name.
+pub mod rlc {
+    use crate::rlc::{Component, Rlc, fixed_delay_arq};
+    use crate::rng::Stream;
+    use crate::units::Bitrate;
+
+    scratch!();
+
+    impl Component for Config {
+        fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {
+            fixed_delay_arq::Config::default().build(rate, stream)
+        }
+    }
+}
+
+/// The last who can be served is.
+pub mod scheduler {
+    use crate::scheduler::{Component, Scheduler};
+
+    scratch!();
+
+    struct Scratch;
+
+    impl Component for Config {
+        fn build(&self, _users: usize) -> Box<dyn Scheduler> {
+            Box::new(Scratch)
+        }
+    }
+
+    impl Scheduler for Scratch {
+        fn choose(&mut self, rates: &[f64]) -> Option<usize> {
+            rates.iter().rposition(|rate| *rate > 0.0)
+        }
+    }
+}
+
+/// A window that never grows.
+pub mod cc {
+    use crate::tcp::cc::{Component, CongestionControl};
+    use crate::tcp::window::state::{State, Window};
+
+    scratch!();
+
+    struct Scratch;
+
+    impl Component for Config {
+        fn build(&self) -> Box<dyn CongestionControl> {
+            Box::new(Scratch)
+        }
+    }
+
+    impl CongestionControl for Scratch {
+        fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
+
+        fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
+            2.0 * state.mss() as f64
+        }
+    }
+}
+
+fn run(scenario: &str) -> serde_json::Value {
+    let scenario = Scenario::parse(scenario, &[]).unwrap();
+    let text = scenario.to_toml().unwrap();
+    assert!(Scenario::parse(&text, &[]).unwrap() == scenario, "{text}");
+    let mut run = Simulation::new(&scenario, 1, Observe::default());
+    run.run();
+    serde_json::from_str(&run.results().to_json()).unwrap()
+}
+
+#[test]
+fn components_that_are_a_file_and_two_lines_work_together_in_a_scenario() {
+    let results = run("middlebox = [\"scratch\"]\n\
+         tcp.cc = \"scratch\"\n\
+         [radio.dch.downlink]\nrlc = \"scratch\"\nchannel.scratch.every = 4\nqueue = \"scratch\"\n\
+         [[flow]]\napp.scratch.bytes = 20000\n");
+    let flow = &results["flows"][0];
+    assert_eq!(flow["bytes_acked"], 20_000, "{flow}");
+    let boxes = results["elements"].as_array().unwrap();
+    assert!(
+        boxes.iter().any(|one| one["element"] == "middlebox.scratch" && one["packets"].as_u64() > Some(20))
+    );
+    let cell = boxes.iter().find(|one| one["element"] == "radio.dch").unwrap();
+    assert!(cell["ues"][0]["downlink"]["pdus_lost"].as_u64() > Some(0), "{cell}");
+}
+
+#[test]
+fn so_do_a_cell_and_those_of_a_shared_channel() {
+    let flow = "[[flow]]\napp = \"scratch\"\n";
+    let cell = run(&format!("radio.scratch.ues = 1\n{flow}"));
+    assert_eq!(cell["flows"][0]["bytes_acked"], 10_000);
+    let shared = "radio.evdo.downlink = { fading = \"scratch\", scheduler = \"scratch\" }\n";
+    assert_eq!(run(&format!("{shared}{flow}"))["flows"][0]["bytes_acked"], 10_000);
+}
+
+#[test]
+fn the_schema_and_errors_know_them() {
+    let schema = Scenario::schema().to_string();
+    assert_eq!(schema.matches(",\"scratch\"]").count(), 9, "names that stand alone");
+    let error = Scenario::parse("tcp.cc.scratch.step = 1\n[[flow]]\n", &[]).unwrap_err();
+    assert_eq!(error.to_string(), "tcp.cc.scratch.step: unknown key; there is nothing to set here");
+}

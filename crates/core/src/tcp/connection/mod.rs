@@ -1,0 +1,398 @@
+//! A whole TCP endpoint, sans-IO: octets both ways, from the SYN to the end of TIME-WAIT, for a peer that may be
+//! anybody's. RFC 9293 (3.3.2, 3.10), RFC 5961, RFC 7323, RFC 6191.
+//!
+//! The TCP is that of simulated flows: a [`Duplex`], made when the SYNs have been exchanged, with the options that both
+//! ends offer (`agreement`). Around it are what simulated flows do not need: the handshake with all its cases
+//! (`opening`), the acceptance test of segments (`acceptance`), octets (`octets`), and closing (`open`).
+//!
+//! The owner writes as much as [`Connection::writable`] says and reads what is [`Connection::readable`]; what it does
+//! not read closes the window. After every call, drain `poll_transmit` and read `deadline` anew; when
+//! [`Connection::ended`] says so and nothing is left to be sent, the connection is gone. LISTEN is the owner's: for a
+//! SYN it makes a connection with [`Connection::accept`], and what meets none is answered with [`Reset::answering`].
+//! Addresses, ports and the choice of initial sequence numbers are the owner's too.
+//!
+//! Left out: windows that grow (the buffer is the owner's), Nagle's algorithm (whatever is written may be sent at
+//! once), keep-alive, urgent data (the pointer is not looked at), data beside a SYN, path MTU discovery. ASSUMED: an
+//! MSL of 30 s, as in BSD and, in effect, in Linux, in the place of two minutes.
+
+mod acceptance;
+mod agreement;
+mod octets;
+mod open;
+mod opening;
+mod reset;
+
+pub use reset::Reset;
+
+use super::{Config, Duplex};
+use crate::packet::{Flags, IpVersion, Packet};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+use open::{Open, Verdict};
+use opening::{Opening, Progress};
+
+/// States of RFC 9293 (3.3.2). LISTEN is the owner's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// A SYN has been sent.
+    SynSent,
+    /// Both SYNs have been sent.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// This end has closed.
+    FinWait1,
+    /// And the other has acknowledged that.
+    FinWait2,
+    /// The other end has closed.
+    CloseWait,
+    /// Both have closed at once.
+    Closing,
+    /// This end has closed after the other.
+    LastAck,
+    /// Both have closed; segments may still be on their way.
+    TimeWait,
+    /// There is no connection.
+    Closed,
+}
+
+/// How a connection has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Both ends have closed it, and all octets were acknowledged.
+    Closed,
+    /// The other endpoint did not want it.
+    Refused,
+    /// The other endpoint has reset it.
+    Reset,
+    /// The other endpoint does not answer.
+    TimedOut,
+    /// This end has given it up.
+    Aborted,
+}
+
+/// How long a connection waits for what may never come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A SYN is sent again for so long: R2 of RFC 9293 (3.8.3), MUST-23.
+    pub syn: Duration,
+    /// Data is sent again, and a closed window is probed in vain, for so long: R2 of RFC 9293 (3.8.3), SHLD-11.
+    pub data: Duration,
+    /// TIME-WAIT: 2 MSL of RFC 9293 (3.6.1).
+    pub time_wait: Duration,
+    /// FIN-WAIT-2 when the owner reads no more; Linux's `tcp_fin_timeout`.
+    pub fin_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            syn: Duration::from_secs(180),
+            data: Duration::from_secs(100),
+            time_wait: Duration::from_secs(60),
+            fin_wait: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A segment that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Offset of its first octet in the stream, if it has any.
+    pub seq: u64,
+    /// Its octets.
+    pub len: u32,
+    /// Why it was sent.
+    pub cause: SendCause,
+}
+
+/// How far it has come.
+struct Stage {
+    kind: Kind,
+    /// What is written before the connection is open.
+    early: Vec<u8>,
+    /// The application has closed before that, its own direction or both.
+    closes_early: Option<Closes>,
+}
+
+/// What the application closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closes {
+    ItsDirection,
+    Both,
+}
+
+enum Kind {
+    Opening(Box<Opening>),
+    Open(Box<Open>),
+}
+
+/// A TCP endpoint.
+pub struct Connection {
+    ip: IpVersion,
+    limits: Limits,
+    stage: Stage,
+    ended: Option<Ended>,
+    reset: Option<Reset>,
+    /// Reused from call to call.
+    rest: Packet,
+}
+
+/// Octets that may be written before the connection is open.
+const EARLY: u64 = 64 << 10;
+
+impl Connection {
+    /// Opens a connection: SYN-SENT. `iss` is the sequence number of the SYN.
+    pub fn connect(config: &Config, limits: Limits, iss: u32, now: Instant) -> Self {
+        Self::new(config, limits, Opening::active(config, iss, now))
+    }
+
+    /// Accepts the connection that `syn`, with SYN and neither ACK nor RST, asks for: SYN-RECEIVED.
+    pub fn accept(config: &Config, limits: Limits, iss: u32, now: Instant, syn: &Packet) -> Self {
+        Self::new(config, limits, Opening::passive(config, iss, now, syn))
+    }
+
+    fn new(config: &Config, limits: Limits, opening: Opening) -> Self {
+        let kind = Kind::Opening(Box::new(opening));
+        Self {
+            ip: config.ip,
+            limits,
+            stage: Stage { kind, early: Vec::new(), closes_early: None },
+            ended: None,
+            reset: None,
+            rest: Packet::default(),
+        }
+    }
+
+    /// The state.
+    pub fn state(&self) -> State {
+        match (&self.stage.kind, self.ended) {
+            (_, Some(_)) => State::Closed,
+            (Kind::Opening(opening), None) => opening.state(),
+            (Kind::Open(open), None) => open.state(),
+        }
+    }
+
+    /// How it has ended, if it has.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// The TCP inside, once the connection is open.
+    pub fn duplex(&self) -> Option<&Duplex> {
+        match &self.stage.kind {
+            Kind::Opening(_) => None,
+            Kind::Open(open) => Some(open.duplex()),
+        }
+    }
+
+    /// As [`Connection::duplex`], to take samples from.
+    pub fn duplex_mut(&mut self) -> Option<&mut Duplex> {
+        match &mut self.stage.kind {
+            Kind::Opening(_) => None,
+            Kind::Open(open) => Some(open.duplex_mut()),
+        }
+    }
+
+    /// When `handle_deadline` must be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        match (&self.stage.kind, self.ended) {
+            (_, Some(_)) => None,
+            (Kind::Opening(opening), None) => opening.deadline(),
+            (Kind::Open(open), None) => open.deadline(),
+        }
+    }
+
+    /// The deadline has passed.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if self.ended.is_some() {
+            return;
+        }
+        match &mut self.stage.kind {
+            Kind::Opening(opening) => self.ended = opening.handle_deadline(now, &self.limits),
+            Kind::Open(open) => {
+                let verdict = open.handle_deadline(now, &self.limits);
+                self.obey(verdict);
+            }
+        }
+    }
+
+    /// A segment arrived; `payload` are its octets. The packet's body is not looked at.
+    pub fn handle_segment(&mut self, now: Instant, packet: &Packet, payload: &[u8]) {
+        if self.ended.is_some() {
+            return;
+        }
+        if let Kind::Opening(opening) = &mut self.stage.kind {
+            match opening.handle_segment(packet) {
+                Progress::Opening => return,
+                Progress::Ended(ended) => return self.ended = Some(ended),
+                Progress::Stray(reset) => return self.reset = reset,
+                Progress::Open(opened) => self.establish(now, Open::new(now, &opened.0, &opened.1)),
+            }
+            if packet.flags.has(Flags::SYN) {
+                // An ACK completes the handshake; data beside the SYN comes again.
+                if let Kind::Open(open) = &mut self.stage.kind {
+                    open.acknowledge();
+                }
+                return;
+            }
+        }
+        let Kind::Open(open) = &mut self.stage.kind else { return };
+        copy_header(packet, &mut self.rest);
+        let verdict = open.handle_segment(now, &mut self.rest, payload, &self.limits);
+        self.obey(verdict);
+    }
+
+    fn establish(&mut self, now: Instant, mut open: Open) {
+        open.write(now, &std::mem::take(&mut self.stage.early));
+        match self.stage.closes_early {
+            None => {}
+            Some(Closes::ItsDirection) => open.shutdown(now),
+            // Nothing has come yet that could be unread.
+            Some(Closes::Both) => _ = open.close(now, &self.limits),
+        }
+        self.stage.kind = Kind::Open(Box::new(open));
+    }
+
+    fn obey(&mut self, verdict: Verdict) {
+        if let Verdict::Ended(ended, reset) = verdict {
+            (self.ended, self.reset) = (Some(ended), reset);
+        }
+    }
+
+    /// Octets that may be written now.
+    pub fn writable(&self) -> u64 {
+        match (&self.stage.kind, self.ended) {
+            (_, Some(_)) => 0,
+            (Kind::Opening(_), None) if self.stage.closes_early.is_some() => 0,
+            (Kind::Opening(_), None) => EARLY - self.stage.early.len() as u64,
+            (Kind::Open(open), None) => open.writable(),
+        }
+    }
+
+    /// Writes as many of these octets as there is room for; returns how many.
+    pub fn write(&mut self, now: Instant, octets: &[u8]) -> usize {
+        let count = (self.writable() as usize).min(octets.len());
+        if count > 0 {
+            match &mut self.stage.kind {
+                Kind::Opening(_) => self.stage.early.extend_from_slice(&octets[..count]),
+                Kind::Open(open) => open.write(now, &octets[..count]),
+            }
+        }
+        count
+    }
+
+    /// Octets that may be read now; also after the other endpoint has closed, but not after a reset or a timeout.
+    pub fn readable(&self) -> u64 {
+        match (&self.stage.kind, self.ended) {
+            (Kind::Open(open), None | Some(Ended::Closed)) => open.readable(),
+            _ => 0,
+        }
+    }
+
+    /// Appends at most `most` of the octets that have arrived to `out`.
+    pub fn read(&mut self, now: Instant, most: u64, out: &mut Vec<u8>) {
+        if self.readable() > 0
+            && let Kind::Open(open) = &mut self.stage.kind
+        {
+            let verdict = open.read(now, most, out, &self.limits);
+            self.obey(verdict);
+        }
+    }
+
+    /// Whether the other endpoint has closed and all of its octets have been read.
+    pub fn is_read_out(&self) -> bool {
+        matches!(&self.stage.kind, Kind::Open(open) if open.is_read_out())
+    }
+
+    /// Whether the application has closed its direction.
+    pub fn is_shut(&self) -> bool {
+        match &self.stage.kind {
+            Kind::Opening(_) => self.stage.closes_early.is_some(),
+            Kind::Open(open) => open.is_shut(),
+        }
+    }
+
+    /// The application will write no more; it may still read. CLOSE of RFC 9293 (3.10.4), a half-close.
+    pub fn shutdown(&mut self, now: Instant) {
+        match (&mut self.stage.kind, self.ended) {
+            (_, Some(_)) => {}
+            (Kind::Opening(_), None) => _ = self.stage.closes_early.get_or_insert(Closes::ItsDirection),
+            (Kind::Open(open), None) => open.shutdown(now),
+        }
+    }
+
+    /// The application will neither write nor read. What it has not read, or what comes from now on, is
+    /// answered with a reset: RFC 1122 (4.2.2.13).
+    pub fn close(&mut self, now: Instant) {
+        match (&mut self.stage.kind, self.ended) {
+            (_, Some(_)) => {}
+            (Kind::Opening(opening), None) if opening.state() == State::SynSent => {
+                self.ended = Some(Ended::Aborted);
+            }
+            (Kind::Opening(_), None) => self.stage.closes_early = Some(Closes::Both),
+            (Kind::Open(open), None) => {
+                let verdict = open.close(now, &self.limits);
+                self.obey(verdict);
+            }
+        }
+    }
+
+    /// Gives the connection up: ABORT of RFC 9293 (3.10.5).
+    pub fn abort(&mut self) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.reset = match &self.stage.kind {
+            Kind::Opening(opening) => opening.reset(),
+            Kind::Open(open) if open.state() == State::TimeWait => None,
+            Kind::Open(open) => Some(open.reset()),
+        };
+        self.ended = Some(Ended::Aborted);
+    }
+
+    /// Whether a SYN with the same addresses and ports may take the place of this connection, which has ended but
+    /// for TIME-WAIT: RFC 9293 (3.10.7.4), RFC 6191 (2).
+    pub fn gives_way_to(&self, packet: &Packet) -> bool {
+        let [syn, ack, rst] = [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
+        match (&self.stage.kind, self.ended) {
+            _ if !syn || ack || rst => false,
+            (_, Some(_)) => true,
+            (Kind::Open(open), None) => open.state() == State::TimeWait && open.precedes(packet),
+            (Kind::Opening(_), None) => false,
+        }
+    }
+
+    /// The next segment to be sent now: fills in its header and appends its octets to `payload`. `None` if there is
+    /// none.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        payload: &mut Vec<u8>,
+    ) -> Option<Sent> {
+        if let Some(reset) = self.reset.take() {
+            reset.write(self.ip, packet);
+            return Some(Sent { seq: 0, len: 0, cause: SendCause::New });
+        }
+        if self.ended.is_some() {
+            return None;
+        }
+        match &mut self.stage.kind {
+            Kind::Opening(opening) => {
+                let cause = opening.poll_transmit(now, packet)?;
+                Some(Sent { seq: 0, len: 0, cause })
+            }
+            Kind::Open(open) => open.poll_transmit(now, packet, payload),
+        }
+    }
+}
+
+/// Everything of a packet but its body.
+fn copy_header(from: &Packet, to: &mut Packet) {
+    to.options.clone_from(&from.options);
+    (to.seq, to.ack, to.ts_val, to.ts_ecr) = (from.seq, from.ack, from.ts_val, from.ts_ecr);
+    (to.len, to.payload, to.flags, to.window) = (from.len, from.payload, from.flags, from.window);
+    (to.has_timestamps, to.ecn, to.ip, to.kind) = (from.has_timestamps, from.ecn, from.ip, from.kind);
+    (to.ue, to.flow, to.identification) = (from.ue, from.flow, from.identification);
+}

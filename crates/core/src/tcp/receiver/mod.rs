@@ -1,0 +1,487 @@
+//! The receiving endpoint of a flow: reassembly, acknowledgments, delayed ACK. RFC 9293, RFC 5681 (4.2).
+//!
+//! The application reads at once, and the advertised window is always the whole buffer; or, after
+//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is the free space. With
+//! `receive_buffer_max` the application reads at once too, and the window grows ([`autotuning`]).
+
+pub mod autotuning;
+pub mod buffer;
+pub mod delayed_ack;
+pub mod reassembly;
+pub mod sack_report;
+
+use super::handshake::{Handshake, Opened, Progress, Role, unwrap_sequence};
+use super::{Config, Delay, SegmentTemplate, WindowProbe, ecn, timestamp};
+use crate::packet::{Flags, Packet};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+use crate::wire::tcp_header_bytes;
+use autotuning::Autotuning;
+use buffer::ReceiveBuffer;
+use delayed_ack::DelayedAck;
+use reassembly::{Arrival, Reassembly};
+use sack_report::SackReport;
+
+/// What a receiver has counted.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Counters {
+    /// Segments with data received.
+    pub segments: u64,
+    /// Segments that held nothing new.
+    pub duplicates: u64,
+    /// Segments that left or met a gap.
+    pub out_of_order: u64,
+    /// ACKs sent.
+    pub acks_sent: u64,
+    /// Segments beyond the window.
+    pub beyond_window: u64,
+}
+
+/// The receiving endpoint of a flow.
+pub struct Receiver {
+    ack_every: u32,
+    delayed_ack_timeout: Duration,
+    template: SegmentTemplate,
+    handshake: Handshake,
+    reassembly: Reassembly,
+    /// What SACK reports; `None` if it is not in use.
+    sack: Option<SackReport>,
+    /// ECN is in use.
+    ecn: Option<Box<ecn::Receiving>>,
+    /// The connection is open, without ECN, quick or adaptive ACKs or a window that grows.
+    is_plain: bool,
+    /// Probes of a closed window come without data.
+    expects_probes: bool,
+    /// Quick ACKs and delays that adapt; `None` if neither is in use.
+    acks: Option<Box<DelayedAck>>,
+    /// A window that grows; `None` if it stays as it is.
+    tuning: Option<Box<Autotuning>>,
+    /// What the owner has not taken yet; `None` if the application reads at once.
+    buffer: Option<Box<ReceiveBuffer>>,
+    window_shift: u8,
+    payload_bytes: u64,
+    /// Full segments since the last ACK.
+    unacked_segments: u32,
+    ack_now: bool,
+    ack_deadline: Option<Instant>,
+    /// Timestamp to echo, RFC 7323 (4.3).
+    ts_recent: u32,
+    /// What the last ACK acknowledged.
+    last_ack_sent: u64,
+    counters: Counters,
+}
+
+impl Receiver {
+    /// A receiver that has received nothing.
+    pub fn new(config: &Config, role: Role) -> Self {
+        let adapts = config.delayed_ack == Delay::Linux;
+        let acks = DelayedAck::new(config.quickack, adapts, config.delayed_ack_timeout);
+        let (first, mss) = (config.advertised_window(), config.payload_bytes());
+        let most = config.largest_window();
+        let mut receiver = Self {
+            ack_every: config.ack_every,
+            delayed_ack_timeout: config.delayed_ack_timeout,
+            template: config.segment_template(),
+            handshake: Handshake::new(config, role),
+            reassembly: Reassembly::default(),
+            sack: config.sack.then(|| SackReport::new(config.dsack)),
+            ecn: config.ecn.then(Box::default),
+            is_plain: false,
+            expects_probes: config.window_probe == WindowProbe::Empty,
+            acks: (adapts || config.quickack > 0).then(|| Box::new(acks)),
+            tuning: None,
+            buffer: None,
+            window_shift: config.window_shift(),
+            payload_bytes: config.payload_bytes(),
+            unacked_segments: 0,
+            ack_now: false,
+            ack_deadline: None,
+            ts_recent: 0,
+            last_ack_sent: 0,
+            counters: Counters::default(),
+        };
+        if config.receive_buffer_max.is_some() {
+            receiver.hold(first);
+            receiver.tuning = Some(Box::new(Autotuning::new(first, most, mss)));
+        }
+        receiver
+    }
+
+    /// Opens the connection, or listens.
+    pub fn open(&mut self) {
+        self.handshake.open(false);
+    }
+
+    /// Another's handshake has opened the connection.
+    pub(super) fn adopt(&mut self, opened: &Opened) {
+        self.handshake.adopt(opened);
+        self.ts_recent = opened.ts_recent;
+    }
+
+    /// An acknowledgment is due, whatever has arrived.
+    pub(super) fn acknowledge(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// From the beginning, what arrives stays in a buffer of `capacity` bytes until [`Receiver::take`]. The
+    /// window is the free space there, as far as the window field can express it.
+    pub fn hold(&mut self, capacity: u64) {
+        self.tuning = None;
+        let offered = self.template.window.min(capacity);
+        self.handshake.limit_window(capacity);
+        self.buffer =
+            Some(Box::new(ReceiveBuffer::new(capacity, self.payload_bytes, self.window_shift, offered)));
+    }
+
+    /// The owner has taken all bytes before `offset`; a window that has opened far enough is announced at once.
+    pub fn take(&mut self, offset: u64) {
+        let rcv_nxt = self.rcv_nxt();
+        let Some(buffer) = &mut self.buffer else { return };
+        self.ack_now |= buffer.take(offset, rcv_nxt) && self.handshake.is_established();
+    }
+
+    /// Moves the window as far as the next ACK would.
+    pub(super) fn offer(&mut self) {
+        let rcv_nxt = self.rcv_nxt();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.offer(rcv_nxt);
+        }
+    }
+
+    /// When `handle_deadline` must be called.
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.handshake.is_established() { self.ack_deadline } else { self.handshake.deadline() }
+    }
+
+    /// A segment arrived. Returns the offset of its data, if it had any.
+    #[inline(always)]
+    pub fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
+        if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
+            self.ts_recent = packet.ts_val;
+        }
+        if !self.is_plain || packet.flags.has(Flags::SYN) {
+            return self.handle_closely(now, packet);
+        }
+        self.take_data(now, packet)
+    }
+
+    /// The data of a segment.
+    #[inline(always)]
+    fn take_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
+        if packet.payload == 0 {
+            return None;
+        }
+        let rcv_nxt = self.rcv_nxt();
+        // A SYN takes a sequence number of its own before the data.
+        let first = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
+        let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
+        self.handle_data(now, start, start + u64::from(packet.payload));
+        Some(start)
+    }
+
+    /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
+    /// (3.8.4), (3.10.7.4).
+    fn take_probe(&mut self, packet: &Packet) {
+        let rcv_nxt = self.rcv_nxt();
+        let last = self.handshake.wire_ack(rcv_nxt).wrapping_sub(1);
+        let is_pure_ack = packet.payload == 0 && !packet.flags.has(Flags::SYN);
+        self.ack_now |= is_pure_ack && rcv_nxt > 0 && packet.seq == last;
+    }
+
+    /// A segment arrived where there is more to do than to take its data.
+    #[cold]
+    fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
+        let was_open = self.handshake.is_established();
+        if self.look_closer(packet) == Progress::Consumed {
+            return None;
+        }
+        if let (false, Some(acks), Some(sent)) = (was_open, &mut self.acks, self.handshake.sent_at()) {
+            acks.set_rtt(now.since(sent));
+        }
+        if self.expects_probes {
+            self.take_probe(packet);
+        }
+        let before = Before {
+            rcv_nxt: self.rcv_nxt(),
+            duplicates: self.counters.duplicates,
+            had_deadline: self.ack_deadline.is_some(),
+            was_due: self.ack_now,
+            had_gaps: self.has_gaps(),
+        };
+        let start = self.take_data(now, packet)?;
+        let grows = self.grow_window(now, packet);
+        self.schedule_ack(now, &before, grows);
+        Some(start)
+    }
+
+    /// A segment arrived that may open the connection, or may be marked.
+    fn look_closer(&mut self, packet: &Packet) -> Progress {
+        if !self.handshake.is_established() || packet.flags.has(Flags::SYN) {
+            if self.handshake.handle_segment(packet) == Progress::Consumed {
+                return Progress::Consumed;
+            }
+            self.sack.take_if(|_| !self.handshake.permits_sack());
+            self.ecn.take_if(|_| !self.handshake.permits_ecn());
+        }
+        self.is_plain =
+            self.ecn.is_none() && self.acks.is_none() && self.tuning.is_none() && !self.expects_probes;
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| packet.payload > 0) {
+            ecn.on_data(packet);
+        }
+        Progress::Established
+    }
+
+    /// RFC 7323 (4.3) (2): the segment holds the byte acknowledged last.
+    fn echoes(&self, packet: &Packet) -> bool {
+        let last = self.handshake.wire_ack(self.last_ack_sent);
+        packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+    }
+
+    /// Data up to this offset is accepted.
+    #[inline]
+    pub(super) fn window_end(&self) -> u64 {
+        match &self.buffer {
+            None => self.rcv_nxt() + self.template.window,
+            Some(buffer) => buffer.window_end(),
+        }
+    }
+
+    #[inline(always)]
+    fn handle_data(&mut self, now: Instant, start: u64, end: u64) {
+        self.counters.segments += 1;
+        if end > self.window_end() {
+            self.counters.beyond_window += 1;
+            self.ack_now = true;
+            return;
+        }
+        if let Some(sack) = &mut self.sack {
+            sack.before_segment(&self.reassembly, start, end);
+        }
+        let arrival = self.reassembly.handle(start, end);
+        if let Some(sack) = &mut self.sack {
+            sack.after_segment(&self.reassembly, start);
+        }
+        match arrival {
+            Arrival::InOrder => {
+                self.unacked_segments += 1;
+                if self.unacked_segments < self.ack_every {
+                    self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
+                    return;
+                }
+            }
+            Arrival::FillsGap => {}
+            Arrival::OutOfOrder => self.counters.out_of_order += 1,
+            Arrival::DuplicateOutOfOrder => {
+                self.counters.out_of_order += 1;
+                self.counters.duplicates += 1;
+            }
+            Arrival::Duplicate => self.counters.duplicates += 1,
+        }
+        // RFC 5681 (4.2): only a segment in order, while nothing is missing, may wait for its ACK.
+        self.ack_now = true;
+    }
+
+    /// The deadline has passed: the delayed ACK is due, or the SYN was not answered.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if !self.handshake.is_established() {
+            self.handshake.handle_deadline(now);
+        } else if self.ack_deadline.is_some_and(|at| at <= now) {
+            self.ack_now = true;
+            let has_waited_in_vain = self.unacked_segments < self.ack_every && !self.has_gaps();
+            if let Some(acks) = self.acks.as_mut().filter(|_| has_waited_in_vain) {
+                acks.on_expiry();
+            }
+        }
+    }
+
+    /// Whether a segment is to be sent now, and why.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<SendCause> {
+        if let Some(cause) = self.handshake.poll_transmit(now) {
+            return Some(cause);
+        }
+        if !self.ack_now {
+            return None;
+        }
+        self.on_ack_sent();
+        self.counters.acks_sent += 1;
+        Some(SendCause::New)
+    }
+
+    /// An ACK has been sent.
+    #[inline]
+    fn on_ack_sent(&mut self) {
+        self.ack_now = false;
+        self.unacked_segments = 0;
+        self.ack_deadline = None;
+        self.last_ack_sent = self.rcv_nxt();
+        if let Some(sack) = &mut self.sack {
+            sack.on_ack();
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.offer(self.last_ack_sent);
+        }
+    }
+
+    /// A segment of the other direction takes the acknowledgment along: RFC 9293 (3.8.6.3).
+    pub(super) fn piggyback(&mut self, packet: &mut Packet) {
+        packet.ack = self.handshake.wire_ack(self.rcv_nxt());
+        packet.flags = packet.flags | self.echo();
+        if packet.has_timestamps {
+            packet.ts_ecr = self.ts_recent;
+        }
+        self.on_ack_sent();
+        if let Some(buffer) = &self.buffer {
+            packet.window = buffer.window_field(self.rcv_nxt());
+        }
+    }
+
+    /// The other endpoint's latest timestamp: `TS.Recent` of RFC 7323 (4.3).
+    pub(super) fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// Sequence number on the wire of the next byte expected.
+    pub(super) fn wire_rcv_nxt(&self) -> u32 {
+        self.handshake.wire_ack(self.rcv_nxt())
+    }
+
+    /// What an acknowledgment says of marks.
+    #[inline]
+    fn echo(&self) -> Flags {
+        self.ecn.as_ref().map_or(Flags::default(), |ecn| ecn.flags())
+    }
+
+    /// Segments that arrived with a mark; `None` without ECN.
+    pub fn marks(&self) -> Option<u64> {
+        self.ecn.as_ref().map(|ecn| ecn.marks)
+    }
+
+    /// Whether something has arrived beyond a gap.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.reassembly.gaps() > 0
+    }
+
+    /// Fills in the header of the segment that `poll_transmit` announced.
+    #[inline(always)]
+    pub fn write(&self, now: Instant, cause: SendCause, packet: &mut Packet) {
+        let template = &self.template;
+        template.stamp(now, self.ts_recent, packet);
+        if cause != SendCause::New {
+            return self.handshake.write(packet);
+        }
+        packet.seq = self.handshake.wire_seq(0);
+        packet.ack = self.handshake.wire_ack(self.rcv_nxt());
+        packet.flags = Flags::ACK | self.echo();
+        packet.payload = 0;
+        packet.len = template.header_bytes;
+        packet.window = match &self.buffer {
+            None => template.window_field,
+            Some(buffer) => buffer.window_field(self.rcv_nxt()),
+        };
+        if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
+            for (left, right) in sack.blocks() {
+                let (left, right) = (self.handshake.wire_ack(left), self.handshake.wire_ack(right));
+                packet.options_mut().sack.push(left, right);
+            }
+            packet.len = template.ip.header_bytes() + tcp_header_bytes(packet);
+        }
+    }
+
+    /// Next byte expected: all bytes before it have been handed to the application, or wait for it.
+    #[inline]
+    pub fn rcv_nxt(&self) -> u64 {
+        self.reassembly.rcv_nxt()
+    }
+
+    /// What has been acknowledged: all bytes before it.
+    pub fn acknowledged(&self) -> u64 {
+        self.last_ack_sent
+    }
+
+    /// Bytes that wait for what is missing before them.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.reassembly.out_of_order_bytes()
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// What a receiver that does not acknowledge as usual remembers while it takes in a segment.
+struct Before {
+    rcv_nxt: u64,
+    duplicates: u64,
+    had_deadline: bool,
+    was_due: bool,
+    had_gaps: bool,
+}
+
+impl Receiver {
+    /// When the ACK of a segment goes, where that is not as RFC 5681 (4.2) has it: [`delayed_ack`].
+    fn schedule_ack(&mut self, now: Instant, before: &Before, window_grows: bool) {
+        let (rcv_nxt, has_gaps) = (self.rcv_nxt(), self.has_gaps());
+        let Some(acks) = &mut self.acks else { return };
+        let mut is_soon = None;
+        if rcv_nxt > before.rcv_nxt {
+            let is_quick = acks.on_segment(now) || window_grows && acks.adapts();
+            if acks.adapts() && !before.had_gaps && !is_quick {
+                self.ack_now = before.was_due;
+                if self.unacked_segments >= self.ack_every {
+                    is_soon = acks.wait_for_reader(now);
+                }
+            }
+            self.ack_now |= is_quick;
+        } else if self.counters.duplicates > before.duplicates {
+            acks.on_duplicate(now);
+        } else if has_gaps && self.sack.is_some() && acks.compresses(rcv_nxt) {
+            self.ack_now = before.was_due;
+            is_soon = Some(acks.compressed_at(now));
+        }
+        if self.ack_deadline.is_some() && !before.had_deadline {
+            self.ack_deadline = Some(now + acks.delay());
+        }
+        if let Some(at) = is_soon {
+            self.ack_deadline = Some(self.ack_deadline.map_or(at, |due| due.min(at)));
+        }
+    }
+
+    /// The application has read a segment; whether the window grows. [`autotuning`].
+    fn grow_window(&mut self, now: Instant, packet: &Packet) -> bool {
+        let rcv_nxt = self.rcv_nxt();
+        let (Some(tuning), Some(buffer)) = (&mut self.tuning, &mut self.buffer) else { return false };
+        if !packet.has_timestamps {
+            tuning.time_a_window(now, rcv_nxt);
+        } else if packet.ts_ecr != 0 {
+            tuning.on_echo(timestamp(now), packet.ts_ecr);
+        }
+        let grows = buffer.grow(tuning.on_read(now, rcv_nxt));
+        buffer.take(rcv_nxt, rcv_nxt);
+        grows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Handshake as Mode;
+
+    #[test]
+    fn a_window_that_opens_is_told_once_however_often_bytes_are_taken_before() {
+        let config = Config { handshake: Mode::None, ..Config::default() };
+        let mut receiver = Receiver::new(&config, Role::Active);
+        receiver.hold(10_000);
+        receiver.open();
+        for start in (0..10_000).step_by(1000) {
+            receiver.handle_data(Instant::ZERO, start, start + 1000);
+        }
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), Some(SendCause::New));
+        receiver.take(6000);
+        receiver.take(9000);
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), Some(SendCause::New));
+        assert_eq!(receiver.poll_transmit(Instant::ZERO), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Sums over the marks of all segments in flight, so that the bytes in the network are known without a walk.
+
+use crate::tcp::window::state::{Fate, Segment, State};
+
+/// Sums over the segments in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// Bytes SACKed.
+    pub sacked: u64,
+    /// Segments SACKed.
+    pub sacked_segments: u32,
+    /// Bytes lost, whether sent again or not.
+    pub lost: u64,
+    /// Bytes of these that were sent again.
+    pub again: u64,
+}
+
+impl Marks {
+    /// Bytes in the network.
+    pub fn pipe(&self, state: &State) -> u64 {
+        debug_assert_eq!(*self, Self::of(state));
+        state.flight_size() - self.sacked - self.lost + self.again
+    }
+
+    /// A segment is SACKed for the first time.
+    pub fn on_sacked(&mut self, segment: &mut Segment) {
+        let len = u64::from(segment.len);
+        self.remove_unsacked(segment.fate, len);
+        self.sacked += len;
+        self.sacked_segments += 1;
+        segment.fate = Fate::UnderWay;
+    }
+
+    /// The first `bytes` of a segment leave what is outstanding.
+    pub fn remove(&mut self, segment: &Segment, bytes: u64) {
+        if segment.is_sacked {
+            self.sacked -= bytes;
+            self.sacked_segments -= u32::from(bytes == u64::from(segment.len));
+        } else {
+            self.remove_unsacked(segment.fate, bytes);
+        }
+    }
+
+    fn remove_unsacked(&mut self, fate: Fate, bytes: u64) {
+        match fate {
+            Fate::UnderWay => {}
+            Fate::Lost => self.lost -= bytes,
+            Fate::SentAgain => {
+                self.lost -= bytes;
+                self.again -= bytes;
+            }
+        }
+    }
+
+    /// The same, counted anew.
+    fn of(state: &State) -> Self {
+        let mut marks = Self::default();
+        for segment in &state.segments {
+            let len = u64::from(segment.len);
+            if segment.is_sacked {
+                marks.sacked += len;
+                marks.sacked_segments += 1;
+            } else if segment.fate != Fate::UnderWay {
+                marks.lost += len;
+                marks.again += if segment.fate == Fate::SentAgain { len } else { 0 };
+            }
+        }
+        marks
+    }
+}

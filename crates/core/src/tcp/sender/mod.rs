@@ -1,0 +1,311 @@
+//! The sending endpoint of a flow.
+//!
+//! Calls come from a host: `handle_segment` with what arrived, `handle_deadline` when the deadline
+//! has passed, `open` and `supply` from the application. After each of them the host drains
+//! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
+//!
+//! The sender reads and writes headers. What an ACK means and what is sent next is up to its [`Loss`], which acts on its
+//! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it lets go take the short way
+//! here, unless something in use looks at every ACK closely.
+
+mod opening;
+mod validation;
+
+use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
+use super::recovery::{Ack, Loss, rnf};
+use super::rto::{self, Rto};
+use super::transmission::Transmission;
+pub use super::transmission::counters::Counters;
+use super::window::state::{Phase, State};
+use super::window::validation::WindowUse;
+use super::{Config, IdleRestart, SegmentTemplate, Transmit, ecn};
+use crate::packet::{Flags, Packet};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+
+/// The sending endpoint of a flow.
+pub struct Sender {
+    template: SegmentTemplate,
+    handshake: Handshake,
+    tx: Transmission,
+    loss: Loss,
+    /// ACKs are looked at closely even without options: for `undo`, ECN, radio feedback, or the loss recovery.
+    looks_closer: bool,
+    /// Data from this offset on uses the plain header.
+    plain_from: u64,
+    idle_restart: IdleRestart,
+    peer_shift: u8,
+    /// Timestamp to echo, RFC 7323 (4.3).
+    ts_recent: u32,
+    /// Growth, or a pause, depends on how much of the window is used.
+    used: Option<Box<WindowUse>>,
+}
+
+impl Sender {
+    /// A sender that has sent nothing.
+    pub fn new(config: &Config, role: Role) -> Self {
+        let (tx, loss) = (Transmission::new(config), config.recovery.build(config));
+        let mut handshake = Handshake::new(config, role);
+        let used = WindowUse::of(config).map(Box::new);
+        if matches!(loss, Loss::Rack(_)) || used.is_some() {
+            handshake.ask_always();
+        }
+        Self {
+            template: config.segment_template(),
+            handshake,
+            looks_closer: loss.looks_closer()
+                || tx.ecn.is_some()
+                || tx.undo.is_some()
+                || config.rto.timer == rto::Timer::Linux,
+            plain_from: if config.ecn { u64::MAX } else { 1 },
+            idle_restart: config.idle_restart,
+            peer_shift: config.window_shift(),
+            ts_recent: 0,
+            used,
+            tx,
+            loss,
+        }
+    }
+
+    /// Opens the connection, or listens.
+    pub fn open(&mut self) {
+        self.handshake.open(true);
+    }
+
+    /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
+    pub fn supply(&mut self, bytes: u64) {
+        self.tx.supplied = self.tx.supplied.saturating_add(bytes);
+    }
+
+    /// Whether data may flow.
+    pub(super) fn is_established(&self) -> bool {
+        self.handshake.is_established()
+    }
+
+    /// Sequence number on the wire of the next new byte.
+    pub(super) fn wire_max(&self) -> u32 {
+        self.handshake.wire_seq(self.tx.state.max)
+    }
+
+    /// Sequence number on the wire of the oldest unacknowledged byte.
+    pub(super) fn wire_una(&self) -> u32 {
+        self.handshake.wire_seq(self.tx.state.una)
+    }
+
+    /// Whether everything supplied has been acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.handshake.is_established() && self.tx.state.una >= self.tx.supplied
+    }
+
+    /// When `handle_deadline` must be called.
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.handshake.is_established() { self.tx.timer.at } else { self.handshake.deadline() }
+    }
+
+    /// A segment arrived.
+    #[inline(always)]
+    pub fn handle_segment(&mut self, now: Instant, packet: &Packet) {
+        if packet.has_timestamps && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = packet.ts_val;
+        }
+        if !self.handshake.is_established() {
+            let progress = self.handshake.handle_segment(packet);
+            self.take_options(packet);
+            if progress == Progress::Consumed {
+                return;
+            }
+            self.established(now);
+        } else if packet.flags.has(Flags::SYN) {
+            self.handshake.handle_segment(packet);
+            return;
+        }
+        let tx = &mut self.tx;
+        let wire_una = self.handshake.wire_seq(tx.state.una);
+        let Some(ack) = unwrap_sequence(tx.state.una, wire_una, packet.ack) else { return };
+        let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
+        let rwnd = u64::from(packet.window) << shift;
+        if tx.timer.is_probing() {
+            tx.on_answer_to_probe(now, ack, rwnd);
+        }
+        if ack > tx.state.max || ack < tx.state.una || !packet.flags.has(Flags::ACK) {
+            return self.handle_old_ack(now, ack, packet);
+        }
+        let same_window = rwnd == tx.state.rwnd;
+        if !same_window {
+            tx.on_window_change(now, ack, rwnd);
+        }
+        if self.looks_closer || tx.reads_sack && packet.options.is_some() {
+            return self.handle_ack(now, ack, same_window, packet);
+        }
+        let acked = ack - tx.state.una;
+        if acked > 0 {
+            tx.advance(now, ack, packet.ts_ecr);
+            tx.measure_arrival(now, acked);
+            let is_open = tx.state.phase == Phase::Open;
+            let restarts = if is_open { tx.grow(acked) } else { self.loss.on_late_ack(tx, acked) };
+            tx.set_timer(now, restarts);
+        } else if packet.payload == 0 && same_window && tx.state.max > tx.state.una {
+            self.loss.on_plain_dupack(tx, now);
+        }
+    }
+
+    /// An ACK that is looked at closely.
+    #[cold]
+    fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        let ack = self.read(now, ack, same_window, packet);
+        let tx = &mut self.tx;
+        let echo = tx.ecn.as_mut();
+        let echo = echo.and_then(|ecn| ecn.on_ack(ack.number, packet.flags, &tx.state, tx.cc.as_mut()));
+        let begins = self.loss.on_ack(tx, &ack);
+        if let (Some(ecn), Some(echo), false) = (&mut tx.ecn, echo, begins) {
+            ecn.answer(echo, &mut tx.state);
+        }
+    }
+
+    /// An ACK of what was acknowledged before, or was never sent, arrived.
+    #[cold]
+    fn handle_old_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
+        if ack > self.tx.state.max || !packet.flags.has(Flags::ACK) {
+            return;
+        }
+        let ack = self.read(now, ack, true, packet);
+        self.loss.on_old_ack(&mut self.tx, &ack);
+    }
+
+    /// Reads an ACK of `number`.
+    #[inline(always)]
+    fn read<'a>(&self, now: Instant, number: u64, same_window: bool, packet: &'a Packet) -> Ack<'a> {
+        let mut ack = Ack::new(now, number, same_window, packet);
+        if self.tx.reads_sack && packet.options.is_some() {
+            let una = self.tx.state.una;
+            ack.read_blocks(|wire| unwrap_sequence(una, self.handshake.wire_seq(una), wire));
+        }
+        ack
+    }
+
+    /// The deadline has passed: the SYN or the oldest segment in flight was not acknowledged in time.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if !self.handshake.is_established() {
+            self.handshake.handle_deadline(now);
+        } else if self.tx.timer.at.is_some_and(|at| at <= now) && !self.tx.expire_probing() {
+            self.loss.on_deadline(&mut self.tx, now);
+        }
+    }
+
+    /// The next segment to be sent now, if any. A pacer would answer `None` here and have its time in `deadline`.
+    #[inline(always)]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if self.handshake.is_pending() {
+            return self.poll_closely(now);
+        }
+        let state = &self.tx.state;
+        let is_usual = state.phase == Phase::Open && state.nxt == state.max && state.una < state.max;
+        if !is_usual {
+            return self.poll_any(now);
+        }
+        // Nothing is amiss, and something is in flight: new data as far as the window goes.
+        debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
+        let len = self.tx.new_bytes();
+        if len == 0 || state.max + len > state.una + state.send_window() {
+            return None;
+        }
+        Some(self.tx.send_new(now, len, SendCause::New))
+    }
+
+    /// As [`Sender::poll_transmit`], whatever has happened.
+    #[inline(never)]
+    fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(cause) = self.handshake.poll_transmit(now) {
+            return Some(Transmit { seq: 0, len: 0, cause });
+        }
+        if !self.handshake.is_established() {
+            return None;
+        }
+        if self.tx.timer.is_frozen() {
+            return self.tx.poll_frozen(now);
+        }
+        self.loss.poll(&mut self.tx, now)
+    }
+
+    /// Fills in the header of a segment that `poll_transmit` announced.
+    #[inline]
+    pub fn write(&self, now: Instant, transmit: &Transmit, packet: &mut Packet) {
+        let template = &self.template;
+        template.stamp(now, self.ts_recent, packet);
+        if transmit.len == 0 {
+            return self.write_without_data(transmit, packet);
+        }
+        packet.seq = self.handshake.wire_seq(transmit.seq);
+        packet.ack = self.handshake.wire_ack(0);
+        packet.flags = Flags::ACK;
+        packet.payload = transmit.len;
+        packet.len = template.header_bytes + transmit.len;
+        packet.window = template.window_field;
+        if transmit.seq < self.plain_from {
+            self.write_more(transmit, packet);
+        }
+    }
+
+    /// A segment of the handshake, or a probe.
+    #[cold]
+    fn write_without_data(&self, transmit: &Transmit, packet: &mut Packet) {
+        if transmit.cause != SendCause::WindowProbe {
+            return self.handshake.write(packet);
+        }
+        packet.seq = self.handshake.wire_seq(transmit.seq).wrapping_sub(1);
+        packet.ack = self.handshake.wire_ack(0);
+        packet.flags = Flags::ACK;
+        packet.len = self.template.header_bytes;
+        packet.window = self.template.window_field;
+    }
+
+    /// The header of a segment that may open the connection, or with ECN.
+    #[cold]
+    fn write_more(&self, transmit: &Transmit, packet: &mut Packet) {
+        if let Some(flags) = self.handshake.opens_with_data().filter(|_| transmit.seq == 0) {
+            packet.flags = flags;
+            packet.seq = packet.seq.wrapping_sub(1);
+        }
+        if let Some(ecn) = &self.tx.ecn {
+            ecn.write(transmit, packet);
+        }
+    }
+
+    /// Windows, sequence space and scoreboard.
+    pub fn state(&self) -> &State {
+        &self.tx.state
+    }
+
+    /// Round-trip time estimate and timeout.
+    pub fn rto(&self) -> &Rto {
+        &self.tx.rto
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> Counters {
+        Counters { fast_retransmits: self.tx.state.losses.fast_retransmits(), ..self.tx.counters.clone() }
+    }
+
+    /// What has been counted of ECN, if it is in use: echoes and reductions.
+    pub fn ecn(&self) -> Option<ecn::Report> {
+        let ecn = self.tx.ecn.as_ref()?;
+        Some(ecn::Report { echoes: ecn.echoes, reductions: ecn.reductions, marks: 0 })
+    }
+
+    /// What has been counted of radio network feedback, if the sender acts on it.
+    pub fn rnf(&self) -> Option<rnf::Report> {
+        self.loss.rnf()
+    }
+
+    /// Whether it probes the end of what it has sent: RFC 8985 (7).
+    pub fn probes_tail(&self) -> bool {
+        matches!(&self.loss, Loss::Rack(rack) if rack.probes_tail)
+    }
+
+    /// The round-trip time sample taken since the last call, if any.
+    #[inline]
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.tx.rtt.latest.take()
+    }
+}

@@ -1,0 +1,148 @@
+//! The sender where growth or a pause goes by what it uses of its window: [`crate::tcp::window::validation`]. Other flows never
+//! come here.
+
+use super::Sender;
+use crate::tcp::window::state::Phase;
+use crate::tcp::window::validation::Drained;
+use crate::tcp::{IdleRestart, Transmit};
+use crate::time::Instant;
+
+impl Sender {
+    /// Whether growth or a pause goes by what it uses of its window.
+    pub(in crate::tcp) fn judges_use(&self) -> bool {
+        self.used.is_some()
+    }
+
+    /// As [`Sender::poll_transmit`], where the handshake asks for more. If use is judged, it is when nothing more may be
+    /// sent; before that, a pause may end.
+    #[inline(never)]
+    pub(super) fn poll_closely(&mut self, now: Instant) -> Option<Transmit> {
+        if self.used.is_none() {
+            return self.poll_any(now);
+        }
+        if self.tx.state.una == self.tx.state.max
+            && self.handshake.is_established()
+            && !self.tx.timer.is_frozen()
+        {
+            self.resume(now);
+        }
+        let transmit = self.poll_any(now);
+        if transmit.is_none() {
+            self.judge_use(now);
+        }
+        transmit
+    }
+
+    /// Everything has been sent that may be.
+    fn judge_use(&mut self, now: Instant) {
+        let state = &mut self.tx.state;
+        let in_flight = self.loss.in_flight(state);
+        let drained = Drained {
+            una: state.una,
+            max: state.max,
+            outstanding: state.segments.len(),
+            segments: self.tx.counters.segments_sent - self.tx.counters.window_probes,
+            is_full: in_flight + state.mss() as i64 > state.window.cwnd as i64,
+            has_more: self.tx.supplied > state.max,
+            is_open: state.phase == Phase::Open,
+            rto: self.tx.rto.value(),
+        };
+        let Some(used) = &mut self.used else { return };
+        let unused = used.on_drained(now, &state.window, &drained);
+        state.uses_window = used.is_used(&state.window);
+        if let Some(most) = unused {
+            let window = &mut state.window;
+            let most = (most as u64).max((state.initial_window / window.mss) as u64);
+            let cwnd = window.segments();
+            if most < cwnd {
+                window.ssthresh = window.raised_threshold();
+                window.cwnd = ((cwnd + most) / 2) as f64 * window.mss;
+            }
+        }
+    }
+
+    /// Nothing is in flight. If data is about to be sent, this is the end of a pause.
+    #[cold]
+    fn resume(&mut self, now: Instant) {
+        let state = &self.tx.state;
+        let len = self.tx.new_bytes();
+        let Some(used) = self.used.as_mut().filter(|_| len > 0 && len <= state.peer_window()) else { return };
+        let idle = used.idle(now);
+        if idle.is_zero() {
+            return;
+        }
+        if self.idle_restart == IdleRestart::Linux && idle > self.tx.rto.value() {
+            used.on_restart(now);
+            self.restart_after(idle);
+        }
+        self.tx.cc.on_resume(now, idle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Flags, Packet};
+    use crate::tcp::handshake::Role;
+    use crate::tcp::{Config, Handshake, cc, recovery, undo};
+    use crate::time::Duration;
+    use crate::units::Bytes;
+    use proptest::prelude::*;
+
+    const MSS: u64 = 1000;
+
+    fn sender() -> Sender {
+        let cc = cc::Config::Cubic(cc::cubic::Config {
+            variant: cc::cubic::Variant::Linux,
+            ..cc::cubic::Config::default()
+        });
+        let config = Config {
+            cc,
+            mss: Bytes::from_bytes(MSS),
+            handshake: Handshake::None,
+            sack: true,
+            recovery: recovery::Config::Rack(recovery::rack::Config::default()),
+            undo: undo::Config::Linux(undo::linux::Config {}),
+            idle_restart: IdleRestart::Linux,
+            receive_buffer: Bytes::from_bytes(10_000_000),
+            ..Config::default()
+        };
+        let mut sender = Sender::new(&config, Role::Passive);
+        sender.open();
+        sender
+    }
+
+    fn drain(sender: &mut Sender, now: Instant) {
+        while sender.poll_transmit(now).is_some() {}
+    }
+
+    proptest! {
+        /// Without losses, slow start goes on while the window is below twice what was outstanding, so that one ACK can
+        /// lead to three times that, and no pause leads below the initial window.
+        #[test]
+        fn slow_start_does_not_run_ahead_of_what_is_used(
+            steps in prop::collection::vec((0..40_u64, 1..30_u64, 1..50_u64), 1..80),
+        ) {
+            let mut sender = sender();
+            let (mut now, mut most) = (Instant::ZERO, 0);
+            for (written, acked, ms) in steps {
+                sender.supply(written * MSS);
+                drain(&mut sender, now);
+                most = most.max(sender.tx.state.segments.len() as u64);
+                now += Duration::from_millis(ms);
+                let una = (sender.tx.state.una + acked * MSS).min(sender.tx.state.max);
+                let ack = Packet {
+                    ack: sender.handshake.wire_seq(una),
+                    flags: Flags::ACK,
+                    window: u16::MAX,
+                    ..Packet::default()
+                };
+                sender.handle_segment(now, &ack);
+                drain(&mut sender, now);
+                most = most.max(sender.tx.state.segments.len() as u64);
+                let cwnd = sender.tx.state.window.segments();
+                prop_assert!((10..=(3 * most).max(10)).contains(&cwnd), "{} for {}", cwnd, most);
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The sender's SACK scoreboard: what the receiver has reported of the segments in flight. RFC 2018 (5),
+//! RFC 6675 (3, 4).
+//!
+//! A mark of each segment in [`State::segments`] is all that is kept; a segment counts as SACKed when one
+//! block covers it whole. Left out: reneging, except that a timeout clears the marks (RFC 2018 (8)).
+
+use super::state::{Segment, State};
+
+/// What the SACK blocks of an ACK have brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackNews {
+    /// Bytes in flight that were reported for the first time.
+    pub sacked: u64,
+    /// Offset behind the first segment of these that was sent only once.
+    pub first_original: Option<u64>,
+    /// Offset behind the last of these bytes.
+    pub highest: u64,
+    /// A range that has arrived twice: RFC 2883 (5).
+    pub duplicate: Option<(u64, u64)>,
+}
+
+impl State {
+    /// `Update()` of RFC 6675 (4): an ACK of `ack` with `blocks`, as offsets, has arrived.
+    pub fn update_scoreboard(&mut self, ack: u64, blocks: &[(u64, u64)]) -> SackNews {
+        self.update_scoreboard_with(ack, blocks, |_| {})
+    }
+
+    /// The same, and `on_sacked` hears of each segment that is reported for the first time.
+    pub fn update_scoreboard_with(
+        &mut self,
+        ack: u64,
+        blocks: &[(u64, u64)],
+        mut on_sacked: impl FnMut(&mut Segment),
+    ) -> SackNews {
+        let mut news = SackNews { duplicate: duplicate_of(ack, blocks), ..SackNews::default() };
+        for (left, right) in blocks.iter().copied().filter(|block| block.0 >= ack && block.1 <= self.max) {
+            let from = self.segments.partition_point(|segment| segment.start < left);
+            for segment in self.segments.range_mut(from..).take_while(|segment| segment.end() <= right) {
+                if !segment.is_sacked {
+                    segment.is_sacked = true;
+                    news.sacked += u64::from(segment.len);
+                    if segment.transmissions == 1 {
+                        let end = segment.end();
+                        news.first_original = Some(news.first_original.map_or(end, |first| first.min(end)));
+                    }
+                    on_sacked(segment);
+                    news.highest = news.highest.max(segment.end());
+                }
+            }
+        }
+        news
+    }
+
+    /// Forgets what was reported: RFC 2018 (8), after a timeout.
+    pub fn clear_scoreboard(&mut self) {
+        for segment in &mut self.segments {
+            segment.is_sacked = false;
+        }
+    }
+
+    /// `IsLost()` of RFC 6675 (4), for all bytes at once: it is true of every byte below this offset
+    /// that is not SACKed, and of no other. `una` if nothing is lost.
+    pub fn lost_end(&self) -> u64 {
+        let (mut runs, mut bytes, mut in_run) = (0, 0, false);
+        for segment in self.segments.iter().rev() {
+            if segment.is_sacked {
+                runs += u32::from(!in_run);
+                bytes += u64::from(segment.len);
+            } else if runs >= self.dupack_threshold
+                || bytes > u64::from(self.dupack_threshold - 1) * self.mss()
+            {
+                return segment.end();
+            }
+            in_run = segment.is_sacked;
+        }
+        self.una
+    }
+
+    /// `SetPipe()` of RFC 6675 (4): bytes thought to be in the network. What lies below `lost_end` has
+    /// left it, unless it was sent again, which everything below `high_rxt` was.
+    pub fn pipe(&self, lost_end: u64, high_rxt: u64) -> u64 {
+        let unsacked = self.segments.iter().filter(|segment| !segment.is_sacked);
+        let times =
+            |segment: &Segment| u64::from(segment.end() > lost_end) + u64::from(segment.end() <= high_rxt);
+        unsacked.map(|segment| u64::from(segment.len) * times(segment)).sum()
+    }
+
+    /// Bytes outstanding that are not SACKed.
+    pub fn unsacked(&self) -> u64 {
+        let unsacked = self.segments.iter().filter(|segment| !segment.is_sacked);
+        unsacked.map(|segment| u64::from(segment.len)).sum()
+    }
+
+    /// The same, from `una` to `nxt`.
+    pub fn unsacked_flight(&self) -> u64 {
+        let sent = self.segments.iter().take_while(|segment| segment.start < self.nxt);
+        sent.filter(|segment| !segment.is_sacked).map(|segment| u64::from(segment.len)).sum()
+    }
+}
+
+/// The first block is a duplicate if the ACK covers it, or the second block does: RFC 2883 (5).
+fn duplicate_of(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let first = *blocks.first()?;
+    let covered = |second: &(u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+    (first.1 <= ack || blocks.get(1).is_some_and(covered)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Config;
+    use crate::tcp::window::state::Fate;
+    use crate::time::Instant;
+
+    /// Ten segments of 1000 B, of which those in `sacked` are SACKed.
+    fn state(sacked: &[u64]) -> State {
+        let mut state =
+            State::new(&Config { mss: crate::units::Bytes::from_bytes(1000), ..Config::default() });
+        let segment = |n| Segment {
+            start: n * 1000,
+            sent_at: Instant::ZERO,
+            len: 1000,
+            transmissions: 1,
+            is_sacked: sacked.contains(&n),
+            fate: Fate::UnderWay,
+        };
+        state.segments = (0..10).map(segment).collect();
+        (state.nxt, state.max) = (10_000, 10_000);
+        state
+    }
+
+    #[test]
+    fn three_runs_or_more_than_two_segments_above_make_a_loss() {
+        assert_eq!(state(&[]).lost_end(), 0);
+        // Two segments are not more than (DupThresh - 1) * SMSS.
+        assert_eq!(state(&[8, 9]).lost_end(), 0);
+        assert_eq!(state(&[7, 8, 9]).lost_end(), 7000);
+        // Three discontiguous runs; above segment 4 there are two of them.
+        assert_eq!(state(&[3, 5, 7]).lost_end(), 3000);
+        assert_eq!(state(&[3, 5, 7, 9]).lost_end(), 5000);
+    }
+
+    #[test]
+    fn the_pipe_holds_what_is_neither_sacked_nor_lost_and_what_was_sent_again() {
+        let state = state(&[1, 3, 4, 5]);
+        assert_eq!(state.lost_end(), 3000);
+        // Segments 6 to 9; with high_rxt = 1000 segment 0 as well, but not segment 2.
+        assert_eq!(state.pipe(3000, 0), 4000);
+        assert_eq!(state.pipe(3000, 1000), 5000);
+        assert_eq!(state.pipe(3000, 3000), 6000);
+    }
+
+    #[test]
+    fn a_block_brings_news_once() {
+        let mut state = state(&[]);
+        let news = state.update_scoreboard(1000, &[(3000, 5000)]);
+        assert_eq!((news.sacked, news.highest, news.first_original), (2000, 5000, Some(4000)));
+        let more = state.update_scoreboard(1000, &[(2000, 5000)]);
+        assert_eq!(more.sacked, 1000);
+        assert_eq!(state.update_scoreboard(1000, &[(2000, 5000)]), SackNews::default());
+        // Beyond what was sent, and part of a segment.
+        assert_eq!(state.update_scoreboard(1000, &[(9000, 11_000), (7000, 7500)]), SackNews::default());
+    }
+
+    #[test]
+    fn a_first_block_below_the_ack_or_in_the_second_is_a_duplicate() {
+        assert_eq!(duplicate_of(4000, &[(3000, 4000)]), Some((3000, 4000)));
+        assert_eq!(duplicate_of(4000, &[(6000, 7000), (5000, 8000)]), Some((6000, 7000)));
+        assert_eq!(duplicate_of(4000, &[(6000, 7000), (8000, 9000)]), None);
+        assert_eq!(duplicate_of(4000, &[]), None);
+    }
+}

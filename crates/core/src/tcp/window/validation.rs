@@ -1,0 +1,119 @@
+//! Congestion window validation: how much of its window a sender uses, judged as Linux does it, when it has sent all
+//! that it may.
+//!
+//! A window grows only while it is used (RFC 7661 (4.3), RFC 9438 (5.8)). At an ACK part of what was sent has left the
+//! network, so the bytes then in flight say little. This module remembers, for one window of data, whether the
+//! congestion window stopped the sender, and else the most segments that were outstanding. In slow start a window
+//! below twice that number grows too, up to it.
+//!
+//! With `tcp.idle_restart = "linux"` a window that nothing used for a timeout falls half of the way to what was used,
+//! but not below the initial window: RFC 2861 (3.2). An ACK that advances starts that time anew, so this is rare: the
+//! sender must have had segments in flight for longer than the timeout.
+//!
+//! Left out: sockets whose send buffer is full, which Linux exempts from that.
+
+use super::state::Window;
+use crate::tcp::{Config, IdleRestart};
+use crate::time::{Duration, Instant};
+
+/// What a sender has used of its congestion window.
+#[derive(Clone, Debug, Default)]
+pub struct WindowUse {
+    /// An unused window shrinks.
+    shrinks: bool,
+    /// The congestion window stopped the sender in this window of data.
+    is_limited: bool,
+    /// Most segments outstanding in this window of data.
+    most: usize,
+    /// Where this window of data ends.
+    end: u64,
+    /// Most segments outstanding since the congestion window was last used.
+    used: usize,
+    /// Since when it has not been used.
+    since: Instant,
+    una: u64,
+    max: u64,
+    /// Segments with data sent so far, and when the last one was.
+    segments: u64,
+    last_sent: Instant,
+}
+
+/// Where a sender stands when it has sent what it may.
+#[derive(Clone, Copy, Debug)]
+pub struct Drained {
+    /// Oldest unacknowledged byte.
+    pub una: u64,
+    /// Byte behind the highest sent.
+    pub max: u64,
+    /// Segments outstanding.
+    pub outstanding: usize,
+    /// Segments with data sent so far.
+    pub segments: u64,
+    /// The congestion window keeps back what there is to send, or would if there were any.
+    pub is_full: bool,
+    /// There is more to send.
+    pub has_more: bool,
+    /// Nothing is suspected lost, so that an unused window may shrink.
+    pub is_open: bool,
+    /// The retransmission timeout.
+    pub rto: Duration,
+}
+
+impl WindowUse {
+    /// The record of a sender that keeps one.
+    pub fn of(config: &Config) -> Option<Self> {
+        let shrinks = config.idle_restart == IdleRestart::Linux;
+        (shrinks || config.cc.judges_use()).then(|| Self { shrinks, ..Self::default() })
+    }
+
+    /// Data may flow from now on.
+    pub fn begin(&mut self, now: Instant) {
+        (self.since, self.last_sent) = (now, now);
+    }
+
+    /// Whether the window is used, so that it may grow.
+    pub fn is_used(&self, window: &Window) -> bool {
+        self.is_limited || window.in_slow_start() && window.cwnd < 2.0 * self.most as f64 * window.mss
+    }
+
+    /// How long ago data was sent.
+    pub fn idle(&self, now: Instant) -> Duration {
+        now.since(self.last_sent)
+    }
+
+    /// The sender has sent what it may. Returns the most segments that were outstanding, if the window has not been
+    /// used for a timeout and shrinks.
+    pub fn on_drained(&mut self, now: Instant, window: &Window, drained: &Drained) -> Option<usize> {
+        if drained.una > self.una {
+            (self.una, self.since) = (drained.una, now);
+        }
+        if drained.segments > self.segments {
+            (self.segments, self.last_sent) = (drained.segments, now);
+        }
+        let has_sent = drained.max > self.max;
+        self.max = drained.max;
+        let is_kept_back = drained.is_full && drained.has_more;
+        if !has_sent && !is_kept_back {
+            return None;
+        }
+        let is_new = drained.una >= self.end;
+        if is_new || drained.is_full || !self.is_limited && drained.outstanding > self.most {
+            (self.is_limited, self.most, self.end) = (drained.is_full, drained.outstanding, drained.max);
+        }
+        if self.is_used(window) {
+            (self.used, self.since) = (0, now);
+            return None;
+        }
+        self.used = self.used.max(drained.outstanding);
+        if !self.shrinks || now.since(self.since) < drained.rto {
+            return None;
+        }
+        self.since = now;
+        drained.is_open.then(|| std::mem::take(&mut self.used))
+    }
+
+    /// The window has just restarted after a pause.
+    pub fn on_restart(&mut self, now: Instant) {
+        (self.used, self.since) = (0, now);
+    }
+}

@@ -1,0 +1,220 @@
+//! What boxes make of a drop by the queue discipline, and of an SDU that the link layer gives up: two things.
+
+use airpath_core::packet::Dir;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::Instant;
+use airpath_core::trace::{Event, Kind, ProbeMask, Reason};
+use serde_json::Value;
+
+/// Results of a run, and what was dropped with its time.
+struct Run {
+    trace: Vec<(Instant, Event)>,
+    elements: Vec<Value>,
+}
+
+impl Run {
+    fn of(text: &str, pairs: &[(&str, &str)]) -> Self {
+        let overrides: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let kinds = [
+            Kind::Dropped,
+            Kind::AckRegulator,
+            Kind::AckRateControl,
+            Kind::BearerEnqueued,
+            Kind::BearerDelivered,
+            Kind::RlcConfirmed,
+        ];
+        let probes = kinds.into_iter().fold(ProbeMask::NONE, ProbeMask::with);
+        let scenario = Scenario::parse(text, &overrides).unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+        simulation.run();
+        let elements =
+            serde_json::to_value(simulation.results()).unwrap()["elements"].as_array().unwrap().clone();
+        Self { trace: simulation.take_trace(), elements }
+    }
+
+    fn element(&self, name: &str) -> &Value {
+        self.elements.iter().find(|element| element["element"] == name).unwrap()
+    }
+
+    /// When data was dropped for a reason.
+    fn dropped(&self, why: Reason) -> Vec<Instant> {
+        let of_data = |event: &Event| matches!(event, Event::Dropped { reason, len_bytes, .. } if *reason == why && *len_bytes > 500);
+        self.trace.iter().filter(|(_, event)| of_data(event)).map(|(at, _)| *at).collect()
+    }
+
+    /// Mean time of a packet in the downlink's buffer and on the air, seconds.
+    fn mean_delay_s(&self) -> f64 {
+        let delays: Vec<f64> = self
+            .trace
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::BearerDelivered { direction: Dir::Downlink, delay_ns, .. } => {
+                    Some(*delay_ns as f64 / 1e9)
+                }
+                _ => None,
+            })
+            .collect();
+        delays.iter().sum::<f64>() / delays.len() as f64
+    }
+}
+
+/// A bearer that loses blocks and gives each up at once, with room for everything.
+const GIVES_UP: &str = r#"
+    duration = "300 s"
+    wired.delay = "20 ms"
+    [radio.dch.downlink]
+    rate = "384 kbit/s"
+    queue.droptail = { packets = 200 }
+    rlc.fixed_delay_arq = { max_transmissions = 1 }
+    channel.bernoulli.bler = "0.5 %"
+    [tcp]
+    max_window = 44
+    [[flow]]
+"#;
+
+/// ACK rate control with another function while PDPC's counter is above zero.
+const COMBINED: &str = "[{ ack_rate_control = { t_id = { linear = { minth = 0, maxth = 40, maxd = \"40 ms\" } }, \
+                        t_id_after_drop = { off = {} }, occupancy = \"untransmitted\" } }]";
+
+fn pdpc(packets: u32, max_threshold: u32) -> String {
+    format!(
+        "{{ pdpc = {{ packets = {packets}, max_threshold = {max_threshold}, arriving = \"excluded\" }} }}"
+    )
+}
+
+/// Figure 3: nothing but a drop of the discipline sets `Counter`.
+#[test]
+fn overflows_and_what_the_link_layer_gives_up_do_not_change_the_function_of_ack_rate_control() {
+    let key = "radio.dch.downlink.queue";
+    let roomy = Run::of(GIVES_UP, &[("middlebox", COMBINED), (key, &pdpc(200, 200))]);
+    assert!(roomy.dropped(Reason::MaxTransmissions).len() > 20);
+    assert!(roomy.dropped(Reason::QueueFull).is_empty());
+    // A threshold beyond the limit is never reached.
+    let full = Run::of(GIVES_UP, &[("middlebox", COMBINED), (key, &pdpc(10, 30))]);
+    assert!(full.dropped(Reason::QueueFull).len() > 20);
+    for run in [&roomy, &full] {
+        assert!(run.dropped(Reason::Evicted).is_empty());
+        let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+        assert_eq!((&ue["drops_followed"], &ue["t_id_after_drop_s"]), (&0.into(), &0.0.into()), "{ue}");
+    }
+}
+
+/// The regulator lets one packet be lost, and is conservative again when its buffer has dropped it. A packet that the
+/// link layer gives up had come and was counted then.
+#[test]
+fn what_the_link_layer_gives_up_does_not_make_a_regulator_conservative() {
+    let boxes = "[{ ack_regulator = { alpha = 0.5 } }]";
+    let small = ("radio.dch.downlink.queue.droptail.packets", "15");
+    let run = Run::of(GIVES_UP, &[small, ("middlebox", boxes)]);
+    let given_up = run.dropped(Reason::MaxTransmissions);
+    assert!(given_up.len() > 20);
+    let modes: Vec<(Instant, bool)> = run
+        .trace
+        .iter()
+        .filter_map(|(at, event)| match event {
+            Event::AckRegulator { conservative, .. } => Some((*at, *conservative)),
+            _ => None,
+        })
+        .collect();
+    let is_bold =
+        |last: &dyn Fn(Instant) -> bool| modes.iter().rfind(|(at, _)| last(*at)).is_some_and(|(_, is)| !is);
+    let while_bold: Vec<_> = given_up.iter().filter(|lost| is_bold(&|at| at < **lost)).collect();
+    let stays_so = while_bold.iter().filter(|lost| is_bold(&|at| at <= ***lost)).count();
+    // At some of these instants a packet also leaves the buffer, which is another reason to return.
+    assert!(while_bold.len() > 5 && 2 * stays_so > while_bold.len(), "{stays_so} of {}", while_bold.len());
+}
+
+/// The bearer of Alcaraz and Cerdan over RLC in acknowledged mode, in which nothing is given up.
+fn over_am(pairs: &[(&str, &str)]) -> Run {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/alcaraz-384.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    Run::of(&text, pairs)
+}
+
+/// When [`over_am`] ends.
+const END: Instant = Instant::from_nanos(60_000_000_000);
+
+/// `Counter` of Figure 3, computed again from what entered the buffer, was dropped from it and was delivered; whether
+/// ACK rate control uses its second function, each time that it tells, beside. How often the counter started, and for
+/// how long it was above zero, seconds.
+fn counter_beside_function(run: &Run) -> (u64, f64) {
+    let (mut held, mut counter) = (0_u64, 0_u64);
+    let (mut starts, mut above_ns, mut since) = (0, 0, Instant::ZERO);
+    let mut told = [0, 0];
+    for (at, event) in &run.trace {
+        let before = counter;
+        match event {
+            Event::BearerEnqueued { direction: Dir::Downlink, queued_bytes, .. } => {
+                held = (*queued_bytes).into()
+            }
+            Event::RlcConfirmed { direction: Dir::Downlink, len_bytes, .. } => {
+                held -= u64::from(*len_bytes);
+                counter = counter.saturating_sub((*len_bytes).into());
+            }
+            Event::Dropped { reason: Reason::Evicted, len_bytes, .. } => {
+                assert_eq!(counter, 0);
+                counter = held;
+                held -= u64::from(*len_bytes);
+            }
+            Event::AckRateControl { after_drop, .. } => {
+                assert_eq!(*after_drop, counter > 0, "at {at:?} with {counter} B to go");
+                told[usize::from(*after_drop)] += 1;
+            }
+            _ => {}
+        }
+        match (before, counter) {
+            (0, 1..) => (starts, since) = (starts + 1, *at),
+            (1.., 0) => above_ns += at.since(since).as_nanos(),
+            _ => {}
+        }
+    }
+    if counter > 0 {
+        above_ns += END.since(since).as_nanos();
+    }
+    assert!(told[0] > 100 && told[1] > 10, "{told:?}");
+    (starts, above_ns as f64 / 1e9)
+}
+
+/// The box has no counter of its own: f_2 is in force exactly while PDPC's is above zero, whatever SDUs the box counts
+/// and also where the buffer overflows meanwhile.
+#[test]
+fn the_second_function_holds_exactly_while_pdpcs_counter_is_above_zero() {
+    for (flows, packets) in [("[{}]", 50), ("[{}, {}, {}, {}]", 45)] {
+        let queue = pdpc(packets, 40);
+        let run = over_am(&[
+            ("flow", flows),
+            ("radio.dch.downlink.queue", &queue),
+            ("radio.dch.downlink.rlc.am.max_dat", "1000"),
+            ("middlebox", COMBINED),
+        ]);
+        let (starts, above_s) = counter_beside_function(&run);
+        let ue = &run.element("middlebox.ack_rate_control")["ues"][0];
+        assert_eq!(ue["drops_followed"], starts, "{ue}");
+        assert!((ue["t_id_after_drop_s"].as_f64().unwrap() - above_s).abs() < 1e-6, "{ue}: {above_s} s");
+        assert_eq!(packets == 45, !run.dropped(Reason::QueueFull).is_empty());
+    }
+}
+
+#[test]
+fn every_drop_of_pdpc_is_followed_by_ack_rate_control() {
+    // With a fourth flow the buffer may fill up, and its limit drops too.
+    let flows = ("flow", "[{}, {}, {}]");
+    let pdpc = ("radio.dch.downlink.queue", "{ pdpc = { packets = 100, max_threshold = 30 } }");
+    let boxes = "[{ ack_rate_control = { t_id = { linear = { minth = 0, maxth = 40, maxd = \"400 ms\" } }, \
+                 t_id_after_drop = { off = {} }, occupancy = \"unacked\" } }]";
+    let plain = over_am(&[flows]);
+    let alone = over_am(&[flows, pdpc]);
+    let combined = over_am(&[flows, pdpc, ("middlebox", boxes)]);
+    for run in [&alone, &combined] {
+        let bearer = &run.element("radio.dch")["ues"][0]["downlink"];
+        let evicted = run.dropped(Reason::Evicted).len() as u64;
+        assert!(evicted > 5, "{bearer}");
+        assert_eq!(bearer["sdus_dropped"], evicted, "{bearer}");
+        assert!(run.mean_delay_s() < plain.mean_delay_s(), "{}", run.mean_delay_s());
+    }
+    let ue = &combined.element("middlebox.ack_rate_control")["ues"][0];
+    assert_eq!(ue["drops_followed"], combined.dropped(Reason::Evicted).len() as u64, "{ue}");
+    assert!(ue["t_id_after_drop_s"].as_f64().unwrap() > 1.0, "{ue}");
+}

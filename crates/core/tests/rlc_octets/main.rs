@@ -1,8 +1,0 @@
-//! Simulated PDUs and their octets agree: what encoders write is read by the codec, and a receiver that knows
-//! octets only gets the SDUs that the entities hand up, octet for octet.
-#![allow(clippy::unwrap_used)]
-
-mod entities;
-mod reassembly;
-mod runs;
-mod unacknowledged;

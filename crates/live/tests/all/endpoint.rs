@@ -1,0 +1,234 @@
+//! Our end of a live link without a kernel: what it serves, what it refuses, and that nothing it is sent takes its
+//! memory or stops it.
+
+use airpath_core::packet::{Dir, Flags, Packet};
+use airpath_core::path::Path;
+use airpath_core::tcp::connection::{Limits, State};
+use airpath_core::tcp::{Config, Connection};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::ProbeMask;
+use airpath_core::wire::{Endpoints, checked_payload, encode_segment, parse};
+use airpath_live::endpoint::service::octet;
+use airpath_live::endpoint::{Endpoint, Plan};
+use airpath_live::port::Port;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1));
+const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
+
+fn end(size: u64, seed: u64) -> Path {
+    let plan = Plan {
+        dir: Dir::Downlink,
+        addresses: [OURS, IpAddr::V6(Ipv6Addr::LOCALHOST)],
+        tcp: Arc::new(Config::default()),
+        size,
+        pause: Duration::ZERO,
+        opens: Vec::new(),
+        opens_at: Instant::ZERO,
+        run_seed: seed,
+    };
+    Path::new(vec![Box::new(Endpoint::new(Port::new(Dir::Downlink, 128), plan))], ProbeMask::ALL)
+}
+
+fn summary(path: &Path) -> Value {
+    path.element::<Endpoint>(0).unwrap().summary()
+}
+
+fn count(path: &Path, name: &str) -> u64 {
+    summary(path)[name].as_u64().unwrap()
+}
+
+/// From a port of the other end to one of ours.
+fn endpoints(from: u16, to: u16) -> Endpoints {
+    Endpoints { src: SocketAddr::new(THEIRS, from), dst: SocketAddr::new(OURS, to) }
+}
+
+fn bytes_of(packet: &Packet, addresses: Endpoints, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_segment(packet, addresses, 1, payload, &mut bytes);
+    bytes
+}
+
+/// Bytes come from outside; what our end answers.
+fn exchange(path: &mut Path, at: Instant, flow: u16, bytes: Vec<u8>) -> Vec<(Packet, Vec<u8>)> {
+    let mut packet = path.packet();
+    parse(&bytes, &mut packet);
+    (packet.ue, packet.flow) = (0, flow);
+    packet.body = Some(Box::new(airpath_core::packet::Body { bytes, touched: false }));
+    path.handle_packet(at, Dir::Uplink, packet);
+    answers(path)
+}
+
+fn answers(path: &mut Path) -> Vec<(Packet, Vec<u8>)> {
+    let out = std::iter::from_fn(|| path.poll_output());
+    out.map(|(_, dir, mut packet)| {
+        assert_eq!(dir, Dir::Downlink);
+        let bytes = packet.body.take().unwrap().bytes;
+        assert_eq!(bytes.len(), packet.len as usize);
+        let payload = bytes[checked_payload(&bytes).unwrap()].to_vec();
+        (*packet, payload)
+    })
+    .collect()
+}
+
+fn syn() -> Packet {
+    Packet { flags: Flags::SYN, seq: 1000, window: 5000, len: 40, ..Packet::default() }
+}
+
+/// A client of ours that reads everything and then closes; what it read.
+fn fetch(path: &mut Path, now: Instant, from: u16, to: u16) -> Vec<u8> {
+    let mut client = Connection::connect(&Config::default(), Limits::default(), u32::from(from) * 999, now);
+    let mut read = Vec::new();
+    loop {
+        let (mut packet, mut payload) = (Packet::default(), Vec::new());
+        let mut sent = Vec::new();
+        while client.poll_transmit(now, &mut packet, &mut payload).is_some() {
+            sent.push(bytes_of(&packet, endpoints(from, to), &payload));
+            (packet, payload) = (Packet::default(), Vec::new());
+        }
+        if sent.is_empty() {
+            return read;
+        }
+        for bytes in sent {
+            for (answer, octets) in exchange(path, now, from, bytes) {
+                client.handle_segment(now, &answer, &octets);
+            }
+        }
+        client.read(now, u64::MAX, &mut read);
+        if client.is_read_out() {
+            client.close(now);
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_syns_is_bounded_and_passes() {
+    let mut path = end(1000, 1);
+    let mut answered = 0;
+    for port in 1..=5000 {
+        answered +=
+            exchange(&mut path, Instant::ZERO, port, bytes_of(&syn(), endpoints(port, 80), &[])).len();
+    }
+    assert_eq!(answered, 128);
+    assert_eq!((count(&path, "syns_dropped"), count(&path, "open")), (5000 - 128, 128));
+    path.handle_timeout(Instant::ZERO + Duration::from_secs(400));
+    answers(&mut path);
+    assert_eq!((count(&path, "open"), count(&path, "timed_out")), (0, 128));
+    let now = path.now();
+    assert_eq!(fetch(&mut path, now, 6000, 5001).len(), 1000);
+}
+
+#[test]
+fn time_wait_makes_room() {
+    let mut path = end(300, 1);
+    let expected: Vec<u8> = (0..300).map(octet).collect();
+    for port in 1..=1100 {
+        assert!(fetch(&mut path, Instant::ZERO, port, 5001) == expected, "{port}");
+    }
+    let states = &summary(&path)["states"];
+    assert_eq!(states["TimeWait"].as_u64(), Some(1024), "{states}");
+    assert_eq!((count(&path, "made_room"), count(&path, "accepted"), count(&path, "open")), (76, 1100, 0));
+    // The same ports again: a later SYN takes the place of the connection.
+    let mut again = Connection::connect(&Config::default(), Limits::default(), u32::MAX / 2, Instant::ZERO);
+    let (mut packet, mut payload) = (Packet::default(), Vec::new());
+    again.poll_transmit(Instant::ZERO, &mut packet, &mut payload);
+    let bytes = bytes_of(&packet, endpoints(1100, 5001), &[]);
+    let answer = exchange(&mut path, Instant::ZERO, 1100, bytes);
+    assert_eq!(answer[0].0.flags, Flags::SYN | Flags::ACK);
+}
+
+#[test]
+fn closed_ports_and_strays_are_reset_and_resets_are_not() {
+    let mut path = end(1000, 1);
+    let refused = exchange(&mut path, Instant::ZERO, 0, bytes_of(&syn(), endpoints(5000, 22), &[]));
+    assert_eq!(refused[0].0.flags, Flags::RST | Flags::ACK);
+    let stray = Packet { flags: Flags::ACK, ack: 77, len: 40, ..Packet::default() };
+    let answer = exchange(&mut path, Instant::ZERO, 0, bytes_of(&stray, endpoints(5000, 80), &[]));
+    assert_eq!((answer[0].0.flags, answer[0].0.seq), (Flags::RST, 77));
+    let reset = Packet { flags: Flags::RST, len: 40, ..Packet::default() };
+    assert_eq!(exchange(&mut path, Instant::ZERO, 0, bytes_of(&reset, endpoints(5000, 80), &[])).len(), 0);
+    assert_eq!((count(&path, "strays_reset"), count(&path, "accepted")), (2, 0));
+}
+
+#[test]
+fn what_is_damaged_or_not_for_us_is_counted_and_nothing_else() {
+    let mut path = end(1000, 1);
+    let mut damaged = bytes_of(&syn(), endpoints(5000, 80), &[]);
+    damaged[38] ^= 1;
+    assert_eq!(exchange(&mut path, Instant::ZERO, 0, damaged).len(), 0);
+    let elsewhere = Endpoints { dst: "10.77.0.9:80".parse().unwrap(), ..endpoints(5000, 80) };
+    assert_eq!(exchange(&mut path, Instant::ZERO, 0, bytes_of(&syn(), elsewhere, &[])).len(), 0);
+    assert_eq!(exchange(&mut path, Instant::ZERO, 0, vec![0x45; 60]).len(), 0);
+    assert_eq!((count(&path, "bad_checksums"), count(&path, "not_served")), (1, 2));
+}
+
+#[test]
+fn port_80_closes_both_directions_and_others_linger() {
+    for (port, resets) in [(80, true), (5001, false)] {
+        let mut path = end(100, 1);
+        let mut client = Connection::connect(&Config::default(), Limits::default(), 5, Instant::ZERO);
+        let mut flags = Flags::default();
+        for round in 0..10 {
+            if round == 5 {
+                client.write(Instant::ZERO, &[0; 50]);
+            }
+            let (mut packet, mut payload) = (Packet::default(), Vec::new());
+            while client.poll_transmit(Instant::ZERO, &mut packet, &mut payload).is_some() {
+                let bytes = bytes_of(&packet, endpoints(9999, port), &payload);
+                for (answer, octets) in exchange(&mut path, Instant::ZERO, 0, bytes) {
+                    flags = flags | answer.flags;
+                    client.handle_segment(Instant::ZERO, &answer, &octets);
+                }
+                (packet, payload) = (Packet::default(), Vec::new());
+            }
+        }
+        assert_eq!(flags.has(Flags::RST), resets, "port {port}");
+        assert_eq!(client.state() == State::CloseWait, !resets, "port {port}");
+    }
+}
+
+#[test]
+fn same_seed_same_bytes() {
+    let answer = |seed| {
+        let mut path = end(100, seed);
+        exchange(&mut path, Instant::ZERO, 0, bytes_of(&syn(), endpoints(5000, 80), &[]))[0].0.seq
+    };
+    assert_eq!(answer(1), answer(1));
+    assert_ne!(answer(1), answer(2));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_arrives_stops_it(
+        packets in prop::collection::vec(
+            (any::<u16>(), 0..4_u16, 0..3_usize, any::<[u32; 2]>(), 0..600_usize, any::<u16>(), 0..2_000_000_000_u64),
+            0..120),
+        garbage in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..10),
+    ) {
+        let mut path = end(50_000, 3);
+        let mut now = Instant::ZERO;
+        let mut last = Packet::default();
+        for (flags, from, to, [seq, ack], len, window, after) in packets {
+            now += Duration::from_nanos(after);
+            path.handle_timeout(now);
+            answers(&mut path);
+            // Often something that fits what our end said last.
+            let (seq, ack) = if seq % 3 == 0 { (seq, ack) } else { (last.ack, last.seq.wrapping_add(last.payload + ack % 3)) };
+            let mut packet = Packet { flags: Flags(flags & 0x1ff), seq, ack, window, payload: len as u32, ..Packet::default() };
+            packet.len = 40 + packet.payload;
+            let bytes = bytes_of(&packet, endpoints(5000 + from, [7, 9, 5001][to]), &vec![1; len]);
+            if let Some((answer, _)) = exchange(&mut path, now, from, bytes).pop() {
+                last = answer;
+            }
+        }
+        for bytes in garbage {
+            exchange(&mut path, now, 9, bytes);
+        }
+        prop_assert!(count(&path, "open") <= 12);
+    }
+}

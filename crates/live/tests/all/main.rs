@@ -1,0 +1,8 @@
+//! The integration tests of live runs without a kernel, in one program that is linked once.
+#![allow(clippy::unwrap_used)]
+
+mod boxes;
+mod endpoint;
+mod garbage;
+mod octets;
+mod parity;

@@ -1,0 +1,268 @@
+//! One set of models, two drivers: the live driver on a fake clock gives the simulator's log.
+//!
+//! Every bundled scenario runs three times. In the simulator; with its hosts on the path and the live
+//! driver woken late at random; and with its hosts outside, as live programs are, talking to the driver
+//! in bytes, again woken late at random. The logs are compared as text, byte for byte.
+
+use airpath_core::element::{Capture, Element};
+use airpath_core::host::Host;
+use airpath_core::packet::Dir;
+use airpath_core::path::Path;
+use airpath_core::rng::{Stream, stream};
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, Kind, ProbeMask};
+use airpath_core::wire::{encode_header, endpoints_of, parse};
+use airpath_live::driver::{Driver, World};
+use airpath_live::port::Port;
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::fs;
+
+/// Longer runs are cut here: what matters is what may happen, and it has happened by then.
+const LONGEST: Duration = Duration::from_secs(120);
+
+fn bundled() -> Vec<(String, Scenario)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mut scenario = Scenario::parse(&fs::read_to_string(&path).unwrap(), &[]).unwrap();
+        scenario.duration = scenario.duration.min(LONGEST);
+        found.push((path.file_stem().unwrap().to_string_lossy().into_owned(), scenario));
+    }
+    assert!(found.len() >= 4, "only {} scenarios were found", found.len());
+    found
+}
+
+type Events = Vec<(Instant, Event)>;
+
+/// A log as text: of everything, or of what concerns one part of the world.
+fn text(events: &Events, part: impl Fn(Kind) -> bool) -> String {
+    let mut text = String::new();
+    for (at, event) in events.iter().filter(|(_, event)| part(event.kind())) {
+        writeln!(text, "{} {event:?}", at.as_nanos()).unwrap();
+    }
+    text
+}
+
+/// Says where two logs part, instead of printing both.
+fn assert_same(what: &str, simulated: &str, live: &str) {
+    let both = simulated.lines().zip(live.lines()).enumerate();
+    if let Some((number, (one, other))) = both.into_iter().find(|(_, (one, other))| one != other) {
+        panic!("{what}, line {number}:\n  simulated {one}\n  live      {other}");
+    }
+    assert_eq!(simulated.len(), live.len(), "{what}: one log is longer");
+    assert!(!simulated.is_empty(), "{what}: nothing happened");
+}
+
+/// Whether the hosts record this; the path records the others.
+fn is_hosts(kind: Kind) -> bool {
+    matches!(kind, Kind::TcpState | Kind::RttSample | Kind::SegmentSent | Kind::SegmentReceived)
+}
+
+fn simulated(scenario: &Scenario) -> (Events, Vec<u8>, String) {
+    let mut simulation =
+        Simulation::new(scenario, 1, Observe { probes: ProbeMask::ALL, capture: Capture::Packets });
+    simulation.run();
+    let flows = serde_json::to_string(&simulation.flows()).unwrap();
+    (simulation.take_trace(), simulation.take_capture(), flows)
+}
+
+/// A clock that stands still during a turn and is woken late by 0 to 5 ms, now and then by 300 ms.
+struct LateClock {
+    now: Instant,
+    lateness: Stream,
+}
+
+impl LateClock {
+    fn new() -> Self {
+        Self { now: Instant::ZERO, lateness: stream(1, "lateness") }
+    }
+
+    /// Sleeps until `deadline` and longer.
+    fn sleep(&mut self, deadline: Instant) {
+        let longest = if self.lateness.next_u64().is_multiple_of(100) { 300_000_000 } else { 5_000_000 };
+        let late = Duration::from_nanos(self.lateness.next_u64() % longest);
+        self.now = self.now.max(deadline) + late;
+    }
+}
+
+/// A world in which nothing arrives.
+impl World for LateClock {
+    fn now(&mut self) -> Instant {
+        self.now
+    }
+
+    fn receive(&mut self, _due: Option<Instant>, _bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+        None
+    }
+
+    fn send(&mut self, _at: Instant, _dir: Dir, _bytes: &[u8]) {
+        panic!("a packet left a path that ends in hosts");
+    }
+}
+
+fn hosts(scenario: &Scenario) -> [Box<dyn Element>; 2] {
+    let (ues, flows) = (scenario.radio.ues(), scenario.flows());
+    Dir::BOTH.map(|dir| Box::new(Host::new(dir, ues, &flows, 1)) as Box<dyn Element>)
+}
+
+#[test]
+fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
+    for (name, scenario) in bundled() {
+        let (events, capture, flows) = simulated(&scenario);
+        let [server, ue] = hosts(&scenario);
+        let mut elements = vec![server];
+        elements.extend(scenario.network(1));
+        elements.push(ue);
+        let last = elements.len() - 1;
+        let mut path = Path::new(elements, ProbeMask::ALL);
+        path.set_capture(Capture::Packets);
+        path.stop_after_transfers(2 * scenario.flows().len() as u32);
+        let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
+        let end = Instant::ZERO + scenario.duration;
+        // What falls behind the end of the run is not part of it, however late the driver was.
+        while let Some(deadline) =
+            driver.path.poll_timeout().filter(|at| *at <= end && !driver.path.stopped())
+        {
+            clock.sleep(deadline);
+            clock.now = clock.now.min(end);
+            driver.turn(&mut clock);
+        }
+        driver.path.handle_timeout(end);
+        assert_same(&name, &text(&events, |_| true), &text(&driver.path.take_trace(), |_| true));
+        assert!(capture == driver.path.take_capture(), "{name}: captures differ");
+        let ends = [0, last].map(|index| driver.path.element::<Host>(index).unwrap());
+        let reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now());
+        assert_eq!(flows, serde_json::to_string(&reports).unwrap(), "{name}");
+    }
+}
+
+/// The simulator's hosts as programs at the ends of two wires that know when each packet was sent.
+struct Wires {
+    clock: LateClock,
+    /// By the direction in which they send.
+    hosts: [Path; 2],
+    /// Bytes on their way to the driver.
+    sent: VecDeque<(Instant, Dir, Vec<u8>)>,
+    longest: Duration,
+    end: Instant,
+    /// Whether the cell's packets come to a host by a lane.
+    by_lane: bool,
+}
+
+impl Wires {
+    fn new(scenario: &Scenario) -> Self {
+        let hosts = hosts(scenario).map(|host| Path::new(vec![host], ProbeMask::ALL));
+        let (sent, longest) = (VecDeque::new(), Duration::ZERO);
+        let end = Instant::ZERO + scenario.duration;
+        let by_lane = scenario.radio.name() == "variable";
+        Self { clock: LateClock::new(), hosts, sent, longest, end, by_lane }
+    }
+
+    /// When a host has something to do next.
+    fn deadline(&mut self) -> Option<Instant> {
+        let on_wire = self.sent.front().map(|(at, ..)| *at);
+        self.hosts.iter_mut().filter_map(Path::poll_timeout).chain(on_wire).min()
+    }
+
+    fn stopped(&self) -> bool {
+        self.hosts.iter().any(Path::stopped)
+    }
+
+    /// What a host has to send goes on its wire.
+    fn collect(&mut self) {
+        for host in &mut self.hosts {
+            while let Some((at, dir, packet)) = host.poll_output() {
+                let mut bytes = Vec::new();
+                encode_header(&packet, endpoints_of(&packet, dir), 0, &mut bytes);
+                bytes.resize(packet.len as usize, 0);
+                self.sent.push_back((at, dir, bytes));
+                host.free(packet);
+            }
+        }
+    }
+}
+
+impl World for Wires {
+    fn now(&mut self) -> Instant {
+        self.clock.now
+    }
+
+    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+        // At equal instants the order is that of the line: the server, the path, the UE.
+        let path = due.unwrap_or(Instant::NEVER).min(self.end.min(self.clock.now));
+        while self.sent.is_empty() && !self.stopped() {
+            let [server, ue] =
+                self.hosts.each_mut().map(|host| host.poll_timeout().unwrap_or(Instant::NEVER));
+            if server <= ue && server <= path {
+                self.hosts[0].handle_next(server);
+            } else if ue < path || (ue == path && due.is_none()) {
+                self.hosts[1].handle_next(ue);
+            } else {
+                return None;
+            }
+            self.collect();
+        }
+        let (at, dir, packet) = self.sent.pop_front()?;
+        bytes.clear();
+        bytes.extend_from_slice(&packet);
+        Some((at, dir))
+    }
+
+    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
+        if at > self.end || self.stopped() {
+            return;
+        }
+        self.longest = self.longest.max(self.clock.now.since(at));
+        let host = &mut self.hosts[dir.reverse().index()];
+        // Timers go before lanes; a cell of variable delay hands packets over by a lane, the others at once.
+        while let Some(due) = host.poll_timeout().filter(|due| self.by_lane && *due <= at) {
+            host.handle_next(due);
+        }
+        let mut packet = host.packet();
+        parse(bytes, &mut packet);
+        (packet.ue, packet.flow) = (0, 0);
+        host.handle_packet(at, dir, packet);
+        self.collect();
+    }
+}
+
+#[test]
+fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
+    // A live link has one UE.
+    for (name, scenario) in bundled().into_iter().filter(|(_, scenario)| scenario.radio.ues() == 1) {
+        let (events, ..) = simulated(&scenario);
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 128))];
+        elements.extend(scenario.network(1));
+        elements.push(Box::new(Port::new(Dir::Uplink, 128)));
+        let path_kinds = Kind::ALL.iter().filter(|kind| !is_hosts(**kind));
+        let probes = path_kinds.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind));
+        let (mut driver, mut wires) = (Driver::new(Path::new(elements, probes)), Wires::new(&scenario));
+        wires.hosts[0].stop_after_transfers(scenario.flows().len() as u32);
+        let end = wires.end;
+        loop {
+            let deadline = driver.path.poll_timeout().into_iter().chain(wires.deadline()).min();
+            let Some(deadline) = deadline.filter(|at| *at <= end && !wires.stopped()) else { break };
+            wires.clock.sleep(deadline);
+            wires.clock.now = wires.clock.now.min(end);
+            driver.turn(&mut wires);
+        }
+        // The simulator stops with the last transfer; the path, which does not know of it, was not
+        // stopped, so that what it did later at that instant is left out.
+        let path = driver.path.take_trace();
+        let stopped = wires.hosts[0].now();
+        let before_stop = |all: &Events| {
+            all.iter().filter(|(at, _)| *at < stopped || !wires.stopped()).copied().collect::<Events>()
+        };
+        let is_paths = |kind| !is_hosts(kind);
+        assert_same(&name, &text(&before_stop(&events), is_paths), &text(&before_stop(&path), is_paths));
+        let server = |kind| is_hosts(kind) && kind != Kind::SegmentReceived;
+        assert_same(&name, &text(&events, server), &text(&wires.hosts[0].take_trace(), server));
+        let ue = |kind| kind == Kind::SegmentReceived;
+        assert_same(&name, &text(&events, ue), &text(&wires.hosts[1].take_trace(), ue));
+        assert!(wires.longest > Duration::from_millis(50), "{name}: the driver was never late");
+    }
+}

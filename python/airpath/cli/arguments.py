@@ -1,0 +1,159 @@
+"""Options and arguments of several commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from airpath.errors import OutputError, ScenarioError, SweepError
+from airpath.scenario import Scenario, bundled, load
+from airpath.terminal import warn
+
+
+def parse_folder(name: str) -> Path:
+    """Read the name of a folder.
+
+    Raises
+    ------
+    OutputError
+        If it is empty or `-`, which means standard output elsewhere.
+    """
+    if name in ("", "-"):
+        raise OutputError("--out", f"'{name}' is not a folder", "name the folder to write to")
+    return Path(name)
+
+
+def at_least_one(option: typer.CallbackParam, count: int | None) -> int | None:
+    """Raise a `ScenarioError` if a number is not positive."""
+    if count is not None and count < 1:
+        raise ScenarioError(option.opts[0], f"{count} is too few", "give at least 1")
+    return count
+
+
+def _scenario_names(incomplete: str) -> list[str]:
+    return [name for name in bundled() if name.startswith(incomplete)]
+
+
+SCENARIO = typer.Argument(
+    metavar="SCENARIO", help="A .toml file or a bundled name.", autocompletion=_scenario_names
+)
+ScenarioArgument = Annotated[str, SCENARIO]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Same scenario and seed, same random draws.")]
+
+
+def runs_option(what: str) -> Any:
+    """Make the option `--runs`: a number of runs, never of seeds."""
+    return typer.Option("--runs", metavar="N", callback=at_least_one, help=what)
+
+
+WORKERS = typer.Option(
+    "--workers",
+    metavar="N",
+    callback=at_least_one,
+    help="Runs in parallel; one for each processor if absent.",
+)
+
+
+def out_option(text: str) -> Any:
+    """Make the option `--out DIR` of a command."""
+    return typer.Option("--out", metavar="DIR", parser=parse_folder, help=text)
+
+
+OutOption = Annotated[Path | None, out_option("Write results, trace and picture here.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist already.")]
+CaptureRlcOption = Annotated[
+    bool,
+    typer.Option(
+        "--capture-rlc", help="Also capture the PDUs of RLC; the capture grows some 30 times larger."
+    ),
+]
+CaptureIuOption = Annotated[
+    bool,
+    typer.Option("--capture-iu", help="Also capture whole packets in GTP-U between SGSN and RNC."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+
+
+def refuse_without_out(out: Path | None, **given: Any) -> None:
+    """Raise a `ScenarioError` if an option about files is given without --out."""
+    for name, value in given.items():
+        if out is None and value:
+            option = f"--{name.replace('_', '-')}"
+            raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
+
+
+def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -> tuple[bool, bool]:
+    """Warn of each interface asked for that the scenario does not have; return which to capture."""
+    from airpath import _core
+
+    pdus, iu = _core.captures(scenario.text)
+    empty = {
+        "--capture-rlc": (capture_rlc and not pdus, "the cell has no link layer that goes by TTIs"),
+        "--capture-iu": (capture_iu and not iu, "the scenario has no [umts]"),
+    }
+    for option, (is_empty, reason) in empty.items():
+        if is_empty:
+            warn(f"{option}: {reason}; the capture is without that interface")
+    return capture_rlc and pdus, capture_iu and iu
+
+
+def parse_changes(changes: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
+    """Split the arguments of --set into keys and values.
+
+    Raises
+    ------
+    ScenarioError
+        If a change is not PATH=VALUE.
+    """
+    overrides = []
+    for change in changes or ():
+        path, equals, value = change.partition("=")
+        if not equals or not path.strip():
+            hint = "write --set PATH=VALUE, such as --set radio.dch.downlink.rate='128 kbit/s'"
+            raise ScenarioError("--set", f"'{change}' does not name a key and its value", hint)
+        overrides.append((path.strip(), value.strip()))
+    return tuple(overrides)
+
+
+def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
+    """Load a scenario and apply the changes of --set.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such scenario or it is not valid; its key is the scenario if no key is at fault.
+    """
+    overrides = parse_changes(changes)
+    try:
+        return load(scenario, overrides)
+    except ScenarioError as error:
+        path, message, hint = error.key, error.problem, error.remedy
+        if " " in path:  # A place in the text, not a key.
+            path, message = scenario, f"{path}: {message}"
+        raise ScenarioError(path or scenario, message, hint) from error
+
+
+DaskOption = Annotated[
+    str | None,
+    typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of this Dask scheduler, not here."),
+]
+DaskWaitOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="SECONDS", help="How long to wait for Dask workers when there are none; 60."),
+]
+
+
+def check_dask(workers: int | None, dask: str | None, dask_wait: float | None) -> None:
+    """Raise a `SweepError` if options about workers contradict each other."""
+    if dask is not None and workers is not None:
+        remedy = "leave it out: how many workers a cluster has is said where they start"
+        raise SweepError("--workers", "has no meaning beside --dask", remedy)
+    if dask is None and dask_wait is not None:
+        raise SweepError("--dask-wait", "has no meaning without --dask", "leave it out, or name a scheduler")

@@ -1,0 +1,245 @@
+"""`airpath compare`: compares a scenario simulated and live."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from airpath.cli.arguments import (
+    SCENARIO,
+    ForceOption,
+    JsonOption,
+    SetOption,
+    at_least_one,
+    out_option,
+    parse_changes,
+    runs_option,
+)
+from airpath.cli.output import folder_for, write_file
+from airpath.errors import LiveError, ScenarioError
+from airpath.experiments.versus_kernel.campaign import (
+    LIVE_PER_PROCESSOR,
+    Job,
+    Outcomes,
+    Variant,
+    crossed,
+    run_all,
+)
+from airpath.experiments.versus_kernel.carried import transfers
+from airpath.experiments.versus_kernel.mechanism import split_changes, with_mechanism
+from airpath.experiments.versus_kernel.nearness import WAYS
+from airpath.experiments.versus_kernel.tcp import check_congestion_control, congestion_controls
+from airpath.live import driver
+from airpath.progress import progress_bar
+from airpath.report.document import Part
+from airpath.report.terminal import show
+from airpath.runs.memory import check_seed
+from airpath.scenario import Scenario, load
+
+COMPARISON = "comparison.json"
+
+
+def command(
+    scenario: Annotated[str | None, SCENARIO] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="Instead of SCENARIO: published values of the papers beside both."),
+    ] = False,
+    runs: Annotated[int, runs_option("Runs in each world, with consecutive seeds.")] = 10,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Congestion controls; all that both worlds have if absent."),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Also with each of these, such as ack_regulator or pdpc."),
+    ] = None,
+    tcp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="linux, also if absent: the simulated TCP is like the kernel's; scenario: the kernel's like "
+            "[tcp]; near: the same, and the simulated does as the kernel where that does not follow.",
+        ),
+    ] = None,
+    set_: SetOption = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first run.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            callback=at_least_one,
+            help=f"Live runs in parallel; {LIVE_PER_PROCESSOR} for each processor if absent.",
+        ),
+    ] = None,
+    json_: JsonOption = False,
+    out: Annotated[
+        Path | None, out_option("Keep the captures of all runs, and the JSON, comparison.json, here.")
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.
+
+    Goodput, round trips, retransmissions and timeouts with their 95 % intervals; with --mechanism, what a
+    mechanism changes in either world. Live runs take as long as they last.
+    """
+    check_seed(seed)
+    check_seed(seed + runs - 1)
+    if published:
+        for option, given in (
+            ("SCENARIO", scenario),
+            ("--cc", cc),
+            ("--mechanism", mechanism),
+            ("--tcp", tcp),
+            ("--set", set_),
+        ):
+            if given:
+                raise ScenarioError(option, "the papers have their own", "leave it out with --published")
+        _compare_published(runs, seed, workers, json_, out, force)
+        return
+    if scenario is None:
+        raise ScenarioError("SCENARIO", "nothing says what to run", "name a scenario, or give --published")
+    tcp = "linux" if tcp is None else tcp
+    if tcp not in WAYS:
+        raise ScenarioError("--tcp", f"there is no way '{tcp}'", f"choose from {', '.join(WAYS)}")
+    chosen = load(scenario)
+    variants = make_variants(chosen, names_in("--cc", cc), names_in("--mechanism", mechanism), tcp, set_)
+    seeds = range(seed, seed + runs)
+    check_output(out, force)
+    driver.driver_command()
+    outcomes = carry_out(crossed(variants, seeds), chosen.name, workers, out)
+    write(chosen.name, variants, seeds, outcomes, json_, out, force)
+
+
+def names_in(option: str, text: str | None) -> list[str]:
+    """Split a list of names separated by commas.
+
+    Raises
+    ------
+    ScenarioError
+        If a name is empty or repeated.
+    """
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) != len(names):
+        raise ScenarioError(option, f"'{text}' is no list of names", "write each once, with commas between")
+    return names
+
+
+def make_variants(
+    scenario: Scenario,
+    congestion_controls_: Sequence[str],
+    mechanisms: Sequence[str],
+    way: str,
+    changes: Sequence[str] | None,
+) -> list[Variant]:
+    """Make the variants to run: each congestion control alone, then with each mechanism.
+
+    Raises
+    ------
+    ScenarioError
+        If a part cannot run live, or is not in both worlds.
+    """
+    for cc in congestion_controls_:
+        check_congestion_control(cc)
+    of_scenario, of_mechanisms = split_changes(parse_changes(changes), mechanisms)
+    base = Scenario(scenario.name, scenario.source, tuple(of_scenario), scenario.folder)
+    transfers(base)
+    made = []
+    for name in (None, *mechanisms):
+        path = base if name is None else with_mechanism(base, name, of_mechanisms[name])
+        for cc in congestion_controls_ or congestion_controls():
+            simulated, kernel = WAYS[way](path, cc)
+            made.append(Variant(f"{cc}-{name}" if name else cc, cc, name, simulated, path, kernel))
+    return made
+
+
+def check_output(out: Path | None, force: bool) -> None:
+    """Make the folder; refuse to overwrite an earlier comparison unasked."""
+    if out is not None:
+        folder_for("out", out / COMPARISON, force=force)
+
+
+def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:
+    """Make all runs.
+
+    Raises
+    ------
+    LiveError
+        If live runs do not work here, or no run of a variant was valid.
+    """
+
+    def tell(seconds: float) -> None:
+        print(f"simulated; the live runs will take about {seconds:.0f} s", file=sys.stderr)
+
+    with _folder(out) as folder, progress_bar(name) as progress:
+        outcomes = run_all(jobs, folder, workers, progress, tell)
+    for variant in dict.fromkeys(variant.name for variant, _ in jobs if variant.tcp):
+        if not outcomes.seeds(variant):
+            because = next((one.because for one in outcomes.repeated if one.variant == variant), [])
+            what = f"no live run with {variant} was valid: {'; '.join(because)}"
+            raise LiveError("live", what, "give fewer --workers, or a machine with less to do")
+    return outcomes
+
+
+def write(
+    name: str,
+    variants: list[Variant],
+    seeds: Sequence[int],
+    outcomes: Outcomes,
+    json_: bool,
+    out: Path | None,
+    force: bool,
+) -> None:
+    """Print the tables or the JSON, and write it into the folder."""
+    from airpath.experiments.versus_kernel.as_json import comparison_as_json
+    from airpath.report.comparison import comparison_report
+
+    carried, kernel = transfers(variants[0].live), platform.release()
+    said = comparison_as_json(name, variants, carried, seeds, outcomes, kernel)
+    _write(said, comparison_report(name, variants, carried, outcomes, kernel), json_, out, force)
+
+
+def _compare_published(
+    runs: int, seed: int, workers: int | None, json_: bool, out: Path | None, force: bool
+) -> None:
+    """Run the cells of the papers' values; print the table or the JSON, and write it into the folder."""
+    from airpath.experiments.versus_kernel.published import cells, jobs
+    from airpath.experiments.versus_kernel.published_rows import row_of, rows_as_json
+    from airpath.report.comparison import published_report
+
+    driver.driver_command()
+    check_output(out, force)
+    chosen = cells()
+    outcomes = carry_out(jobs(chosen, runs, seed), "published", workers, out)
+    rows = [row_of(cell, outcomes) for cell in chosen]
+    _write(rows_as_json(rows, outcomes), published_report(rows, outcomes), json_, out, force)
+
+
+def _write(said: dict[str, Any], report: Iterable[Part], json_: bool, out: Path | None, force: bool) -> None:
+    text = json.dumps(said, indent=2)
+    if json_:
+        typer.echo(text)
+    else:
+        show(report)
+    if out is not None:
+        write_file("out", out / COMPARISON, text + "\n", force)
+
+
+@contextlib.contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="airpath-compare-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

@@ -1,0 +1,210 @@
+"""`airpath live`: runs a program, or a shell, behind a simulated bearer.
+
+All messages go to standard error: standard output belongs to COMMAND.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from airpath.cli.arguments import (
+    SCENARIO,
+    CaptureIuOption,
+    CaptureRlcOption,
+    ForceOption,
+    OutOption,
+    SeedOption,
+    SetOption,
+    refuse_without_out,
+    wanted_interfaces,
+)
+from airpath.cli.live_options import (
+    choose_endpoint,
+    choose_probes,
+    choose_scenario,
+    choose_view,
+    congestion_control_of,
+    parse_sysctls,
+    positive_seconds,
+)
+from airpath.errors import ScenarioError
+from airpath.live import driver
+from airpath.live.link import Direction, Link
+from airpath.live.shell import marked_shell
+from airpath.runs.memory import check_seed
+
+STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
+# Captured bytes of each packet: all headers, and enough to distinguish payloads.
+SNAPLEN, LEAST_SNAPLEN = 128, 64
+
+
+class BeforeCommand(TyperCommand):
+    """Parses the arguments before the first `--`; COMMAND follows, unparsed."""
+
+    allow_extra_args = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Split at `--`, then parse."""
+        here = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[here + 1 :]
+        return super().parse_args(ctx, args[:here])
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Add COMMAND."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+COMMAND_CLASS = BeforeCommand
+
+
+def _option(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=text)
+
+
+def command(
+    context: typer.Context,
+    scenario: Annotated[str | None, SCENARIO] = None,
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    server: Annotated[str | None, _option("CMD", "What runs on the server's side, as for sh -c.")] = None,
+    sender: Annotated[
+        str | None, _option("TCP", "airpath: our TCP is the server's end, in the place of the kernel's.")
+    ] = None,
+    receiver: Annotated[
+        str | None, _option("TCP", "airpath: our TCP is the UE's end, and COMMAND runs on the server's side.")
+    ] = None,
+    connect: Annotated[
+        int | None, _option("PORT", "Our end opens the connection, to this port of COMMAND's.")
+    ] = None,
+    connections: Annotated[
+        int | None, _option("N", "With --connect: number of connections, one after the other; 1 if absent.")
+    ] = None,
+    pause: Annotated[
+        str | None, _option("TIME", "Our end reads nothing during this time after a connection has begun.")
+    ] = None,
+    duration: Annotated[str | None, _option("TIME", "End COMMAND after this, such as 30s.")] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    sysctl: Annotated[
+        list[str] | None,
+        _option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable."),
+    ] = None,
+    cc: Annotated[
+        str | None,
+        _option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
+    ] = None,
+    snaplen: Annotated[
+        int | None, _option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
+    ] = None,
+    capture: Annotated[
+        bool, typer.Option("--capture/--no-capture", help="Whether there is a capture in DIR.")
+    ] = True,
+    capture_rlc: CaptureRlcOption = False,
+    capture_iu: CaptureIuOption = False,
+    probes: Annotated[
+        str | None, _option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
+    ] = None,
+    max_lateness: Annotated[
+        str, _option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
+    ] = "1ms",
+    view: Annotated[
+        bool | None, typer.Option("--view/--no-view", help="Show rates and buffers while COMMAND runs.")
+    ] = None,
+    downlink_trace: Annotated[
+        str | None, _option("FILE", "In place of SCENARIO: a mahimahi trace, a sample by name, or a rate.")
+    ] = None,
+    uplink_trace: Annotated[str | None, _option("FILE", "The same for the other direction.")] = None,
+    delay: Annotated[str | None, _option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
+    downlink_queue: Annotated[
+        str | None, _option("NAME", "With traces: infinite (if absent), droptail, red or pdpc.")
+    ] = None,
+    downlink_queue_args: Annotated[
+        str | None, _option("ARGS", "Its parameters, such as packets=100,bytes=64kB; see 'airpath list'.")
+    ] = None,
+    uplink_queue: Annotated[str | None, _option("NAME", "The same for the other direction.")] = None,
+    uplink_queue_args: Annotated[str | None, _option("ARGS", "The same for the other direction.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="With traces: the link ends with its trace.")] = False,
+    opportunity_bytes: Annotated[
+        int | None, _option("BYTES", "With traces: 1500 of IP a line, or 1504 as mahimahi counts.")
+    ] = None,
+) -> None:
+    """Run a program behind a simulated bearer.
+
+    COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
+    With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE.
+    The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
+    """
+    if context.args:
+        words = " ".join(context.args)
+        hint = f"write COMMAND after --, as in: airpath live umts-384 -- {words}"
+        raise ScenarioError("command line", f"'{words}' is neither scenario nor option", hint)
+    link = Link(
+        Direction(downlink_trace, downlink_queue, downlink_queue_args),
+        Direction(uplink_trace, uplink_queue, uplink_queue_args),
+        delay,
+        once,
+        opportunity_bytes,
+    )
+    chosen = choose_scenario(scenario, set_, link)
+    check_seed(seed)
+    captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
+    refuse_without_out(out, force=force, probes=probes, snaplen=snaplen, **captures)
+    for option, given in (("--capture-rlc", capture_rlc), ("--capture-iu", capture_iu)):
+        if given and not capture:
+            raise ScenarioError(option, "there is no capture", "leave --no-capture out")
+    if snaplen is not None and snaplen < LEAST_SNAPLEN:
+        hint = f"write {LEAST_SNAPLEN} or more"
+        raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
+    kinds = choose_probes(probes) if out else {}
+    endpoint = choose_endpoint(sender, receiver, server, connect, connections, pause)
+    command: list[str] = context.obj
+    environment: dict[str, str] = {}
+    shell = not command
+    has_view = choose_view(view, shell)
+    if shell:
+        command, environment = marked_shell(chosen.name, os.environ)
+    pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
+    configuration = {
+        "mode": "run",
+        "scenario": chosen.text,
+        "seed": seed,
+        "probes": list(kinds),
+        "capture": capture and out is not None,
+        "capture_rlc": pdus,
+        "capture_iu": iu,
+        "snaplen": snaplen or SNAPLEN,
+        "command": command,
+        "server": server,
+        "environment": environment,
+        "endpoint": endpoint,
+        "duration_s": None if duration is None else positive_seconds("--duration", duration),
+        "sysctl": parse_sysctls(sysctl),
+        "congestion_control": cc,
+        "expected_congestion_control": None if scenario is None else congestion_control_of(chosen),
+        "status_interval_s": STATUS_INTERVAL_S,
+        "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
+        "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
+    }
+    _check_text("COMMAND", *command)
+    _check_text("--server", server or "")
+    _check_text("environment", *environment.values())
+    program = driver.driver_command()
+    # Imported here: it uses modules that exist on Unix only.
+    from airpath.cli.live_run import Plan, carry_out
+
+    plan = Plan(chosen, seed, configuration, program, out, force, kinds, view=has_view, shell=shell)
+    raise typer.Exit(carry_out(plan))
+
+
+def _check_text(key: str, *texts: str) -> None:
+    """Refuse bytes that are not UTF-8, which frames cannot carry."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            what = f"{text!a} is not UTF-8"
+            raise ScenarioError(key, what, "put what needs such bytes into a script and name that") from error

@@ -1,0 +1,157 @@
+"""The command line: imports commands, runs them, and turns errors into exit codes.
+
+Commands print their reports on standard output; progress and errors go to standard error. An
+expected error is one line, `error: <key>: <what is wrong>; <what would be right>`, and exit code 2;
+Ctrl-C is exit code 130, a broken pipe 141. Modules are imported when needed, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from airpath.cli.status import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
+from airpath.errors import AirpathError, ScenarioError
+from airpath.terminal import clean
+
+COMMANDS = {
+    "run": "Run a scenario and print a summary; with --out, write everything about the run into a folder.",
+    "list": "Show the bundled scenarios and sweeps and everything registered, with defaults and meanings.",
+    "config": "Print a scenario with every default written out.",
+    "export": "Write the trace of a finished run in the format of another tool.",
+    "predict": "Set the goodput of a run's TCP flows beside what throughput models predict from its losses.",
+    "analyze": "Explain a capture: round trips, losses and their causes, and what limited each TCP "
+    "connection.",
+    "reproduce": "Set the published values of a paper beside what airpath measures.",
+    "sweep": "Run a scenario over many points, each with many runs; the same command resumes where it "
+    "stopped.",
+    "results": "Print mean and interval of every metric at every point of a sweep.",
+    "plot": "Draw a figure of a sweep: lines with intervals, goodput-delay planes, distributions, heat maps.",
+    "overlay": "Draw runs over each other in one picture, named by what differs among them.",
+    "live": "Run a program behind a simulated bearer.",
+    "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
+    "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",
+}
+"""Commands, each with the first sentence of its help: `command` of the module of the same name here."""
+
+
+class Commands(TyperGroup):
+    """Imports a command when it is called; lists commands without importing them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, each with the whole first paragraph of its help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, (command.help or "").split("\n\n")[0]) for name, command in self.commands.items()]
+            )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the called command."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else command, rest
+
+
+def load_command(name: str) -> TyperCommand:
+    """Import a command; its module may define the class of the command, `COMMAND_CLASS`."""
+    module = import_module(f"airpath.cli.{name}")
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=getattr(module, "COMMAND_CLASS", None))(module.command)
+    return typer.main.get_command(alone)  # type: ignore[return-value]
+
+
+app = typer.Typer(
+    name="airpath",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Brackets in help texts are not markup.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from airpath import _core
+
+        typer.echo(f"airpath {_core.version()}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """TCP over cellular radio bearers: simulate a path, regenerate published tables."""
+
+
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the program and exit.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The command line without the program's name; `sys.argv` if absent.
+    """
+    try:
+        code = _exit_code(arguments)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (BrokenPipeError, SystemExit) as ended:
+        # Libraries turn a broken pipe into exit status 1.
+        if not any(isinstance(error, BrokenPipeError) for error in (ended, ended.__context__)):
+            raise
+        # Nothing reads the output any more: discard the rest.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        code = BROKEN_PIPE
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    """Run the program; print an expected error as one line."""
+    try:
+        code = app(arguments, prog_name="airpath", standalone_mode=False)
+    except AirpathError as error:
+        return _fail(error)
+    except typer.TyperException as error:
+        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        if not said:  # Without a command, the help has been printed.
+            return error.exit_code
+        context = getattr(error, "ctx", None)
+        remedy = f"see '{context.command_path if context else 'airpath'} --help'"
+        return _fail(ScenarioError("command line", said, remedy))
+    except BrokenPipeError:
+        raise
+    except UnicodeEncodeError as error:
+        # Python represents octets of the command line that are not UTF-8 by surrogates.
+        octets = error.object[error.start : error.end].encode(errors="surrogateescape")
+        return _fail(ScenarioError("command line", f"{octets!r} is not UTF-8", "write names in UTF-8"))
+    except OSError as error:
+        what = str(error.strerror or error)
+        return _fail(
+            ScenarioError(str(error.filename or "files"), what, "check the path and its permissions")
+        )
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _fail(error: AirpathError) -> int:
+    """Print an error as one line."""
+    typer.echo(f"error: {clean(' '.join(str(error).split()))}", err=True)
+    return BAD_INPUT

@@ -1,0 +1,145 @@
+"""`airpath reproduce`: compares published values with measured ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from airpath.cli.arguments import (
+    WORKERS,
+    DaskOption,
+    DaskWaitOption,
+    ForceOption,
+    JsonOption,
+    check_dask,
+    out_option,
+    runs_option,
+)
+from airpath.cli.output import folder_for, write_file
+from airpath.cli.status import INTERRUPTED
+from airpath.errors import ScenarioError
+from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.as_json import outcome_as_json
+from airpath.experiments.papers.base.paper import Experiment, Paper
+from airpath.experiments.papers.journal import NAME as JOURNAL
+from airpath.experiments.papers.journal import Journal
+from airpath.experiments.papers.outcome import Effort
+from airpath.experiments.papers.reproduction import Reproduction
+from airpath.report import html
+from airpath.report.paper import paper_report
+from airpath.report.terminal import show
+from airpath.terminal import console_for, say, warn
+
+PAGE, DATA = "index.html", "report.json"
+
+
+def command(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Name of the paper: {', '.join(PAPERS)}.")],
+    table: Annotated[list[int] | None, typer.Option(metavar="N", help="Only this table. Repeatable.")] = None,
+    figure: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="Only this figure. Repeatable.")
+    ] = None,
+    study: Annotated[list[int] | None, typer.Option(metavar="N", help="Only this study. Repeatable.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="At most 5 runs per cell, one reading.")] = False,
+    runs: Annotated[int | None, runs_option("Runs per cell, whatever the precision.")] = None,
+    workers: Annotated[int | None, WORKERS] = None,
+    json_: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        out_option("Folder for index.html, the page, and report.json; out/PAPER if absent."),
+    ] = None,
+    force: ForceOption = False,
+    dask: DaskOption = None,
+    dask_wait: DaskWaitOption = None,
+) -> None:
+    """Set the published values of a paper beside what airpath measures.
+
+    The same command resumes after an interruption.
+    """
+    from airpath.report.paper_page import paper_page, title_of  # Slow to import: it draws pictures.
+
+    check_dask(workers, dask, dask_wait)
+    chosen_paper = _find_paper(paper)
+    wanted = {"table": table or [], "figure": figure or [], "study": study or []}
+    experiments = _select(chosen_paper, wanted)
+    folder = out or Path("out") / paper
+    page, data, journal = folder / PAGE, folder / DATA, folder / JOURNAL
+    # A resumed reproduction replaces the files of the interrupted one.
+    replace = force or journal.is_file()
+    folder_for("out", page, data, force=replace)
+
+    everything = not any(wanted.values())
+    reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs), claims=everything)
+    with Journal(journal, reproduction.digest, replace=force) as kept, _progress() as on_progress:
+        complete = reproduction.simulate(
+            workers, on_progress, dask=dask, dask_wait_s=dask_wait, journal=kept, warn=warn
+        )
+    outcome = reproduction.outcome(complete, background=everything)
+    text = json.dumps(outcome_as_json(outcome), indent=2)
+    parts = paper_page(outcome, _command(paper, wanted, quick, runs))
+    write_file("out", page, html.page(title_of(chosen_paper), parts), replace)
+    write_file("out", data, text + "\n", replace)
+    if json_:
+        typer.echo(text)
+    else:
+        show(paper_report(outcome))
+    say(console_for(stderr=json_), f"page: {page}")
+    if not complete:
+        warn("interrupted: what was not finished is missing; the same command resumes")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _find_paper(name: str) -> Paper:
+    if name not in PAPERS:
+        raise ScenarioError("PAPER", f"there is no '{name}'", f"choose one of: {', '.join(PAPERS)}")
+    return PAPERS[name]
+
+
+def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experiment]:
+    """Find the experiments asked for by kind and number; all if none is named."""
+    wanted = [(kind, which) for kind, chosen in numbers.items() for which in chosen]
+    if not wanted:
+        return list(paper.experiments)
+    there = {(experiment.kind, experiment.number): experiment for experiment in paper.experiments}
+    for kind, which in wanted:
+        if (kind, which) not in there:
+            known = ", ".join(e.place for e in paper.experiments if e.number is not None)
+            raise ScenarioError(
+                f"--{kind}", f"{paper.name} has no {kind} {which} to reproduce", f"choose from: {known}"
+            )
+    return [experiment for key, experiment in there.items() if key in wanted]
+
+
+def _command(paper: str, numbers: Mapping[str, Sequence[int]], quick: bool, runs: int | None) -> str:
+    """Write the command that gives the same page, without options about workers and files."""
+    words = ["airpath", "reproduce", paper]
+    words += [
+        word for kind, chosen in numbers.items() for which in chosen for word in (f"--{kind}", str(which))
+    ]
+    words += ["--quick"] if quick else []
+    words += ["--runs", str(runs)] if runs else []
+    return shlex.join(words)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar of done and expected runs, and the cell being simulated."""
+    columns = (
+        TextColumn("{task.completed:.0f} of about {task.total:.0f} runs"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1)
+        yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)

@@ -1,0 +1,64 @@
+"""`airpath run`: runs a scenario once."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from airpath.cli.arguments import (
+    CaptureIuOption,
+    CaptureRlcOption,
+    ForceOption,
+    JsonOption,
+    OutOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    load_changed,
+    refuse_without_out,
+    wanted_interfaces,
+)
+from airpath.cli.status import INTERRUPTED
+
+
+def command(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: SeedOption = 1,
+    out: OutOption = None,
+    force: ForceOption = False,
+    capture_rlc: CaptureRlcOption = False,
+    capture_iu: CaptureIuOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
+    from airpath.progress import progress_bar
+    from airpath.report.run import run_report
+    from airpath.report.terminal import show
+    from airpath.runs.folder import run_to_folder
+    from airpath.runs.memory import run as run_in_memory
+    from airpath.terminal import console_for, say
+
+    chosen = load_changed(scenario, set_)
+    refuse_without_out(out, capture_rlc=capture_rlc, capture_iu=capture_iu, force=force)
+    interrupted = False
+    if out is None:
+        with progress_bar(chosen.name) as progress:
+            summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
+    else:
+        pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
+        with progress_bar(chosen.name) as progress:
+            folder = run_to_folder(
+                chosen, seed, out, force=force, capture_rlc=pdus, capture_iu=iu, progress=progress
+            )
+        summary, interrupted = folder.summary, folder.interrupted
+    if json_:
+        typer.echo(json.dumps(summary, indent=2))
+    else:
+        show(run_report(summary, f"{chosen.name}, seed {seed}"))
+        if out is not None:
+            say(console_for(), f"files in {out}: {', '.join(sorted(file.name for file in folder.files))}")
+    if interrupted:
+        typer.echo("interrupted: the files hold what there was until then", err=True)
+        raise typer.Exit(INTERRUPTED)

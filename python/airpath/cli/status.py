@@ -1,0 +1,3 @@
+"""Exit statuses."""
+
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

@@ -1,0 +1,16 @@
+"""Papers whose published values airpath sets beside its own, and what they leave open; a line for each."""
+
+from __future__ import annotations
+
+from airpath.experiments.papers import alcaraz, chan, extensions, jayanathan, lundsten, zhang
+from airpath.experiments.papers.base.paper import Paper
+
+PAPERS: dict[str, Paper] = {
+    "lundsten": lundsten.PAPER,
+    "zhang": zhang.PAPER,
+    "chan": chan.PAPER,
+    "alcaraz": alcaraz.PAPER,
+    "jayanathan": jayanathan.PAPER,
+    "extensions": extensions.PAPER,
+}
+"""Every paper by its name on the command line."""

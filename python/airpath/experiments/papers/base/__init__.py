@@ -1,0 +1,1 @@
+"""What papers are made of."""

@@ -1,0 +1,105 @@
+"""Claims: what a paper says about its figures, and whether it holds for what is measured.
+
+A claim holds if all of its conditions do, under the default reading. It cannot be checked where there are
+too few runs to tell, or one run and so no interval. One that helped to choose a value is ``calibrated``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from airpath.experiments.papers.base.choices import Choice
+from airpath.experiments.papers.base.conditions import Condition, Finding
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.verdict import ClaimVerdict
+from airpath.experiments.papers.base.wording import helped_to_choose
+from airpath.stats.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding of a paper, in own words.
+
+    Attributes
+    ----------
+    id : str
+        Id of the claim: paper and number.
+    place : str
+        Where the paper says so.
+    text : str
+        The claim.
+    conditions : tuple of Condition
+        What must be so.
+    """
+
+    id: str
+    place: str
+    text: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What has to be measured for it."""
+        return tuple(quantity for condition in self.conditions for quantity in condition.quantities)
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its verdict.
+
+    Attributes
+    ----------
+    claim : Claim
+        The claim.
+    verdict : str
+        Whether it holds.
+    figures : tuple of Finding
+        Every condition with what was measured.
+    reason : str
+        Why it does not hold or cannot be checked; empty if it holds.
+    """
+
+    claim: Claim
+    verdict: ClaimVerdict
+    findings: tuple[Finding, ...]
+    reason: str
+
+
+def judge(
+    claim: Claim,
+    estimates: Mapping[Quantity, Estimate],
+    known_reasons: Mapping[str, str],
+    calibrated: Mapping[str, Choice],
+) -> ClaimResult:
+    """Check a claim against what was measured for its quantities.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    estimates : mapping of Quantity to Estimate
+        What was measured; a claim that needs more is not checkable.
+    known_reasons : mapping of str to str
+        By id of a claim, why it does not hold.
+    calibrated : mapping of str to Choice
+        By id of a claim, what it helped to choose.
+    """
+    missing = [quantity.name for quantity in claim.quantities if quantity not in estimates]
+    if missing:
+        return ClaimResult(claim, "not_checkable", (), f"not simulated: {', '.join(dict.fromkeys(missing))}")
+    if any(estimates[quantity].n < 2 for quantity in claim.quantities):
+        return ClaimResult(claim, "not_checkable", (), "one run has no interval")
+    findings = tuple(c.check(estimates.__getitem__) for c in claim.conditions)
+    if claim.id in calibrated:
+        return ClaimResult(claim, "calibrated", findings, helped_to_choose(calibrated[claim.id]))
+    if all(finding.holds for finding in findings):
+        return ClaimResult(claim, "holds", findings, "")
+    if all(finding.holds is not False for finding in findings):
+        return ClaimResult(claim, "not_checkable", findings, f"more runs are needed: {_failed(findings)}")
+    reason = known_reasons.get(claim.id, "")
+    return ClaimResult(claim, "does_not_hold", findings, reason or f"not so: {_failed(findings)}")
+
+
+def _failed(findings: Sequence[Finding]) -> str:
+    return "; ".join(finding.figures for finding in findings if not finding.holds)

@@ -1,0 +1,242 @@
+"""What a paper is made of: rows that set published values beside cells, experiments of them, and claims.
+
+A *row* sets one published value against a metric of a cell. A *reading* is one way to understand what
+the paper leaves open; one of them, the default, judges the whole paper, the others are shown beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
+from airpath.experiments.papers.base.choices import Choice, Reading
+from airpath.experiments.papers.base.claims import Claim
+from airpath.experiments.papers.base.grid import Grid
+from airpath.experiments.papers.base.panel import Chart, Plane, Trace
+from airpath.experiments.papers.base.published import Published, load_published
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.scenario import Scenario, load
+from airpath.stats.estimate import Estimate, exact
+
+
+def first(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the first (usually the only) cell."""
+    return estimates[0]
+
+
+def highest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the highest mean."""
+    return max(estimates, key=lambda estimate: estimate.mean)
+
+
+def lowest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the lowest mean."""
+    return min(estimates, key=lambda estimate: estimate.mean)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published value and what is measured for it.
+
+    Attributes
+    ----------
+    published_id : str
+        Id of the published value.
+    labels : tuple of str
+        Leading columns of the table.
+    cells : tuple of Cell
+        What is simulated; nothing where the value is computed from other printed ones.
+    metric : callable
+        The measured value in the published unit, from a run of a cell.
+    pick : callable
+        Which cell counts if there are several, or what follows from all of them.
+    traced : bool
+        Whether the metric needs the send window over time.
+    averaged_runs : int
+        How many runs the paper averaged; 1 where it does not say.
+    remark : str
+        What a reader should know about this value.
+    """
+
+    published_id: str
+    labels: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    metric: Metric
+    pick: Callable[[Sequence[Estimate]], Estimate] = first
+    traced: bool = False
+    averaged_runs: int = 1
+    remark: str = ""
+
+
+def computed(published_id: str, labels: tuple[str, ...], value: float, remark: str = "") -> Row:
+    """Make the row of a value that follows from other printed ones: nothing is run for it."""
+    return Row(published_id, labels, (), _of_no_run, pick=lambda _: exact(value), remark=remark)
+
+
+def _of_no_run(outcome: Outcome) -> float:
+    raise ValueError("nothing is run for a computed value")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line in a picture of the data received over time: one run of a cell.
+
+    Attributes
+    ----------
+    label : str
+        What stands beside the line.
+    cell : Cell
+        A cell that observes `observe.Received`.
+    scale : float
+        Bytes of the file, headers included, per byte of payload.
+    """
+
+    label: str
+    cell: Cell
+    scale: float
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper, or what its text says.
+
+    Attributes
+    ----------
+    kind : str
+        ``table``, ``figure``, ``study`` or ``text``.
+    number : int or None
+        Number of the table, figure or study.
+    title : str
+        What it shows.
+    columns : tuple of str
+        Heads of the leading columns, as many as a row has labels.
+    rows : tuple of Row
+        Published values with their measurement.
+    window_of : Cell or None
+        Cell whose send window over time is drawn.
+    in_round_trips : bool
+        Whether time is drawn in round-trip times, and not in seconds.
+    curves : tuple of Curve
+        What is drawn of the data received over time.
+    grid : Grid or None
+        What is measured side by side where the paper prints no values.
+    question : str
+        What a study asks, and what a grid shows.
+    charts : tuple of Chart
+        What is drawn over a parameter.
+    traces : tuple of Trace
+        What is drawn of single runs.
+    planes : tuple of Plane
+        What is drawn of two quantities against each other.
+    tables : tuple of Grid
+        Further tables of what is measured, in other units than `grid`.
+    """
+
+    kind: Literal["table", "figure", "study", "text"]
+    number: int | None
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    window_of: Cell | None = None
+    in_round_trips: bool = False
+    curves: tuple[Curve, ...] = ()
+    grid: Grid | None = None
+    question: str = ""
+    charts: tuple[Chart, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    planes: tuple[Plane, ...] = ()
+    tables: tuple[Grid, ...] = ()
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """Its grid, its further tables, and what its charts and planes show, as tables."""
+        return (
+            *((self.grid,) if self.grid else ()),
+            *self.tables,
+            *(chart.grid for chart in self.charts),
+            *(grid for plane in self.planes for grid in plane.grids),
+        )
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What has to be measured for its grids."""
+        return tuple(quantity for grid in self.grids for quantity in grid.quantities)
+
+    @property
+    def place(self) -> str:
+        """How the paper calls it."""
+        return "Text" if self.number is None else f"{self.kind.capitalize()} {self.number}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that can be reproduced.
+
+    Attributes
+    ----------
+    name, citation : str
+        Short name, as in the command line; full reference.
+    scenario : str
+        Name of the bundled base scenario.
+    parameters : tuple of (str, str)
+        What the page says about how the paper was read.
+    readings : tuple of Reading
+        All readings.
+    default_reading : str
+        Name of the reading that judges the whole paper.
+    choices : tuple of Choice
+        What the paper leaves open.
+    experiments : tuple of Experiment
+        What can be reproduced.
+    claims : tuple of Claim
+        What the paper says about its figures.
+    not_reproduced : mapping of str to str
+        The claims that do not hold under the default reading, by id, and why.
+    confidence : float or None
+        Confidence level of the intervals that the paper prints; None if it prints none.
+    """
+
+    name: str
+    citation: str
+    scenario: str
+    parameters: tuple[tuple[str, str], ...]
+    readings: tuple[Reading, ...]
+    default_reading: str
+    experiments: tuple[Experiment, ...]
+    claims: tuple[Claim, ...] = ()
+    not_reproduced: Mapping[str, str] = field(default_factory=dict)
+    confidence: float | None = None
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def calibrated(self) -> dict[str, Choice]:
+        """The values and claims, by id, that helped to choose something, with what they helped to choose."""
+        return {name: choice for choice in self.choices for name in choice.uses}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a collection of own studies, of which nothing is published."""
+        return not any(experiment.rows for experiment in self.experiments)
+
+    @property
+    def published(self) -> dict[str, Published]:
+        """All published values by id; none of own studies."""
+        return {} if self.is_own else load_published(self.name)
+
+    @property
+    def base(self) -> Scenario:
+        """The base scenario."""
+        return load(self.scenario)
+
+    def text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
+        """Write a cell's scenario with these changes, under a reading, every default written out."""
+        base = load(cell.scenario) if cell.scenario else self.base
+        reads = reading.overrides if cell.is_read else ()
+        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
+
+    def not_covered(self) -> int:
+        """Count the published values that no experiment covers yet; background is not counted."""
+        covered = {row.published_id for experiment in self.experiments for row in experiment.rows}
+        return sum(not value.background and value.id not in covered for value in self.published.values())

@@ -1,0 +1,66 @@
+"""Published values: the lines of `published/<paper>.csv`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
+"""Classes of published value that no experiment can be set against."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published value, a line of `published/<paper>.csv`.
+
+    `value`, `corrected` and `half_width`, that of the interval printed beside, are in `unit`.
+    """
+
+    id: str
+    place: str
+    quantity: str
+    unit: str
+    value: float
+    corrected: float | None
+    half_width: float | None
+    kind: str
+    bound: str | None
+    background: bool
+
+    @property
+    def target(self) -> float:
+        """What a measurement is compared with: the corrected value of a misprint, else the value."""
+        return self.value if self.corrected is None else self.corrected
+
+
+@cache
+def load_published(paper: str) -> dict[str, Published]:
+    """Load all published values of a paper by their id, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If an id is not unique.
+    """
+    values: dict[str, Published] = {}
+    text = files("airpath.experiments.papers").joinpath(f"published/{paper}.csv").read_text(encoding="utf-8")
+    for line in csv.DictReader(text.splitlines()):
+        if line["id"] in values:
+            raise ValueError(f"two published values are called {line['id']}")
+        context = json.loads(line["scenario"] or "{}")
+        values[line["id"]] = Published(
+            id=line["id"],
+            place=line["place"],
+            quantity=line["quantity"],
+            unit=line["unit"],
+            value=float(line["value"]),
+            corrected=float(line["corrected"]) if line["corrected"] else None,
+            half_width=float(line["ci_half_width"]) if line["ci_half_width"] else None,
+            kind=line["kind"],
+            bound=context.get("bound"),
+            background=context.get("class") in NOT_SIMULATED,
+        )
+    return values

@@ -1,0 +1,190 @@
+"""How a measured value is judged against a published one. All tolerances are fixed here.
+
+====================  =============================================================================
+``reproduced``        the measured mean is within 5 % of the published value (percentages: or
+                      2 points), or the published value lies in the 95 % prediction interval of
+                      what the paper averaged, and this interval is no wider than 15 % from end to
+                      end (percentages: or 5 points)
+``holds``             a claimed limit, and the measured mean is on its right side
+``consistent``        the published value lies in that prediction interval, but only because runs
+                      scatter: the interval is wider
+``close``             within 15 % (percentages: or 5 points, but no further off than the value itself)
+``not_reproduced``    anything else; needs a reason that names the experiment that shows it
+``more_runs_needed``  too few runs to tell, see below
+``calibrated``        whatever comes out: the value helped to choose what the paper leaves open
+``background``        a live measurement, a definition or a recommendation: nothing to simulate
+====================  =============================================================================
+
+Differences and widths are relative to the published value. A misprint is judged by its corrected value.
+A limit that does not hold, or either end of a range, is judged like a value.
+
+There are too few runs to tell
+
+* after one run, which has no interval,
+* where the 95 % interval of our mean reaches further to either side than the tolerance of ``reproduced``, and
+  its two ends would be judged differently; where they would not, the interval may be as wide as it is,
+* where the verdict rests on how runs scatter (the prediction interval, or a metric that was the same in all
+  runs of a random scenario), and there are fewer than 20.
+
+``--quick`` follows the same rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from airpath.stats.estimate import Estimate
+from airpath.stats.replication import GUARDED_MIN_RUNS
+
+Verdict = Literal[
+    "reproduced",
+    "holds",
+    "consistent",
+    "close",
+    "not_reproduced",
+    "more_runs_needed",
+    "calibrated",
+    "background",
+]
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""All verdicts: the best first, then those that say nothing about the value."""
+
+MEASURED_VERDICTS = VERDICTS[:-1]
+"""Those that need a measurement."""
+
+MET: tuple[Verdict, ...] = ("reproduced", "holds")
+"""Those of a value that came out."""
+
+MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
+"""Those of a value that did not come out, or not beyond doubt: the worst first."""
+
+ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
+
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
+"""All verdicts on claims, the best first."""
+
+REPRODUCED_RELATIVE = 0.05
+REPRODUCED_POINTS = 2.0
+CLOSE_RELATIVE = 0.15
+CLOSE_POINTS = 5.0
+
+VALUES = ("simulated", "model", "claim_approx")
+"""Kinds of value that are compared both ways."""
+
+MEASURABLE = ("simulated", "model")
+"""Kinds of value that a simulation can always be set against."""
+
+_ROUNDING = 1e-9
+"""Slack for decimal fractions that binary numbers cannot hold, so that 105 is within 5 % of 100."""
+
+
+def verdict(
+    kind: str,
+    published: float,
+    corrected: float | None,
+    estimate: Estimate | None,
+    unit: str,
+    averaged_runs: int = 1,
+    bound: str | None = None,
+) -> Verdict:
+    """Judge one published value.
+
+    Parameters
+    ----------
+    kind : str
+        ``simulated``, ``model``, ``claim_approx``, ``claim_upper``, ``claim_lower``,
+        ``qualitative_range`` or ``background``.
+    published : float
+        The printed value.
+    corrected : float or None
+        What it should have been, for a misprint.
+    estimate : Estimate or None
+        The measured value in the same unit; None for background.
+    unit : str
+        ``percent`` has tolerances in points too.
+    averaged_runs : int
+        How many runs the paper averaged; 1 where it does not say.
+    bound : str, optional
+        For a range, which end the value is: ``low`` or ``high``.
+
+    Raises
+    ------
+    ValueError
+        If a simulated or model value is called background, if background was measured, if a range
+        has no end, or if the kind is unknown.
+    """
+    if kind == "background" or estimate is None:
+        if kind in MEASURABLE:
+            raise ValueError(f"a {kind} value must be measured; it cannot be background")
+        if estimate is not None:
+            raise ValueError("background is not measured")
+        return "background"
+    target = published if corrected is None else corrected
+    above = estimate.mean - target
+    if kind == "claim_upper" or (kind == "qualitative_range" and bound == "high"):
+        excess, is_limit = above, True
+    elif kind == "claim_lower" or (kind == "qualitative_range" and bound == "low"):
+        excess, is_limit = -above, True
+    elif kind in VALUES:
+        excess, is_limit = abs(above), False
+    elif kind == "qualitative_range":
+        raise ValueError(f"a range needs the bound it is, low or high, not {bound}")
+    else:
+        raise ValueError(f"unknown kind of value: {kind}")
+    return _judge(excess, _Levels.of(target, unit, estimate, averaged_runs, is_limit), estimate)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Up to which distance from the published value each verdict goes, in its unit.
+
+    `scatter` is half the width of the prediction interval; `knows_scatter`, whether there are enough runs for
+    it. `is_limit` says that there is no distance on the right side.
+    """
+
+    reproduced: float
+    close: float
+    scatter: float
+    knows_scatter: bool
+    is_limit: bool
+
+    @classmethod
+    def of(cls, target: float, unit: str, estimate: Estimate, averaged_runs: int, is_limit: bool) -> _Levels:
+        low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
+        return cls(
+            reproduced=_tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS),
+            close=_tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target))),
+            scatter=(high - low) / 2,
+            knows_scatter=estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS,
+            is_limit=is_limit,
+        )
+
+    def verdict(self, excess: float) -> Verdict:
+        """Judge a mean that is so far off; a limit that holds has an excess below zero."""
+        if self.is_limit and excess <= 0:
+            return "holds"
+        if excess <= self.reproduced:
+            return "reproduced"
+        if excess <= self.scatter:
+            is_narrow = 2 * self.scatter <= self.close
+            return (
+                "more_runs_needed" if not self.knows_scatter else "reproduced" if is_narrow else "consistent"
+            )
+        return "close" if excess <= self.close else "not_reproduced"
+
+
+def _tolerance(target: float, unit: str, relative: float, points: float) -> float:
+    tolerance = relative * abs(target)
+    return (max(tolerance, points) if unit == "percent" else tolerance) * (1 + _ROUNDING)
+
+
+def _judge(excess: float, levels: _Levels, estimate: Estimate) -> Verdict:
+    if estimate.is_exact:
+        return levels.verdict(excess)
+    if estimate.n == 1 or (estimate.sd == 0 and not levels.knows_scatter):
+        return "more_runs_needed"
+    half = estimate.half_width
+    is_open = levels.verdict(excess - half) != levels.verdict(excess + half)
+    return "more_runs_needed" if is_open and half > levels.reproduced else levels.verdict(excess)

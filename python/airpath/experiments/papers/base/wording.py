@@ -1,0 +1,156 @@
+"""How values, intervals and reasons are put into words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from airpath.experiments.papers.base.choices import Choice
+from airpath.experiments.papers.base.published import Published
+from airpath.experiments.papers.base.verdict import MET, Verdict
+from airpath.stats.estimate import Estimate
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    "reproduced": "reproduced",
+    "holds": "holds",
+    "consistent": "consistent",
+    "close": "close",
+    "not_reproduced": "not reproduced",
+    "more_runs_needed": "more runs needed",
+    "calibrated": "calibrated",
+    "background": "background",
+}
+
+_UNITS = {"percent": "%", "1": ""}
+_COUNTED = ("1", "SDU", "byte", "packets", "segments")
+_SHARES = re.compile(r"^share_|^p\d_|probability|index$")
+
+
+def unit_name(unit: str) -> str:
+    """Write a unit of the published values the way it stands behind a number."""
+    return _UNITS.get(unit, unit)
+
+
+def number(value: float) -> str:
+    """Write a value with a sensible number of digits."""
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 3 if 0 < size < 0.1 else 2
+    return f"{value:z.{digits}f}"
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things: 1 run, 2 runs."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def possible(low: float, high: float, unit: str, quantity: str = "") -> tuple[float, float]:
+    """Cut an interval to what can be: no count is below zero, no share outside of 0 to 1 or 100 %.
+
+    Parameters
+    ----------
+    low, high : float
+        Limits of the interval.
+    unit : str
+        Unit of the value; what has no unit (``1``) is a count, a ratio or a share.
+    quantity : str
+        What is published, as `Published.quantity` names it; empty where nothing is.
+    """
+    is_share = _SHARES.search(quantity) is not None
+    least = 0.0 if is_share or unit in _COUNTED else -math.inf
+    most = (100.0 if unit == "percent" else 1.0) if is_share else math.inf
+    return max(low, least), min(high, most)
+
+
+def mean_text(estimate: Estimate, unit: str, quantity: str = "") -> str:
+    """Write the mean and half the width of its interval, or the interval where that reaches too far."""
+    mean, known = number(estimate.mean), (estimate.ci_low, estimate.ci_high)
+    if estimate.n == 1:
+        return mean
+    if possible(*known, unit, quantity) != known:
+        return f"{mean} ({interval_text(known, unit, quantity)})"
+    return f"{mean} ± {number(estimate.half_width)}"
+
+
+def interval_text(known: tuple[float, float], unit: str, quantity: str = "") -> str:
+    """Write an interval, cut to what is possible; nothing after one run, where its limits are NaN."""
+    low, high = possible(*known, unit, quantity)
+    return "" if math.isnan(known[0]) else f"{number(low)} … {number(high)}"
+
+
+def helped_to_choose(choice: Choice) -> str:
+    """Say why a value or a claim tests nothing."""
+    return f"helped to choose: {choice.open}"
+
+
+def reason_for(
+    value: Published,
+    where: str,
+    reading: str,
+    measured: Estimate,
+    others: dict[str, Estimate],
+    judge: Callable[[Estimate], Verdict],
+    averaged_runs: int = 1,
+    remark: str = "",
+    *,
+    more_readings: bool = True,
+) -> str:
+    """Say what shows that a value did not come out, and what the other readings give; nothing if it did.
+
+    Parameters
+    ----------
+    value : Published
+        The published value.
+    where : str
+        The experiment: table or figure and row.
+    reading : str
+        The default reading.
+    measured, others : Estimate, dict of str to Estimate
+        Under the default reading and under the others that were simulated.
+    judge : callable
+        How an estimate would be judged.
+    averaged_runs : int
+        How many runs the paper averaged.
+    remark : str
+        What is known about the value beside.
+    more_readings : bool
+        Whether the paper has other readings at all.
+    """
+    judged = judge(measured)
+    if judged in MET:
+        return ""
+    unit = f" {unit_name(value.unit)}".rstrip()
+    made = "by computation" if measured.is_exact and measured.n == 1 else counted(measured.n, "run")
+    made += f" under reading '{reading}'" if more_readings else ""
+    given = f"{made}: {mean_text(measured, value.unit, value.quantity)}{unit}"
+    parts = [f"{where}: {given}, {_off(value, measured)}"]
+    if judged == "consistent":
+        low_to_high = interval_text(measured.prediction_interval(averaged_runs), value.unit, value.quantity)
+        what = "a single run" if averaged_runs == 1 else f"a mean of {averaged_runs} runs"
+        parts.append(f"{what} falls in {low_to_high}")
+    elif judged == "more_runs_needed":
+        parts.append("too few runs to tell")
+    elif judged == "not_reproduced" and others:
+        means = [estimate.mean for estimate in (measured, *others.values())]
+        spread = f"all {len(means)} readings give {number(min(means))} to {number(max(means))}{unit}"
+        verdicts = {name: judge(estimate) for name, estimate in others.items()}
+        fitting = [
+            f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
+            for name, judged in verdicts.items()
+            if judged not in ("not_reproduced", "more_runs_needed")
+        ]
+        parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
+    elif judged == "not_reproduced" and more_readings:
+        parts.append("the other readings were not simulated")
+    return "; ".join([*parts, remark] if remark else parts)
+
+
+def _off(value: Published, measured: Estimate) -> str:
+    """Say how far off a mean is: in points for percentages, else in percent of the published value."""
+    apart = measured.mean - value.target
+    side = "above" if apart > 0 else "below"
+    if value.unit == "percent":
+        return f"{number(abs(apart))} points {side}"
+    if value.target == 0:
+        return f"{number(abs(apart))} {side}"
+    return f"{number(abs(100 * apart / value.target))} % {side}"

@@ -1,0 +1,195 @@
+"""How Chan and Ramjee's paper is read: links, flows, and the cells that are made of them.
+
+The base scenario is `chan-variable-delay`. A link redraws rate and delay for every packet, u(a, b) is uniform
+with mean a and standard deviation b, e(m) exponential with mean m, and no packet overtakes another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from airpath.experiments.papers.base.cell import Cell, Overrides
+from airpath.experiments.papers.base.choices import Reading
+from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.chan.measured import BUFFER_PACKETS, goodput_kbps
+
+RUNS = 10
+"""Runs of a cell; each stands for an hour."""
+
+READINGS = (
+    Reading(
+        "as stated",
+        "the settings below, with the Ack Regulator of the text (Study 1 has that of the figures)",
+        (),
+    ),
+)
+DEFAULT_READING = "as stated"
+
+PARAMETERS = (
+    ("Path", "100 Mbit/s and 1 ms to the RNC; nothing is lost but in the buffer there"),
+    ("Downlink", "rate and delay drawn anew for each packet as its transmission begins; none overtakes"),
+    ("Buffer", "packets that may wait; the one in transmission comes on top"),
+    ("Uplink", "64 kbit/s, ACKs of 40 bytes, constant delay"),
+    (
+        "TCP",
+        "ns-2's Reno or SACK: initial window 1, an ACK for every packet, no limited transmit, ticks of 0.1 s",
+    ),
+    ("Reno", "a second fast retransmit in one window is allowed (ns-2 with bugFix_ false)"),
+    (
+        "Packets",
+        "1000 bytes on the wire, of which 960 are data; throughput counts 1000 of each that is acknowledged",
+    ),
+    ("Window limit", "500 packets, never reached"),
+    ("Run", "3600 s, one flow without end for each user"),
+    ("Runs", "20 of a row of Table 1, 10 of other links, 3 with HDR; a third of them if quick, two at least"),
+    ("u(a, b)", "uniform, b is the standard deviation, also where the paper says variance"),
+    ("e(m)", "exponential forward delay; the reverse delay is 400 ms less m"),
+    ("Variable rate alone", "200 ms forward, 200 ms reverse"),
+    (
+        "Ack Regulator",
+        "alpha 2; AckReleaseCount is 0 whenever the buffer is empty (the text; Figure 9: at departures); the "
+        "threshold of the mode uses the buffer and the packet in transmission",
+    ),
+    ("HDR", "mean SINR 2.4 dB, Doppler 35 Hz, proportional fair over 1000 slots, a buffer for each flow"),
+    ("TD, TO", "every fast retransmit, every timeout; p1, p2 and p3 are shares of loss events"),
+    ("rtt", "mean of the sender's samples, one in a window"),
+    ("T0", "mean time from the last fast retransmit before a timeout to the timeout"),
+)
+
+
+def uniform(mean: float, sd: float, unit: str) -> str:
+    """Write u(mean, sd)."""
+    return f'{{ uniform = {{ mean = "{mean:g} {unit}", sd = "{sd:g} {unit}" }} }}'
+
+
+def exponential(mean: float) -> str:
+    """Write e(mean) milliseconds."""
+    return f'{{ exponential = {{ mean = "{mean:g} ms" }} }}'
+
+
+def constant(value: float, unit: str) -> str:
+    """Write a value that does not vary."""
+    return f'{{ constant = "{value:g} {unit}" }}'
+
+
+@dataclass(frozen=True)
+class Link:
+    """A radio link.
+
+    Attributes
+    ----------
+    name : str
+        Rate and delay in the words of Table 1.
+    rate, forward : str
+        Distributions of rate and forward delay.
+    reverse_ms : float
+        Constant delay of the way back.
+    """
+
+    name: str
+    rate: str = constant(200, "kbit/s")
+    forward: str = constant(200, "ms")
+    reverse_ms: float = 200
+
+    @property
+    def overrides(self) -> Overrides:
+        """Changes to the base scenario."""
+        down = f'{{ distribution = {{ redraw = "packet", rate = {self.rate}, delay = {self.forward} }} }}'
+        way_back = constant(self.reverse_ms, "ms")
+        up = f"{{ distribution = {{ rate = {constant(64, 'kbit/s')}, delay = {way_back} }} }}"
+        return (("radio.variable.downlink.channel", down), ("radio.variable.uplink.channel", up))
+
+
+def variable_delay(mean_ms: float, rate_sd_kbps: float = 0) -> Link:
+    """Make e(mean) + (400 - mean) ms, with a constant rate or u(200, sd)."""
+    rate = uniform(200, rate_sd_kbps, "kbit/s") if rate_sd_kbps else constant(200, "kbit/s")
+    name = f"u(200,{rate_sd_kbps:g})" if rate_sd_kbps else "200"
+    return Link(f"{name}, {400 - mean_ms:g}+e({mean_ms:g})", rate, exponential(mean_ms), 400 - mean_ms)
+
+
+def variable_rate(sd_kbps: float) -> Link:
+    """Make u(200, sd) kbit/s with a constant delay."""
+    return Link(f"u(200,{sd_kbps:g}), 400", uniform(200, sd_kbps, "kbit/s"))
+
+
+CASES = {
+    1: Link("200, 400"),
+    2: variable_delay(20),
+    3: variable_delay(50),
+    4: variable_delay(100),
+    5: variable_rate(20),
+    6: variable_rate(50),
+    7: variable_rate(75),
+    8: variable_delay(50, 50),
+    9: variable_delay(100, 75),
+}
+"""The rows of Table 1."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What sends, and whether its ACKs are regulated.
+
+    Attributes
+    ----------
+    is_sack : bool
+        SACK instead of Reno.
+    alpha : float or None
+        The Ack Regulator's parameter; None without one.
+    """
+
+    is_sack: bool = False
+    alpha: float | None = None
+
+    @property
+    def name(self) -> str:
+        """As in Table 3, with alpha if it is not 2."""
+        name = "SACK" if self.is_sack else "Reno"
+        if self.alpha is None:
+            return name
+        return f"{name}+AR" if self.alpha == 2 else f"{name}+AR, alpha {self.alpha:g}"
+
+    @property
+    def overrides(self) -> Overrides:
+        """Changes to the base scenario."""
+        sack = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}")) if self.is_sack else ()
+        box: tuple[tuple[str, str], ...] = ()
+        if self.alpha:
+            box = (("middlebox", f"[{{ ack_regulator = {{ alpha = {self.alpha:g}, count = 'acks' }} }}]"),)
+        return (*sack, *box)
+
+
+RENO, RENO_AR, SACK, SACK_AR = Flow(), Flow(alpha=2), Flow(True), Flow(True, 2)
+FLOWS = (RENO, RENO_AR, SACK, SACK_AR)
+
+
+def make_cell(
+    flow: Flow,
+    link: Link,
+    buffer: int = BUFFER_PACKETS,
+    *,
+    wired_ms: float | None = None,
+) -> Cell:
+    """Run a flow over a link for an hour.
+
+    Parameters
+    ----------
+    flow, link : Flow, Link
+        What sends over what.
+    buffer : int
+        Packets that may wait at the RNC.
+    wired_ms : float, optional
+        One-way delay to the RNC instead of 1 ms.
+    """
+    words = [flow.name, link.name, f"buffer {buffer}"]
+    changes = [("radio.variable.downlink.queue.droptail.packets", f"{buffer}")]
+    if wired_ms is not None:
+        words.append(f"{wired_ms:g} ms to the RNC")
+        changes.append(("wired.delay", f"{wired_ms:g} ms"))
+    overrides = (*link.overrides, *changes, *flow.overrides)
+    return Cell(", ".join(words), overrides, None, goodput_kbps, runs=RUNS, most_runs=RUNS)
+
+
+def watched(cell: Cell, observe: Observation) -> Cell:
+    """Keep something of the trace."""
+    return replace(cell, observe=observe)

@@ -1,0 +1,179 @@
+"""What is kept of the trace of a run: the congestion window, examples of loss events, delays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath.experiments.papers.base.cell import Metric, Outcome
+from airpath.experiments.papers.base.observe import Observation, column, times_s
+from airpath.experiments.papers.base.panel import Series
+from airpath.runs.trace import Events
+
+FROM_S, UNTIL_S = 100.0, 200.0
+"""The part of a run that is drawn, after the first slow start, seconds."""
+
+BEFORE_S = 5.0
+"""What is drawn ahead of a loss event and behind it, seconds."""
+
+_FAST, _TIMEOUT = "fast_retransmit", "timeout"
+_RECOVERY = 3
+"""Fast recovery, in `tcpi_ca_state`."""
+
+_EPOCHS = {
+    (_FAST, _FAST): ("t_r", "a", "b"),
+    (_FAST, _FAST, _TIMEOUT): ("t_r", "timeout", "slow start", "a", "b"),
+}
+
+
+@dataclass(frozen=True)
+class Example(Series):
+    """The congestion window around a loss event.
+
+    Attributes
+    ----------
+    epochs_s : dict of str to float
+        Lengths of the event's epochs, [chan2002] section 4, seconds: from the first fast retransmit to
+        the second (t_r), on to the expiration of the timer (timeout), slow start, until the window fills
+        the pipe (a), until the next event (b).
+    """
+
+    epochs_s: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Cuts of the window that belong together: times in seconds, and what they were."""
+
+    times_s: tuple[float, ...]
+    kinds: tuple[str, ...]
+
+
+def epoch_s(name: str) -> Metric:
+    """Length of an epoch of the observed example, seconds."""
+
+    def metric(outcome: Outcome) -> float:
+        return float(outcome.observed.epochs_s[name])
+
+    return metric
+
+
+def _cut(series: Series, begin_s: float, end_s: float) -> Series:
+    """Keep a part of a step function, with the value that it has at the beginning."""
+    first = max(0, int(np.searchsorted(series.x, begin_s, side="right")) - 1)
+    last = int(np.searchsorted(series.x, end_s, side="right"))
+    return Series(series.x[first:last].clip(min=begin_s), series.y[first:last])
+
+
+def _window(events: Events) -> Series:
+    """The congestion window without what duplicate ACKs add to it in fast recovery."""
+    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
+    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
+    return Series(times_s(events, "tcp_state"), window)
+
+
+def _loss_events(events: Events) -> list[_Event]:
+    """Put cuts together: those before all is acknowledged that had been sent at the first one."""
+    sent = events["segment_sent"]
+    codes, words = sent["cause"]
+    causes = np.asarray(codes)
+    time_s, seq = times_s(events, "segment_sent"), column(events, "segment_sent", "seq")
+    ends = np.maximum.accumulate(seq + column(events, "segment_sent", "payload_bytes"))
+    kinds = {words.index(word): word for word in (_FAST, _TIMEOUT) if word in words}
+    known: list[_Event] = []
+    end = -1.0
+    # What is sent again first is the oldest unacknowledged byte.
+    for index in np.flatnonzero(np.isin(causes, list(kinds))):
+        at_s, kind = float(time_s[index]), kinds[int(causes[index])]
+        if seq[index] < end:
+            known[-1] = _Event((*known[-1].times_s, at_s), (*known[-1].kinds, kind))
+        else:
+            known.append(_Event((at_s,), (kind,)))
+            end = float(ends[index])
+    return known
+
+
+def _first_s(time_s: NDArray[np.float64], so: NDArray[np.bool_], after_s: float) -> float:
+    """When something is first so after a time; infinite if never."""
+    found = np.flatnonzero(so & (time_s > after_s))
+    return float(time_s[found[0]]) if found.size else np.inf
+
+
+def _example(events: Events, kinds: tuple[str, ...], pipe_packets: float) -> Example:
+    """Find the first event of a kind that goes through all of its epochs."""
+    window = _window(events)
+    grown = window.y >= column(events, "tcp_state", "tcpi_snd_ssthresh")
+    known = _loss_events(events)
+    for event, following in itertools.pairwise(known):
+        if event.kinds != kinds or event.times_s[0] < FROM_S:
+            continue
+        bounds = list(event.times_s)
+        if _TIMEOUT in kinds:
+            bounds.append(_first_s(window.x, grown, bounds[-1]))
+        bounds.append(_first_s(window.x, window.y >= pipe_packets, bounds[-1]))
+        bounds.append(following.times_s[0])
+        if np.all(np.diff(bounds) > 0) and np.isfinite(bounds[-2]):
+            part = _cut(window, bounds[0] - BEFORE_S, bounds[-1] + BEFORE_S)
+            lengths = zip(_EPOCHS[kinds], np.diff(bounds).tolist(), strict=True)
+            return Example(part.x, part.y, dict(lengths))
+    raise ValueError(f"no loss event of {' and '.join(kinds)} in this run")
+
+
+def example_of(losses: int, pipe_packets: float) -> Observation:
+    """Observe an event of two losses, or of three with a timeout, and the window around it.
+
+    Parameters
+    ----------
+    losses : int
+        2 or 3.
+    pipe_packets : float
+        mu-hat T-hat: the window that fills the link.
+    """
+    kinds: Sequence[str] = (_FAST, _FAST) if losses == 2 else (_FAST, _FAST, _TIMEOUT)
+    return Observation(
+        ("segment_sent", "tcp_state"), lambda events: _example(events, tuple(kinds), pipe_packets)
+    )
+
+
+def _delays_ms(events: Events, direction: str) -> NDArray[np.float64]:
+    """Delays over a bearer in the order of arrival, milliseconds."""
+    codes, words = events["bearer_delivered"]["direction"]
+    mine = np.flatnonzero(np.asarray(codes) == words.index(direction))
+    return column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
+
+
+def distribution(values: NDArray[np.float64]) -> Series:
+    """Make the cumulative distribution of a sample: its values, and the share that is not larger."""
+    return Series(np.sort(values), np.arange(1, values.size + 1) / values.size)
+
+
+def _ping_latencies(events: Events) -> Series:
+    """Requests and answers keep their order: the n-th answer is that of the n-th request."""
+    down, up = _delays_ms(events, "downlink"), _delays_ms(events, "uplink")
+    return distribution(down[: up.size] + up)
+
+
+def _ack_spacing(events: Events) -> Series:
+    return distribution(np.diff(times_s(events, "tcp_state")) * 1000)
+
+
+def _round_trips(events: Events) -> Series:
+    return Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6)
+
+
+WINDOW = Observation(("tcp_state",), lambda events: _cut(_window(events), FROM_S, UNTIL_S))
+"""The congestion window in segments over a part of the run, seconds."""
+
+PING_LATENCIES = Observation(("bearer_delivered",), _ping_latencies)
+"""Distribution of the time over the radio link and back, milliseconds; for a flow of pings alone."""
+
+ACK_SPACING = Observation(("tcp_state",), _ack_spacing)
+"""Distribution of the time between ACKs at the sender, milliseconds."""
+
+ROUND_TRIPS = Observation(("rtt_sample",), _round_trips)
+"""Round-trip time samples over time, both in seconds."""

@@ -1,0 +1,185 @@
+"""Tables 1 to 4 of Chan and Ramjee's paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from airpath.experiments.papers.base.cell import Cell, Metric
+from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.paper import Experiment, Row, computed
+from airpath.experiments.papers.base.published import load_published
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.chan import measured
+from airpath.experiments.papers.chan.hdr import RATES, hdr_cell, rate_share
+from airpath.experiments.papers.chan.measured import BUFFER_PACKETS
+from airpath.experiments.papers.chan.model import CASES, FLOWS, RENO, RUNS, make_cell
+from airpath.models import MODELS, Episodes, Link
+
+CELLS = {
+    case: replace(make_cell(RENO, link), runs=2 * RUNS, most_runs=2 * RUNS) for case, link in CASES.items()
+}
+"""Reno over the links of Table 1; timeouts are so rare that they need more runs than throughput."""
+
+_PUBLISHED = load_published("chan")
+RUN_S = 3600
+
+_COLUMNS: tuple[tuple[str, str, Metric], ...] = (
+    ("packets-transferred", "packets", measured.packets),
+    ("loss-events-triple-dupack", "TD", measured.fast_retransmits),
+    ("loss-events-timeout", "TO", measured.timeouts),
+    ("mean-timeout-duration", "T0", measured.timeout_wait_s),
+    ("mean-rtt", "rtt", measured.rtt_ms),
+    ("p1-single-loss", "p1", measured.single_share),
+    ("p2-double-loss", "p2", measured.double_share),
+    ("w-f-rms-max-window", "Wf", measured.max_window),
+    ("t-hat", "T-hat", measured.t_hat_ms),
+    ("mu-hat", "mu-hat", measured.service_rate),
+)
+
+_FEWER_TIMEOUTS = (
+    "limited transmit makes 103 timeouts, a buffer that counts the packet in transmission 100, and no second "
+    "fast retransmit in a window 191"
+)
+_HARDLY_ANY = "the literal form of the regulator has 1.5 (Reno) and 0.2 (SACK) timeouts an hour, too"
+_REMARKS = {
+    "t1-4-loss-events-timeout": _FEWER_TIMEOUTS,
+    "t3-reno-loss-events-timeout": _FEWER_TIMEOUTS,
+    "t3-reno-p3-multi-loss": _FEWER_TIMEOUTS,
+    "t3-reno-ar-loss-events-timeout": _HARDLY_ANY,
+    "t3-reno-ar-p3-multi-loss": _HARDLY_ANY,
+    "t3-sack-ar-loss-events-timeout": _HARDLY_ANY,
+    "t3-sack-ar-p3-multi-loss": _HARDLY_ANY,
+    "t4-2457_6": "a mean SINR that fits the other rates leaves 0.006 above the threshold of 9.5 dB",
+}
+
+
+def _row(name: str, labels: tuple[str, ...], cell: Cell, metric: Metric) -> Row:
+    return Row(f"chan-{name}", labels, (cell,), metric, remark=_REMARKS.get(name, ""))
+
+
+TABLE_1 = Experiment(
+    "table",
+    1,
+    "Reno where rate and delay vary: counts and parameters of the models",
+    ("case", "link", "column"),
+    tuple(
+        _row(f"t1-{case}-{name}", (str(case), CASES[case].name, column), cell, metric)
+        for case, cell in CELLS.items()
+        for name, column, metric in _COLUMNS
+    ),
+)
+
+PRINTED_MODELS = {"model1": "padhye", "model2": "misra_as_printed", "model3": "chan_ramjee"}
+"""What the models of Table 2 are called in `airpath.models`."""
+
+_OWN_MODELS = ("padhye", "misra_as_printed", "misra", "chan_ramjee", "chan_ramjee_literal")
+OWN_PREDICTIONS = {model: measured.predicted_kbps(model) for model in _OWN_MODELS}
+ACCURACIES = {model: measured.accuracy(metric) for model, metric in OWN_PREDICTIONS.items()}
+CYCLES = {kind: measured.cycle_kbps(kind) for kind in ("single", "double", "timeout")}
+
+
+def printed_inputs(case: int) -> tuple[Episodes, Link]:
+    """Take the inputs of the models from a row of Table 1 as printed; T-hat with its correction."""
+
+    def printed(name: str) -> float:
+        return _PUBLISHED[f"chan-t1-{case}-{name}"].value
+
+    episodes = Episodes(
+        packets=printed("packets-transferred"),
+        duration_s=RUN_S,
+        fast_retransmits=int(printed("loss-events-triple-dupack")),
+        timeouts=int(printed("loss-events-timeout")),
+        rtt_s=printed("mean-rtt") / 1000,
+        timeout_s=printed("mean-timeout-duration"),
+        single_share=printed("p1-single-loss"),
+        double_share=printed("p2-double-loss"),
+        max_window=printed("w-f-rms-max-window"),
+    )
+    mu = printed("mu-hat")
+    t_hat_s = _PUBLISHED[f"chan-t1-{case}-t-hat"].target / 1000
+    return episodes, Link(mu, t_hat_s - 1 / mu, BUFFER_PACKETS)
+
+
+def printed_prediction(case: int, model: str) -> float:
+    """What a model gives for a printed row of Table 1, kbit/s."""
+    predict = {known.name: known.predict for known in MODELS}[PRINTED_MODELS[model]]
+    return predict(*printed_inputs(case)).kbit_per_s(measured.PACKET_BYTES)
+
+
+def _case_of_table_2(case: int) -> tuple[Row, ...]:
+    labels = str(case), CASES[case].name
+    simulated = Row(f"chan-t2-{case}-sim", (*labels, "simulated"), (CELLS[case],), measured.goodput_kbps)
+    rows = [simulated]
+    for number, model in enumerate(PRINTED_MODELS, 1):
+        name, value = f"chan-t2-{case}-{model}", printed_prediction(case, model)
+        printed = _PUBLISHED[f"chan-t2-{case}-sim"].value
+        rows.append(computed(name, (*labels, f"model {number}"), value))
+        fits = 1 - abs(value / printed - 1)
+        rows.append(computed(f"{name}-accuracy", (*labels, f"model {number}, accuracy"), fits))
+    return tuple(rows)
+
+
+def own_quantity(case: int, model: str | None = None) -> Quantity:
+    """What was simulated, or what a model makes of the loss events of the same runs."""
+    if model is None:
+        return Quantity(f"case {case}", CELLS[case], measured.goodput_kbps, "kbit/s")
+    return Quantity(f"case {case}, {model}", CELLS[case], OWN_PREDICTIONS[model], "kbit/s")
+
+
+TABLE_2 = Experiment(
+    "table",
+    2,
+    "Throughput: simulated, and what the models make of Table 1",
+    ("case", "link", "column"),
+    tuple(row for case in CASES for row in _case_of_table_2(case)),
+    grid=Grid(
+        ("simulated", "model 1", "model 2", "model 2, right form", "model 3", "model 3, literal"),
+        "kbit/s",
+        tuple(
+            GridRow(
+                (str(case), link.name), (own_quantity(case), *(own_quantity(case, m) for m in _OWN_MODELS))
+            )
+            for case, link in CASES.items()
+        ),
+        title="The models fed with the loss events of our own runs",
+        heads=("case", "link"),
+    ),
+)
+
+_COLUMNS_OF_TABLE_3: tuple[tuple[str, str, Metric], ...] = (
+    ("goodput", "rate", measured.goodput_kbps),
+    ("loss-events-triple-dupack", "TD", measured.fast_retransmits),
+    ("loss-events-timeout", "TO", measured.timeouts),
+    ("p1-single-loss", "p1", measured.single_share),
+    ("p2-double-loss", "p2", measured.double_share),
+    ("p3-multi-loss", "p3", measured.timeout_share),
+    ("w-f-rms-max-window", "Wf", measured.max_window),
+)
+
+WIDEST: dict[str, Cell] = {flow.name: make_cell(flow, CASES[4]) for flow in FLOWS}
+"""The four flows at e(100)."""
+
+TABLE_3 = Experiment(
+    "table",
+    3,
+    "With and without the Ack Regulator at e(100)",
+    ("flow", "column"),
+    tuple(
+        _row(f"t3-{name.lower().replace('+', '-')}-{key}", (name, column), cell, metric)
+        for name, cell in WIDEST.items()
+        for key, column, metric in _COLUMNS_OF_TABLE_3
+    ),
+)
+
+TABLE_4 = Experiment(
+    "table",
+    4,
+    "Rates that the channel of one HDR user allows",
+    ("kbit/s",),
+    tuple(
+        _row(f"t4-{rate.replace('.', '_')}", (rate,), hdr_cell(RENO, 1, 15), rate_share(rate))
+        for rate in RATES
+    ),
+)
+
+TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4)

@@ -1,0 +1,266 @@
+"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them, and what is read off a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
+from airpath.experiments.papers.base.observe import Observation
+from airpath.stats.replication import Results
+
+HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
+# A file that is not worth a word.
+LARGE_FILE_BYTES = 10_000_000
+
+ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
+RETURN = f"{ARQ}.retransmission_delay"
+NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
+
+
+@dataclass(frozen=True)
+class Download:
+    """A download; what is not said is as in the paper's base scenario.
+
+    Attributes
+    ----------
+    rate_kbps, packet_bytes : int
+        Speed of the bearer and size of a packet, headers included.
+    window : int
+        Window limit and initial slow start threshold, segments.
+    file_bytes : int
+        Size of the file, headers included.
+    delay_ms : int, optional
+        One-way delay between server and cell.
+    small_pdus : bool
+        Whether a TTI holds PDUs of 40 bytes instead of one block.
+    in_sequence : bool
+        Whether the link layer hands packets up in sequence.
+    initial_window : int, optional
+        Segments.
+    timestamps : bool
+        Whether segments carry timestamps, which leaves less room for data.
+    variant : str
+        Name of what `options` make of TCP.
+    options : tuple
+        Further changes to the base scenario.
+    """
+
+    rate_kbps: int
+    packet_bytes: int
+    window: int
+    file_bytes: int
+    delay_ms: int | None = None
+    small_pdus: bool = False
+    in_sequence: bool = False
+    initial_window: int | None = None
+    timestamps: bool = False
+    variant: str = ""
+    options: Overrides = ()
+
+    @property
+    def name(self) -> str:
+        """What it is, as far as it differs from the base scenario."""
+        words = [f"{self.rate_kbps} kbit/s", f"{self.packet_bytes} B"]
+        if self.file_bytes < LARGE_FILE_BYTES:
+            words.append(f"{self.file_bytes // 1000} kB")
+        if self.delay_ms is not None:
+            words.append(f"{self.delay_ms} ms")
+        if self.small_pdus:
+            words.append("PDUs of 40 B")
+        if self.in_sequence:
+            words.append("in sequence")
+        if self.initial_window is not None:
+            words.append(f"initial window {self.initial_window}")
+        if self.variant:
+            words.append(self.variant)
+        return ", ".join(words)
+
+    @property
+    def payload_bytes(self) -> int:
+        """Data in a packet."""
+        mss = self.packet_bytes - HEADER_BYTES
+        return mss - TIMESTAMPS_BYTES if self.timestamps else mss
+
+    @property
+    def packets(self) -> int:
+        """Packets of the file."""
+        return math.ceil(self.file_bytes / self.packet_bytes)
+
+    @property
+    def overrides(self) -> tuple[tuple[str, str], ...]:
+        """Changes to the base scenario."""
+        changes = [
+            ("radio.dch.downlink.rate", f"{self.rate_kbps} kbit/s"),
+            ("tcp.mss", f"{self.packet_bytes - HEADER_BYTES} B"),
+            ("tcp.max_window", f"{self.window}"),
+            ("tcp.initial_ssthresh", f"{self.window * self.payload_bytes} B"),
+            ("flow[0].app.file.size", f"{self.packets * self.payload_bytes} B"),
+        ]
+        if self.delay_ms is not None:
+            changes.append(("wired.delay", f"{self.delay_ms} ms"))
+        if self.small_pdus:
+            changes.append((f"{ARQ}.pdu", "40 B"))
+        if self.in_sequence:
+            changes.append((f"{ARQ}.delivery", "in_sequence"))
+        if self.initial_window is not None:
+            changes.append(("tcp.initial_window", f"{self.initial_window}"))
+        return (*changes, *self.options)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the papers' readings apply: not where an option says when a lost block comes back."""
+        return RETURN not in {path for path, _ in self.options}
+
+    def against_no_errors(self, other: Download | None = None) -> Cell:
+        """Beside the same download, or another one, without block errors."""
+        twin = (*(other or self).overrides, NO_BLOCK_ERRORS)
+        return Cell(self.name, self.overrides, twin, increase, is_read=self.is_read)
+
+    def against_initial_window_1(self, *, errors: bool = True) -> Cell:
+        """Beside the same download with an initial window of one segment."""
+        overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
+        return Cell(self.name, overrides, (*overrides, ("tcp.initial_window", "1")), decrease, paired=True)
+
+    def alone(self, *, errors: bool) -> Cell:
+        """Beside nothing, with block errors or without."""
+        overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
+        name = self.name if errors else f"{self.name}, no block errors"
+        return Cell(name, overrides, None, self.speed, is_read=self.is_read)
+
+    def watched(self, observe: Observation, *, errors: bool = True) -> Cell:
+        """Beside nothing, with what is observed of its trace."""
+        return replace(self.alone(errors=errors), observe=observe)
+
+    def speed(self, outcome: Outcome) -> float:
+        """Size of the file, headers included, over the transfer time, kbit/s."""
+        return self.packets * self.packet_bytes * 8 / 1000 / _transfer_s(outcome.results)
+
+
+def increase(outcome: Outcome) -> float:
+    """Extra transfer time, percent."""
+    return 100 * (_time_ratio(outcome) - 1)
+
+
+def decrease(outcome: Outcome) -> float:
+    """Transfer time saved, percent."""
+    return 100 * (1 - _time_ratio(outcome))
+
+
+def received_later(outcome: Outcome) -> float:
+    """Extra time until the receiver has the last byte, percent."""
+    return 100 * (_received_s(outcome.results) / _received_s(outcome.reference_results) - 1)
+
+
+def received_earlier(outcome: Outcome) -> float:
+    """Time saved until the receiver has the last byte, percent."""
+    return -received_later(outcome)
+
+
+def increase_without_retransmissions(outcome: Outcome) -> float:
+    """Extra transfer time by the rule of Table 4, with a tenth of the time taken off, percent."""
+    return 100 * (0.9 * _time_ratio(outcome) - 1)
+
+
+def retransmission_share(outcome: Outcome) -> float:
+    """Lost blocks per block that arrived, percent."""
+    downlink = _downlink(outcome.results)
+    return 100 * downlink["pdus_lost"] / (downlink["pdus_sent"] - downlink["pdus_lost"])
+
+
+def largest_window(outcome: Outcome) -> float:
+    """Largest send window, segments."""
+    return outcome.traced_window.maximum
+
+
+def plateau(outcome: Outcome) -> float:
+    """Send window that stood longest without a change, segments."""
+    return outcome.traced_window.plateau
+
+
+def lowest_window(outcome: Outcome) -> float:
+    """Smallest send window after the first slow start, segments."""
+    return outcome.traced_window.lowest_after_start
+
+
+def saved_s(outcome: Outcome) -> float:
+    """Transfer time saved, seconds."""
+    return _transfer_s(outcome.reference_results) - _transfer_s(outcome.results)
+
+
+def transfer_s(outcome: Outcome) -> float:
+    """Transfer time, seconds."""
+    return _transfer_s(outcome.results)
+
+
+def received_s(outcome: Outcome) -> float:
+    """Time until the receiver has the last byte, seconds."""
+    return _received_s(outcome.results)
+
+
+def stale_acks(outcome: Outcome) -> float:
+    """ACKs older than the latest that have come to a snoop box."""
+    boxes = (element for element in outcome.results["elements"] if element["element"] == "middlebox.snoop")
+    return float(next(boxes)["stale_acks"])
+
+
+def fast_retransmits(outcome: Outcome) -> float:
+    """Fast retransmits in a run."""
+    return float(outcome.results["flows"][0]["fast_retransmits"])
+
+
+def timeouts(outcome: Outcome) -> float:
+    """Timeouts in a run."""
+    return float(outcome.results["flows"][0]["timeouts"])
+
+
+def retransmitted(outcome: Outcome) -> float:
+    """Segments sent again per segment sent for the first time, percent."""
+    flow = outcome.results["flows"][0]
+    again = int(flow["retransmissions"]["total"])
+    return 100 * again / (int(flow["segments_sent"]) - again)
+
+
+def window_at_limit(outcome: Outcome) -> float:
+    """Share of the time that the send window spends at its largest value, percent."""
+    return 100 * outcome.traced_window.share_at_maximum
+
+
+def window_variation(outcome: Outcome) -> float:
+    """Standard deviation of the send window over time, percent of its mean."""
+    return 100 * outcome.traced_window.variation
+
+
+def observed(outcome: Outcome) -> float:
+    """What the cell's observation gave."""
+    return float(outcome.observed)
+
+
+def observed_round_trips(outcome: Outcome) -> float:
+    """The observed time in round-trip times of the idle path."""
+    return 1000 * observed(outcome) / float(outcome.results["flows"][0]["rtt_ms"]["min"])
+
+
+def _time_ratio(outcome: Outcome) -> float:
+    return _transfer_s(outcome.results) / _transfer_s(outcome.reference_results)
+
+
+def _transfer_s(results: Results) -> float:
+    return _time_s(results, "transfer_s")
+
+
+def _received_s(results: Results) -> float:
+    return _time_s(results, "received_s")
+
+
+def _time_s(results: Results, key: str) -> float:
+    time_s = results["flows"][0][key]
+    if time_s is None:
+        raise ValueError("the transfer did not end within the scenario's duration")
+    return float(time_s)
+
+
+def _downlink(results: Results) -> dict[str, int]:
+    cell = next(element for element in results["elements"] if element["element"] == "radio.dch")
+    downlink: dict[str, int] = cell["ues"][0]["downlink"]
+    return downlink

@@ -1,0 +1,91 @@
+"""Studies of remedies: split TCP, in-sequence delivery, the duplicate ACK threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airpath.experiments.papers.base.cell import Cell
+from airpath.experiments.papers.downloads import Download, received_later
+from airpath.experiments.papers.lundsten.model import (
+    DELAY_MS,
+    EIFEL,
+    SMALL_FILE_BYTES,
+    SPLIT_DELAY_MS,
+    make_download,
+    split_box,
+)
+from airpath.experiments.papers.lundsten.study import THREE, Key, make_study, with_options
+
+
+def _later(download: Download, other: Download) -> Cell:
+    """A download beside another one without block errors, by when the receiver has the last byte."""
+    twin = other.against_no_errors().reference
+    return Cell(download.name, download.overrides, twin, received_later)
+
+
+def _small(key: Key, **differs: Any) -> Download:
+    return make_download(*key, SMALL_FILE_BYTES, **differs)
+
+
+SMALL_FILES = make_study(
+    1,
+    "Remedies for small files",
+    "Do in-sequence delivery and split TCP help a file of 100 kB as they help a large one? Increase over "
+    "Reno end to end without block errors, until the receiver has the last byte. The proxy is 30 ms from "
+    "the cell.",
+    "100 kB",
+    THREE,
+    (
+        ("Reno", lambda key: _later(_small(key), _small(key))),
+        ("in sequence", lambda key: _later(_small(key, in_sequence=True), _small(key))),
+        ("30 ms instead of 135", lambda key: _later(_small(key, delay_ms=SPLIT_DELAY_MS), _small(key))),
+        ("split by a proxy", lambda key: _later(split_box(*key, SMALL_FILE_BYTES), _small(key))),
+        (
+            "both",
+            lambda key: _later(split_box(*key, SMALL_FILE_BYTES, in_sequence=True), _small(key)),
+        ),
+    ),
+    received_later,
+)
+
+
+def _placed(radio_side_ms: int) -> Callable[[Key], Cell]:
+    return lambda key: _later(split_box(*key, radio_side_ms=radio_side_ms), make_download(*key))
+
+
+PLACEMENT = make_study(
+    2,
+    "Where to split",
+    "How near to the cell must a proxy be? Increase for 16 MB over Reno end to end without block errors; "
+    f"the path has {DELAY_MS} ms one way in all, the proxy a buffer of 65,535 bytes.",
+    "proxy to cell",
+    THREE,
+    tuple((f"{delay} ms", _placed(delay)) for delay in (5, 15, 30, 60, 90, 120)),
+    received_later,
+)
+
+
+def _threshold(count: int) -> Callable[[Key], Cell]:
+    return with_options(("tcp.dupack_threshold", f"{count}"))
+
+
+def _adaptive(key: Key) -> Cell:
+    options = (*EIFEL["options"], ("tcp.adaptive_dupack_threshold", "true"))
+    adapts = make_download(*key, **{**EIFEL, "variant": "adaptive", "options": options})
+    return adapts.against_no_errors(make_download(*key))
+
+
+THRESHOLD = make_study(
+    7,
+    "Duplicate ACK threshold",
+    "Reordering by the link looks like loss after three duplicate ACKs. How many more would do, and does a "
+    "threshold that learns from Eifel do as well? Increase for 16 MB over Reno without block errors.",
+    "threshold",
+    THREE,
+    (
+        *((f"{count}", _threshold(count)) for count in (3, 4, 6, 10, 20)),
+        ("adaptive, with Eifel", _adaptive),
+        ("3, with Eifel", lambda key: make_download(*key, **EIFEL).against_no_errors(make_download(*key))),
+    ),
+)

@@ -1,0 +1,86 @@
+"""Several users behind one wired link."""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
+from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.downloads import ARQ
+
+_WIRE_KBPS = 1000
+_RUN_S = 300
+
+_SHARED: Overrides = (
+    ("duration", f"{_RUN_S} s"),
+    ("wired.rate", f"{_WIRE_KBPS} kbit/s"),
+    ("wired.queue.droptail.packets", "30"),
+    ("flow", '[{ ue = "each", stagger = "100 ms", app = { bulk = {} } }]'),
+)
+"""Everybody downloads through one wire for as long as the run lasts."""
+
+_REMEDIES: tuple[tuple[str, Overrides], ...] = (
+    ("Reno", ()),
+    ("in sequence", ((f"{ARQ}.delivery", "in_sequence"),)),
+    ("split by a proxy", (("wired.delay", "105 ms"), ("middlebox", '[{ split = { delay = "30 ms" } }]'))),
+)
+
+
+def _goodputs(outcome: Outcome) -> list[float]:
+    return [float(flow["bytes_received"]) * 8 / 1000 / _RUN_S for flow in outcome.results["flows"]]
+
+
+def together(outcome: Outcome) -> float:
+    """What all users together receive, percent of the wire's rate."""
+    return 100 * sum(_goodputs(outcome)) / _WIRE_KBPS
+
+
+def fairness(outcome: Outcome) -> float:
+    """Jain's index of what the users receive, percent."""
+    rates = _goodputs(outcome)
+    return 100 * sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+
+
+def _entry(users: int, remedy: Overrides, bler: int, metric: Metric, what: str) -> Quantity:
+    overrides = (
+        *_SHARED,
+        ("radio.dch.ues", f"{users}"),
+        ("radio.dch.downlink.channel.bernoulli.bler", f"{bler} %"),
+        *remedy,
+    )
+    return Quantity(
+        f"{users} users {what}", Cell(f"{users} users, {what}", overrides, None, together), metric
+    )
+
+
+_COLUMNS: tuple[tuple[str, Overrides, int, Metric], ...] = (
+    ("Reno, no block errors", (), 0, together),
+    *((name, remedy, 10, together) for name, remedy in _REMEDIES),
+    ("fairness, Reno", (), 10, fairness),
+    ("fairness, split", _REMEDIES[2][1], 10, fairness),
+)
+
+USERS = Experiment(
+    "study",
+    9,
+    "Several users on one wired link",
+    ("users",),
+    (),
+    grid=Grid(
+        tuple(what for what, *_ in _COLUMNS),
+        "percent",
+        tuple(
+            GridRow(
+                (f"{users}",),
+                tuple(_entry(users, remedy, bler, metric, what) for what, remedy, bler, metric in _COLUMNS),
+            )
+            for users in (1, 2, 4, 8)
+        ),
+    ),
+    question=(
+        f"Users with bearers of 384 kbit/s and packets of 576 B share a wire of {_WIRE_KBPS / 1000:g} "
+        "Mbit/s with a queue of 30 packets. What do they get of it together (percent of its rate, "
+        "payload), and how fairly (Jain's index, 100 % if all get the same)? Where the wire is the "
+        "bottleneck, losses of the papers' second kind come in: congestion."
+    ),
+)

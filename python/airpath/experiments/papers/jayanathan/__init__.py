@@ -1,0 +1,31 @@
+"""Jayanathan, Sirisena and Pawlikowski: the RNC tells a sender what the radio has lost.
+
+How it is read is in `model`; table and text, figures, studies and claims have files of their own.
+"""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.base.paper import Paper
+from airpath.experiments.papers.jayanathan.choices import CHOICES
+from airpath.experiments.papers.jayanathan.claims import CLAIMS
+from airpath.experiments.papers.jayanathan.figures import FIGURES
+from airpath.experiments.papers.jayanathan.model import BASE, DEFAULT_READING, PARAMETERS, READINGS
+from airpath.experiments.papers.jayanathan.not_reproduced import NOT_REPRODUCED
+from airpath.experiments.papers.jayanathan.studies import STUDIES
+from airpath.experiments.papers.jayanathan.tables import TABLE_2, TEXT
+
+PAPER = Paper(
+    name="jayanathan",
+    citation=(
+        "A. Jayanathan, H. R. Sirisena, K. Pawlikowski, TCP Performance Enhancement over UMTS Network with "
+        "RNC Feedback. University of Canterbury, Christchurch"
+    ),
+    scenario=BASE,
+    parameters=PARAMETERS,
+    readings=READINGS,
+    default_reading=DEFAULT_READING,
+    experiments=(TABLE_2, *FIGURES, TEXT, *STUDIES),
+    claims=CLAIMS,
+    not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
+)

@@ -1,0 +1,146 @@
+"""How Jayanathan et al. are read: drop rates, senders, and the cells that are made of them.
+
+The base scenario is `jayanathan-46`. Drops have a random stream of their own, so that with one seed the same
+packets are dropped of each sender.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from airpath.experiments.papers.base.cell import Cell, Overrides
+from airpath.experiments.papers.base.choices import Reading
+from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.jayanathan.measured import throughput_kbps
+
+BASE = "jayanathan-46"
+"""Base scenario of the paper."""
+
+RUNS = 100
+"""Runs of a cell: one run scatters by 1 to 13 %."""
+
+TABLE_RUNS = 900
+"""Runs of a cell of Table 2: they tell a gain to half a point, a quarter of what `reproduced` allows it."""
+
+LOSSES = (2, 5, 10, 15)
+"""Drop rates of Table 2, percent."""
+
+FIRST_FLAGGED: Overrides = (("tcp.rnf", "first_flagged"),)
+"""The first flagged duplicate ACK sends the missing segment again."""
+
+LONGER_PATH: Overrides = (("wired.delay", "190 ms"), ("tcp.receive_buffer", "65535 B"))
+"""A round trip of 0.4 s, and room at the UE for what is under way."""
+
+DEFAULT_READING = "two flagged"
+READINGS = (
+    Reading(
+        DEFAULT_READING, "as printed: it takes two flagged duplicate ACKs, and so the third duplicate", ()
+    ),
+    Reading("first flagged", "the first flagged one, the second duplicate, acts", FIRST_FLAGGED),
+    Reading(
+        "two flagged, 0.4 s",
+        "as printed, with a window of 65,535 bytes at the UE and a round trip of 0.4 s",
+        LONGER_PATH,
+    ),
+)
+
+PARAMETERS = (
+    (
+        "Path",
+        "a round trip of 0.1 s when all is empty: 40 ms to the GGSN, 5 ms over Gn, 5 ms over Iu one way",
+    ),
+    ("Network", "GTP-U on Gn and Iu; the UE attaches and activates its PDP context before anything is sent"),
+    ("Bearer", "46 kbit/s at IP level, both ways, dedicated; no errors: what is lost is lost above"),
+    ("Drops", "at the UE, of what comes downlink, each packet with the printed probability by itself"),
+    (
+        "TCP",
+        "Reno: initial window 1, segments of 1460 bytes, window 8760 bytes (six), an ACK for two segments "
+        "or after 0.2 s, timeout 3 s at first, 1 to 64 s later, one round trip timed at a time, as usual "
+        "without timestamps; no limited transmit",
+    ),
+    ("File", "2,000,000 bytes for the UE that is looked at; the others have bearers of their own"),
+    ("RNC feedback", "Figures 3 and 4; from the second duplicate ACK on, if the missing segment is cached"),
+    (
+        "Sender",
+        "sends the missing segment again at the second flagged ACK, as printed, and keeps its window; "
+        "duplicates let new segments go",
+    ),
+    ("Throughput", "the file over the time from the connection's first segment until all is acknowledged"),
+    ("SACK", "conservative loss recovery of RFC 6675 with the option"),
+    ("5 %", "the standard value is a misprint: 34.55 gives the printed gain of 20.26 %, and the order"),
+    (
+        "Runs",
+        f"{TABLE_RUNS} for Table 2 and its claims, else {RUNS}; a third if quick; the paper had one",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A sender of the paper or of its future work.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    options : tuple
+        Changes to the base scenario.
+    """
+
+    name: str
+    options: Overrides = ()
+
+
+RENO = Sender("Reno")
+NEWRENO = Sender("NewReno", (("tcp.recovery", "{ newreno = {} }"),))
+SACK = Sender("Reno with SACK", (("tcp.sack", "true"), ("tcp.recovery", "{ sack = {} }")))
+WESTWOOD = Sender("Westwood+", (("tcp.cc", "{ westwood_plus = {} }"),))
+EIFEL = Sender("Reno with Eifel", (("tcp.timestamps", "true"), ("tcp.undo", "{ eifel = {} }")))
+
+SENDERS = (RENO, NEWRENO, SACK, WESTWOOD, EIFEL)
+"""Those of the paper, and those that it leaves to the future."""
+
+
+def drops(loss: float, burst: float = 1, uplink: float = 0) -> str:
+    """Make the box that drops packets at the UE: percent, mean burst in packets, percent of the uplink."""
+    back = f', uplink = {{ loss = "{uplink:g} %" }}' if uplink else ""
+    return f'{{ packet_loss = {{ downlink = {{ loss = "{loss:g} %", burst = {burst:g} }}{back} }} }}'
+
+
+def make_cell(
+    loss: float,
+    feedback: bool,
+    sender: Sender = RENO,
+    *,
+    burst: float = 1,
+    uplink: float = 0,
+    options: Overrides = (),
+    variant: str = "",
+) -> Cell:
+    """Load the file once.
+
+    Parameters
+    ----------
+    loss : float
+        Drop rate, percent.
+    feedback : bool
+        Whether the RNC gives feedback, and the sender heeds it.
+    sender : Sender
+        The sender.
+    burst, uplink : float
+        Mean packets in a row that are dropped; drop rate of what the UE sends, percent.
+    options : tuple
+        Further changes to the base scenario.
+    variant : str
+        What these make of it.
+    """
+    boxes = [drops(loss, burst, uplink), *(["{ rnc_feedback = {} }"] if feedback else [])]
+    heeds = (("tcp.rnf", "two_flagged"),) if feedback else ()
+    words = [sender.name, *([variant] if variant else []), f"{loss:g} %", *(["RNC-FB"] if feedback else [])]
+    overrides = (("middlebox", f"[{', '.join(boxes)}]"), *sender.options, *heeds, *options)
+    return Cell(", ".join(words), overrides, None, throughput_kbps, runs=RUNS, most_runs=RUNS)
+
+
+def watched(cell: Cell, observe: Observation) -> Cell:
+    """Keep something of the trace."""
+    return replace(cell, observe=observe)

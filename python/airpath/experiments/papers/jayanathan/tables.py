@@ -1,0 +1,79 @@
+"""Table 2 of Jayanathan et al., and what their text says in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from airpath.experiments.papers.base.cell import Cell, Metric
+from airpath.experiments.papers.base.paired import gain
+from airpath.experiments.papers.base.paper import Experiment, Row
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.jayanathan import measured
+from airpath.experiments.papers.jayanathan.model import LOSSES, TABLE_RUNS, make_cell, watched
+from airpath.experiments.papers.jayanathan.observed import WINDOW
+
+CELLS = {
+    (loss, feedback): replace(make_cell(loss, feedback), runs=TABLE_RUNS, most_runs=TABLE_RUNS)
+    for loss in LOSSES
+    for feedback in (False, True)
+}
+"""The columns of Table 2, by drop rate in percent and whether there is feedback."""
+
+ONE_RUN = "one run of each, it seems, by which the gain scatters widely; its order is claim 4"
+
+
+@cache
+def quantity(cell: Cell, metric: Metric, what: str, unit: str) -> Quantity:
+    """Measure something of a cell."""
+    return Quantity(f"{what}, {cell.name}", cell, metric, unit)
+
+
+def throughput(cell: Cell) -> Quantity:
+    """Throughput of a cell."""
+    return quantity(cell, measured.throughput_kbps, "throughput", "kbit/s")
+
+
+def _rows(loss: int) -> tuple[Row, ...]:
+    standard, feedback = CELLS[loss, False], CELLS[loss, True]
+    name, rate = f"jayanathan-t2-{loss}", f"{loss} %"
+    return (
+        Row(f"{name}-standard", (rate, "standard TCP"), (standard,), measured.throughput_kbps),
+        Row(f"{name}-rncfb", (rate, "RNC feedback"), (feedback,), measured.throughput_kbps),
+        Row(
+            f"{name}-improvement",
+            (rate, "improvement"),
+            (feedback, standard),
+            measured.throughput_kbps,
+            pick=gain,
+            remark=ONE_RUN if loss == 5 else "",
+        ),
+    )
+
+
+TABLE_2 = Experiment(
+    "table",
+    2,
+    "Throughput by the share of packets dropped, and what RNC feedback improves",
+    ("drop rate", "of"),
+    tuple(row for loss in LOSSES for row in _rows(loss)),
+)
+
+_ACTING = watched(make_cell(5, feedback=True), WINDOW)
+
+TEXT = Experiment(
+    "text",
+    None,
+    "What the text says in numbers",
+    ("quantity",),
+    tuple(
+        Row(
+            f"jayanathan-{place}-dupacks",
+            (f"flagged duplicate ACKs that bring the wireless fast retransmit, {said}",),
+            (_ACTING,),
+            measured.flagged_dupacks,
+            remark="what the sender is told to wait for; the third duplicate, as the first is never flagged",
+        )
+        for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
+    ),
+)

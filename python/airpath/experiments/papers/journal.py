@@ -1,0 +1,109 @@
+"""Runs of a reproduction that is not finished, so that the same command resumes it: a line of JSON each."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from airpath.errors import OutputError
+from airpath.runner.work import Row, versions
+
+NAME = "unfinished.jsonl"
+"""File in the folder of the page."""
+
+
+class Journal:
+    """A file that runs are added to, locked for one writer; a context manager.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None keeps nothing.
+    digest : str
+        What the runs depend on. The first line of the file holds it, with the versions of airpath.
+    replace : bool
+        Whether to begin anew where the file belongs to another reproduction.
+
+    Attributes
+    ----------
+    rows : list of Row
+        Runs that are there.
+
+    Raises
+    ------
+    OutputError
+        If the file belongs to another reproduction, is in use, or cannot be read or written.
+    """
+
+    def __init__(self, path: Path | None, digest: str, *, replace: bool = False) -> None:
+        self.rows: list[Row] = []
+        self._path, self._replace = path, replace
+        self._head = json.dumps([digest, *versions()])
+        self._file: Any = None
+        if path is not None and path.is_file():
+            try:
+                self._open()
+            except BaseException:
+                self.__exit__()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add runs; when this returns, they are on the disk."""
+        if self._path is None:
+            return
+        if self._file is None:
+            self._open()
+        try:
+            self._file.write("".join(f"{json.dumps(row)}\n" for row in rows))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unusable(
+                f"cannot be written: {error.strerror}", "make room; what was kept is safe"
+            ) from error
+
+    def remove(self) -> None:
+        """Remove the file: everything is done."""
+        if self._file is not None and self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _open(self) -> None:
+        assert self._path is not None
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("a+")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file.seek(0)
+            lines = self._file.read().split("\n")
+        except BlockingIOError as error:
+            raise self._unusable(
+                "is in use by another reproduction", "wait, or name another folder"
+            ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._unusable(f"cannot be used: {error}", "name another folder") from error
+        if lines[0] not in ("", self._head) and not self._replace:
+            remedy = "give the command that began it, name another folder, or add --force to begin anew"
+            raise self._unusable("holds runs of another reproduction", remedy)
+        if lines[0] != self._head:
+            self._file.truncate(0)
+            self._file.write(f"{self._head}\n")
+            lines = []
+        elif lines[-1]:  # Torn by what ended the writer.
+            self._file.truncate(len("\n".join(lines[:-1]).encode()) + 1)
+        for line in lines[1:-1]:
+            job, seed, (values, common) = json.loads(line)
+            self.rows.append((job, seed, (tuple(values), common)))
+
+    def _unusable(self, what: str, remedy: str) -> OutputError:
+        return OutputError("out", f"'{self._path}' {what}", remedy)

@@ -1,0 +1,52 @@
+"""Lundsten's thesis: TCP over a dedicated channel whose blocks are lost and sent again.
+
+How it is read is in `model`; tables, figures, text and claims have files of their own.
+"""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.base.paper import Paper
+from airpath.experiments.papers.lundsten.at_the_proxy import PROXY, SNOOP
+from airpath.experiments.papers.lundsten.choices import CHOICES
+from airpath.experiments.papers.lundsten.claims import CLAIMS
+from airpath.experiments.papers.lundsten.figures import FIGURES
+from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
+from airpath.experiments.papers.lundsten.not_reproduced import NOT_REPRODUCED
+from airpath.experiments.papers.lundsten.studies import (
+    ASYMMETRY,
+    EIFEL_RESPONSE,
+    FASTER_LINK,
+    SACK,
+    SINGLE_PDUS,
+    T_TCP,
+    TIMERS,
+    UPLINK,
+)
+from airpath.experiments.papers.lundsten.tables import TABLES
+from airpath.experiments.papers.lundsten.text import TEXT
+
+STUDIES = (
+    EIFEL_RESPONSE,
+    SNOOP,
+    T_TCP,
+    SACK,
+    TIMERS,
+    ASYMMETRY,
+    PROXY,
+    SINGLE_PDUS,
+    UPLINK,
+    FASTER_LINK,
+)
+
+PAPER = Paper(
+    name="lundsten",
+    citation="E. Lundsten, Improving 3G Performance for the Mobile Internet. Master's thesis, KTH, Stockholm",
+    scenario="lundsten-dch",
+    parameters=PARAMETERS,
+    readings=READINGS,
+    default_reading=DEFAULT_READING,
+    experiments=(*TABLES, *FIGURES, TEXT, *STUDIES),
+    claims=CLAIMS,
+    not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
+)

@@ -1,0 +1,123 @@
+"""Table 1 of Lundsten's thesis, which solution addresses which problem: measured instead of argued.
+
+Each problem is made on its own, at 384 kbit/s with packets of 576 B, and each solution beside Reno in it.
+"""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.base.cell import Cell, Overrides
+from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.downloads import ARQ, NO_BLOCK_ERRORS, RETURN, Download, received_earlier
+from airpath.experiments.papers.lundsten.model import (
+    EIFEL,
+    LARGE_FILE_BYTES,
+    SMALL_FILE_BYTES,
+    WESTWOOD,
+    make_download,
+    split_box,
+)
+
+_WORST = (384, 576)
+
+_IN_SEQUENCE = (f"{ARQ}.delivery", "in_sequence")
+
+_PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
+    ("loss, wired", "loss", LARGE_FILE_BYTES, (NO_BLOCK_ERRORS, ("wired.loss", "1 %"))),
+    ("loss, radio", "loss", LARGE_FILE_BYTES, (_IN_SEQUENCE, (f"{ARQ}.max_transmissions", "2"))),
+    ("spurious fast retransmits", "spurious", LARGE_FILE_BYTES, ()),
+    (
+        "spurious timeouts",
+        "spurious",
+        LARGE_FILE_BYTES,
+        (
+            _IN_SEQUENCE,
+            (RETURN, "2 s"),
+            ("radio.dch.downlink.channel.bernoulli.bler", "0.1 %"),
+        ),
+    ),
+    ("small files", "small", SMALL_FILE_BYTES, ()),
+    (
+        "congestion",
+        "congestion",
+        LARGE_FILE_BYTES,
+        (NO_BLOCK_ERRORS, ("wired.rate", "256 kbit/s"), ("wired.queue.droptail.packets", "5")),
+    ),
+)
+"""What is measured, the thesis' column for it, size of the file, and what makes the problem."""
+
+_SOLUTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
+    ("Split TCP", frozenset({"loss", "spurious", "small", "congestion"}), ""),
+    ("Snoop", frozenset({"loss", "spurious"}), ""),
+    ("Eifel", frozenset({"spurious"}), ""),
+    ("TCP Westwood", frozenset({"spurious", "congestion"}), ""),
+    (
+        "HSDPA",
+        frozenset({"spurious", "small", "congestion"}),
+        "not measured here: it is another radio link (Study 10)",
+    ),
+    (
+        "Parameters",
+        frozenset({"spurious", "small", "congestion"}),
+        "packets of 1500 B, and 3 segments after a timeout and in the beginning",
+    ),
+)
+"""Each solution, the columns that the thesis crosses for it, and a remark."""
+
+
+def _solved(solution: str, file_bytes: int, problem: Overrides) -> Download | None:
+    """The download with a solution; None if it cannot be simulated."""
+    if solution == "Split TCP":
+        return split_box(*_WORST, file_bytes, options=problem)
+    if solution == "Snoop":
+        options = (*problem, ("middlebox", "[{ snoop = {} }]"))
+        return make_download(*_WORST, file_bytes, variant=solution, options=options)
+    if solution == "Parameters":
+        options = (*problem, ("tcp.loss_window", "3"))
+        return make_download(384, 1500, file_bytes, initial_window=3, variant=solution, options=options)
+    variant = {"Eifel": EIFEL, "TCP Westwood": WESTWOOD}.get(solution)
+    if variant is None:
+        return None
+    return make_download(*_WORST, file_bytes, **{**variant, "options": (*variant["options"], *problem)})
+
+
+def _entry(solution: str, what: str, file_bytes: int, problem: Overrides) -> Quantity | None:
+    download = _solved(solution, file_bytes, problem)
+    if download is None:
+        return None
+    reno = make_download(*_WORST, file_bytes, options=problem)
+    name = f"{solution}, {what}"
+    cell = Cell(
+        name, download.overrides, reno.overrides, received_earlier, paired=True, is_read=download.is_read
+    )
+    return Quantity(name, cell, received_earlier)
+
+
+TABLE_1 = Experiment(
+    "table",
+    1,
+    "Solutions (rows) and the problems they address (X: as the thesis says): time saved beside Reno",
+    ("solution",),
+    (),
+    grid=Grid(
+        tuple(what for what, *_ in _PROBLEMS),
+        "percent",
+        tuple(
+            GridRow(
+                (solution,),
+                tuple(_entry(solution, what, size, problem) for what, _, size, problem in _PROBLEMS),
+                tuple("X" if column in crossed else "" for _, column, _, _ in _PROBLEMS),
+                remark,
+            )
+            for solution, crossed, remark in _SOLUTIONS
+        ),
+    ),
+    question=(
+        "Which solution helps against which problem? Every problem is made on its own at 384 kbit/s with "
+        "packets of 576 B, the four others as well as possible left out: 1 % of the packets lost on the "
+        "wire; blocks given up after two transmissions; blocks out of sequence; blocks that come back "
+        "after 2 s; a file of 100 kB; a wire of 256 kbit/s with a queue of 5 packets. Split TCP is a proxy "
+        "with 30 ms to the cell and 105 ms to the server."
+    ),
+)

@@ -1,0 +1,206 @@
+"""What came out of a reproduction: comparisons, claims, and how each reading would do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from airpath.experiments.papers.base.claims import ClaimResult
+from airpath.experiments.papers.base.observe import Received
+from airpath.experiments.papers.base.panel import Layers, Series, Trace
+from airpath.experiments.papers.base.paper import Experiment, Paper, Row
+from airpath.experiments.papers.base.published import Published
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.send_window import SendWindow
+from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, Verdict
+from airpath.stats.estimate import Estimate, estimate
+from airpath.stats.replication import Rule
+
+FULL_RULE = Rule(min_runs=20, batch=10, looks=2)
+"""Guarded against intervals that are narrow by luck, docs/statistics.md."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to simulate.
+
+    Attributes
+    ----------
+    rule : Rule
+        When a cell has been replicated often enough.
+    all_readings : bool
+        Whether to simulate the readings that do not judge too.
+    is_full : bool
+        Whether cells that want more runs get them.
+    is_exact : bool
+        Whether the number of runs is the user's, and the same for all cells.
+    """
+
+    rule: Rule = FULL_RULE
+    all_readings: bool = True
+    is_full: bool = False
+    is_exact: bool = False
+
+    @classmethod
+    def of(cls, quick: bool, runs: int | None) -> Effort:
+        """Turn the options of the command line into an effort."""
+        if runs:
+            return cls(Rule.exactly(runs), all_readings=not quick, is_exact=True)
+        return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
+
+    def rule_for(self, runs: int, most: int | None = None) -> Rule:
+        """Ask for at least so many runs, if everything is simulated in full, and for no more than `most`.
+
+        If not in full, a third of `most` is enough, and two at least.
+        """
+        if self.is_exact:
+            return self.rule
+        least, limit = self.rule.min_runs, self.rule.max_runs
+        if self.is_full:
+            least, limit = max(least, runs), max(limit, runs)
+        elif most is not None:
+            most = max(2, most // 3)
+        if most is not None:
+            least, limit = min(least, most), min(limit, most)
+        return replace(self.rule, min_runs=least, max_runs=limit)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published value beside its measurement.
+
+    Attributes
+    ----------
+    row : Row or None
+        Where it stands; None for background.
+    published : Published
+        The published value.
+    measured : Estimate or None
+        Under the default reading; None for background.
+    first_run : float or None
+        What the first run alone gives under the default reading; None for background.
+    others : dict of str to Estimate
+        Under the other readings, by name; those that were not simulated are missing.
+    verdict : str
+        How the two compare.
+    reason : str
+        Why it did not come out; empty where it did, and for background.
+    readings : dict of str to (Estimate, str)
+        Measurement and verdict under every reading that was simulated, the default one first.
+    """
+
+    row: Row | None
+    published: Published
+    measured: Estimate | None
+    first_run: float | None
+    others: dict[str, Estimate]
+    verdict: Verdict
+    reason: str
+    readings: dict[str, tuple[Estimate, Verdict]]
+
+    @property
+    def like_the_paper(self) -> Estimate | None:
+        """The estimate of the first runs, as many as the paper averaged; None if it did not."""
+        if self.row is None or self.measured is None or self.row.averaged_runs == 1:
+            return None
+        return estimate(self.measured.values[: self.row.averaged_runs])
+
+    @property
+    def prediction(self) -> tuple[float, float] | None:
+        """Where the mean of as many runs as the paper averaged falls with 95 % probability."""
+        if self.row is None or self.measured is None or self.measured.n == 1:
+            return None
+        return self.measured.prediction_interval(self.row.averaged_runs)
+
+
+@dataclass(frozen=True)
+class Section:
+    """An experiment with its comparisons, and what there is to draw.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment.
+    comparisons : tuple of Comparison
+        Those that are complete.
+    window : SendWindow or None
+        A send window over time.
+    round_trip_s : float or None
+        Mean round-trip time of that run, seconds, where time is drawn in round trips.
+    curves : tuple of (str, float, Received)
+        Labels, bytes of file per byte of payload, and data received over time.
+    grid : dict of Quantity to Estimate or None
+        What was measured for the experiment's grids; None where that is not complete.
+    traces : tuple of (Trace, Series or Layers)
+        What is drawn of single runs, and its points.
+    """
+
+    experiment: Experiment
+    comparisons: tuple[Comparison, ...]
+    window: SendWindow | None = None
+    round_trip_s: float | None = None
+    curves: tuple[tuple[str, float, Received], ...] = ()
+    grid: dict[Quantity, Estimate | None] = field(default_factory=dict)
+    traces: tuple[tuple[Trace, Series | Layers], ...] = ()
+
+    @property
+    def averaged_runs(self) -> int:
+        """How many runs the paper averaged; 1 if it did not in any row."""
+        return max((row.averaged_runs for row in self.experiment.rows), default=1)
+
+
+@dataclass(frozen=True)
+class PaperOutcome:
+    """What came out.
+
+    Attributes
+    ----------
+    paper : Paper
+        The paper.
+    effort : Effort
+        How much was simulated.
+    sections : tuple of Section
+        The experiments asked for, without comparisons that are not complete.
+    background : tuple of Comparison
+        Published values that nothing can be set against; empty unless everything was asked for.
+    claims : tuple of ClaimResult
+        The paper's claims; empty unless everything was asked for.
+    incomplete : bool
+        Whether it was interrupted.
+    """
+
+    paper: Paper
+    effort: Effort
+    sections: tuple[Section, ...]
+    background: tuple[Comparison, ...]
+    claims: tuple[ClaimResult, ...]
+    incomplete: bool
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, in order."""
+        return [c for section in self.sections for c in section.comparisons] + list(self.background)
+
+    @property
+    def other_readings(self) -> list[str]:
+        """Names of the readings that were simulated but do not judge."""
+        names = [reading.name for reading in self.paper.readings]
+        return [name for name in names if self.effort.all_readings and name != self.paper.default_reading]
+
+    @property
+    def scores(self) -> dict[str, Counter[Verdict]]:
+        """How often each verdict would be given if a reading judged, by name; the default one first."""
+        names = [self.paper.default_reading, *self.other_readings]
+        known = [comparison.readings for comparison in self.comparisons]
+        return {name: Counter(of[name][1] for of in known if name in of) for name in names}
+
+    @property
+    def scored(self) -> list[Verdict]:
+        """The verdicts that any reading would give, the best first."""
+        given = self.scores.values()
+        return [verdict for verdict in MEASURED_VERDICTS if any(counts[verdict] for counts in given)]
+
+    @property
+    def readings_compare(self) -> bool:
+        """Whether more than one reading was simulated for any value."""
+        return bool(self.other_readings) and any(self.scores.values())

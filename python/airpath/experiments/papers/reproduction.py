@@ -1,0 +1,330 @@
+"""Runs the experiments of a paper and judges what they give. No cell is simulated twice.
+
+First every cell under the default reading, then under the others. What only a claim or a grid needs runs
+under the default reading alone. What an interruption leaves unfinished is left out of the report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.base.cell import Cell, Outcome
+from airpath.experiments.papers.base.choices import Reading
+from airpath.experiments.papers.base.claims import judge as judge_claim
+from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.base.paper import Experiment, Paper, Row
+from airpath.experiments.papers.base.published import Published
+from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.verdict import Verdict, verdict
+from airpath.experiments.papers.base.wording import helped_to_choose, reason_for
+from airpath.experiments.papers.journal import Journal
+from airpath.experiments.papers.outcome import Comparison, Effort, PaperOutcome, Section
+from airpath.experiments.papers.runs import Job, Measured, Runs
+from airpath.runner import driver
+from airpath.runner.cluster import WORKERS_S, Cluster
+from airpath.runner.processes import processors
+from airpath.runner.threads import Threads, run_here
+from airpath.runner.wanted import Once, Wanted
+from airpath.runner.work import MakeRuns
+from airpath.runner.work import Row as Run
+from airpath.stats.estimate import Estimate, estimate
+from airpath.stats.replication import Rule
+
+_Key = tuple[str, str | None, Observation | None]
+"""What tells jobs apart: texts of the scenario and of its twin, and what is kept of the trace."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with the runs done, the runs expected in all, and what is being simulated."""
+
+
+@dataclass(frozen=True)
+class PaperRuns:
+    """The work of a reproduction, for workers elsewhere: they plan the same jobs.
+
+    Attributes
+    ----------
+    paper : str
+        Its name.
+    experiments : tuple of int
+        Places of the experiments among the paper's.
+    effort : Effort
+        How much to simulate.
+    claims : bool
+        Whether the claims are checked, too.
+    """
+
+    paper: str
+    experiments: tuple[int, ...]
+    effort: Effort
+    claims: bool
+
+    def open(self) -> MakeRuns:
+        """Plan the reproduction."""
+        paper = PAPERS[self.paper]
+        chosen = [paper.experiments[place] for place in self.experiments]
+        return Reproduction(paper, chosen, self.effort, claims=self.claims).runs.measured
+
+
+class Reproduction:
+    """The simulations that the chosen experiments of a paper need.
+
+    Parameters
+    ----------
+    paper : Paper
+        The paper.
+    experiments : sequence of Experiment
+        Those to reproduce.
+    effort : Effort
+        How much to simulate.
+    claims : bool
+        Whether to check the paper's claims, too.
+    """
+
+    def __init__(
+        self, paper: Paper, experiments: Sequence[Experiment], effort: Effort, *, claims: bool = False
+    ) -> None:
+        self._paper = paper
+        self._experiments = tuple(experiments)
+        self._effort = effort
+        self._claims = paper.claims if claims else ()
+        default = next(r for r in paper.readings if r.name == paper.default_reading)
+        others = [r for r in paper.readings if r is not default] if effort.all_readings else []
+        self._readings = [default, *others]
+        self._rows = [row for experiment in experiments for row in experiment.rows]
+        asked = [quantity for experiment in experiments for quantity in experiment.quantities]
+        asked += [q for claim in self._claims for q in claim.quantities]
+        self._quantities = list(dict.fromkeys(asked))
+        drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
+        self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(drawn)
+        self._traced |= {quantity.cell for quantity in self._quantities if quantity.traced}
+        self._jobs: dict[_Key, Job] = {}
+        self._plan_all()
+        jobs = list(self._jobs.values())
+        for job in jobs:
+            job.replicate()
+        self.runs = Runs(jobs)
+        self._drawn: dict[_Key, Outcome] = {}
+
+    def simulate(
+        self,
+        workers: int | None = None,
+        progress: Progress = lambda _done, _expected, _what: None,
+        *,
+        dask: str | None = None,
+        dask_wait_s: float | None = None,
+        journal: Journal | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> bool:
+        """Run everything; whether it got to its end, and was not interrupted.
+
+        Parameters
+        ----------
+        workers : int, optional
+            Number of threads; the processors that this process may use if absent.
+        progress : callable
+            Called after every run.
+        dask, dask_wait_s
+            A Dask scheduler whose workers make the runs, see `airpath.runner.pools.pool_of`.
+        journal : Journal, optional
+            Keeps the runs, begun with `digest`: what it holds is not run again. It is removed in the end.
+        warn : callable
+            Called when there is no worker.
+
+        Raises
+        ------
+        OutputError
+            If the journal cannot be written.
+        SweepError
+            If the cluster is not there or goes away.
+        """
+        jobs, kept = list(self._jobs.values()), journal or Journal(None, "")
+        with driver.signals() as stopped:
+            wanted = Wanted([job.replication for job in jobs], kept.rows)
+
+            def tell(run: Run) -> None:
+                progress(wanted.done, wanted.expected, jobs[run[0]].name)
+
+            def name(job: int) -> str:
+                return jobs[job].name
+
+            def measure(job: int, seed: int) -> Measured:
+                return next(self.runs.measured(job, (seed,)))
+
+            pool: Threads | Cluster
+            if dask is None:
+                pool = Threads(workers or processors(), measure)
+            else:
+                pool = Cluster(dask, self._work(), WORKERS_S if dask_wait_s is None else dask_wait_s, warn)
+            with pool:
+                driver.run(wanted, pool, name=name, keep=kept.append, on_row=tell, stopped=stopped)
+            if wanted.is_finished:
+                self._draw(workers)
+                kept.remove()
+            return wanted.is_finished
+
+    def _work(self) -> PaperRuns:
+        places = tuple(self._paper.experiments.index(experiment) for experiment in self._experiments)
+        return PaperRuns(self._paper.name, places, self._effort, bool(self._claims))
+
+    @property
+    def digest(self) -> str:
+        """What the runs depend on: the scenarios, the metrics, and the code that reads them."""
+        seen = hashlib.sha256()
+        for text, reference, observation in self._jobs:
+            seen.update(f"{text}\n{reference}\n{observation and observation.probes}\n".encode())
+        for job in self._jobs.values():
+            seen.update(f"{job.rule}, {len(job.metrics)}\n".encode())
+        for source in sorted(Path(__file__).parent.rglob("*.py")):
+            seen.update(source.read_bytes())
+        return seen.hexdigest()
+
+    def _draw(self, workers: int | None) -> None:
+        """Make the runs of pictures, one each."""
+        cells = [e.window_of for e in self._experiments if e.window_of is not None]
+        cells += [curve.cell for experiment in self._experiments for curve in experiment.curves]
+        cells += [trace.cell for experiment in self._experiments for trace in experiment.traces]
+        keys = list(dict.fromkeys(self._key(cell, self._readings[0]) for cell in cells))
+
+        def take_in(run: Run) -> None:
+            self._drawn[keys[run[0]]] = run[2]
+
+        seed = self._effort.rule.first_seed
+        make = lambda number, seed: self.runs.outcome(self._jobs[keys[number]], seed)  # noqa: E731
+        run_here([Once(seed) for _ in keys], make, workers, take_in)
+
+    def outcome(self, complete: bool, background: bool) -> PaperOutcome:
+        """Judge what is complete; `background` adds the values that nothing can be set against."""
+        values = [value for value in self._paper.published.values() if background and value.background]
+        unmeasured = tuple(
+            Comparison(None, value, None, None, {}, _judge(value, None, 1), "", {}) for value in values
+        )
+        sections = tuple(self._section(experiment) for experiment in self._experiments)
+        known = {quantity: self._measured(quantity) for quantity in self._quantities}
+        estimates = {quantity: measured for quantity, measured in known.items() if measured is not None}
+        claims = tuple(
+            judge_claim(claim, estimates, self._paper.not_reproduced, self._paper.calibrated)
+            for claim in self._claims
+        )
+        return PaperOutcome(self._paper, self._effort, sections, unmeasured, claims, not complete)
+
+    def _plan_all(self) -> None:
+        """Make the jobs: rows first, under every reading, then what is needed under the default one."""
+        default = self._readings[0]
+        experiments = self._experiments
+        drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
+        cells = list(dict.fromkeys([*(cell for row in self._rows for cell in row.cells), *drawn]))
+        for reading in self._readings:
+            for cell in cells:
+                self._plan(cell, reading, self._rule(cell))
+        for quantity in self._quantities:
+            self._plan(quantity.cell, default, self._rule(quantity.cell))
+        single = [curve.cell for experiment in experiments for curve in experiment.curves]
+        single += [trace.cell for experiment in experiments for trace in experiment.traces]
+        for cell in single:
+            self._plan(cell, default, Rule.exactly(1))
+
+    def _rule(self, cell: Cell) -> Rule:
+        averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
+        return self._effort.rule_for(max(cell.runs, *averaged, 1), cell.most_runs)
+
+    def _plan(self, cell: Cell, reading: Reading, rule: Rule) -> None:
+        key = self._key(cell, reading)
+        metrics = [row.metric for row in self._rows if cell in row.cells]
+        if key not in self._jobs:
+            deciding = tuple(dict.fromkeys([cell.precise, *metrics]))
+            name = f"{cell.name}, {reading.name}"
+            self._jobs[key] = Job(name, cell, *key[:2], cell in self._traced, rule, deciding)
+        job = self._jobs[key]
+        job.traced |= cell in self._traced
+        if reading is self._readings[0]:
+            metrics += [quantity.metric for quantity in self._quantities if quantity.cell == cell]
+        for metric in metrics:
+            job.ask(metric)
+
+    def _key(self, cell: Cell, reading: Reading) -> _Key:
+        text = self._paper.text(cell, cell.overrides, reading)
+        return text, self._reference_text(cell, reading), cell.observe
+
+    def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
+        return None if cell.reference is None else self._paper.text(cell, cell.reference, reading)
+
+    def _section(self, experiment: Experiment) -> Section:
+        comparisons = [self._compare(experiment, row) for row in experiment.rows]
+        known = tuple(c for c in comparisons if c is not None)
+        curves = tuple(
+            (curve.label, curve.scale, outcome.observed)
+            for curve in experiment.curves
+            if (outcome := self._first(curve.cell)) is not None
+        )
+        traces = tuple(
+            (trace, outcome.observed)
+            for trace in experiment.traces
+            if (outcome := self._first(trace.cell)) is not None
+        )
+        grid = {quantity: self._measured(quantity) for quantity in experiment.quantities}
+        drawn = self._first(experiment.window_of) if experiment.window_of else None
+        if drawn is None:
+            return Section(experiment, known, curves=curves, grid=grid, traces=traces)
+        round_trip_s = (
+            drawn.results["flows"][0]["rtt_ms"]["mean"] / 1000 if experiment.in_round_trips else None
+        )
+        return Section(experiment, known, drawn.window, round_trip_s, curves)
+
+    def _first(self, cell: Cell) -> Outcome | None:
+        """The first run of a cell under the default reading; None if it was not made."""
+        return self._drawn.get(self._key(cell, self._readings[0]))
+
+    def _compare(self, experiment: Experiment, row: Row) -> Comparison | None:
+        default, *others = self._readings
+        measured = self._estimate(row, default)
+        if measured is None:
+            return None
+        beside = {reading.name: self._estimate(row, reading) for reading in others}
+        known = {name: found for name, found in beside.items() if found is not None}
+        value = self._paper.published[row.published_id]
+        choice = self._paper.calibrated.get(value.id)
+
+        def judge(measured: Estimate) -> Verdict:
+            return "calibrated" if choice else _judge(value, measured, row.averaged_runs)
+
+        readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
+        reason = (
+            helped_to_choose(choice)
+            if choice
+            else reason_for(
+                value,
+                f"{experiment.place} ({', '.join(row.labels)})",
+                default.name,
+                measured,
+                known,
+                judge,
+                row.averaged_runs,
+                row.remark,
+                more_readings=len(self._paper.readings) > 1,
+            )
+        )
+        first_run = row.pick([estimate(each.values[:1]) for each in self._estimates(row, default)]).mean
+        return Comparison(row, value, measured, first_run, known, judge(measured), reason, readings)
+
+    def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
+        """Estimate what a row measures under a reading; None if that is not complete."""
+        if not all(self._jobs[self._key(cell, reading)].replication.finished for cell in row.cells):
+            return None
+        return row.pick(self._estimates(row, reading))
+
+    def _estimates(self, row: Row, reading: Reading) -> list[Estimate]:
+        """Estimate the metric of a row in each of its cells."""
+        return [self._jobs[self._key(cell, reading)].estimate(row.metric) for cell in row.cells]
+
+    def _measured(self, quantity: Quantity) -> Estimate | None:
+        """Estimate what a claim or a grid is about; None if that is not complete."""
+        job = self._jobs[self._key(quantity.cell, self._readings[0])]
+        return job.estimate(quantity.metric) if job.replication.finished else None
+
+
+def _judge(value: Published, estimate: Estimate | None, averaged_runs: int) -> Verdict:
+    return verdict(value.kind, value.value, value.corrected, estimate, value.unit, averaged_runs, value.bound)

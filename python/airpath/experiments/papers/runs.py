@@ -1,0 +1,137 @@
+"""Runs of a paper's cells, and what is kept of each: the metrics that are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from airpath import _core
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
+from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.base.send_window import SendWindow
+from airpath.stats.estimate import Estimate
+from airpath.stats.replication import Replication, Results, Rule, without_seed
+
+Measured = tuple[tuple[float, ...], str]
+"""The metrics of a run, and what two runs of a cell without randomness have in common."""
+TWIN_SEED = 1
+"""Seed of a twin that is the same whatever the seed of the run."""
+
+
+@dataclass
+class Job:
+    """The runs of a cell under a reading.
+
+    Attributes
+    ----------
+    name : str
+        The cell's, and the reading's.
+    cell : Cell
+        What is run; cells with the same text are one job.
+    text, reference : str, str or None
+        The resolved scenario, and that of the cell's twin.
+    traced : bool
+        Whether the send window over time is wanted.
+    rule : Rule
+        How many runs there are.
+    deciding : tuple of Metric
+        Metrics that must be precise, the cell's own first.
+    metrics : dict of Metric to int
+        All metrics, and the place of each in what is kept of a run.
+    """
+
+    name: str
+    cell: Cell
+    text: str
+    reference: str | None
+    traced: bool
+    rule: Rule
+    deciding: tuple[Metric, ...]
+    metrics: dict[Metric, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Measure what decides."""
+        for metric in self.deciding:
+            self.ask(metric)
+
+    def ask(self, metric: Metric) -> None:
+        """Have a metric measured in every run."""
+        self.metrics.setdefault(metric, len(self.metrics))
+
+    def replicate(self) -> None:
+        """Begin: all metrics have been asked for."""
+        first, *others = (self._reader(metric) for metric in self.deciding)
+        self.replication: Replication[Measured] = Replication(
+            first, self.rule, lambda measured: measured[1], others
+        )
+
+    def estimate(self, metric: Metric) -> Estimate:
+        """Estimate the mean of a metric."""
+        return self.replication.estimate(self._reader(metric))
+
+    def _reader(self, metric: Metric) -> Any:
+        place = self.metrics[metric]
+        return lambda measured: measured[0][place]
+
+
+class Runs:
+    """Makes runs of jobs, and the error-free twins that they are compared with."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._twins: dict[str, Results] = {}
+
+    def measured(self, number: int, seeds: Sequence[int]) -> Iterator[Measured]:
+        """Run a job with each seed, and keep what was asked for."""
+        job = self._jobs[number]
+        for seed in seeds:
+            outcome = self.outcome(job, seed)
+            common = json.dumps(without_seed(outcome.results)).encode()
+            yield (
+                tuple(float(metric(outcome)) for metric in job.metrics),
+                hashlib.sha256(common).hexdigest()[:16],
+            )
+
+    def outcome(self, job: Job, seed: int) -> Outcome:
+        """Run a job with a seed, and keep everything."""
+        twin = self._twin(job, seed)
+        # One trace per run, for the send window and for what the cell observes.
+        if job.traced or job.cell.observe:
+            results, window, observed = _run_traced(job.text, seed, job.traced, job.cell.observe)
+            return Outcome(results, twin, window, observed)
+        return Outcome(_run(job.text, seed), twin, None)
+
+    def _twin(self, job: Job, seed: int) -> Results | None:
+        if job.reference is None:
+            return None
+        if job.cell.paired:
+            return _run(job.reference, seed)
+        if job.reference not in self._twins:
+            self._twins[job.reference] = _run(job.reference, TWIN_SEED)
+        return self._twins[job.reference]
+
+
+def _run(text: str, seed: int) -> Results:
+    results: Results = json.loads(_core.run(text, seed))
+    return results
+
+
+def _run_traced(
+    text: str, seed: int, traced: bool, observe: Observation | None
+) -> tuple[Results, SendWindow | None, Any]:
+    probes = {*(("tcp_state",) if traced else ()), *(observe.probes if observe else ())}
+    simulation = _core.Simulation(text, seed, sorted(probes), False)
+    while not simulation.advance(simulation.end_s):
+        pass
+    events = simulation.take_trace()
+    window = None
+    if traced:
+        states = events["tcp_state"]
+        window = SendWindow.from_trace(np.asarray(states["time_ns"]), np.asarray(states["send_window"]))
+    results: Results = json.loads(simulation.results())
+    return results, window, observe.reduce(events) if observe else None

@@ -1,0 +1,94 @@
+"""Zhang's paper: New-Reno over the dedicated channel that Lundsten's thesis uses, with delayed ACKs.
+
+How the paper is read where it leaves things open is in `model` and `choices`. The
+ways to understand the return of a lost block are those of the thesis.
+"""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.base.cell import Metric
+from airpath.experiments.papers.base.paper import Experiment, Paper, Row
+from airpath.experiments.papers.downloads import (
+    increase,
+    increase_without_retransmissions,
+    largest_window,
+    lowest_window,
+    retransmission_share,
+)
+from airpath.experiments.papers.lundsten.model import READINGS
+from airpath.experiments.papers.zhang.choices import CHOICES
+from airpath.experiments.papers.zhang.claims import NOT_REPRODUCED, claims
+from airpath.experiments.papers.zhang.model import CELLS, DEFAULT_READING, PARAMETERS, WINDOWS
+from airpath.experiments.papers.zhang.studies import DELAY
+
+
+def _row(name: str, what: str, key: tuple[int, int], metric: Metric, *, traced: bool = False) -> Row:
+    return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
+
+
+_SAME = "the value of the 10 % column once more, less a tenth of its time; it counts for nothing"
+
+
+def _table() -> tuple[Row, ...]:
+    """Make the rows of the table that the paper calls Figure 5."""
+    columns = ((10, increase), (0, increase_without_retransmissions))
+    return tuple(
+        Row(
+            f"zhang-f5-{rate}-{packet}-bler{column}",
+            (str(rate), str(packet), str(window), f"{column} %"),
+            (CELLS[rate, packet],),
+            metric,
+            remark=_SAME if metric is increase_without_retransmissions else "",
+        )
+        for (rate, packet), window in WINDOWS.items()
+        for column, metric in columns
+    )
+
+
+def _window(number: int, key: tuple[int, int], *more: Row) -> Experiment:
+    """Draw a send window over time."""
+    rate, packet = key
+    limit = _row(f"s24-win-{rate}-{packet}", "largest window", key, largest_window, traced=True)
+    title = f"Send window over time, {CELLS[key].name}"
+    return Experiment("figure", number, title, ("quantity",), (limit, *more), window_of=CELLS[key])
+
+
+_LEVEL = _row("f4-level", "lowest window after the first slow start", (144, 1500), lowest_window, traced=True)
+
+EXPERIMENTS = (
+    _window(1, (384, 576)),
+    _window(2, (384, 1500)),
+    _window(3, (144, 576)),
+    _window(4, (144, 1500), _LEVEL),
+    Experiment(
+        "figure",
+        5,
+        "Increase of the transfer time",
+        ("kbit/s", "packet, B", "window", "column"),
+        _table(),
+    ),
+    Experiment(
+        "text",
+        None,
+        "What the text says about these simulations",
+        ("quantity",),
+        (
+            _row("s25-11", "increase at 64 kbit/s", (64, 1500), increase),
+            _row("s25-10", "blocks sent again at 64 kbit/s", (64, 1500), retransmission_share),
+        ),
+    ),
+    DELAY,
+)
+
+PAPER = Paper(
+    name="zhang",
+    citation="N. Zhang, Simulation-based investigation of TCP file transfers over UMTS. UCL, London",
+    scenario="zhang-dch",
+    parameters=PARAMETERS,
+    readings=READINGS,
+    default_reading=DEFAULT_READING,
+    experiments=EXPERIMENTS,
+    claims=claims(CELLS),
+    not_reproduced=NOT_REPRODUCED,
+    choices=CHOICES,
+)

@@ -1,0 +1,290 @@
+"""What a sweep's file asks for: scenarios, their runs, and what is read off each run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from airpath.errors import ScenarioError, SweepError
+from airpath.experiments.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
+from airpath.files.text import is_descriptor, parse_toml, read_text
+from airpath.runner.work import versions
+from airpath.runs.metrics import named
+from airpath.scenario import Scenario, read
+from airpath.stats.estimate import CONFIDENCE
+from airpath.stats.replication import MAX_RUNS, Rule
+
+KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
+TABLES = ("axes", "together", "list", *DESIGNS)
+RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
+"""Keys that say how many runs there are."""
+OWN_COLUMNS = ("key", "point", "seed")
+
+
+def run_key(digest: str, seed: int, airpath: str, rng: str) -> str:
+    """Address of a run by its content.
+
+    Parameters
+    ----------
+    digest : str
+        SHA-256 of its resolved scenario, in hexadecimal digits.
+    seed : int
+        Its seed.
+    airpath, rng : str
+        Versions of the models and of the random streams.
+    """
+    return hashlib.sha256(f"{digest}\nseed {seed}\nairpath {airpath}\nrng {rng}\n".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Written:
+    """A sweep as text.
+
+    Attributes
+    ----------
+    name : str
+        For its folder, and for people.
+    text : str
+        TOML, see docs/sweep.md.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """A point of a sweep: its parameters, and its scenario with every default written out."""
+
+    parameters: Point
+    text: str = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the scenario's text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def key(self, seed: int) -> str:
+        """Address of a run, see `run_key`."""
+        return run_key(self.digest, seed, *versions())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without its suffix.
+    text : str
+        The file as written.
+    scenario : str
+        Name or path of the scenario, as written.
+    metrics : tuple of str
+        What is read off each run, see `airpath.runs.metrics.named`.
+    rule : Rule
+        How many runs each point has; infinite precision stands for a fixed number.
+    points : tuple of PlannedPoint
+        The points.
+    """
+
+    name: str
+    text: str
+    scenario: str
+    metrics: tuple[str, ...]
+    rule: Rule
+    points: tuple[PlannedPoint, ...]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Dotted keys of all points, and what their column holds: ``number``, ``flag`` or ``text``."""
+        kinds: dict[str, set[str]] = {}
+        for point in self.points:
+            for key, value in point.parameters.items():
+                kinds.setdefault(key, set()).add(_kind(value))
+        return {key: next(iter(found)) if len(found) == 1 else "text" for key, found in kinds.items()}
+
+
+def read_plan(
+    source: Path | Written,
+    runs: int | None = None,
+    on_point: Callable[[int, int], None] = lambda _planned, _points: None,
+) -> Plan:
+    """Read a sweep's file and everything that it names.
+
+    Parameters
+    ----------
+    source : Path or Written
+        The file, or a bundled sweep.
+    runs : int, optional
+        Runs at each point, instead of what the file says.
+    on_point : callable, optional
+        Called with the number of points that are planned and of all, after each.
+
+    Raises
+    ------
+    SweepError, ScenarioError
+        If it is not as it should be; the key is named.
+    """
+    text, sweep = _parsed(source)
+    if runs is not None:
+        text, sweep = _with_runs(text, sweep, runs)
+    known = (*KEYS, *TABLES)
+    for key in sweep:
+        if key not in known:
+            raise SweepError(key, "is no key of a sweep", f"choose from {', '.join(known)}")
+    seed = _whole(sweep, "seed", 1, 0)
+    metrics, rule = _metrics(sweep), _rule(sweep, seed)
+    if not isinstance(sweep.get("scenario"), str):
+        raise SweepError("scenario", "is missing", 'write scenario = "umts-384", or the path of a .toml file')
+    fixed = flat_values("set", sweep.get("set", {}))
+    points = points_of(sweep, seed)
+    for key in fixed:
+        if any(key in point for point in points):
+            raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
+    folder = source.parent if isinstance(source, Path) and not is_descriptor(source) else Path()
+    base = _read(sweep["scenario"], folder)
+    planned = []
+    for number, point in enumerate(points):
+        planned.append(_resolved(base, fixed, point, number))
+        on_point(number + 1, len(points))
+    _check_distinct(planned)
+    name = source.stem if isinstance(source, Path) else source.name
+    plan = Plan(name, text, sweep["scenario"], metrics, rule, tuple(planned))
+    for name in metrics:
+        if name in plan.parameters or name in OWN_COLUMNS:
+            raise SweepError("metrics", f"'{name}' is the name of another column", "name another metric")
+    return plan
+
+
+def _parsed(path: Path | Written) -> tuple[str, dict[str, Any]]:
+    if isinstance(path, Written):
+        return path.text, parse_toml(path.text)
+    try:
+        text = read_text(path)
+        return text, parse_toml(text)
+    except UnicodeDecodeError as error:
+        raise SweepError(str(path), f"byte {error.start} is not UTF-8", "a sweep is TOML in UTF-8") from error
+    except ValueError as error:
+        raise SweepError(str(path), f"is not TOML: {error}", "see docs/sweep.md for the form") from error
+    except OSError as error:
+        raise SweepError(str(path), f"cannot be read: {error.strerror}", "check the path") from error
+
+
+def _with_runs(text: str, sweep: dict[str, Any], runs: int) -> tuple[str, dict[str, Any]]:
+    """Write the file as it would say so many runs."""
+    changed = {key: value for key, value in sweep.items() if key not in RULE_KEYS} | {"runs": runs}
+    line = re.compile(rf"^[ \t]*({'|'.join(RULE_KEYS)})[ \t]*=.*\n?", re.MULTILINE)
+    instead = f"runs = {runs}\n" + line.sub("", text)
+    try:
+        is_same = parse_toml(instead) == changed
+    except ValueError:
+        is_same = False
+    if not is_same:
+        raise SweepError("--runs", "the number of runs cannot be replaced in this file", "edit it there")
+    return instead, changed
+
+
+def _metrics(sweep: dict[str, Any]) -> tuple[str, ...]:
+    metrics = sweep.get("metrics")
+    if not isinstance(metrics, list) or not metrics:
+        what = "is missing" if metrics is None else f"{metrics!r} is no list of names"
+        raise SweepError("metrics", what, 'write metrics = ["goodput_bps"], keys of results.json')
+    for name in metrics:
+        try:
+            named(name)
+        except ValueError as error:
+            raise SweepError("metrics", str(error), "dots go between keys") from error
+        if metrics.count(name) > 1:
+            raise SweepError("metrics", f"'{name}' is there twice", "name it once")
+    return tuple(metrics)
+
+
+def _rule(sweep: dict[str, Any], seed: int) -> Rule:
+    if ("runs" in sweep) == ("precision" in sweep):
+        raise SweepError(
+            "runs", "either runs or precision must be there", "write runs = 20, or precision = 0.05"
+        )
+    if "runs" in sweep:
+        for key in ("min_runs", "max_runs", "confidence"):
+            if key in sweep:
+                raise SweepError(key, "has no meaning beside runs", "leave it out, or write precision")
+        runs = _whole(sweep, "runs", 0, 1)
+        rule = Rule(precision=float("inf"), min_runs=runs, max_runs=runs, first_seed=seed)
+    else:
+        most = _whole(sweep, "max_runs", MAX_RUNS, 1)
+        least = _whole(sweep, "min_runs", 0, 1) if "min_runs" in sweep else None
+        precision, confidence = _number(sweep, "precision", 0.05), _number(sweep, "confidence", CONFIDENCE)
+        try:
+            rule = Rule.guarded(precision, confidence, least, most, seed)
+        except ValueError as error:
+            key = "confidence" if "confidence" in str(error) else "precision"
+            key = "max_runs" if "max_runs" in str(error) else key
+            raise SweepError(key, str(error), "see docs/statistics.md") from error
+    if seed + rule.max_runs > 2**63:
+        raise SweepError("seed", f"{seed} is too large", "write a number well below 2^63")
+    return rule
+
+
+def _read(name: str, folder: Path) -> tuple[str, str, Path | None]:
+    beside = folder / name
+    try:
+        return read(beside if name.endswith(".toml") else name)
+    except ScenarioError as error:
+        key, message, hint = error.args
+        raise ScenarioError("scenario", f"{key}: {message}", hint) from error
+
+
+def _resolved(base: tuple[str, str, Path | None], fixed: Point, point: Point, number: int) -> PlannedPoint:
+    name, source, folder = base
+    changes = tuple((key, text_of(value)) for key, value in (fixed | point).items())
+    try:
+        changed = Scenario(name, source, changes, folder)
+    except ScenarioError as error:
+        key, message, hint = error.args
+        where = f" (point {number}: {words(point)})" if point else ""
+        raise ScenarioError(key, f"{message}{where}", hint) from error
+    return PlannedPoint(point, changed.text)
+
+
+def words(point: Point) -> str:
+    """A point in words."""
+    return ", ".join(f"{key} = {value}" for key, value in point.items()) or "the scenario as it is"
+
+
+def _check_distinct(points: Sequence[PlannedPoint]) -> None:
+    first: dict[str, PlannedPoint] = {}
+    for point in points:
+        other = first.setdefault(point.digest, point)
+        if other is not point:
+            what = (
+                f"two points are the same scenario: '{words(other.parameters)}', '{words(point.parameters)}'"
+            )
+            raise SweepError("axes", what, "leave one out")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "flag"
+    return "number" if isinstance(value, (int, float)) else "text"
+
+
+def _whole(sweep: dict[str, Any], key: str, default: int, least: int) -> int:
+    value = sweep.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SweepError(key, f"is {value!r}", f"write a whole number, {least} or more")
+    return value
+
+
+def _number(sweep: dict[str, Any], key: str, default: float) -> float:
+    value = sweep.get(key, default)
+    # TOML has infinities, and whole numbers beyond any float.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+        raise SweepError(key, "is no number that can be used", f"write a number such as {default}")
+    return float(value)

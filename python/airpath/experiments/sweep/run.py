@@ -1,0 +1,84 @@
+"""Makes the runs of a sweep that its folder lacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from airpath.experiments.sweep.plan import Plan, words
+from airpath.experiments.sweep.readers import ReadMetrics
+from airpath.experiments.sweep.replications import Totals, wanted_of
+from airpath.experiments.sweep.store import Store
+from airpath.runner import driver
+from airpath.runner.pools import pool_of
+
+Worst = Callable[[], float]
+"""Gives the widest interval of any metric and point, half of it as a fraction of the mean; NaN if none."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sweep ended: runs in the folder, those of them made now, and whether some are missing."""
+
+    runs: int
+    fresh: int
+    points: int
+    seconds: float
+    interrupted: bool
+
+
+def run_sweep(
+    plan: Plan,
+    out: Path,
+    workers: int | None = None,
+    *,
+    dask: str | None = None,
+    dask_wait_s: float | None = None,
+    on_progress: Callable[[driver.Progress, Worst], None] = lambda _progress, _worst: None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Make all runs of a sweep that its folder lacks.
+
+    What the folder holds in the end depends on `plan` alone: neither on the workers nor on how often a sweep
+    was interrupted.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to run.
+    out : Path
+        The folder; made if it is not there.
+    workers, dask, dask_wait_s
+        See `airpath.runner.pools.pool_of`.
+    on_progress : callable, optional
+        Called several times a second with the progress and what gives the widest interval.
+    warn : callable, optional
+        Called with each file in the folder that is damaged or not the sweep's, and when there is no worker.
+
+    Raises
+    ------
+    SweepError
+        If the folder is in use, holds another sweep or cannot be written, if a run failed, or if the cluster
+        is not there or goes away. What was done until then is in the folder.
+    """
+    with Store(out, plan) as store, driver.signals() as stopped:
+        for warning in store.warnings:
+            warn(warning)
+        points, started = store.points, time.monotonic()
+        totals = Totals(len(points), len(plan.metrics), plan.rule.confidence)
+        wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals)
+        store.rows = []  # Nobody else reads them, and there may be many millions.
+        with pool_of(ReadMetrics(plan.metrics), workers, dask, dask_wait_s, warn) as pool:
+            fresh = driver.run(
+                wanted,
+                pool,
+                lambda point: points[point].text,
+                name=lambda point: f"point {point} ({words(points[point].parameters)})",
+                keep=store.append,
+                on_progress=lambda progress: on_progress(progress, totals.worst),
+                stopped=stopped,
+            )
+        seconds = time.monotonic() - started
+        return Outcome(wanted.done, fresh, len(points), seconds, not wanted.is_finished)

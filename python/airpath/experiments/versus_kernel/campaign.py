@@ -1,0 +1,218 @@
+"""All runs of a comparison: simulated ones on threads, live ones side by side, each in namespaces of its own.
+
+Live runs take as long as they last, and at the rates of a cell cost little of a processor. One whose
+packets left too late is repeated, with fewer beside it each time and alone in the end, and its figures
+are never used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from airpath.experiments.versus_kernel.carried import duration_s, transfers
+from airpath.experiments.versus_kernel.measured import Figures
+from airpath.experiments.versus_kernel.runs import LiveOutcome, Processes, run_live_once, simulate_once
+from airpath.experiments.versus_kernel.tcp import KernelTcp
+from airpath.runner.threads import run_here
+from airpath.runner.wanted import Once
+from airpath.runner.work import Row
+from airpath.scenario import Scenario
+
+MOST_ATTEMPTS = 3
+"""So often is a live run made until its timing holds."""
+LIVE_PER_PROCESSOR = 4
+"""Live runs side by side unless told otherwise, for each processor."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is run in both worlds.
+
+    Attributes
+    ----------
+    name : str
+        For folders and people.
+    congestion_control : str
+        Of the sender.
+    mechanism : str or None
+        What the scenario has in addition.
+    simulated, live : Scenario
+        What is simulated, and the path of the live run; they differ in `[tcp]` at most, which a live run
+        ignores.
+    tcp : KernelTcp or None
+        The kernel's; None where there is no live run.
+    """
+
+    name: str
+    congestion_control: str
+    mechanism: str | None
+    simulated: Scenario
+    live: Scenario
+    tcp: KernelTcp | None
+
+
+Job = tuple[Variant, int]
+"""A variant and a seed."""
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A live run that was not valid.
+
+    Attributes
+    ----------
+    variant, seed, attempt
+        Which; attempts count from 1.
+    because : list of str
+        Why its figures were not used.
+    """
+
+    variant: str
+    seed: int
+    attempt: int
+    because: list[str]
+
+
+@dataclass
+class Outcomes:
+    """What all runs gave.
+
+    Attributes
+    ----------
+    simulated, live : dict
+        Figures of each transfer by variant's name and seed; of live runs only those that were valid.
+    repeated : list of Repeated
+        Live runs that were not.
+    lateness_p99_us : list of float
+        Of the valid live runs.
+    """
+
+    simulated: dict[tuple[str, int], list[Figures]] = field(default_factory=dict)
+    live: dict[tuple[str, int], list[Figures]] = field(default_factory=dict)
+    repeated: list[Repeated] = field(default_factory=list)
+    lateness_p99_us: list[float] = field(default_factory=list)
+
+    def seeds(self, variant: str) -> list[int]:
+        """Seeds of which both runs are there."""
+        return sorted(seed for name, seed in self.live if name == variant and (name, seed) in self.simulated)
+
+
+def crossed(variants: Sequence[Variant], seeds: Sequence[int]) -> list[Job]:
+    """Each variant with each seed, so that what passes on the machine meets all variants alike."""
+    return [(variant, seed) for seed in seeds for variant in variants]
+
+
+def run_all(
+    jobs: Sequence[Job],
+    folder: Path,
+    workers: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    on_simulated: Callable[[float], None] | None = None,
+) -> Outcomes:
+    """Make all runs.
+
+    Parameters
+    ----------
+    jobs : sequence of (Variant, int)
+        What to run in either world, with which seed of the channels' draws.
+    folder : Path
+        Where the runs leave their files: `VARIANT/WORLD-SEED/`.
+    workers : int, optional
+        Live runs side by side.
+    progress : callable, optional
+        Called with the share of the live runs that is done, 0 to 1.
+    on_simulated : callable, optional
+        Called when the simulated runs are done, with the seconds that the live ones will take.
+
+    Raises
+    ------
+    LiveError
+        If live runs do not work here.
+    """
+    outcomes = Outcomes()
+    processors = os.cpu_count() or 1
+    side_by_side = workers or LIVE_PER_PROCESSOR * processors
+
+    def simulate(job: int, seed: int) -> list[Figures]:
+        variant = jobs[job][0]
+        return simulate_once(variant.simulated, seed, _place(folder, variant, "simulated", seed))
+
+    def take_in(row: Row) -> None:
+        job, seed, figures = row
+        outcomes.simulated[jobs[job][0].name, seed] = figures
+
+    run_here([Once(seed) for _, seed in jobs], simulate, processors, take_in)
+    live = [job for job in jobs if job[0].tcp is not None]
+    if on_simulated:
+        on_simulated(_expected_s(live, outcomes, side_by_side))
+    _run_live(live, outcomes, folder, side_by_side, progress)
+    return outcomes
+
+
+def _expected_s(jobs: Sequence[Job], outcomes: Outcomes, workers: int) -> float:
+    """How long the live runs take if they are as long as the simulated ones and none is repeated."""
+    lengths = [_length_s(variant, outcomes.simulated[variant.name, seed]) for variant, seed in jobs]
+    return max(sum(lengths) / workers, *lengths)
+
+
+def _length_s(variant: Variant, simulated: list[Figures]) -> float:
+    times = [one.transfer_s for one in simulated]
+    starts = [transfer.start_s for transfer in transfers(variant.live)]
+    ends = [None if time is None else start + time for start, time in zip(starts, times, strict=True)]
+    return duration_s(variant.live) if None in ends else max(end for end in ends if end is not None)
+
+
+def _run_live(
+    jobs: list[Job],
+    outcomes: Outcomes,
+    folder: Path,
+    workers: int,
+    progress: Callable[[float], None] | None,
+) -> None:
+    alive, left = Processes(), jobs
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        left = _attempt(left, attempt, outcomes, folder, workers, alive, progress)
+        if not left:
+            return
+        workers = 1 if attempt == MOST_ATTEMPTS - 1 else max(1, workers // 2)
+
+
+def _attempt(
+    jobs: list[Job],
+    attempt: int,
+    outcomes: Outcomes,
+    folder: Path,
+    workers: int,
+    alive: Processes,
+    progress: Callable[[float], None] | None,
+) -> list[Job]:
+    """Make live runs, and say which were not valid."""
+    wanted = len(outcomes.live) + len(jobs)
+    invalid: list[Job] = []
+
+    def live(job: int, seed: int) -> LiveOutcome:
+        variant = jobs[job][0]
+        assert variant.tcp is not None
+        return run_live_once(variant.live, variant.tcp, seed, _place(folder, variant, "live", seed), alive)
+
+    def take_in(row: Row) -> None:
+        job, seed, outcome = row
+        name = jobs[job][0].name
+        if outcome.invalid_because:
+            outcomes.repeated.append(Repeated(name, seed, attempt, outcome.invalid_because))
+            invalid.append(jobs[job])
+            return
+        outcomes.live[name, seed] = outcome.figures
+        outcomes.lateness_p99_us.append(outcome.lateness_us["p99"])
+        if progress:
+            progress(len(outcomes.live) / wanted)
+
+    run_here([Once(seed) for _, seed in jobs], live, workers, take_in, end=alive.end)
+    return invalid
+
+
+def _place(folder: Path, variant: Variant, world: str, seed: int) -> Path:
+    return folder / variant.name / f"{world}-{seed}"

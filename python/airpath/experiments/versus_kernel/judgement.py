@@ -1,0 +1,198 @@
+"""Intervals, differences and verdicts: how far simulated and live agree.
+
+Run by run with the same seed, simulated less live: the interval of the mean of these differences holds
+whether or not the seed brings the two closer together. That of independent runs (Welch) stands beside it
+in the JSON. A difference is a share of the live mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from scipy.special import stdtrit
+
+from airpath.experiments.paired import PairedComparison, paired
+from airpath.experiments.versus_kernel.campaign import Outcomes
+from airpath.experiments.versus_kernel.measured import METRICS, Figures, Metric
+from airpath.stats.estimate import Estimate, by_seed, estimate
+
+AGREE, UNSURE, DIFFER, NOT_SEEN = "agree", "unsure", "differ", "no_difference_seen"
+LEAST_COUNT = 5.0
+"""A count has a ratio only where there are so many a run without the mechanism, in either world."""
+EFFECT_TOLERANCE = 0.05
+"""Effects of a mechanism agree if they are no further apart than this, as shares of what is without it."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One figure in both worlds.
+
+    Attributes
+    ----------
+    metric : Metric
+        Which.
+    pair : PairedComparison
+        Simulated and live, and how far the first is above the second.
+    welch : (float, float)
+        Interval of the difference, in the metric's unit, if the runs were not paired; NaN after one run.
+    verdict : str
+        "agree", "unsure", "differ" or, of counts, which have no tolerance, "no_difference_seen".
+    words : str
+        The verdict for people.
+    """
+
+    metric: Metric
+    pair: PairedComparison
+    welch: tuple[float, float]
+    verdict: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a mechanism does to a figure, in both worlds.
+
+    Attributes
+    ----------
+    metric : Metric
+        Which.
+    simulated, live : Estimate
+        Mean with the mechanism over mean without.
+    difference : Estimate
+        Simulated less live.
+    verdict, words
+        As of a `Judgement`.
+    """
+
+    metric: Metric
+    simulated: Estimate
+    live: Estimate
+    difference: Estimate
+    verdict: str
+    words: str
+
+
+def judge(outcomes: Outcomes, variant: str, transfer: int) -> list[Judgement]:
+    """Judge one transfer of a variant; a figure that some run does not have is left out."""
+    seeds = outcomes.seeds(variant)
+    found = []
+    for metric in METRICS:
+        simulated = _values(outcomes.simulated, variant, seeds, transfer, metric)
+        live = _values(outcomes.live, variant, seeds, transfer, metric)
+        if simulated and live:
+            found.append(judged(metric, simulated, live))
+    return found
+
+
+def judged(metric: Metric, simulated: Sequence[float], live: Sequence[float]) -> Judgement:
+    """Judge one figure, of which there are the values of all runs in the order of the seeds."""
+    pair = paired(estimate(simulated), estimate(live))
+    if metric.tolerance is None or pair.relative is None:
+        verdict, words = _of_counts(pair, metric)
+    else:
+        verdict, words = _within(pair.relative, metric.tolerance, "%")
+    return Judgement(metric, pair, welch(pair.a, pair.b), verdict, words)
+
+
+def effects(outcomes: Outcomes, base: str, variant: str, transfer: int) -> list[Effect]:
+    """Judge what distinguishes a variant from another; rare events have no ratio (`LEAST_COUNT`)."""
+    seeds = [seed for seed in outcomes.seeds(variant) if seed in outcomes.seeds(base)]
+    found = []
+    for metric in METRICS:
+        ratios = []
+        for world in (outcomes.simulated, outcomes.live):
+            values = [_values(world, name, seeds, transfer, metric) for name in (variant, base)]
+            if not all(values) or (metric.tolerance is None and fmean(values[1]) < LEAST_COUNT):
+                continue
+            if (ratio := _ratio(*values)) is not None:
+                ratios.append(ratio)
+        if len(ratios) == 2:
+            found.append(_effect(metric, *ratios))
+    return found
+
+
+def welch(a: Estimate, b: Estimate) -> tuple[float, float]:
+    """Interval of the difference of two means of independent runs, by Welch's approximation."""
+    if a.n < 2 or b.n < 2:
+        return math.nan, math.nan
+    of_a, of_b = a.sd**2 / a.n, b.sd**2 / b.n
+    middle = a.mean - b.mean
+    if of_a + of_b == 0:
+        return middle, middle
+    freedom = (of_a + of_b) ** 2 / (of_a**2 / (a.n - 1) + of_b**2 / (b.n - 1))
+    half = float(stdtrit(freedom, (1 + a.confidence) / 2)) * math.sqrt(of_a + of_b)
+    return middle - half, middle + half
+
+
+def _values(
+    world: dict[tuple[str, int], list[Figures]],
+    variant: str,
+    seeds: Sequence[int],
+    transfer: int,
+    metric: Metric,
+) -> list[float]:
+    values = [getattr(world[variant, seed][transfer], metric.name) for seed in seeds]
+    return [] if None in values else [float(value) for value in values]
+
+
+def _ratio(changed: Sequence[float], base: Sequence[float]) -> Estimate | None:
+    relative = paired(estimate(changed), estimate(base)).relative
+    return None if relative is None else _shifted(relative, lambda share: 1 + share)
+
+
+def _shifted(known: Estimate, shift: Callable[[float], float]) -> Estimate:
+    return estimate([shift(value) for value in known.values], known.confidence)
+
+
+def _effect(metric: Metric, simulated: Estimate, live: Estimate) -> Effect:
+    difference = by_seed(lambda one, other: one - other, simulated, live)
+    verdict, words = _within(difference, EFFECT_TOLERANCE, "points")
+    return Effect(metric, simulated, live, difference, verdict, words)
+
+
+def _within(share: Estimate, tolerance: float, unit: str) -> tuple[str, str]:
+    """Whether a difference is within a tolerance, and how certain that is."""
+    bound, apart = f"{100 * tolerance:.0f} {unit}", f"{100 * share.mean:+.1f} {unit}"
+    if share.n < 2:
+        near = "within" if abs(share.mean) <= tolerance else "beyond"
+        return UNSURE, f"{apart}, {near} {bound}; one run tells no interval"
+    if -tolerance <= share.ci_low and share.ci_high <= tolerance:
+        return AGREE, f"agree within {bound}"
+    if share.ci_low > tolerance or share.ci_high < -tolerance:
+        return DIFFER, f"differ by more than {bound}"
+    if abs(share.mean) <= tolerance:
+        return UNSURE, f"within {bound} so far; more runs would tell"
+    if share.ci_low > 0 or share.ci_high < 0:
+        return DIFFER, f"differ, by about {apart}"
+    return UNSURE, f"{apart}, which may be chance; more runs would tell"
+
+
+def _of_counts(pair: PairedComparison, metric: Metric) -> tuple[str, str]:
+    difference = pair.difference
+    if difference.n < 2:
+        return UNSURE, "one run tells no interval"
+    if pair.is_different:
+        apart = f"{difference.mean * metric.scale:+.{metric.digits}f}"
+        return DIFFER, f"differ: {apart} a run"
+    return NOT_SEEN, "no difference seen"
+
+
+def as_json(known: Estimate) -> dict[str, Any]:
+    """An estimate for files; numbers that are none are null."""
+    interval = [known.ci_low, known.ci_high]
+    return {
+        "mean": known.mean,
+        "sd": _or_null(known.sd),
+        "interval": None if math.isnan(interval[0]) else interval,
+        "confidence": known.confidence,
+        "n": known.n,
+        "values": list(known.values),
+    }
+
+
+def _or_null(number: float) -> float | None:
+    return number if math.isfinite(number) else None

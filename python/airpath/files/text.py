@@ -1,0 +1,130 @@
+"""Text files that others wrote: read up to a limit, and parsed with errors of two kinds alone.
+
+All that airpath reads from a path that a user names goes through here: `OSError` if it cannot be read,
+`ValueError` (`UnicodeDecodeError` among them) if it is not what it should be.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from airpath.files.atomic import DESCRIPTORS
+
+MOST_BYTES = 64_000_000
+"""No scenario or sweep is larger: the core reads traces up to this size."""
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """Read a file of UTF-8 text.
+
+    A pipe is read if it is an open descriptor, such as `/dev/stdin` or what a shell makes of `<(...)`. One
+    with a name in a folder is refused: without a writer it would block for ever.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    most : int
+        Limit of its size in bytes.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is larger, or is a pipe.
+    UnicodeDecodeError
+        If it is not UTF-8.
+    """
+    # Opened without waiting, and looked at once it is open: the name may change in between.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not is_descriptor(path):
+            raise OSError(errno.EINVAL, "is a pipe and not a file", str(path))
+        os.set_blocking(file.fileno(), True)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"is larger than {most / 1e6:g} MB", str(path))
+    return content.decode()
+
+
+def is_descriptor(path: Path) -> bool:
+    """Whether a path is an open file of this process rather than a place in a folder."""
+    return str(path.absolute()).startswith(DESCRIPTORS)
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, is nested too deeply, or has numbers or letters that JSON forbids.
+    """
+    try:
+        content = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if "\\ud" in text.lower():
+        # Half of a pair: the text could not be printed.
+        json.dumps(content, ensure_ascii=False).encode()
+    return content
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML, or is nested too deeply.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def misfit(content: Any, shape: Any, name: str = "it") -> str:
+    """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
+
+    Parameters
+    ----------
+    content : object
+        Parsed JSON.
+    shape : dict, list or type
+        A dict of shapes for keys that must be there; a list with the one shape of all items; or a type, where
+        `float` stands for any number.
+    name : str
+        What the content is called.
+    """
+    if isinstance(shape, type):
+        fits = isinstance(content, (int, float) if shape is float else shape)
+        # Python counts truth values among whole numbers.
+        fits = fits and (shape is bool or not isinstance(content, bool))
+        fits = fits and (shape is not float or abs(content) <= sys.float_info.max)
+        return "" if fits else f"{name} is {_briefly(content)}"
+    if not isinstance(content, type(shape)):
+        return f"{name} is {_briefly(content)}"
+    if isinstance(shape, list):
+        found = (misfit(item, shape[0], f"{name}[{i}]") for i, item in enumerate(content))
+    else:
+        prefix = "" if name == "it" else f"{name}."
+        found = (
+            misfit(content[key], inner, f"{prefix}{key}") if key in content else f"{name} has no {key}"
+            for key, inner in shape.items()
+        )
+    return next(filter(None, found), "")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
+def _briefly(content: Any) -> str:
+    text = json.dumps(content)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -1,0 +1,120 @@
+"""Reno where rate and delay vary and losses come in bursts, [chan2002].
+
+M. C. Chan, R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation", MobiCom
+2002, section 4, equations 5 to 19: the saw-tooth (`sawtooth`), and cycles that begin with two fast
+retransmits, or with two and a timeout.
+
+Valid for one long Reno flow whose window is not limited and whose losses are overflows of the bottleneck's
+buffer. Where Wf stays below mu T, the window is taken to grow to mu T all the same: the paper drops the
+epoch at the full buffer and leaves the one before as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from airpath.models.inputs import Link, Throughput, not_negative, positive
+from airpath.models.sawtooth import buffer_fills_s, window_grows
+
+Form = Literal["fitting", "literal"]
+FORMS: tuple[Form, ...] = ("fitting", "literal")
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Where the two forms differ.
+
+    Attributes
+    ----------
+    windows : tuple of float
+        W01, W02, W03: windows after one, two and three losses, packets.
+    retransmission_s : float
+        t_R: from the first fast retransmit to the second, seconds.
+    slow_start_packets : float
+        n_ss: packets of the slow start after a timeout.
+    """
+
+    windows: tuple[float, float, float]
+    retransmission_s: float
+    slow_start_packets: float
+
+
+def chan_ramjee(
+    link: Link,
+    single_share: float,
+    double_share: float,
+    max_window: float,
+    timeout_s: float | None,
+    *,
+    form: Form = "fitting",
+) -> Throughput:
+    """Equation 19.
+
+    ``"fitting"`` gives Table 2 within 0.3 kbit/s: only Wf is cut to whole packets, W01 = floor(Wf) / 2,
+    W02 = W01 / 2, W03 = W02 / 2; the retransmission waits for the packet in service too,
+    t_R = T-hat + (B + 1) / mu-hat; slow start sends nothing new, n_ss = 0.
+
+    ``"literal"`` takes equations 5 to 19 at their word: (int) W / 2 as an integer division in all three,
+    t_R = T-hat + B / mu-hat, n_ss = W03 / T-hat (whose unit is that of a rate). The time of cycles with a
+    timeout has t_A3 in both, as equation 19 has, and not the t_A2 of the text.
+
+    Parameters
+    ----------
+    link : Link
+        mu-hat, tau-hat and B.
+    single_share, double_share : float
+        p1 and p2; p3 = 1 - p1 - p2.
+    max_window : float
+        Wf: root mean square of the window before each episode's first cut, packets.
+    timeout_s : float or None
+        T0, seconds; not needed where p3 is 0.
+    form : str
+        ``"fitting"`` or ``"literal"``.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+    p1, p2, p3 = _shares(single_share, double_share)
+    top = positive("max_window", max_window, "packets")
+    steps = _steps(form, link, top)
+    (t_a1, n_a1), (t_a2, n_a2), (t_a3, n_a3) = (window_grows(window, link) for window in steps.windows)
+    t_b = buffer_fills_s(top, link)
+    # A slow start that takes no time does not occur: [chan2002], below equation 19.
+    t_ss = link.round_trip_s * math.log2(max(1.0, steps.windows[2]))
+    n_ss = steps.slow_start_packets if t_ss > 0 else 0.0
+    t_0 = not_negative("timeout_s", timeout_s, "seconds") if p3 > 0 else 0.0
+    packets = p3 * (n_ss + n_a3) + p2 * n_a2 + p1 * n_a1 + link.service_rate * t_b
+    t_r = steps.retransmission_s
+    seconds = p3 * (t_r + t_0 + t_ss + t_a3) + p2 * (t_r + t_a2) + p1 * t_a1 + t_b
+    if seconds == 0:
+        what = f"max_window = {max_window} stays below the {link.pipe_packets:.1f} packets of the pipe"
+        raise ValueError(f"{what} and halves to more; give a window that fits the link")
+    return Throughput(packets / seconds)
+
+
+def _steps(form: Form, link: Link, top: float) -> _Steps:
+    waiting = not_negative("buffer_packets", link.buffer_packets, "packets")
+    round_trip_s, whole = link.round_trip_s, math.floor(top)
+    if form == "fitting":
+        t_r = round_trip_s + (waiting + 1) / link.service_rate
+        return _Steps((whole / 2, whole / 4, whole / 8), t_r, 0.0)
+    if form == "literal":
+        windows = whole // 2, whole // 4, whole // 8
+        return _Steps(windows, round_trip_s + waiting / link.service_rate, windows[2] / round_trip_s)
+    raise ValueError(f"form = {form!r} is unknown; give one of {', '.join(FORMS)}")
+
+
+def _shares(single: float, double: float) -> tuple[float, float, float]:
+    for name, share in (("single_share", single), ("double_share", double)):
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} = {share} is no share; give a number from 0 to 1")
+    rest = 1 - single - double
+    # The remainder of a sum of shares that are rounded may be a little off.
+    if rest < -1e-9:
+        what = f"single_share + double_share = {single + double} is more than all"
+        raise ValueError(f"{what}; give shares that add to 1 with that of the timeouts")
+    return single, double, max(0.0, rest)

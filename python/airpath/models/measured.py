@@ -1,0 +1,233 @@
+"""Inputs of the models from a run, and for each flow the models that apply and their predictions.
+
+All inputs come from a run's results and its resolved scenario. A packet is a full segment of payload, so that
+predictions can be compared with goodput.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from airpath import _core
+from airpath.models.catalogue import MODELS, Model
+from airpath.models.inputs import Episodes, Link, Throughput
+from airpath.runs.metrics import bearer, with_specs
+
+OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
+TIMESTAMPS_BYTES = 12
+UNSCALED_WINDOW_BYTES = 65_535
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Prediction of a model for a flow.
+
+    Attributes
+    ----------
+    model : Model
+        The model.
+    throughput : Throughput or None
+        Its prediction; None if it does not apply.
+    reason : str or None
+        Why it does not apply.
+    """
+
+    model: Model
+    throughput: Throughput | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class FlowPredictions:
+    """A flow, measured and predicted.
+
+    Attributes
+    ----------
+    flow : dict
+        Its entry in `results.json`.
+    segment_bytes : int or None
+        Payload of a full segment; None if the flow has none, and then no model applies.
+    episodes : Episodes or None
+        Counts of its losses; None if there are none.
+    link : Link or None
+        The bottleneck as measured.
+    no_link : str or None
+        Why it is not known.
+    predictions : tuple of Prediction
+        One for each model, in the order of `MODELS`.
+    """
+
+    flow: dict[str, Any] = field(repr=False)
+    segment_bytes: int | None
+    episodes: Episodes | None
+    link: Link | None
+    no_link: str | None
+    predictions: tuple[Prediction, ...]
+
+    @property
+    def measured_kbit_per_s(self) -> float | None:
+        """Goodput, payload in kbit/s; None if not known."""
+        goodput = self.flow["goodput_bps"]
+        return None if goodput is None else goodput / 1000
+
+    def kbit_per_s(self, prediction: Prediction) -> float | None:
+        """A prediction as payload in kbit/s; None if the model does not apply."""
+        if prediction.throughput is None or self.segment_bytes is None:
+            return None
+        return prediction.throughput.kbit_per_s(self.segment_bytes)
+
+    def relative_error(self, prediction: Prediction) -> float | None:
+        """Predicted less measured, over measured; None if either is missing."""
+        predicted, measured = self.kbit_per_s(prediction), self.measured_kbit_per_s
+        return (predicted - measured) / measured if predicted is not None and measured else None
+
+
+def predict_run(summary: dict[str, Any], scenario: dict[str, Any]) -> list[FlowPredictions]:
+    """Apply every model to every flow of a run.
+
+    Parameters
+    ----------
+    summary : dict
+        Content of `results.json`.
+    scenario : dict
+        The resolved scenario: `scenario.resolved.toml`, or `Scenario.text` read as TOML.
+    """
+    return [
+        predict_flow(summary, scenario, flow, spec)
+        for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))
+    ]
+
+
+def predict_flow(
+    summary: dict[str, Any], scenario: dict[str, Any], flow: dict[str, Any], spec: dict[str, Any] | None
+) -> FlowPredictions:
+    """Apply every model to one flow; `spec` is its entry in the scenario, None if it has none."""
+    tcp = (spec or {}).get("tcp", scenario["tcp"])
+    if never := _never(summary, flow, tcp):
+        return FlowPredictions(
+            flow, None, None, None, never, tuple(Prediction(m, None, never) for m in MODELS)
+        )
+    episodes = measured_episodes(summary, flow, tcp)
+    link = measured_link(summary, scenario, flow)
+    known_link, no_link = (link, None) if isinstance(link, Link) else (None, link)
+    predictions = tuple(_predict(model, episodes, known_link, no_link) for model in MODELS)
+    return FlowPredictions(flow, segment_bytes(tcp), episodes, known_link, no_link, predictions)
+
+
+def measured_episodes(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -> Episodes:
+    """Counts of a TCP flow's losses in a simulated run.
+
+    Parameters
+    ----------
+    summary, flow : dict
+        Content of `results.json`, and one of its flows with `loss_episodes`.
+    tcp : dict
+        The flow's parameters in the resolved scenario.
+    """
+    found, payload = flow["loss_episodes"], segment_bytes(tcp)
+    events, rtt_ms = found["events"], flow["rtt_ms"]["mean"]
+    # As for goodput: to the end of the transfer, or of the run.
+    duration_s = flow["transfer_s"] or summary["simulated_s"] - flow["start_s"]
+    return Episodes(
+        packets=flow["bytes_acked"] / payload,
+        duration_s=duration_s,
+        fast_retransmits=flow["fast_retransmits"],
+        timeouts=flow["timeouts"],
+        rtt_s=None if rtt_ms is None else rtt_ms / 1000,
+        timeout_s=found["mean_timeout_s"],
+        single_share=found["single"] / events if events else None,
+        double_share=found["double"] / events if events else None,
+        max_window=found["max_window_rms_segments"],
+        packets_per_ack=tcp["ack_every"],
+        window_limit=window_limit(tcp),
+    )
+
+
+def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[str, Any]) -> Link | str:
+    """The radio bearer of a flow, assumed to be its bottleneck, or why it is not known.
+
+    tau-hat is the mean delay after transmission in both directions, with the wired link's delay both ways,
+    without transmission times of ACKs.
+    """
+    direction = flow["direction"]
+    (kind,) = scenario["radio"]
+    cell = scenario["radio"][kind]
+    forward, reverse = (bearer(summary, flow["ue"], way) for way in (direction, OPPOSITE[direction]))
+    if forward is None or reverse is None:
+        return "the flow crosses no radio bearer"
+    if any("split" in box for box in scenario["middlebox"]):
+        return "a box splits the connection: its sender does not see the bearer"
+    if sum(_same_bearer(flow, other) for other in summary["flows"]) > 1:
+        return "the bearer has other flows, and the model is of one"
+    if kind == "evdo" and cell["ues"] > 1:
+        return "the UEs share the channel, and the model is of one"
+    mu = forward.get("service_rate_packets_per_s")
+    delays_ms = [delay for way in (forward, reverse) if (delay := way.get("mean_delay_ms")) is not None]
+    if not mu or len(delays_ms) < 2:
+        return "the bearer's report has no service rate or no mean delay"
+    waiting = buffer_packets(cell[direction]["queue"])
+    if waiting is None:
+        return "the bearer's buffer has no limit in packets"
+    wired = scenario["wired"]
+    wired_s = sum(_core.seconds(wired.get(way, wired)["delay"]) for way in OPPOSITE)
+    return Link(mu, sum(delays_ms) / 1000 + wired_s, waiting)
+
+
+def segment_bytes(tcp: dict[str, Any]) -> int:
+    """Payload of a full segment: the MSS less the timestamps option."""
+    return _core.octets(tcp["mss"]) - (TIMESTAMPS_BYTES if tcp["timestamps"] else 0)
+
+
+def window_limit(tcp: dict[str, Any]) -> int:
+    """Largest window that receiver and sender allow, in whole segments, at least one."""
+    advertised = _core.octets(tcp.get("receive_buffer_max", tcp["receive_buffer"]))
+    if not tcp["window_scaling"]:
+        advertised = min(advertised, UNSCALED_WINDOW_BYTES)
+    segments = max(1, advertised // segment_bytes(tcp))
+    return int(min(segments, tcp.get("max_window", segments)))
+
+
+def buffer_packets(queue: dict[str, Any]) -> int | None:
+    """Most packets that wait behind the one in service; None without a limit in packets."""
+    droptail = queue.get("droptail", {})
+    limit: int | None = droptail.get("packets")
+    return None if limit is None else limit - int(droptail["in_service"] == "counted")
+
+
+def _same_bearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(one["ue"] == other["ue"] and one["direction"] == other["direction"])
+
+
+def _never(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -> str | None:
+    """Why no model applies to a flow, if none does."""
+    if "datagrams" in flow:
+        return "a flow over datagrams: the models are of TCP"
+    found = flow.get("loss_episodes")
+    if found is None:
+        return "its loss episodes are not known: only simulated senders tell them"
+    if not summary["complete"]:
+        return "the run was stopped before its end"
+    if flow["app"] == "web":
+        return "a page: the models are of one long transfer"
+    (cc,), (recovery,) = tcp["cc"], tcp["recovery"]
+    if cc != "reno" or recovery == "tahoe":
+        return f"{cc if cc != 'reno' else recovery}: the models are of Reno's halved window and fast recovery"
+    if not flow["bytes_acked"]:
+        return "nothing was acknowledged"
+    return None if found["events"] else "nothing was lost"
+
+
+def _predict(model: Model, episodes: Episodes, link: Link | None, no_link: str | None) -> Prediction:
+    if model.needs_link and no_link:
+        return Prediction(model, None, no_link)
+    window, limit = episodes.max_window, episodes.window_limit
+    if not model.knows_limit and window is not None and limit is not None and window >= limit:
+        return Prediction(model, None, f"the window was limited to {limit} segments")
+    if model.needs_timeout and episodes.timeout_s is None:
+        return Prediction(model, None, "no timeout was seen, and the model needs its length")
+    try:
+        return Prediction(model, model.predict(episodes, link))
+    except ValueError as error:
+        # The part after the semicolon is for callers of the function.
+        return Prediction(model, None, str(error).partition(";")[0])

@@ -1,0 +1,1 @@
+"""Figures of sweeps, runs and papers."""

@@ -1,0 +1,98 @@
+"""Draws heat maps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from airpath.drawing.style import without_frame
+from airpath.plots.sweep.caption import STAR
+from airpath.plots.sweep.content import Content, Series
+from airpath.plots.sweep.ticks import log_ticks, name_places
+from airpath.plots.sweep.wording import with_unit
+
+MOST_NUMBERED = 100
+"""Up to this number of cells, numbers are written into them."""
+_MISSING = "#f1f3f5"
+
+
+def draw_heat(figure: Figure, content: Content, columns: int, rows: int) -> None:
+    """Draw the panels of a heat map and their common scale."""
+    z = content.axes["z"]
+    values = [mark.places["z"].at for mark in content.marks]
+    low, high = min(values), max(values)
+    if low == high:  # Equal numbers have no scale.
+        low, high = (0.9 * low, 1.1 * high) if low > 0 else (low - 1, high + 1)
+    norm = (LogNorm if z.is_log else Normalize)(low, high)
+    colours = colormaps["cividis"]
+    grid: Any = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(content.series):
+            axes.set_visible(False)
+            continue
+        _draw_cells(axes, content, content.series[place], norm, colours)
+        is_lowest = place + columns >= len(content.series)
+        axes.tick_params(labelbottom=is_lowest, length=0)
+        axes.set_xlabel(with_unit(content.axes["x"].label, content.axes["x"].unit) if is_lowest else "")
+        axes.set_ylabel(
+            with_unit(content.axes["y"].label, content.axes["y"].unit) if place % columns == 0 else ""
+        )
+        if content.by:
+            axes.set_title(f"{content.by_label}: {content.series[place].label}", loc="left", fontsize=7)
+    bar = figure.colorbar(
+        ScalarMappable(norm, colours), ax=grid, label=with_unit(z.label, z.unit), fraction=0.05, pad=0.02
+    )
+    bar.outline.set_visible(False)
+    if z.is_log:
+        log_ticks(bar.ax.yaxis, high / low)
+
+
+def _draw_cells(axes: Axes, content: Content, panel: Series, norm: Normalize, colours: Colormap) -> None:
+    x_names, y_names = (content.axes[name].categories or () for name in "xy")
+    cells = np.full((len(y_names), len(x_names)), np.nan)
+    for mark in panel.marks:
+        cells[int(mark.y.at), int(mark.x.at)] = mark.places["z"].at
+    partial = {(int(mark.y.at), int(mark.x.at)) for mark in panel.marks if mark.not_measured}
+    edges = [np.arange(count + 1) - 0.5 for count in (len(x_names), len(y_names))]
+    axes.pcolormesh(*edges, np.ma.masked_invalid(cells), norm=norm, cmap=colours, ec="white", lw=0.5)
+    for row, column in np.argwhere(np.isnan(cells)):
+        place = (column - 0.5, row - 0.5)
+        axes.add_patch(Rectangle(place, 1, 1, fc=_MISSING, ec="#9aa5ae", hatch="//////", lw=0))
+    if cells.size * len(content.series) <= MOST_NUMBERED:
+        for (row, column), value in np.ndenumerate(cells):
+            if not np.isnan(value):
+                is_dark = sum(colours(norm(value))[:3]) < 1.5
+                ink = "white" if is_dark else "black"
+                text = _short(value, norm) + STAR * ((row, column) in partial)
+                axes.text(column, row, text, ha="center", va="center", fontsize=6, color=ink)
+    axes.set_xlim(-0.5, len(x_names) - 0.5)
+    axes.set_ylim(-0.5, len(y_names) - 0.5)
+    name_places(axes, "x", x_names)
+    name_places(axes, "y", y_names)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    without_frame(axes)
+
+
+def panels(content: Content) -> tuple[int, int]:
+    """Columns and rows of panels."""
+    if content.kind != "heat":
+        return 1, 1
+    columns = min(2, len(content.series)) if len(content.series) != 3 else 3
+    return columns, -(-len(content.series) // columns)
+
+
+def _short(value: float, norm: Normalize) -> str:
+    """Number of a cell: as many decimals as the largest has with three digits."""
+    if isinstance(norm, LogNorm):
+        return f"{value:.3g}"
+    largest = max(abs(norm.vmin or 0.0), abs(norm.vmax or 0.0))
+    return f"{value:.{min(6, max(0, 2 - math.floor(math.log10(largest)))) if largest else 0}f}"

@@ -1,0 +1,140 @@
+"""Quantities with units: reads them from a scenario's text, and chooses the unit of an axis.
+
+The units are those of the core (`crates/core/src/units.rs`), and of the suffixes of results: `_bps`, `_ms`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+Value = str | int | float | bool | None
+"""Value of a key at a point; None where the scenario's value holds."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit: its name, its family, and its size in base units."""
+
+    name: str
+    of: str
+    size: Fraction
+
+
+def _family(of: str, **sizes: str) -> list[Unit]:
+    return [Unit(name.replace("_per_", "/"), of, Fraction(size)) for name, size in sizes.items()]
+
+
+RATIO = Unit("", "ratio", Fraction(1))
+PERCENT = Unit("%", "ratio", Fraction(1, 100))
+SECOND, MILLISECOND = Unit("s", "time", Fraction(1)), Unit("ms", "time", Fraction(1, 1000))
+_TIMES = [*_family("time", ns="1e-9", us="1e-6"), MILLISECOND, SECOND]
+_RATES = _family("rate", bit_per_s="1", kbit_per_s="1e3", Mbit_per_s="1e6", Gbit_per_s="1e9")
+_SIZES = _family("size", B="1", kB="1e3", MB="1e6", GB="1e9")
+_FREQUENCIES = _family("frequency", mHz="1e-3", Hz="1", kHz="1e3", MHz="1e6")
+_SHOWN = [*_TIMES, *_RATES, *_SIZES, *_FREQUENCIES]
+"""Units that figures choose from, in ascending order by family."""
+UNITS = {
+    unit.name: unit
+    for unit in (
+        *_SHOWN,
+        *_family("time", min="60", h="3600"),
+        *_family("size", KiB="1024", MiB="1048576"),
+        RATIO,
+        PERCENT,
+    )
+}
+"""Units of scenarios by their names."""
+
+LEAST_OF_A_UNIT = 2
+"""A larger unit is used if the largest number is at least this many of it: 1500 ms, but 2.5 s."""
+
+_NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?"
+_KNOWN_UNIT = re.compile(rf"\s*({_NUMBER})\s*({'|'.join(re.escape(name) for name in UNITS)})\s*")
+_OTHER_UNIT = re.compile(rf"\s*({_NUMBER}) +([A-Za-z][A-Za-z/]*)\s*")
+
+SUFFIXES = {
+    "_packets_per_s": Unit("packets/s", "packets/s", Fraction(1)),
+    "_bps": UNITS["bit/s"],
+    "_bytes": UNITS["B"],
+    "_ms": MILLISECOND,
+    "_us": UNITS["us"],
+    "_ns": UNITS["ns"],
+    "_s": SECOND,
+}
+"""Suffixes of keys of results; the longer ones first, as they may end in a shorter one."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number and its unit."""
+
+    number: Fraction
+    unit: Unit
+
+    @property
+    def base(self) -> Fraction:
+        """The number in the base unit."""
+        return self.number * self.unit.size
+
+    def written_in(self, unit: Unit) -> float:
+        """The number in another unit of the same family, rounded once."""
+        return float(self.base / unit.size)
+
+
+def quantity(value: Value) -> Quantity | None:
+    """Read a number, with or without a unit; None if it is a word, a flag or nothing."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return Quantity(Fraction(repr(value)), RATIO)
+    if found := _KNOWN_UNIT.fullmatch(value):
+        return Quantity(Fraction(found[1]), UNITS[found[2]])
+    if found := _OTHER_UNIT.fullmatch(value):  # Units such as decibels are alone in their family.
+        return Quantity(Fraction(found[1]), Unit(found[2], found[2], Fraction(1)))
+    return None
+
+
+def quantities(values: Sequence[Value]) -> list[Quantity] | None:
+    """Read all values as numbers of one family; None if they are not."""
+    found = [quantity(value) for value in values]
+    known = [entry for entry in found if entry is not None]
+    return known if known and len(known) == len(found) and len({one.unit.of for one in known}) == 1 else None
+
+
+def same(value: Value) -> object:
+    """Key that is equal for equal values: 0.1 and 10 %, 1 s and 1000 ms."""
+    known = quantity(value)
+    if known is not None:
+        return known.unit.of, known.base
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def common_unit(known: Sequence[Quantity]) -> Unit:
+    """Choose the unit of most of the quantities; the smallest of several."""
+    counts = Counter(one.unit for one in known)
+    return min(counts, key=lambda unit: (-counts[unit], unit.size))
+
+
+def metric_unit(metric: str) -> Unit:
+    """Unit in which results give a metric, by the suffix of its key; `RATIO` if it has none."""
+    for part in reversed(metric.split(".")):
+        if part == "samples":  # `rtt_ms.samples` is a count.
+            return RATIO
+        for suffix, unit in SUFFIXES.items():
+            if part.endswith(suffix):
+                return unit
+    return RATIO
+
+
+def scaled_unit(unit: Unit, largest: float) -> Unit:
+    """Choose the unit of an axis whose largest number is `largest` of `unit`."""
+    family = [one for one in _SHOWN if one.of == unit.of]
+    if not family or largest <= 0:
+        return unit
+    base = Fraction(largest) * unit.size
+    fitting = [one for one in family if base >= LEAST_OF_A_UNIT * one.size]
+    return max(fitting, key=lambda one: one.size, default=family[0])

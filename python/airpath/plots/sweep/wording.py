@@ -1,0 +1,160 @@
+"""Names of keys, metrics and values in figures: the field's words, units in brackets."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+
+from airpath.plots.sweep.quantity import SUFFIXES, Value
+
+_WORDS = {
+    "ack": "ACK",
+    "acks": "ACKs",
+    "bler": "BLER",
+    "cc": "congestion control",
+    "dupack": "duplicate ACK",
+    "dupacks": "duplicate ACKs",
+    "ecn": "ECN",
+    "iw": "initial window",
+    "mss": "MSS",
+    "pdu": "PDU size",
+    "pdus": "PDUs",
+    "rlc": "RLC",
+    "rms": "RMS",
+    "rtt": "round-trip time",
+    "sack": "SACK",
+    "sdu": "SDU",
+    "sdus": "SDUs",
+    "sinr": "SINR",
+    "ssthresh": "ssthresh",
+    "tcp": "TCP",
+    "tti": "TTI",
+    "ue": "UE",
+    "ues": "UEs",
+    # Keys of results that are times.
+    "busy": "busy time",
+    "received": "time to receive all",
+    "simulated": "simulated time",
+    "start": "start time",
+    "transfer": "transfer time",
+}
+_STATISTICS = {"mean": "mean", "min": "minimum", "max": "maximum", "median": "median", "total": ""}
+_COUNTED = {"initial_window": "segments", "packets": "packets", "dupack_threshold": "duplicate ACKs"}
+"""Keys of scenarios that are counts, and what they count."""
+_NAMED = {"packets": "queue length", "recovery": "loss recovery", "undo": "undo"}
+_VAGUE = ("rate", "delay", "loss", "size", "interval", "min", "max", "mean", "packets", "pdu", "tti", "bler")
+"""Words that need a direction or the word before them."""
+_DIRECTIONS = ("downlink", "uplink")
+_VALUES = {
+    "ack_regulator": "Ack Regulator",
+    "bbr": "BBR",
+    "cubic": "CUBIC",
+    "droptail": "drop-tail",
+    "dsack": "DSACK",
+    "eifel": "Eifel",
+    "frto": "F-RTO",
+    "new_reno": "NewReno",
+    "newreno": "NewReno",
+    "pdpc": "PDPC",
+    "red": "RED",
+    "reno": "Reno",
+    "sack": "SACK",
+    "tahoe": "Tahoe",
+    "westwood": "Westwood",
+    "westwood_plus": "Westwood+",
+}
+
+
+def key_label(key: str) -> str:
+    """Name of a scenario's key, without unit: ``"radio.dch.downlink.rate"`` is the downlink rate."""
+    parts = [part for part in key.split(".") if not part.isdecimal()]
+    last = parts[-1] if parts else key
+    name = _NAMED.get(last) or _in_words(last)
+    if last not in _VAGUE:
+        return name
+    before = next((part for part in reversed(parts[:-1]) if part in _DIRECTIONS), None)
+    if before is None and len(parts) > 1 and last not in _NAMED:
+        before = _in_words(parts[-2])
+    return f"{before} {name}" if before else name
+
+
+def counted(key: str) -> str:
+    """What the number of a scenario's key counts; empty if not known."""
+    return _COUNTED.get(key.rpartition(".")[2], "")
+
+
+def metric_label(metric: str) -> str:
+    """Name of a metric, without unit: ``"rtt_ms.mean"`` is the mean round-trip time."""
+    statistic, words, whose = "", [], ""
+    parts = metric.split(".")
+    for place, part in enumerate(parts):
+        of = parts[place - 1] if place else ""
+        if part == "*" or part.isdecimal():
+            whose += _whose(of, part)
+        elif part in _STATISTICS and place:
+            statistic = _STATISTICS[part]
+        elif part not in ("flows", "elements", "ues"):
+            words.append(_in_words(_bare(part)))
+    name = " ".join(words) if not words or words[0] in _DIRECTIONS else ", ".join(words)
+    return " ".join(f"{statistic} {name}".split()) + whose
+
+
+def distinct_labels(names: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Labels; the names themselves where two labels are equal."""
+    return [name if labels.count(label) > 1 else label for name, label in zip(names, labels, strict=True)]
+
+
+def value_label(value: Value) -> str:
+    """Name of a value: ``"{ westwood_plus = {} }"`` is Westwood+."""
+    if value is None:
+        return "as in the scenario"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    if value.lstrip().startswith(("{", "[")):
+        try:
+            return _table_words(tomllib.loads(f"v = {value}")["v"]) or "none"
+        except tomllib.TOMLDecodeError:
+            return value
+    return _VALUES.get(value, value)
+
+
+def with_unit(label: str, unit: str) -> str:
+    """Label of an axis."""
+    return f"{label} ({'µs' if unit == 'us' else unit})" if unit else label
+
+
+def _table_words(value: object) -> str:
+    if isinstance(value, list):
+        return " + ".join(_table_words(entry) for entry in value)
+    if isinstance(value, dict):
+        return ", ".join(
+            name
+            if inner in ({}, [])
+            else f"{name} ({_table_words(inner)})"
+            if isinstance(inner, dict)
+            else f"{name} {_table_words(inner)}"
+            for name, inner in ((_VALUES.get(key, _in_words(key)), inner) for key, inner in value.items())
+        )
+    return value_label(value) if isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def _whose(of: str, index: str) -> str:
+    """The flow or UE of a metric; empty for the first."""
+    known = {"flows": ("flow", "flows"), "ues": ("UE", "UEs")}
+    if of not in known or index == "0":
+        return ""
+    one, all_ = known[of]
+    return f", mean of all {all_}" if index == "*" else f", {one} {index}"
+
+
+def _bare(part: str) -> str:
+    for suffix in SUFFIXES:
+        if part.endswith(suffix):
+            return part.removesuffix(suffix)
+    return part
+
+
+def _in_words(name: str) -> str:
+    return " ".join(_WORDS.get(word, word) for word in name.split("_"))

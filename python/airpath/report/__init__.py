@@ -1,0 +1,1 @@
+"""What people read: on the terminal and as a page."""

@@ -1,0 +1,281 @@
+"""The reports of `airpath analyze`: a summary for the terminal, and a page with plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airpath.captures.capture import CAUSES
+from airpath.captures.models import NEVER_LOST
+from airpath.models.catalogue import MODELS
+from airpath.report.document import BLANK, Folded, Heading, Items, Note, Part, Picture, Span, Table
+from airpath.report.elements import percent
+from airpath.terminal import clean, counted, number_text
+
+Row = tuple[dict[str, Any], dict[str, Any]]
+"""A connection, and a flow: one of its directions of data."""
+
+SMALL = 0.01
+"""Flows with less than this share of the largest flow's data are folded."""
+
+PLACES = {
+    "sender": "at the sender",
+    "receiver": "at the receiver",
+    "between": "between sender and receiver",
+    "unknown": "not known, taken as the sender's side",
+}
+HEADINGS = (
+    "#",
+    "from > to",
+    "goodput\nkbit/s",
+    "RTT ms\nmin",
+    "RTT ms\nmedian",
+    "segments\nsent",
+    "segments\nlost",
+    "resent\ntotal",
+    "resent\nneedless",
+    "resent\ntimeout",
+    "limited by",
+)
+MOST_ROWS = 20
+"""Flows in the terminal's table; the JSON has all."""
+MOST_IN_WORDS = 4
+"""If more flows than this are shown, the terminal describes none."""
+MOST_WITH_PICTURES = 12
+"""If a page has more flows than this, the rest are described in words only."""
+
+
+def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
+    """Summarise an analysis.
+
+    Parameters
+    ----------
+    report : dict
+        What `analyze` found, with the models' predictions.
+    name : str
+        Name of the capture.
+    """
+    yield Note(f"{name}: {_content(report)}")
+    yield Items(complaints(report))
+    flows, small = rows(report)
+    yield _table(flows[:MOST_ROWS])
+    if len(flows) > MOST_ROWS:
+        yield Note(f"and {len(flows) - MOST_ROWS} more: see --json")
+    if small:
+        yield Note(f"and {_of_small(small)}: see --connection")
+    shown = flows + small if len(report["connections"]) == 1 else flows
+    if len(shown) > MOST_IN_WORDS:
+        return
+    for row in shown:
+        yield from (BLANK, Note(label(row)), Items(in_words(row)))
+    for number, lines in {row[0]["number"]: row[0]["not_known"] for row in shown}.items():
+        for line in lines:
+            yield Note(f"#{number}, not known: {line}")
+
+
+def capture_page(report: dict[str, Any], name: str) -> Iterator[Part]:
+    """Report on an analysis in full; the parameters are those of `capture_report`."""
+    flows, small = rows(report)
+    yield Heading(name, level=1)
+    yield Note(f"{_content(report)}; {report['file']['format']}.", "citation")
+    yield from (Note(line, "warning") for line in complaints(report))
+    yield _table(flows)
+    for place, row in enumerate(flows):
+        yield from _section(row, with_picture=place < MOST_WITH_PICTURES)
+    if small:
+        parts: list[Part] = [_table(small)]
+        for place, row in enumerate(small, len(flows)):
+            parts += _section(row, with_picture=place < MOST_WITH_PICTURES)
+        yield Folded(_of_small(small), parts)
+
+
+def _section(row: Row, *, with_picture: bool) -> Iterator[Part]:
+    from airpath.plots.capture import flow_picture  # Slow to import.
+
+    one, flow = row
+    yield Heading(f"#{one['number']} {label(row)}", name=_anchor(row))
+    yield Items(in_words(row))
+    if one["not_known"]:
+        yield Note("Not known:", "reason")
+        yield Items(one["not_known"], "reason")
+    if with_picture and (png := flow_picture(flow)):
+        yield Picture(png)
+
+
+def _anchor(row: Row) -> str:
+    one, flow = row
+    return f"{one['number']}-{flow['sender']}"
+
+
+def _table(flows: list[Row]) -> Table:
+    """The flows; on a page each leads to its section."""
+    table = Table(*HEADINGS, words=(1, 10))
+    for row in flows:
+        one, flow = row
+        rtt, again, goodput = flow["rtt"], flow["retransmissions"], flow["goodput_bps"]
+        passed = flow["path"] and flow["path"]["data"]
+        table.add(
+            Span(str(one["number"]), link=_anchor(row)),
+            label(row),
+            number_text(goodput and goodput / 1000, 1),
+            number_text(rtt["min_ms"]),
+            number_text(rtt["forward_ms"] and rtt["forward_ms"]["median"]),
+            str(flow["counters"]["segments"]),
+            str(passed["lost"]) if passed else "-",
+            str(again["total"]),
+            str(again["spurious"]["total"]),
+            str(again["by_cause"]["timeout"]),
+            flow["verdict"]["limited_by"],
+        )
+    return table
+
+
+def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:
+    """All flows, the largest first: those to show, and the small ones to fold."""
+    found = [(one, flow) for one in report["connections"] for flow in one["flows"]]
+    found.sort(key=lambda row: -_data(row))
+    enough = SMALL * _data(found[0]) if found else 0
+    return [row for row in found if _data(row) >= enough], [row for row in found if _data(row) < enough]
+
+
+def _data(row: Row) -> int:
+    _, flow = row
+    data: int = max(flow["bytes_acked"], flow["bytes_known"])
+    return data
+
+
+def label(row: Row) -> str:
+    """Sender and receiver, and the interface if only one saw the flow."""
+    one, flow = row
+    ends = one["client"], one["server"]
+    sender, receiver = ends if flow["sender"] == "client" else ends[::-1]
+    name = flow["interface"]
+    where = f" on {clean(name)}" if name and len(one["views"]) == 1 else ""
+    return f"{sender} > {receiver}{where}"
+
+
+def _content(report: dict[str, Any]) -> str:
+    """Describe the capture."""
+    return (
+        f"{counted(report['file']['records'], 'packet')} in {report['duration_s']:.3f} s, "
+        f"{counted(report['connections_seen'], 'TCP connection')}"
+    )
+
+
+def _of_small(small: list[Row]) -> str:
+    """Describe the folded flows."""
+    numbers = ", ".join(f"#{number}" for number in sorted({one["number"] for one, _ in small}))
+    data = sum(_data(row) for row in small)
+    return f"{counted(len(small), 'small flow')} with {counted(data, 'byte')} in all, of {numbers}"
+
+
+def complaints(report: dict[str, Any]) -> list[str]:
+    """List the parts of the capture that could not be read or used."""
+    file, packets = report["file"], report["packets"]
+    said = []
+    if file["unreadable_bytes"]:
+        said.append(f"{file['unreadable_bytes']} bytes unreadable, the first at {file['unreadable_from']}")
+    if file["ends_within_record"]:
+        said.append("the file ends within a packet")
+    words = {
+        "not_ip": "frames without IP",
+        "not_tcp": "packets without TCP",
+        "unknown_link": "frames of an unknown kind of link",
+        "fragments": "fragments",
+        "bad_lengths": "packets with contradicting lengths",
+        "truncated_headers": "packets cut off within their headers",
+        "options_unread": "segments with unreadable options",
+        "time_went_back": "packets with times before those in front of them",
+        "connections_cut": "connections cut in two, as there were too many at a time",
+    }
+    said += [f"{packets[key]} {text}" for key, text in words.items() if packets[key]]
+    if file["records_without_time"]:
+        said.append(f"{file['records_without_time']} packets without time or interface")
+    if others := report["others"]["connections"]:
+        said.append(f"{others} smaller connections not shown")
+    return said
+
+
+def in_words(row: Row) -> list[str]:
+    """Describe a flow in a few lines."""
+    one, flow = row
+    verdict, episodes, acks = flow["verdict"], flow["loss_episodes"], flow["acks"]
+    again, late, flight = flow["retransmissions"], flow["reordering"], flow["flight"]
+    segments = flow["counters"]["segments"]
+    causes = ", ".join(f"{count} by {CAUSES[key]}" for key, count in again["by_cause"].items() if count)
+    lines = [
+        f"limited by {verdict['limited_by']}: {verdict['because']}",
+        _seen(one, flow),
+        *_path(flow),
+        f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
+        + (f" ({causes}); {again['spurious']['total']} needless" if again["total"] else ""),
+        _episodes(episodes),
+        f"{counted(flow['counters']['dupacks'], 'duplicate ACK')}; "
+        f"{counted(late['late_segments'], 'segment')} overtaken",
+        f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
+        f"receive window full {number_text(percent(flight['window_limited_share']), 1)} % of the time, "
+        f"{counted(flight['zero_windows'], 'zero window')}",
+        f"ACK compression: {number_text(percent(acks['compression']), 1)} % of {acks['pairs']} pairs",
+    ]
+    if queue := flow["rtt"]["queueing_ms"]:
+        lines.append(f"delay in buffers: median {queue['median']:.0f} ms, 95 % below {queue['p95']:.0f} ms")
+    titles = {model.name: model.title for model in MODELS}
+    said = [model for model in flow["models"] if model["kbit_per_s"] is not None]
+    for model in said:
+        error = number_text(percent(model["relative_error"]), 0)
+        lines.append(f"{titles[model['name']]}: {model['kbit_per_s']:.1f} kbit/s ({error} %)")
+    reasons = dict.fromkeys(model["reason"] for model in flow["models"] if model["reason"])
+    if not said and NEVER_LOST not in reasons:
+        lines += [f"no model applies: {reason}" for reason in reasons]
+    return lines
+
+
+def _episodes(found: dict[str, Any]) -> str:
+    text = f"loss episodes: {found['events']}"
+    if found["events"]:
+        text += (
+            f" ({found['single']} with one fast retransmit, {found['double']} with more, "
+            f"{found['timeout']} with a timeout)"
+        )
+    return text
+
+
+def _name(interface: dict[str, Any]) -> str:
+    return clean(interface["interface"] or f"interface {interface['interface_number']}")
+
+
+def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:
+    place = PLACES[flow["viewpoint"]]
+    if far := flow["at_receiver"]:
+        return f"seen on {_name(flow)} ({place}) and on {_name(far)} (nearer to the receiver)"
+    return (
+        f"seen on {_name(flow)}: {place}" if len(one["views"]) > 1 or flow["interface"] else f"seen: {place}"
+    )
+
+
+def _path(flow: dict[str, Any]) -> list[str]:
+    """Describe losses and delays between two interfaces."""
+    path, far = flow["path"], flow["at_receiver"]
+    if path is None:
+        return []
+    lines = []
+    if far and path["data"]:
+        again = counted(far["duplicates"], "duplicate")
+        lines.append(f"received: {counted(far['segments'], 'segment')}, {again}")
+    ways = (
+        ("data", "segment", f"{_name(flow)} to {_name(far)}"),
+        ("acks", "ACK", f"{_name(far)} to {_name(flow)}"),
+    )
+    for key, noun, way in ways:
+        if passed := path[key]:
+            text = f"{way}: {counted(passed['lost'], noun)} lost"
+            if passed["late"]:
+                text += f", {passed['late']} overtaken"
+            if passed["added"]:
+                text += f", {passed['added']} made on the way"
+            if passed["under_way"]:
+                text += f", {passed['under_way']} still on the way at the end"
+            if delay := passed["delay_ms"]:
+                text += f"; delay median {delay['median']:.0f} ms, 95 % below {delay['p95']:.0f} ms"
+            lines.append(text)
+    return lines

@@ -1,0 +1,141 @@
+"""The reports of `airpath compare`: simulated beside live, and published values beside both."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Iterator, Sequence
+
+from airpath.experiments.paired import PairedComparison
+from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
+from airpath.experiments.versus_kernel.carried import Transfer
+from airpath.experiments.versus_kernel.judgement import Effect, Judgement, effects, judge
+from airpath.experiments.versus_kernel.measured import METRICS
+from airpath.experiments.versus_kernel.published_rows import Row, unlike
+from airpath.report.document import Items, Note, Part, Table
+from airpath.stats.estimate import Estimate
+from airpath.terminal import counted
+
+FEW = 5
+"""Reasons of repeated runs that are shown; the JSON has all."""
+
+
+def comparison_report(
+    name: str, variants: list[Variant], carried: list[Transfer], outcomes: Outcomes, kernel: str
+) -> Iterator[Part]:
+    """Report on a scenario in both worlds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the scenario.
+    variants : list of Variant
+        Those without mechanism first.
+    carried : list of Transfer
+        The flows.
+    outcomes : Outcomes
+        What the runs gave.
+    kernel : str
+        Release of the kernel.
+    """
+    for variant in variants:
+        runs = counted(len(outcomes.seeds(variant.name)), "run")
+        with_ = f" with {variant.mechanism}" if variant.mechanism else ""
+        yield Note(f"{name}{with_}, {variant.congestion_control}: {runs} of each; Linux {kernel}")
+        yield Items(
+            [f"not the scenario's TCP: {line}" for line in (variant.tcp.unlike if variant.tcp else ())]
+        )
+        for number, transfer in enumerate(carried):
+            yield from _flow_label(carried, number, transfer)
+            yield _judgements(judge(outcomes, variant.name, number))
+    for variant in variants:
+        if variant.mechanism is None:
+            continue
+        yield Note(f"what {variant.mechanism} does with {variant.congestion_control}: with it over without")
+        for number, transfer in enumerate(carried):
+            yield from _flow_label(carried, number, transfer)
+            yield _effects(effects(outcomes, variant.congestion_control, variant.name, number))
+    yield from _notes(outcomes)
+
+
+def published_report(rows: Sequence[Row], outcomes: Outcomes) -> Iterator[Part]:
+    """Report on published values beside what both worlds gave."""
+
+    def of_pair(which: Callable[[PairedComparison], str]) -> Callable[[Row], str]:
+        return lambda row: "-" if row.judgement is None else which(row.judgement.pair)
+
+    def published(row: Row) -> str:
+        value = row.cell.published
+        return f"{value.target:.1f} {'%' if value.unit == 'percent' else value.unit}"
+
+    yield Table.of(
+        rows,
+        ("", lambda row: row.cell.published.id),
+        ("runs", of_pair(lambda pair: str(pair.runs))),
+        ("published", published),
+        ("simulated\npaper's TCP", lambda row: "-" if row.paper is None else mean_text(row.paper, 1, 1)),
+        ("simulated\nlike the kernel", of_pair(lambda pair: mean_text(pair.a, 1, 1))),
+        ("live", of_pair(lambda pair: mean_text(pair.b, 1, 1))),
+        (
+            "the latter two",
+            lambda row: "not measured in every run" if row.judgement is None else row.judgement.words,
+        ),
+        words=(0, 6),
+    )
+    yield Note(f"Linux {platform.release()}, reno")
+    yield from (Note(f"{row.cell.published.id}: {row.cell.note}") for row in rows if row.cell.note)
+    for line in dict.fromkeys(line for row in rows for line in unlike(row.cell.runs)):
+        yield Note(f"the kernel is not the papers' TCP in {line}")
+    yield from _notes(outcomes)
+
+
+def _notes(outcomes: Outcomes) -> Iterator[Part]:
+    """How late packets left, and which runs were repeated."""
+    if outcomes.lateness_p99_us:
+        yield Note(f"lateness of the live runs: p99 at most {max(outcomes.lateness_p99_us):.0f} us")
+    if repeated := outcomes.repeated:
+        yield Note(f"live runs that were not valid, and whose figures were not used: {len(repeated)}")
+        yield Items([f"{one.variant}, seed {one.seed}: {'; '.join(one.because)}" for one in repeated[:FEW]])
+        if len(repeated) > FEW:
+            yield Items([f"and {len(repeated) - FEW} more: see --json"])
+
+
+def mean_text(known: Estimate, scale: float, digits: int) -> str:
+    """Write a mean and half the width of its interval."""
+    mean = f"{known.mean * scale:.{digits}f}"
+    return mean if math.isnan(known.half_width) else f"{mean} ± {known.half_width * scale:.{digits}f}"
+
+
+def _flow_label(carried: list[Transfer], number: int, transfer: Transfer) -> Iterator[Part]:
+    if len(carried) > 1:
+        yield Note(f"flow {number}, {transfer.direction}")
+
+
+def _judgements(found: list[Judgement]) -> Table:
+    table = Table("", "simulated", "live", "difference", "", words=(0, 4))
+    known = {one.metric: one for one in found}
+    for metric in METRICS:
+        one = known.get(metric)
+        if one is None:
+            table.add(metric.title, "-", "-", "-", "not known of every run")
+            continue
+        scale, digits, pair = metric.scale, metric.digits, one.pair
+        if metric.tolerance is None or pair.relative is None:
+            apart = mean_text(pair.difference, scale, digits)
+        else:
+            apart = f"{mean_text(pair.relative, 100, 1)} %"
+        means = (mean_text(side, scale, digits) for side in (pair.a, pair.b))
+        table.add(metric.title, *means, apart, one.words)
+    return table
+
+
+def _effects(found: list[Effect]) -> Table:
+    return Table.of(
+        found,
+        ("", lambda one: one.metric.title.rsplit(" ", 1)[0]),
+        ("simulated", lambda one: mean_text(one.simulated, 1, 3)),
+        ("live", lambda one: mean_text(one.live, 1, 3)),
+        ("difference\nin points", lambda one: mean_text(one.difference, 100, 1)),
+        ("", lambda one: one.words),
+        words=(0, 4),
+    )

@@ -1,0 +1,205 @@
+"""How elements' reports are shown: `SHOWN` has a function for each element that has something to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from airpath.report.document import Note, Part, Table
+from airpath.terminal import counted, number_text
+
+# More flows and UEs than this are left to results.json.
+MOST_ROWS = 20
+
+Element = dict[str, Any]
+Results = dict[str, Any]
+
+
+def element_parts(element: Element, results: Results) -> Iterable[Part]:
+    """Show what an element did.
+
+    Parameters
+    ----------
+    element : dict
+        Its report, one of the elements in `results.json`.
+    results : dict
+        All of `results.json`.
+    """
+    show = SHOWN.get(element["element"])
+    yield from show(element, results) if show else ()
+    yield Table.of(
+        element.get("outages", [])[:MOST_ROWS],
+        ("outage\nof UE", "ue"),
+        ("from\ns", "at_s", 3),
+        ("for\ns", "outage_s", 3),
+        ("bearers", "bearers"),
+        words=(3,),
+    )
+
+
+def flow_name(flow: dict[str, Any]) -> str:
+    """Name a flow by its UE, number and direction."""
+    return f"{flow['ue']}.{flow['flow']} {flow['direction']}"
+
+
+def percent(share: float | None) -> float | None:
+    """Turn a share into percent."""
+    return None if share is None else 100 * share
+
+
+def _umts(element: Element, _results: Results) -> Iterable[Part]:
+    """When each UE could send, what went through its tunnels at the Iu, and what the core network dropped."""
+
+    def headers(ue: dict[str, Any]) -> float | None:
+        ways = [ue["iu"][direction] for direction in ("downlink", "uplink")]
+        octets = sum(way["octets"] for way in ways)
+        return 100 * sum(way["overhead_octets"] for way in ways) / octets if octets else None
+
+    yield Table.of(
+        element["ues"][:MOST_ROWS],
+        ("UE", "ue"),
+        ("traffic class", "class"),
+        ("active\ns", "active_s", 3),
+        ("G-PDUs\ndown", "iu.downlink.g_pdus"),
+        ("G-PDUs\nup", "iu.uplink.g_pdus"),
+        ("Iu kB\ndown", lambda ue: ue["iu"]["downlink"]["octets"] / 1e3, 1),
+        ("Iu kB\nup", lambda ue: ue["iu"]["uplink"]["octets"] / 1e3, 1),
+        ("Iu kB\nheaders %", headers, 1),
+        ("changes\nof RNC", lambda ue: len(ue["relocations"])),
+        words=(1,),
+    )
+    full = element["dropped_queue_full"]
+    yield Note(
+        f"core network: {counted(full['gn'], 'packet')} dropped at the Gn, {full['iu']} at the Iu, "
+        f"{element['dropped_no_pdp_context']} without a PDP context"
+    )
+
+
+def _split(element: Element, _results: Results) -> Iterable[Part]:
+    """What the box sent, held, and acknowledged before the receiver had it."""
+    yield Table.of(
+        element["connections"][:MOST_ROWS],
+        ("split\nUE.flow", flow_name),
+        ("segments\nsent", "segments_sent"),
+        ("sent again\ntotal", "retransmissions"),
+        ("sent again\nfast", "fast_retransmits"),
+        ("timer\nexpired", "timeouts"),
+        ("buffer\npeak B", "buffer_bytes.peak"),
+        ("ACKed ahead\nat most", "acked_ahead_bytes.peak"),
+        ("ACKed ahead\nat end", "acked_ahead_bytes.at_end"),
+    )
+
+
+def _ack_regulator(element: Element, results: Results) -> Iterable[Part]:
+    """How many ACKs the box held, and how often it let a packet be lost or marked."""
+    yield Table.of(
+        element["flows"][:MOST_ROWS],
+        ("regulator\nUE.flow", lambda flow: f"{flow['ue']}.{flow['flow']}"),
+        ("ACKs\ntotal", "acks"),
+        ("ACKs\nheld", "acks_held"),
+        ("most held\nat once", "peak_held_acks"),
+        ("released\nidle", "forced_releases.idle"),
+        ("released\nfull", "forced_releases.hold_limit"),
+        ("cautious\n%", _share_of_time("conservative_s", results), 1),
+        ("packets\nmarked", "packets_marked"),
+    )
+
+
+def _ack_rate_control(element: Element, results: Results) -> Iterable[Part]:
+    """How many ACKs of each UE the box held, for how long, and what drops in the bearer's buffer changed."""
+    yield Table.of(
+        element["ues"][:MOST_ROWS],
+        ("ACK rate\nUE", "ue"),
+        ("ACKs\ntotal", "acks"),
+        ("ACKs\nheld", "acks_held"),
+        ("most held\nat once", "peak_held_acks"),
+        ("hold ms\nmean", "mean_hold_ms", 1),
+        ("drops\nfollowed", "drops_followed"),
+        ("after a\ndrop %", _share_of_time("t_id_after_drop_s", results), 1),
+        ("released\nidle", "forced_releases.idle"),
+        ("released\nfull", "forced_releases.hold_limit"),
+        words=(),
+    )
+
+
+def _share_of_time(key: str, results: Results) -> Callable[[dict[str, Any]], float | None]:
+    simulated_s = results["simulated_s"]
+    return lambda row: 100 * row[key] / simulated_s if simulated_s else None
+
+
+def _rnc_feedback(element: Element, results: Results) -> Iterable[Part]:
+    """What the box knew of, what it flagged, and what the senders made of it."""
+    flows = results["flows"][:MOST_ROWS]
+    kept = sum(flow["rnf"]["wireless_fast_retransmits"] for flow in flows if flow.get("rnf"))
+    yield Table.of(
+        [element],
+        ("feedback: segments\ncached", "segments_cached"),
+        ("feedback: segments\nat once", "peak_cached_segments"),
+        ("feedback: segments\nevicted", "evictions"),
+        ("feedback: segments\ndropped", "forgotten_drops"),
+        ("ACKs\nflagged", "acks_flagged"),
+        ("sent again,\nwindow kept", lambda _box: kept),
+        words=(),
+        keys=0,
+    )
+
+
+def _snoop(element: Element, _results: Results) -> Iterable[Part]:
+    """What the box sent again and why, and what it kept from the senders."""
+    yield Table.of(
+        [element],
+        ("snoop\ncached", "segments_cached"),
+        ("snoop\nat once", "peak_cached_packets"),
+        ("sent again\ndup. ACK", "local_retransmissions.dupack"),
+        ("sent again\ntimer", "local_retransmissions.timer"),
+        ("sent again\nneedless", "local_retransmissions.needless"),
+        ("dup. ACKs\nkept", "dupacks_suppressed"),
+        ("dup. ACKs\npassed", "dupacks_passed"),
+        ("sender\nagain", "sender_retransmissions"),
+        ("NACKs\nto UEs", "nacks"),
+        words=(),
+        keys=0,
+    )
+
+
+def _freeze(element: Element, _results: Results) -> Iterable[Part]:
+    """How often the box froze senders, and with which ACKs."""
+    where = "network" if element["at"] == "network" else "UE"
+    yield Note(
+        f"freeze at the {where}: senders frozen {counted(element['freezes'], 'time')}; "
+        f"{counted(element['zero_window_acks_made'], 'ACK')} made to close windows, "
+        f"{element['windows_closed']} rewritten, {element['opening_acks_made']} made to open them; "
+        f"{counted(element['probes_answered'], 'probe')} answered"
+    )
+
+
+def _evdo(element: Element, _results: Results) -> Iterable[Part]:
+    """What the forward link gave each UE, what the UE asked for, and how busy and fair the link was."""
+
+    def asked(ue: dict[str, Any]) -> Any:
+        drc = ue["downlink"]["drc"]
+        return sum(share * float(rate.split()[0]) for rate, share in drc.items() if rate != "none")
+
+    yield Table.of(
+        [{"ue": number, **ue} for number, ue in enumerate(element["ues"][:MOST_ROWS])],
+        ("UE", "ue"),
+        ("throughput\nkbit/s", lambda ue: ue["downlink"]["throughput_bps"] / 1e3, 1),
+        ("slots\nserved", "downlink.slots_served"),
+        ("asked for\nkbit/s", asked, 1),
+        ("no rate\n%", lambda ue: 100 * ue["downlink"]["drc"].get("none", 0.0), 1),
+        words=(),
+    )
+    busy, fairness = 100 * element["slots_busy_share"], number_text(element["jain_index"], 4)
+    yield Note(f"forward link: {busy:.1f} % of the slots busy; Jain's index {fairness}")
+
+
+SHOWN: dict[str, Callable[[Element, Results], Iterable[Part]]] = {
+    "umts": _umts,
+    "radio.evdo": _evdo,
+    "middlebox.split": _split,
+    "middlebox.ack_regulator": _ack_regulator,
+    "middlebox.ack_rate_control": _ack_rate_control,
+    "middlebox.rnc_feedback": _rnc_feedback,
+    "middlebox.snoop": _snoop,
+    "middlebox.freeze": _freeze,
+}

@@ -1,0 +1,113 @@
+"""The report on a run: its flows, what the elements on the path did, and the bearers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airpath.report.document import Note, Part, Table
+from airpath.report.elements import MOST_ROWS, element_parts, flow_name, percent
+from airpath.runs.metrics import bearer, block_error_share, utilisation
+from airpath.terminal import counted, number_text
+
+# Causes of retransmissions, and what their columns are called.
+CAUSES = {
+    "fast_retransmit": "fast",
+    "partial_ack": "partial",
+    "sack": "SACK",
+    "timeout": "timeout",
+    "go_back_n": "go-back-N",
+    "tail_loss_probe": "probe",
+}
+
+
+def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
+    """Report on a run.
+
+    Parameters
+    ----------
+    results : dict
+        Content of `results.json`.
+    title : str
+        What was run.
+    """
+    flows = results["flows"][:MOST_ROWS]
+    ended = "ended" if results["complete"] else "stopped"
+    yield Note(f"{title}: {ended} after {results['simulated_s']:.3f} s of simulated time")
+    yield Table.of(
+        flows,
+        ("UE.flow", flow_name),
+        ("goodput\nkbit/s", lambda flow: flow["goodput_bps"] / 1e3, 1),
+        ("bearer\nused %", lambda flow: percent(utilisation(results, flow)), 1),
+        ("transfer\ns", "transfer_s", 3),
+        *((f"RTT ms\n{which}", f"rtt_ms.{which}") for which in ("mean", "min", "max")),
+    )
+    yield _sender_table([flow for flow in flows if "datagrams" not in flow])
+    yield Table.of(
+        [flow for flow in flows if "datagrams" in flow],
+        ("UE.flow", flow_name),
+        *((f"packets\n{which}", f"datagrams.{which}") for which in ("sent", "received", "lost", "answers")),
+        *((f"delay ms\n{which}", f"datagrams.delay_ms.{which}", 1) for which in ("mean", "min", "max")),
+        ("jitter\nms", "datagrams.jitter_ms", 1),
+    )
+    yield Table.of(
+        [flow for flow in flows if "web" in flow],
+        ("UE.flow", flow_name),
+        ("first\nbyte s", "web.first_byte_s", 3),
+        ("page\nload s", "web.page_load_s", 3),
+        ("connections", "web.connections"),
+        ("requests\nsent", "web.requests"),
+        ("requests\nsent again", "web.request_retransmissions"),
+        ("objects\nloaded", "web.objects"),
+    )
+    for element in results["elements"]:
+        yield from element_parts(element, results)
+    for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
+        yield Note(bearer_line(results, ue, direction))
+    if more := len(results["flows"]) - len(flows):
+        yield Note(f"and {counted(more, 'more flow')}: see results.json, or --json")
+
+
+def _sender_table(flows: list[dict[str, Any]]) -> Table:
+    """Segments sent, and those sent again by cause: the causes that there were."""
+    causes = [cause for cause in CAUSES if any(flow["retransmissions"].get(cause) for flow in flows)]
+    return Table.of(
+        flows,
+        ("UE.flow", flow_name),
+        ("segments\nsent", "segments_sent"),
+        ("sent again\ntotal", "retransmissions.total"),
+        *(
+            (f"sent again\n{CAUSES[cause]}", lambda flow, cause=cause: flow["retransmissions"].get(cause, 0))
+            for cause in causes
+        ),
+        ("timer\nexpired", "timeouts"),
+    )
+
+
+def bearer_line(results: dict[str, Any], ue: int, direction: str) -> str:
+    """Describe a bearer's packets in a line."""
+    counters = bearer(results, ue, direction)
+    if counters is None:
+        return f"UE {ue} has no {direction} bearer"
+    return (
+        f"UE {ue} {direction} bearer: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
+        f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
+        f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
+    )
+
+
+def _sent(counters: dict[str, Any]) -> str:
+    """Describe what carried the packets: blocks, opportunities, slots, or packets as a whole."""
+    if "opportunities" in counters:
+        used = 100 * counters["utilisation"]
+        return f"{counters['opportunities']} opportunities, {used:.1f} % used"
+    if "slots_served" in counters:
+        return (
+            f"{counted(counters['slots_served'], 'slot')}, no rate in {100 * counters['drc']['none']:.1f} %"
+        )
+    if "pdus_sent" not in counters:
+        rate, delay = counters["service_rate_packets_per_s"], counters["mean_delay_ms"]
+        return f"{number_text(rate, 1)} packets/s while busy, {number_text(delay, 1)} ms on the way"
+    if counters["pdus_sent"] == 0:
+        return "no blocks"
+    return f"{counted(counters['pdus_sent'], 'PDU')} sent, {100 * block_error_share(counters):.1f} % lost"

@@ -1,0 +1,268 @@
+"""The workers of a Dask cluster, in place of processes on this machine.
+
+Scheduler and workers are somebody else's processes; they come and go while runs are made. The scheduler gives
+tasks of workers that died to others. It is handed octets that only workers open, so that it needs no airpath.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import pickle
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from airpath.errors import SweepError
+from airpath.runner.processes import AHEAD, TASK_S, lethal
+from airpath.runner.work import Answer, Runs, Task, Work, versions
+from airpath.runner.worker import carry_out_as
+
+CONNECT_S = 10.0
+"""How long a scheduler has to answer at the start."""
+SILENT_S = 60.0
+"""After so long without any sign of it a scheduler is gone, even if its connection stands."""
+WORKERS_S = 60.0
+"""How long to wait for a first worker, and for another one when all are gone, unless told otherwise."""
+LOOK_S = 0.5
+"""How often to ask how many workers there are."""
+TASKS_PER_S = 100
+"""A scheduler is given no more than about so many, far from what it can do."""
+REMEDY = "what was written before is safe: the same command resumes"
+
+
+class Cluster:
+    """The workers behind a Dask scheduler, as a pool; a context manager that lets go of them.
+
+    Parameters
+    ----------
+    address : str
+        The scheduler, as in ``tcp://host:8786``.
+    work : Work
+        How runs are made.
+    workers_s : float
+        How many seconds to wait when there is no worker.
+    warn : callable
+        Called once when there is none.
+    """
+
+    def __init__(self, address: str, work: Work, workers_s: float, warn: Callable[[str], None]) -> None:
+        self._address, self._work, self._workers_s, self._warn = address, work, workers_s, warn
+        self._name, self._numbers = f"airpath-{uuid.uuid4().hex}", itertools.count()
+        self._tasks: dict[int, Task] = {}
+        # Runs of tasks over which workers died: one at a time, until it is known which run it is.
+        self._suspects: deque[Task] = deque()
+        self._outcomes: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
+        self._error: SweepError | None = None
+        self._jobs: set[Future[None]] = set()
+        self._threads = 0
+
+    def __enter__(self) -> Cluster:
+        """Connect to the scheduler."""
+        _load_dask()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_quiet())
+            self._client = _connected(self._address)
+            stack.callback(self._close)
+            self._heard = self._staffed = time.monotonic()
+            self._has_warned = False
+            self._start(self._watch())
+            self._ending = stack.pop_all()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._ending.close()
+
+    @property
+    def size(self) -> int:
+        """How many runs are made at once: threads of all workers."""
+        return self._threads
+
+    @property
+    def task_s(self) -> float:
+        """How long a task should take: longer with many workers, as one scheduler serves them all."""
+        return max(TASK_S, AHEAD * self._threads / TASKS_PER_S)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any task was handed in and is not answered."""
+        return bool(self._tasks or self._suspects)
+
+    @property
+    def room(self) -> int:
+        """How many tasks it would take now; it follows the workers that there are."""
+        if self._suspects or any(task.deaths for task in self._tasks.values()):
+            return 0
+        return AHEAD * self._threads - len(self._tasks)
+
+    def hand_in(self, task: Task) -> None:
+        """Give a task to whomever the scheduler chooses."""
+        number = next(self._numbers)
+        self._tasks[number] = task
+        order = pickle.dumps(_Order(versions(), task.runs, self._work))
+        future = self._client.submit(pickle.loads, order, key=f"{self._name}-{number}", pure=False)
+        self._start(self._collect(number, future))
+
+    def answers(self, timeout: float) -> list[Answer]:
+        """Wait so many seconds at most for answers.
+
+        Raises
+        ------
+        SweepError
+            If the scheduler is gone, there was no worker for too long, one has another airpath or cannot run
+            it, or one run has killed several. All answers that came before were returned before.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._suspects and not self._tasks:
+            self.hand_in(self._suspects.popleft())
+        answers = []
+        for number, outcome in self._arrived(timeout):
+            task = self._tasks.pop(number) if number is not None else None
+            if isinstance(outcome, Answer):
+                answers.append(outcome)
+            elif self._error is None:
+                self._error = self._consequence(task, outcome)
+        self._error = self._error or self._absence()
+        return answers
+
+    def _arrived(self, timeout: float) -> Iterator[tuple[int | None, Any]]:
+        """What became of tasks, and of the cluster, since the last call."""
+        with contextlib.suppress(Empty):
+            yield self._outcomes.get(timeout=timeout)
+            while True:
+                yield self._outcomes.get_nowait()
+
+    def _consequence(self, task: Task | None, outcome: BaseException) -> SweepError | None:
+        """What a task that was not carried out means; None if it will be."""
+        from distributed import KilledWorker
+
+        if isinstance(outcome, SweepError):
+            return outcome
+        if task is None or isinstance(outcome, (OSError, asyncio.CancelledError, CancelledError)):
+            return self._lost(_first_line(outcome))
+        if isinstance(outcome, KilledWorker):
+            if task.deaths:
+                return lethal(task, f"{outcome.allowed_failures + 1} workers died")
+            self._suspects.extend(task.singly())
+            return None
+        # What this airpath calls may not be there in another.
+        if isinstance(outcome, (ImportError, AttributeError)):
+            what = f"a worker of '{self._address}' cannot load airpath: {_first_line(outcome)}"
+            remedy = "install airpath, in the version of this one, where 'dask worker' is started"
+            return SweepError("workers", what, remedy)
+        (job, _, seeds), *_ = task.runs
+        what = f"a worker failed at point {job}, seed {seeds[0]} or soon after: {_first_line(outcome)}"
+        return SweepError("run", what, f"look at the worker's log; {REMEDY}")
+
+    def _absence(self) -> SweepError | None:
+        """What is wrong with the cluster as a whole."""
+        now = time.monotonic()
+        if now - self._heard > SILENT_S:
+            return self._lost(f"no answer for {SILENT_S:.0f} s")
+        if self._threads:
+            self._staffed, self._has_warned = now, False
+        elif now - self._staffed > self._workers_s:
+            what = f"the scheduler at '{self._address}' had no worker for {self._workers_s:g} s"
+            remedy = f"start some: dask worker {self._address}; or wait longer: --dask-wait SECONDS"
+            return SweepError("--dask", what, remedy)
+        elif now - self._staffed > 2 * LOOK_S and not self._has_warned:
+            self._has_warned = True
+            self._warn(f"no worker at '{self._address}': waiting for one, {self._workers_s:g} s at most")
+        return None
+
+    def _lost(self, reason: str) -> SweepError:
+        what = f"the scheduler at '{self._address}' is gone ({reason})"
+        return SweepError("--dask", what, f"start it and its workers again; {REMEDY}")
+
+    def _start(self, job: Coroutine[Any, Any, None]) -> None:
+        """Have something done on the client's own thread."""
+        started = asyncio.run_coroutine_threadsafe(job, self._client.loop.asyncio_loop)
+        self._jobs.add(started)
+        started.add_done_callback(self._jobs.discard)
+
+    async def _collect(self, number: int, future: Any) -> None:
+        try:
+            # Asked to skip errors, as otherwise Dask logs what it raises to itself.
+            found = await self._client.gather([future], errors="skip", asynchronous=True)
+            outcome = found[0] if found else await future.exception(asynchronous=True) or CancelledError()
+        except BaseException as error:  # Also that it was cancelled, as all is when the scheduler goes.
+            outcome = error
+        self._outcomes.put((number, outcome))
+
+    async def _watch(self) -> None:
+        try:
+            while True:
+                threads = await self._client.nthreads(asynchronous=True)
+                self._threads, self._heard = sum(threads.values()), time.monotonic()
+                await asyncio.sleep(LOOK_S)
+        except Exception as error:
+            self._outcomes.put((None, error))
+
+    def _close(self) -> None:
+        for job in list(self._jobs):
+            job.cancel()
+        with contextlib.suppress(Exception):  # Whatever it is: nothing is wanted of it any more.
+            self._client.close(timeout=5)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A task as octets: who reads them carries it out."""
+
+    versions: tuple[str, str]
+    runs: Sequence[Runs]
+    work: Work
+
+    def __reduce__(self) -> tuple[Callable[..., Answer], tuple[Any, ...]]:
+        return carry_out_as, (self.versions, self.runs, self.work)
+
+
+def _load_dask() -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        what = f"Dask is not installed ({error})"
+        raise SweepError("--dask", what, "install it: python -m pip install 'airpath[dask]'") from error
+
+
+def _connected(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(  # type: ignore[no-untyped-call]
+            address, timeout=CONNECT_S, set_as_default=False, name="airpath"
+        )
+    except (OSError, ValueError) as error:
+        what = f"no scheduler answers at '{address}' within {CONNECT_S:.0f} s ({_first_line(error)})"
+        remedy = "start one: dask scheduler; and name it as it says, such as tcp://HOST:8786"
+        raise SweepError("--dask", what, remedy) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's own words from the terminal: what matters is told as an error of ours."""
+    import dask
+
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        # A scenario holds the files that it names: a large one is no mistake.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,200 @@
+"""The driver: hands out runs, takes in what came of them, and has it kept."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Protocol
+
+from airpath.errors import SweepError
+from airpath.runner.wanted import Wanted
+from airpath.runner.work import Answer, Row, Task
+
+MAX_TASK_RUNS = 20_000
+# Towards the end tasks become shorter, down to this share of what they should take.
+SHORTEST_TASK = 0.05
+# Rows are kept after this time, or this share of the time so far, up to the longest: many runs make few
+# files, and few runs lose little.
+WRITE_S, WRITE_SHARE, LONGEST_WRITE_S = 2.0, 0.02, 60.0
+WRITE_ROWS = 20_000
+POLL_S = 0.2
+
+
+class Pool(Protocol):
+    """Workers, as the driver sees them."""
+
+    @property
+    def size(self) -> int:
+        """How many runs are made at once."""
+        ...
+
+    @property
+    def task_s(self) -> float:
+        """How long a task should take, seconds."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """How many tasks it would take now."""
+        ...
+
+    def hand_in(self, task: Task) -> None:
+        """Give a task to a worker."""
+        ...
+
+    def answers(self, timeout: float) -> list[Answer]:
+        """Wait so many seconds at most for answers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the runs are: done, expected, and done since the start; jobs done and in all; seconds."""
+
+    done: int
+    expected: int
+    fresh: int
+    jobs_done: int
+    jobs: int
+    seconds: float
+
+
+def run(
+    wanted: Wanted,
+    pool: Pool,
+    made_from: Callable[[int], Any] = lambda job: job,
+    *,
+    name: Callable[[int], str] = str,
+    keep: Callable[[Sequence[Row]], None] = lambda _: None,
+    on_row: Callable[[Row], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> int:
+    """Make all runs that are wanted, and say how many were made.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What is to be run; it is finished afterwards, unless `stopped`.
+    pool : Pool
+        Makes the runs.
+    made_from : callable
+        What the workers make the runs of a job from.
+    name : callable
+        What a job is called in an error.
+    keep : callable
+        Writes rows; called every few seconds and in the end, after a failure too, unless it failed itself.
+    on_row, on_progress : callable
+        Called with each run, and several times a second.
+    stopped : callable
+        Whether to end early.
+
+    Raises
+    ------
+    SweepError
+        If a run failed, or the pool can make no more.
+    """
+    return _Driver(wanted, pool, made_from, name, keep, on_row).run(on_progress, stopped)
+
+
+class _Driver:
+    def __init__(
+        self,
+        wanted: Wanted,
+        pool: Pool,
+        made_from: Callable[[int], Any],
+        name: Callable[[int], str],
+        keep: Callable[[Sequence[Row]], None],
+        on_row: Callable[[Row], None],
+    ) -> None:
+        self._wanted, self._pool, self._made_from, self._name = wanted, pool, made_from, name
+        self._keep, self._on_row = keep, on_row
+        self._unwritten: list[Row] = []
+        self._fresh = 0
+        self._task_runs = 1
+        self._started = self._written_at = time.monotonic()
+
+    def run(self, on_progress: Callable[[Progress], None], stopped: Callable[[], bool]) -> int:
+        try:
+            while not stopped() and not self._wanted.is_finished:
+                self._hand_out()
+                answers = self._pool.answers(POLL_S)
+                for answer in answers:
+                    self._take_in(answer)
+                for answer in answers:
+                    self._refuse_failure(answer)
+                self._write_if_due()
+                on_progress(self._progress())
+        finally:
+            self._write()
+        return self._fresh
+
+    def _hand_out(self) -> None:
+        while self._pool.room > 0:
+            taken = self._wanted.take(self._task_runs)
+            if not taken:
+                return
+            self._pool.hand_in(Task([(job, self._made_from(job), tuple(seeds)) for job, seeds in taken]))
+
+    def _take_in(self, answer: Answer) -> None:
+        self._unwritten += answer.rows
+        self._fresh += len(answer.rows)
+        for row in answer.rows:
+            self._wanted.add(row)
+            self._on_row(row)
+        if answer.rows and answer.seconds > 0:
+            fitting = self._pool.task_s * len(answer.rows) / answer.seconds
+            most = min(fitting, 4 * self._task_runs, MAX_TASK_RUNS)
+            self._task_runs = max(1, int(min(most, max(self._fair_share(), SHORTEST_TASK * fitting))))
+
+    def _refuse_failure(self, answer: Answer) -> None:
+        if answer.failure is not None:
+            job, seed, what = answer.failure
+            remedy = "correct it and give the same command; runs that succeeded are kept"
+            raise SweepError("run", f"{self._name(job)}, seed {seed}: {what}", remedy)
+
+    def _fair_share(self) -> float:
+        """Towards the end tasks become shorter, so that no worker is left alone with a long one."""
+        left = self._wanted.expected - self._wanted.done
+        return left / (4 * max(self._pool.size, 1))
+
+    def _write_if_due(self) -> None:
+        now = time.monotonic()
+        patience = min(max(WRITE_S, WRITE_SHARE * (now - self._started)), LONGEST_WRITE_S)
+        if len(self._unwritten) >= WRITE_ROWS or (self._unwritten and now - self._written_at >= patience):
+            self._write()
+
+    def _write(self) -> None:
+        # Emptied first: rows that could not be written are not tried again on the way out.
+        rows, self._unwritten = self._unwritten, []
+        if rows:
+            self._keep(rows)
+        self._written_at = time.monotonic()
+
+    def _progress(self) -> Progress:
+        wanted, seconds = self._wanted, time.monotonic() - self._started
+        return Progress(wanted.done, wanted.expected, self._fresh, wanted.jobs_done, wanted.jobs, seconds)
+
+
+@contextmanager
+def signals() -> Iterator[Callable[[], bool]]:
+    """Have Ctrl-C and SIGTERM end the runs between two steps, never in the middle of a file."""
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    try:
+        before = {number: signal.signal(number, note) for number in wanted}
+    except ValueError:  # Not in the main thread: signals are somebody else's.
+        before = {}
+    try:
+        yield lambda: bool(came)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

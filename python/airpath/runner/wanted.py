@@ -1,0 +1,153 @@
+"""Which runs are still wanted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from airpath.runner.work import Row
+
+
+class Seeds(Protocol):
+    """A job's rule, such as an `airpath.stats.replication.Replication`."""
+
+    @property
+    def runs(self) -> int:
+        """Number of runs so far."""
+        ...
+
+    def next_seeds(self) -> range:
+        """Seeds to run now; empty while some are still running, and in the end."""
+        ...
+
+    def add(self, seed: int, outcome: Any) -> None:
+        """Take in what a run gave."""
+        ...
+
+    def expected_runs(self) -> int:
+        """How many runs there will be in all, as far as is known."""
+        ...
+
+
+class Once:
+    """The rule of a job that is one run."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._seeds = range(seed, seed + 1)
+        self.runs = 0
+
+    def next_seeds(self) -> range:
+        """The seed, the first time."""
+        seeds, self._seeds = self._seeds, range(0)
+        return seeds
+
+    def add(self, _seed: int, _outcome: Any) -> None:
+        """Count the run."""
+        self.runs = 1
+
+    def expected_runs(self) -> int:
+        """One."""
+        return 1
+
+
+class Wanted:
+    """Runs that are to be made, job by job in the order of the seeds.
+
+    Which they are in the end depends on the jobs alone, not on the order in which runs end.
+
+    Parameters
+    ----------
+    jobs : sequence of Seeds
+        Which seeds each job wants.
+    rows : iterable of Row
+        Runs that were made before.
+    on_counted : callable, optional
+        Called with every run that counts, made before or now.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Seeds], rows: Iterable[Row] = (), on_counted: Callable[[Row], None] | None = None
+    ) -> None:
+        self.done, self.jobs_done, self.expected = 0, 0, 0
+        self._jobs, self._on_counted = jobs, on_counted
+        self._there: dict[int, dict[int, Any]] = {}
+        for job, seed, outcome in rows:
+            self._there.setdefault(job, {})[seed] = outcome
+        self._ready: deque[tuple[int, range]] = deque()
+        self._missing = [0] * len(jobs)
+        # Kept, not summed when asked for: with many jobs each answer of a worker would cost the sum.
+        self._expected = [0] * len(jobs)
+        for job in range(len(jobs)):
+            self._ask(job)
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs."""
+        return len(self._jobs)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no run is missing."""
+        return self.jobs_done == len(self._jobs)
+
+    def take(self, most: int) -> list[tuple[int, list[int]]]:
+        """Take up to so many runs to make, as jobs and seeds."""
+        taken: list[tuple[int, list[int]]] = []
+        while most > 0 and self._ready:
+            job, seeds = self._ready.popleft()
+            if taken and taken[-1][0] == job:
+                taken[-1][1].extend(seeds[:most])
+            else:
+                taken.append((job, list(seeds[:most])))
+            if len(seeds) > most:
+                self._ready.appendleft((job, seeds[most:]))
+            most -= len(seeds)
+        return taken
+
+    def add(self, row: Row) -> None:
+        """Take in a run that was made."""
+        job = row[0]
+        self._count(row)
+        self._missing[job] -= 1
+        if self._missing[job] == 0:
+            self._ask(job)
+
+    def _count(self, row: Row) -> None:
+        job, seed, outcome = row
+        self.done += 1
+        self._jobs[job].add(seed, outcome)
+        if self._on_counted is not None:
+            self._on_counted(row)
+
+    def _ask(self, job: int) -> None:
+        """Ask for a job's next seeds, until some are missing or none is wanted."""
+        rule, before = self._jobs[job], self._there.get(job, {})
+        while True:
+            seeds = rule.next_seeds()
+            if not seeds:
+                self._expect(job, rule.runs)
+                self.jobs_done += 1
+                self._there.pop(job, None)
+                return
+            there = sorted(seed for seed in before if seed in seeds)
+            for seed in there:
+                self._count((job, seed, before[seed]))
+            if len(there) < len(seeds):
+                self._missing[job] = len(seeds) - len(there)
+                self._ready.extend((job, gap) for gap in _gaps(seeds, there))
+                self._expect(job, rule.expected_runs())
+                return
+
+    def _expect(self, job: int, runs: int) -> None:
+        self.expected += runs - self._expected[job]
+        self._expected[job] = runs
+
+
+def _gaps(seeds: range, there: Sequence[int]) -> Iterator[range]:
+    """Parts of a range between those of its seeds that are there, in ascending order."""
+    start = seeds.start
+    for seed in (*there, seeds.stop):
+        if start < seed:
+            yield range(start, seed)
+        start = seed + 1

@@ -1,0 +1,1 @@
+"""Exports a finished run in the formats of other tools."""

@@ -1,0 +1,111 @@
+"""Exports a bearer as a log of mahimahi's `mm-link`.
+
+After header lines that begin with `#`, T is a time in whole milliseconds since the run began:
+
+```text
+T # BYTES           an opportunity to send
+T + BYTES           a packet arrived, whether or not it found room
+T - BYTES DELAY     a packet has left, DELAY ms after its arrival
+T d PACKETS BYTES   packets were dropped on arrival or given up
+```
+
+A log describes one bearer, as mahimahi's describes one direction of a link. Opportunities are the channel's:
+the trace of `radio.variable`, or for a cell with a rate the trace of that rate. The run's trace does not
+tell the direction of a dropped packet: one as long as the flow's data packets counts as data.
+Source: mm-link(1), and the behaviour of the program.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import IO
+
+from airpath import _core
+from airpath.runs.export.source import LET_IN, Run
+
+KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
+COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")
+
+NS_PER_MS = 1_000_000
+# Bytes of an opportunity, by `channel.trace_file.accounting`.
+OPPORTUNITY_BYTES = {"ip_1500": 1500, "tun_1504": 1504}
+# Longest packet without payload: IPv6, TCP, timestamps.
+PURE_ACK_BYTES = 40 + 20 + 12
+
+# Time in nanoseconds, rank among lines of the same time, the line.
+Line = tuple[int, int, str]
+
+
+def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
+    """Write a bearer's packets as a log of `mm-link`.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    out : binary file
+        Open for writing.
+    ue : int
+        Number of the UE.
+    direction : str
+        ``"downlink"`` or ``"uplink"``.
+
+    Raises
+    ------
+    ExportError
+        If the run had no such bearer, its delay varies, or its trace lacks a kind of event.
+    """
+    run.require_bearer(KINDS, ue)
+    behind_ns = run.delay_ns(direction)
+    header = (f"# mahimahi mm-link ({direction}) [airpath {_core.version()}, UE {ue}]", "# base timestamp: 0")
+    out.writelines(f"{line}\n".encode() for line in header)
+    lines = heapq.merge(_opportunities(run, direction), _events(run, ue, direction, behind_ns))
+    out.writelines(line.encode() for _, _, line in lines)
+
+
+def _opportunities(run: Run, direction: str) -> Iterator[Line]:
+    """All opportunities of the channel until the end of the run."""
+    bearer = run.cell[direction]
+    channel = bearer["channel"].get("trace_file") or {"trace": _core.constant_trace(bearer["rate"])}
+    size = OPPORTUNITY_BYTES[channel.get("accounting", "ip_1500")]
+    times = [int(line) for line in channel["trace"].split()]
+    end_ms = run.summary["simulated_s"] * 1000
+    base = 0
+    while base < end_ms:
+        for time in times:
+            if base + time > end_ms:
+                return
+            yield (base + time) * NS_PER_MS, 1, f"{base + time} # {size}\n"
+        if channel.get("once", False):
+            return
+        base += times[-1]
+
+
+def _events(run: Run, ue: int, direction: str, behind_ns: int) -> Iterator[Line]:
+    """Arrivals, departures and drops at the bearer, in order."""
+    cell = run.cell_element
+    # Direction of the data, by flow.
+    data: dict[tuple[int, int], str] = {
+        (flow["ue"], flow["flow"]): flow["direction"] for flow in run.summary["flows"]
+    }
+    for time, event, of_ue, flow, towards, size, delay_ns, element, reason in run.rows(KINDS, COLUMNS):
+        if of_ue != ue:
+            continue
+        ms = time // NS_PER_MS
+        if event == "dropped":
+            if element == cell and _dropped_towards(data.get((of_ue, flow)), size) == direction:
+                # The link layer gave it up after its arrival.
+                arrival = "" if reason in LET_IN else f"{ms} + {size}\n"
+                yield time, 0, f"{arrival}{ms} d 1 {size}\n"
+        elif towards == direction:
+            if event == "bearer_enqueued":
+                yield time, 0, f"{ms} + {size}\n"
+            else:
+                arrived = time - (delay_ns - behind_ns)
+                yield time, 2, f"{ms} - {size} {ms - arrived // NS_PER_MS}\n"
+
+
+def _dropped_towards(data: str | None, size: int) -> str:
+    towards_ue = (size > PURE_ACK_BYTES) == (data != "uplink")
+    return "downlink" if towards_ue else "uplink"

@@ -1,0 +1,99 @@
+"""Runs a scenario and writes results, trace, capture, picture, scenario and manifest into a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from airpath import _core
+from airpath.progress import OnProgress, reporting
+from airpath.runs.memory import simulate, steps
+from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
+from airpath.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that a run has filled.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    summary : dict
+        The content of its `results.json`.
+    interrupted : bool
+        Whether Ctrl-C ended the run.
+    """
+
+    path: Path
+    summary: dict[str, Any] = field(repr=False)
+    interrupted: bool
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the run that exist."""
+        return files_in(self.path)
+
+
+def run_to_folder(
+    scenario: Scenario,
+    seed: int,
+    out: Path,
+    *,
+    probes: Sequence[str] | None = None,
+    capture_rlc: bool = False,
+    capture_iu: bool = False,
+    force: bool = False,
+    progress: bool | OnProgress | None = None,
+) -> RunFolder:
+    """Run a scenario and write everything about it into a folder.
+
+    Ctrl-C ends the run early: all files are completed with what there is, and `results.json` says
+    `"complete": false`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    seed : int
+        Seed of the random streams.
+    out : Path
+        The folder; made if it does not exist.
+    probes : sequence of str, optional
+        Kinds of events to record; all if absent.
+    capture_rlc : bool
+        Whether to capture RLC PDUs too, on an interface `rlc`.
+    capture_iu : bool
+        Whether to capture the GTP-U datagrams between SGSN and RNC too, on an interface `iu`.
+    force : bool
+        Whether to replace the files of an earlier run.
+    progress : bool or callable, optional
+        As for :func:`airpath.run`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario, the seed or a probe cannot be used.
+    OutputError
+        If the folder holds a run already, cannot be made or written, or the disk is full.
+    """
+    kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
+    names = list(kinds) if probes is None else probes
+    simulation = simulate(scenario, seed, names, capture=True, capture_rlc=capture_rlc, capture_iu=capture_iu)
+    with CtrlC() as ctrl_c:
+        prepare(out, force)
+        recorder = Recorder(out, scenario, seed, kinds)
+        with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
+            for step in steps(simulation):
+                recorder.write(step.events, step.capture)
+                report(step.progress)
+                if ctrl_c.pressed:
+                    break
+        results = simulation.results()
+        recorder.finish(results, ctrl_c, title=f"{scenario.name}, seed {seed}")
+    return RunFolder(out, json.loads(results), ctrl_c.pressed)

@@ -1,0 +1,196 @@
+"""Metrics of a run: pure functions of its results and of trace columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class NotMeasuredError(ValueError):
+    """The run did not measure this metric, such as the time of a transfer that did not end."""
+
+
+def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
+    """Counters of one radio bearer, or None if the run had no such bearer.
+
+    Parameters
+    ----------
+    summary : dict
+        Content of `results.json`.
+    ue : int
+        Number of the UE.
+    direction : str
+        ``"downlink"`` or ``"uplink"``.
+    """
+    for element in summary["elements"]:
+        # Boxes may count by UE too.
+        if element["element"].startswith("radio.") and ue < len(element["ues"]):
+            counters: dict[str, Any] | None = element["ues"][ue].get(direction)
+            return counters
+    return None
+
+
+def named(name: str) -> Callable[[dict[str, Any]], float]:
+    """Make a function that reads the metric of this name from the content of `results.json`.
+
+    Parameters
+    ----------
+    name : str
+        Keys from the outside to the inside with dots between, such as
+        ``"elements.1.ues.0.downlink.utilisation"``. Of a list, a number chooses one (from 0) and ``*``
+        averages over all: ``"flows.*.goodput_bps"``. A name that is no key of the results is a key of
+        the first flow: ``"goodput_bps"``, ``"rtt_ms.mean"``.
+
+    Raises
+    ------
+    ValueError
+        If `name` is malformed. The function raises one if a run has no such number, and a
+        `NotMeasuredError` if it did not measure it.
+    """
+    keys = _keys_of(name)
+    return lambda summary: _number_at(summary, _from_the_top(keys, summary), name)
+
+
+def path_of(name: str, summary: dict[str, Any]) -> list[str]:
+    """Path of a metric in these results, and in all of the same structure.
+
+    Raises
+    ------
+    ValueError
+        If `name` is malformed.
+    """
+    return _from_the_top(_keys_of(name), summary)
+
+
+def _keys_of(name: str) -> list[str]:
+    keys = name.split(".") if isinstance(name, str) else []
+    if not all(keys) or not keys:
+        raise ValueError(f"{name!r} names no metric: write keys of results.json, such as 'goodput_bps'")
+    return keys
+
+
+def _from_the_top(keys: list[str], summary: dict[str, Any]) -> list[str]:
+    return keys if keys[0] in summary else ["flows", "0", *keys]
+
+
+def _number_at(inside: Any, path: list[str], name: str) -> float:
+    if not path:
+        if isinstance(inside, (int, float)):
+            return float(inside)
+        if inside is None:
+            raise NotMeasuredError(f"metric '{name}' is null: not measured, or not ended in time")
+        raise ValueError(f"metric '{name}' is no number")
+    key, *rest = path
+    if key == "*" and isinstance(inside, list) and inside:
+        return float(np.mean([_number_at(entry, rest, name) for entry in inside]))
+    if isinstance(inside, dict) and key in inside:
+        return _number_at(inside[key], rest, name)
+    if isinstance(inside, list) and key.isdecimal() and int(key) < len(inside):
+        return _number_at(inside[int(key)], rest, name)
+    if isinstance(inside, dict):
+        known = ", ".join(inside)
+    else:
+        known = f"* or a number below {len(inside)}" if isinstance(inside, list) else "nothing below it"
+    raise ValueError(f"metric '{name}': results have no '{key}' there; there is {known}")
+
+
+def utilisation(summary: dict[str, Any], flow: dict[str, Any]) -> float | None:
+    """Share of its radio bearer's capacity that carried IP packets during the run, 0 to 1.
+
+    All flows of the bearer count together. None if the flow crosses no bearer, or one that shares its rate
+    with others (1xEV-DO's forward link).
+    """
+    counters = bearer(summary, flow["ue"], flow["direction"]) or {}
+    share: float | None = counters.get("utilisation")
+    return share
+
+
+def carried_bytes(flow: dict[str, Any]) -> int:
+    """Bytes that a flow carried: acknowledged or received, the larger of those known."""
+    return max(flow["bytes_acked"] or 0, flow["bytes_received"] or 0)
+
+
+def retransmission_share(flow: dict[str, Any]) -> float:
+    """Retransmissions per segment sent, 0 to 1; 0 if nothing was sent."""
+    sent = flow["segments_sent"]
+    return flow["retransmissions"]["total"] / sent if sent else 0.0
+
+
+def block_error_share(counters: dict[str, Any]) -> float:
+    """Lost PDUs per PDU sent on a bearer, 0 to 1; 0 if none was sent or the bearer has no PDUs."""
+    sent = counters.get("pdus_sent", 0)
+    return counters["pdus_lost"] / sent if sent else 0.0
+
+
+def goodput_series(
+    time_s: NDArray[np.float64], acked_bytes: NDArray[Any], window_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Goodput in consecutive windows.
+
+    Parameters
+    ----------
+    time_s : ndarray, shape (n,), float64
+        Times of ACKs in seconds, ascending; n >= 1.
+    acked_bytes : ndarray, shape (n,)
+        Bytes acknowledged since the start, such as the column `snd_una`.
+    window_s : float
+        Length of a window in seconds, positive. The last, partial window is left out.
+
+    Returns
+    -------
+    end_s, goodput_bps : ndarray, shape (m,), float64
+        End of each window in seconds, and goodput in it in bit/s.
+    """
+    ends = np.arange(1.0, int(time_s[-1] / window_s) + 1) * float(window_s)
+    last = np.searchsorted(time_s, ends, side="right") - 1
+    acked = np.where(last >= 0, np.asarray(acked_bytes, dtype=float)[last], 0.0)
+    return ends, np.diff(acked, prepend=0.0) * 8 / window_s
+
+
+def with_specs(
+    flows: Sequence[dict[str, Any]], specs: Sequence[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Pair flows with their entries in the scenario, in order at each UE; a page has several flows."""
+    waiting: dict[int, Iterator[dict[str, Any]]] = {}
+    current: dict[int, dict[str, Any] | None] = {}
+    for flow in flows:
+        ue = flow["ue"]
+        own = waiting.setdefault(ue, iter([spec for spec in specs if spec["ue"] in (ue, "each")]))
+        if not (flow["app"] == "web" and "web" not in flow):
+            current[ue] = next(own, None)
+        yield flow, current[ue]
+
+
+def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) -> NDArray[np.intp]:
+    """Choose points whose line looks like that of all: first, lowest, highest and last of each bin.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+        Ascending.
+    y : ndarray, shape (n,)
+        Values; no NaN.
+    start, end : float
+        Range of `x` that is divided into bins.
+    bins : int
+        Number of bins.
+
+    Returns
+    -------
+    ndarray, shape (m,), m <= min(n, 4 * (bins + 2))
+        Indices of the points, ascending.
+    """
+    n = len(x)
+    if n <= 4 * bins or end <= start:
+        return np.arange(n)
+    place = np.clip(((x - start) / (end - start) * bins).astype(np.int64), -1, bins)
+    first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    last = np.append(first[1:], n) - 1
+    # Within each bin, sorted by value: the first is the lowest, the last the highest.
+    by_value = np.lexsort((y, place))
+    return np.unique(np.concatenate([first, last, by_value[first], by_value[last]]))

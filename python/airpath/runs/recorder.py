@@ -1,0 +1,270 @@
+"""Writes the files of a run: trace, capture, results, picture, and what they were made from.
+
+Trace and capture are written during the run, so that memory stays bounded. All files stay in a subfolder
+until the run has ended, by itself or by Ctrl-C. The manifest is moved up last: a folder without one holds no
+run. Clock and machine are in `manifest.json` alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Self
+
+from airpath import _core
+from airpath.errors import OutputError
+from airpath.files.atomic import sync
+from airpath.runs.picture import picture_of
+from airpath.runs.trace import Events, TraceWriter
+from airpath.scenario import Scenario
+
+RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
+    "scenario.resolved.toml",
+    "results.json",
+    "trace.parquet",
+    "capture.pcapng",
+    "plot.png",
+    "manifest.json",
+)
+
+
+# Subfolder of the files until the run has ended.
+UNFINISHED = ".unfinished"
+
+
+def prepare(out: Path, force: bool) -> None:
+    """Make a run's folder; refuse to overwrite an earlier run unasked.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made, or holds a run and `force` is not given.
+    """
+    with _output_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    # Links and pipes too: a run replaces them instead of writing through them.
+    there = [out / name for name in FILES if os.path.lexists(out / name)]
+    for file in there:
+        if file.is_dir() and not file.is_symlink():
+            raise OutputError("out", f"'{file}' is a folder", "choose another folder, or remove this one")
+    if there and not force:
+        what = f"'{out}' holds a run already ({', '.join(file.name for file in there)})"
+        raise OutputError("out", what, "choose another folder, or replace the files with --force")
+
+
+def files_in(out: Path) -> list[Path]:
+    """Files of a run in a folder."""
+    return [out / name for name in FILES if (out / name).is_file()]
+
+
+class Recorder:
+    """Writes the files of one run, in place of those of an earlier one.
+
+    Call `write` during the run, `close` when it has ended, then `finish`. Until then an earlier run
+    stays in place.
+
+    Parameters
+    ----------
+    out : Path
+        The folder, as `prepare` left it.
+    scenario : Scenario
+        What is run.
+    seed : int
+        Its seed.
+    kinds : dict of list of str
+        Columns of every kind of event that is recorded, without the time.
+
+    Raises
+    ------
+    OutputError
+        From here and from every method, if a file cannot be written; nothing of the run is left.
+    """
+
+    def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
+        self._out, self._unfinished = out, out / UNFINISHED
+        self._scenario, self._seed = scenario, seed
+        self._started, self._clock = datetime.now(UTC), time.monotonic()
+        # Opened with the first bytes: a run may have no capture.
+        self._capture: IO[bytes] | None = None
+        with self._writing(), contextlib.ExitStack() as files:
+            self._discard()
+            self._unfinished.mkdir()
+            trace = files.enter_context((self._unfinished / TRACE).open("wb"))
+            metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
+            self._trace = files.enter_context(contextlib.closing(TraceWriter(trace, kinds, metadata)))
+            self._files = files.pop_all()
+
+    def write(self, events: Events, capture: bytes) -> None:
+        """Add the next events and the next part of the pcapng file."""
+        with self._writing():
+            self._trace.write(events)
+            if capture and self._capture is None:
+                self._capture = self._files.enter_context((self._unfinished / CAPTURE).open("wb"))
+            if self._capture:
+                self._capture.write(capture)
+
+    def close(self) -> None:
+        """Complete trace and capture."""
+        with self._writing():
+            self._files.close()
+
+    def finish(self, results: str | None, ctrl_c: CtrlC, *, title: str, **provenance: Any) -> None:
+        """Write scenario, results, picture and manifest, and move all files to their places.
+
+        Parameters
+        ----------
+        results : str or None
+            JSON; None if the run ended without results, and then there is no picture.
+        ctrl_c : CtrlC
+            Ctrl-C leaves the picture out.
+        title : str
+            Line above the picture.
+        **provenance
+            Further entries of the manifest.
+        """
+        out = self._unfinished
+        with self._writing():
+            (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
+            if results is not None:
+                (out / RESULTS).write_text(results + "\n", encoding="utf-8")
+                with ctrl_c.raising():
+                    scenario = tomllib.loads(self._scenario.text)
+                    picture_of(out / TRACE, json.loads(results), scenario, title).save(out / PLOT)
+            manifest = {
+                **_provenance(),
+                "scenario": self._scenario.name,
+                "scenario_sha256": hashlib.sha256(self._scenario.text.encode()).hexdigest(),
+                "seed": self._seed,
+                "started": self._started.isoformat(timespec="seconds"),
+                "elapsed_s": round(time.monotonic() - self._clock, 3),
+                "interrupted": ctrl_c.pressed,
+                **provenance,
+                "files": {file.name: file.stat().st_size for file in files_in(out)},
+            }
+            (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            self._put_in_place()
+
+    def _put_in_place(self) -> None:
+        """Remove an earlier run's files, then move the new ones up, the manifest last."""
+        files = files_in(self._unfinished)
+        for file in files:
+            sync(file)
+        for name in reversed(FILES):
+            (self._out / name).unlink(missing_ok=True)
+        sync(self._out)
+        for file in files:
+            if file.name == MANIFEST:
+                sync(self._out)
+            file.rename(self._out / file.name)
+        self._discard()
+        sync(self._out)
+
+    def _discard(self) -> None:
+        """Remove unfinished files."""
+        if self._unfinished.is_dir() and not self._unfinished.is_symlink():
+            shutil.rmtree(self._unfinished)
+        else:
+            self._unfinished.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with _output_errors(self._out):
+            try:
+                yield
+            except OSError:
+                with contextlib.suppress(OSError):
+                    self._discard()
+                raise
+
+
+class CtrlC:
+    """Turns Ctrl-C, and SIGTERM with it, into a flag, so that no file is left half written.
+
+    Outside the main thread, which alone sees signals, it does nothing.
+    """
+
+    _signals = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._main = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> Self:
+        if self._main:
+            self._previous = {number: signal.signal(number, self._note) for number in self._signals}
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._main:
+            for number, handler in self._previous.items():
+                signal.signal(number, handler)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.pressed = True
+
+    @contextlib.contextmanager
+    def raising(self) -> Iterator[None]:
+        """A context for work that Ctrl-C may end."""
+        try:
+            self._handle(signal.default_int_handler)
+            yield
+            self._handle(self._note)
+        except KeyboardInterrupt:
+            self.pressed = True
+            self._handle(self._note)
+
+    def _handle(self, handler: Callable[[int, FrameType | None], object]) -> None:
+        if self._main:
+            for number in self._signals:
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _output_errors(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot write to '{out}': {error.strerror or error}"
+        raise OutputError("out", what, "choose a folder on a disk with room that you may write to") from error
+
+
+def _provenance() -> dict[str, Any]:
+    """Program and machine."""
+    return {
+        "airpath": _core.version(),
+        "git": _git_commit(),
+        "rng": _core.RNG_VERSION,
+        "python": platform.python_version(),
+        "host": platform.node(),
+        "platform": platform.platform(),
+    }
+
+
+def _git_commit() -> str | None:
+    """Commit of the checkout that airpath runs from, with "-dirty" if changed; None outside a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    git = ["git", "-C", str(package)]
+    try:
+        # airpath may be installed in a virtual environment inside another project's checkout.
+        if package != Path(_output_of(*git, "rev-parse", "--show-toplevel")).resolve() / "python" / "airpath":
+            return None
+        return _output_of(*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _output_of(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

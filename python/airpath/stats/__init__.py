@@ -1,0 +1,1 @@
+"""Statistics over runs: means with intervals, pairs, and one long run."""

@@ -1,0 +1,254 @@
+"""Every bad input is one line on standard error with key, cause and remedy, and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from conftest import Outcome, check_error
+
+import airpath
+from airpath.experiments.sweep.plan import read_plan
+from airpath.experiments.sweep.run import run_sweep
+from airpath.runs.finished import FinishedRun
+from airpath.runs.folder import run_to_folder
+from airpath.runs.recorder import FILES
+
+SCENARIO = """\
+# a scenario in which one line is replaced
+duration = "5 s"
+
+[wired]
+rate = "100 Mbit/s"
+delay = "75 ms"
+
+[radio.dch.downlink]
+rate = "384 kbit/s"
+
+[radio.dch.downlink.rlc.fixed_delay_arq]
+pdu = "40 B"
+
+[radio.dch.downlink.channel.bernoulli]
+bler = "10 %"
+
+[tcp]
+receive_buffer = "64 kB"
+
+[[flow]]
+ue = 0
+direction = "downlink"
+
+[flow.app.file]
+size = "50 kB"
+"""
+
+DOWNLINK = "radio.dch.downlink"
+
+# What is wrong: (line, what it is replaced with, key, words of the cause, words of the remedy).
+CASES = {
+    "unknown key": ('delay = "75 ms"', 'dealy = "75 ms"', "wired.dealy", "unknown", "delay"),
+    "unknown component": ("fixed_delay_arq]", "arq]", f"{DOWNLINK}.rlc.arq", "unknown", "fixed_delay_arq"),
+    "missing unit": ('"75 ms"', '"75"', "wired.delay", "missing unit", "60 ms"),
+    "number without a unit": ('"75 ms"', "75", "wired.delay", "missing unit", "60 ms"),
+    "wrong unit": ('"75 ms"', '"75 kbit/s"', "wired.delay", "75 kbit/s", "ms"),
+    "wrong unit of a rate": ('"384 kbit/s"', '"384 kB"', f"{DOWNLINK}.rate", "384 kB", "kbit/s"),
+    "negative rate": ('"384 kbit/s"', '"-384 kbit/s"', f"{DOWNLINK}.rate", "-384 kbit/s", "kbit/s"),
+    "zero rate": ('"384 kbit/s"', '"0 kbit/s"', f"{DOWNLINK}.rate", "zero", "kbit/s"),
+    "zero PDU size": ('"40 B"', '"0 B"', f"{DOWNLINK}.rlc.fixed_delay_arq.pdu", "no size", "40 B"),
+    "BLER 1.0 without a limit": ('"10 %"', '"100 %"', f"{DOWNLINK}.channel", "lost", "max_transmissions"),
+    "impossible probability": ('"10 %"', '"110 %"', f"{DOWNLINK}.channel.bernoulli.bler", "110 %", "%"),
+    "window below one segment": ('"64 kB"', '"1 kB"', "tcp.receive_buffer", "below one segment", "kB"),
+    "text where a number belongs": ("ue = 0", 'ue = "first"', "flow[0].ue", "UE", "each"),
+    "a UE that is not there": ("ue = 0", "ue = 7", "flow[0].ue", "UE 7", "UEs"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_value(case, tmp_path, airpath_command):
+    line, replacement, key, cause, remedy = CASES[case]
+    file = tmp_path / "bad.toml"
+    assert SCENARIO.count(line) == 1
+    file.write_text(SCENARIO.replace(line, replacement))
+    check_error(airpath_command("run", file), key, cause, remedy)
+
+
+def test_the_unchanged_scenario_is_good(tmp_path, airpath_command):
+    file = tmp_path / "good.toml"
+    file.write_text(SCENARIO)
+    assert airpath_command("run", file).code == 0
+
+
+def test_file_that_is_no_toml(tmp_path, airpath_command):
+    file = tmp_path / "bad.toml"
+    file.write_text("duration = = 3\n")
+    check_error(airpath_command("run", file), str(file), "line 1, column 12: not TOML", "example")
+
+
+def test_file_that_is_no_text(tmp_path, airpath_command):
+    file = tmp_path / "bad.toml"
+    file.write_bytes(b"\x89PNG\xff\xfe")
+    check_error(airpath_command("run", file), str(file), "not UTF-8", "TOML")
+
+
+def test_file_that_is_missing(tmp_path, airpath_command):
+    file = tmp_path / "missing.toml"
+    check_error(airpath_command("run", file), str(file), "No such file", "airpath list")
+
+
+def test_name_that_is_not_bundled(airpath_command):
+    check_error(airpath_command("run", "umts-9"), "umts-9", "no such scenario", "umts-384")
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "cause", "remedy"),
+    [
+        ("duration", "--set", "'duration'", "PATH=VALUE"),
+        ("durration=5 s", "durration", "unknown", "duration"),
+        ("duration=5", "duration", "missing unit", "60 ms"),
+        (f"{DOWNLINK}.rate=-1 kbit/s", f"{DOWNLINK}.rate", "-1 kbit/s", "kbit/s"),
+        ("tcp.recovery.renno.x=1", "tcp.recovery.renno", "unknown", "reno"),
+    ],
+)
+def test_bad_change_on_the_command_line(change, key, cause, remedy, airpath_command):
+    check_error(airpath_command("run", "umts-384", "--set", change), key, cause, remedy)
+
+
+def test_seed_out_of_range(airpath_command):
+    check_error(airpath_command("run", "umts-384", "--seed", -1), "seed", "-1", "from 0")
+
+
+def test_unknown_option(airpath_command):
+    check_error(airpath_command("run", "umts-384", "--fast"), "command line", "--fast", "--help")
+
+
+def test_output_folder_that_cannot_be_made(tmp_path, airpath_command):
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    check_error(airpath_command("run", "umts-384", "--out", file / "below"), "out", "below", "folder")
+    check_error(airpath_command("run", "umts-384", "--out", file), "out", "file", "folder")
+
+
+def test_output_folder_with_a_run(tmp_path, airpath_command):
+    assert airpath_command("run", "umts-384", "--out", tmp_path).code == 0
+    results = (tmp_path / "results.json").read_bytes()
+    outcome = airpath_command("run", "umts-384", "--seed", 2, "--out", tmp_path)
+    check_error(outcome, "out", "holds a run already", "--force")
+    assert (tmp_path / "results.json").read_bytes() == results
+    assert airpath_command("run", "umts-384", "--seed", 2, "--out", tmp_path, "--force").code == 0
+    assert (tmp_path / "results.json").read_bytes() != results
+
+
+@pytest.mark.parametrize("room", [0, 500, 3000, 30_000, 100_000])
+def test_full_disk(room, tmp_path):
+    # For want of a small disk a limit of the size of each file.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    command = [sys.executable, "-m", "airpath", "run", "umts-384", "--out", "out"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit, check=False
+    )
+    outcome = Outcome(done.returncode, done.stdout, done.stderr)
+    check_error(outcome, "out", "File too large", "disk with room")
+    assert os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+@pytest.mark.parametrize("file", FILES)
+def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](out / file)
+    words = "is a folder" if kind == "folder" else "holds a run already"
+    check_error(airpath_command("run", "umts-64-simple", "--out", out), "out", words, "another folder")
+    assert os.listdir(out) == [file]
+    if kind != "folder":
+        assert airpath_command("run", "umts-64-simple", "--out", out, "--force").code == 0
+        assert FinishedRun.open(out).summary["complete"]
+    assert not elsewhere.exists()
+
+
+def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpath_command):
+    file, out = tmp_path / "$\\frac{x$.toml", tmp_path / "out"
+    file.write_text(SCENARIO)
+    assert airpath_command("run", file, "--out", out).code == 0
+    assert (out / "plot.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "umts-64-simple"],
+        ["live", "umts-64-simple"],
+        ["analyze", "capture"],
+        ["reproduce", "lundsten"],
+        ["sweep", "chan:figure-11"],
+        ["compare", "umts-64-simple"],
+    ],
+)
+def test_an_empty_output_folder_is_not_the_current_one(command, tmp_path, airpath_command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = airpath_command(*command, "--out", "")
+    check_error(outcome, "--out", "'' is not a folder", "name the folder")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """Commands that write one file, without its name."""
+    folder = tmp_path_factory.mktemp("inputs")
+    sweep = folder / "sweep.toml"
+    sweep.write_text(
+        "scenario = 'umts-64-simple'\nmetrics = ['goodput_bps']\nruns = 2\nset.duration = '3 s'\n"
+    )
+    run_to_folder(airpath.load("umts-64-simple").with_("duration", "3 s"), 1, folder / "run")
+    run_sweep(read_plan(sweep), folder / "swept", 1)
+    return {
+        "export": ["export", folder / "run", "--format", "csv", "--out"],
+        "plot": ["plot", folder / "swept", "--x", "goodput_bps", "--out"],
+        "overlay": ["overlay", folder / "run", "--out"],
+    }
+
+
+@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
+def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_path, airpath_command):
+    link, pipe = tmp_path / "link.svg", tmp_path / "pipe.svg"
+    link.symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(pipe)
+    for file, words in ((link, "link to a file that does not exist"), (pipe, "a pipe that no program reads")):
+        outcome = airpath_command(*outputs[command], file)
+        assert outcome.code == 2 and outcome.err.count("\n") == 1
+        assert str(file) in outcome.err and words in outcome.err
+    assert sorted(os.listdir(tmp_path)) == ["link.svg", "pipe.svg"]
+
+
+@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
+def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, outputs, tmp_path):
+    file = tmp_path / "out.svg"
+    arguments = [sys.executable, "-m", "airpath", *map(str, outputs[command]), str(file)]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (100, 100))
+    done = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and str(file) in done.stderr and "File too large" in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "words", [["--set", b"\xff=1"], ["--set", b"wired.delay=\xff"]], ids=["key", "value"]
+)
+def test_words_that_are_not_utf_8_are_named(words, tmp_path):
+    command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    outcome = Outcome(done.returncode, done.stdout, done.stderr)
+    check_error(outcome, "command line", "xff' is not UTF-8", "in UTF-8")
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", "--out", b"\xff"]
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(os.fsencode(tmp_path) + b"/\xff")) == sorted(map(os.fsencode, FILES))

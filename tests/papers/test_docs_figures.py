@@ -1,0 +1,88 @@
+"""Figures in documents: they are the committed ones, and these are what a full run gave."""
+
+import re
+import subprocess
+import sys
+
+import docs_figures
+import pytest
+
+import airpath
+
+VALUE = {
+    "id": "p-1",
+    "published": 24.55,
+    "corrected": 34.55,
+    "unit": "percent",
+    "verdict": "not_reproduced",
+    "measured": 50.0,
+    "ci_low": 49.0,
+    "ci_high": 51.0,
+    "runs": 100,
+    "seed_1": 48.0,
+}
+PARTS = ("measured", "ci_low", "ci_high", "runs", "verdict")
+READ = {"stated": {name: VALUE[name] for name in PARTS}}
+READ["other"] = {**READ["stated"], "measured": 36.0, "verdict": "reproduced"}
+ENTRY = {"place": "Study 1", "row": {"case": "a"}, "column": "b", "measured": 50.0, "seed_1": 48.0}
+CLAIMS = [
+    {"id": f"p-c{i}", "claim": "", "verdict": said} for i, said in enumerate(("holds", "does_not_hold"))
+]
+KEPT = docs_figures.condensed([{**VALUE, "readings": READ}, ENTRY, {**ENTRY, "shows": "more"}, *CLAIMS])
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{p-1}", "50.0"),
+        ("{p-1!.3f} and {p-1@other!.0f}", "50.000 and 36"),
+        ("{p-1!pair}", "34.55 → **50.0**"),
+        ("{p-1@other!pair .1f}", "34.55 → 36.0"),
+        ("{p-1!share .0f} %", "145 %"),
+        ("{p-1!sd}", "5.04"),
+        ("{p-1!range .0f}", "40 to 60"),
+        ("{p|Study 1|a|b} {p|Study 1|more|a|b!.0f}", "50.0 50"),
+        ("{p.values}: {p.counts}, {p.claims}", "1: 1 not reproduced, 1 of 2"),
+        ("| {p.counts@other} |", "| 1 | 0 | 0 | 0 | 0 | 0 | 0 |"),
+    ],
+)
+def test_a_template_is_filled_with_what_was_measured(template, text):
+    figures = docs_figures.Figures({"p": KEPT})
+    assert docs_figures.rendered(f"is <!--= {template} -->old<!--/-->.", figures) == (
+        f"is <!--= {template} -->{text}<!--/-->."
+    )
+
+
+def test_runs_are_made_on_the_spot():
+    figures = docs_figures.Figures({"p": KEPT})
+    known = airpath.replicate(airpath.load("jayanathan-46"), "goodput_bps", min_runs=10, max_runs=10)
+    template = "{run|jayanathan-46|tcp.sack=false|goodput_bps/1000!.3f}"
+    assert figures.fill(template) == f"{known.mean / 1000:.3f}"
+
+
+def test_a_table_stands_between_its_marks():
+    text = docs_figures.rendered("<!--=\n{p.misses}\n-->\n<!--/-->\n", docs_figures.Figures({"p": KEPT}))
+    table = "| `p-1` | 34.55 | 50.0 | % | not reproduced |"
+    assert text.startswith("<!--=\n{p.misses}\n-->\n| value |") and text.endswith(f"\n{table}\n<!--/-->\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("is <!--= {p-2} -->1<!--/-->", "no figure 'p-2'"), ("is\n<!--= {p-1} -->1<!--/-->", "begins a line")],
+)
+def test_a_mistake_is_named(text, says):
+    with pytest.raises(ValueError, match=says):
+        docs_figures.rendered(text, docs_figures.Figures({"p": KEPT}))
+
+
+def test_documents_quote_the_current_figures():
+    done = subprocess.run([sys.executable, docs_figures.__file__, "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_no_mark_is_broken():
+    for document in docs_figures.ROOT.glob("docs/**/*.md"):
+        text = document.read_text()
+        passages = len(docs_figures.PASSAGE.findall(text))
+        assert text.count("<!--=") == text.count("<!--/-->") == passages, document
+        assert not re.search(r"\[.*<!--=.*\]\(", text)

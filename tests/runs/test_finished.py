@@ -1,0 +1,187 @@
+"""Folders of runs that are damaged: commands end with an error and not with a traceback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from random import Random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import airpath
+from airpath.cli import main as cli
+from airpath.files.text import misfit
+from airpath.runs.finished import FinishedRun
+from airpath.runs.folder import run_to_folder
+
+COMMANDS = {
+    "results.json": (["predict"], ["export", "--format", "ns2"], ["export", "--format", "mm-link"]),
+    "scenario.resolved.toml": (["predict"], ["export", "--format", "ns2"], ["export", "--format", "mm-link"]),
+    "manifest.json": (["predict"], ["export", "--format", "csv"]),
+    "trace.parquet": (["export", "--format", "ns2"], ["export", "--format", "csv"]),
+}
+WORDS = [
+    "",
+    "\0",
+    "{",
+    "[]",
+    "5",
+    "null",
+    "nan",
+    '"',
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    "a = " + "[" * 100_000,
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole")
+    run_to_folder(airpath.load("umts-64-simple").with_("duration", "3 s"), 1, out)
+    return out
+
+
+@pytest.fixture
+def folder(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def check_refused(outcome, file):
+    """One line on standard error that names the file or its folder; some output may be written before."""
+    assert outcome.code == cli.BAD_INPUT
+    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1, outcome.err
+    assert str(file.parent) in outcome.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_file_that_is_missing_or_something_else_is_named(name, folder, airpath_command):
+    file = folder / name
+    for command, *options in COMMANDS[name]:
+        for text in WORDS:
+            file.write_text(text)
+            outcome = airpath_command(command, folder, *options)
+            # An empty file is TOML.
+            if (name, text) != ("scenario.resolved.toml", ""):
+                assert str(file) in outcome.err
+            check_refused(outcome, file)
+        file.unlink()
+        outcome = airpath_command(command, folder, *options)
+        check_refused(outcome, file)
+        assert f"holds no {name}" in outcome.err
+
+
+@pytest.mark.parametrize("key", ["seed", "complete", "simulated_s", "flows", "elements"])
+def test_results_with_something_else_under_a_key_are_refused(key, folder, airpath_command):
+    file = folder / "results.json"
+    summary = json.loads(file.read_text())
+    for value in (None, "", 10**400, [5], [[]], {"x": 1}, [{"ue": 0, "flow": True, "direction": ""}]):
+        if isinstance(value, list) and key == "elements" and value != [5] and value != [[]]:
+            continue
+        if key == "seed" and isinstance(value, int):
+            continue
+        file.write_text(json.dumps({**summary, key: value}))
+        check_refused(airpath_command("predict", folder), file)
+    file.write_text(json.dumps({name: value for name, value in summary.items() if name != key}))
+    outcome = airpath_command("predict", folder)
+    check_refused(outcome, file)
+    assert f"has no {key}" in outcome.err
+
+
+def test_results_with_something_else_below_a_flow_are_refused_or_read(folder, airpath_command):
+    file = folder / "results.json"
+    summary = json.loads(file.read_text())
+    (flow,) = summary["flows"]
+    for key in flow:
+        for value in (None, "", -1, 0, 10**400, [], {}, [5]):
+            file.write_text(json.dumps({**summary, "flows": [{**flow, key: value}]}))
+            outcome = airpath_command("predict", folder)
+            if outcome.code:
+                check_refused(outcome, file)
+
+
+def test_mutated_text_is_refused_or_read(folder, airpath_command):
+    random = Random(1)
+    for name in ("results.json", "scenario.resolved.toml", "manifest.json"):
+        file = folder / name
+        before = file.read_bytes()
+        for _ in range(25):
+            content = bytearray(before)
+            for _ in range(random.randint(1, 4)):
+                content[random.randrange(len(content))] = random.choice(b'\0"[]{}09.-eE\\\n\xff,:')
+            file.write_bytes(content)
+            outcome = airpath_command("predict", folder)
+            if outcome.code:
+                check_refused(outcome, file)
+        file.write_bytes(before)
+
+
+def test_a_trace_with_a_flipped_bit_is_refused_or_says_the_same(folder, airpath_command):
+    random, file = Random(2), folder / "trace.parquet"
+    before = file.read_bytes()
+    said = airpath_command("export", folder, "--format", "csv").out
+    refused = 0
+    for _ in range(25):
+        content = bytearray(before)
+        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+        file.write_bytes(content)
+        for format_ in ("ns2", "csv"):
+            out = folder.parent / "out"
+            outcome = airpath_command("export", folder, "--format", format_, "--out", out)
+            if outcome.code:
+                check_refused(outcome, file)
+                assert not out.exists()
+                refused += 1
+            elif format_ == "csv":
+                assert out.read_text().count("\n") == said.count("\n")
+            out.unlink(missing_ok=True)
+    assert refused > 25
+
+
+def replaced(table, name, column):
+    return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table.drop_columns(["event"]), "lacks time or event"),
+        (lambda table: table.drop_columns(["seq"]), "recorded without"),
+        (lambda table: replaced(table, "seq", table["seq"].cast("string")), "column seq holds string"),
+        (lambda table: replaced(table, "time_s", pa.nulls(len(table), "double")), "no time"),
+        (lambda table: replaced(table, "seq", pa.nulls(len(table), "uint64")), "has no seq"),
+    ],
+)
+def test_a_table_that_is_no_trace_is_refused(change, words, folder, airpath_command):
+    file = folder / "trace.parquet"
+    pq.write_table(change(pq.read_table(file)), file)
+    outcome = airpath_command("export", folder, "--format", "ns2")
+    check_refused(outcome, file)
+    assert words in outcome.err
+
+
+def test_a_whole_folder_is_read(whole):
+    run = FinishedRun.open(whole)
+    assert run.summary["seed"] == run.manifest["seed"] == 1
+    assert run.scenario["duration"] == "3 s"
+    assert run.trace.metadata.num_rows > 100
+
+
+@pytest.mark.parametrize(
+    ("content", "shape", "said"),
+    [
+        ({"a": 1.5}, {"a": float}, ""),
+        ({"a": 1}, {"a": float}, ""),
+        ({"a": True}, {"a": int}, "a is true"),
+        ({"a": [{"b": 1}, {"b": "x" * 99}]}, {"a": [{"b": int}]}, f'a[1].b is "{"x" * 39}...'),
+        ({"a": []}, {"a": [{"b": int}]}, ""),
+        ({}, {"a": int}, "it has no a"),
+        ([], {"a": int}, "it is []"),
+        ({"a": 10**400}, {"a": float}, f"a is 1{'0' * 39}..."),
+    ],
+)
+def test_where_json_differs_from_a_shape_is_said(content, shape, said):
+    assert misfit(content, shape) == said

@@ -1,0 +1,287 @@
+"""Runs in memory and into a folder: what they give, that they agree, and that they repeat."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import airpath
+from airpath import _core
+from airpath.runs.finished import FinishedRun
+from airpath.runs.folder import run_to_folder
+from airpath.runs.recorder import FILES, UNFINISHED
+from airpath.runs.trace import ROW_GROUP_ROWS, UNITS, WORD_COLUMNS
+
+ALL_PROBES = tuple(_core.probes())
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PCAPNG_SECTION_HEADER = b"\x0a\x0d\x0d\x0a"
+
+# A cell of many UEs that never finish: Ctrl-C has to end it.
+ENDLESS = """\
+duration = "1000000 s"
+[wired]
+delay = "75 ms"
+[radio.dch]
+ues = 20
+[radio.dch.downlink.rlc.fixed_delay_arq]
+[radio.dch.downlink.channel.bernoulli]
+bler = "10 %"
+[[flow]]
+ue = "each"
+direction = "downlink"
+[flow.app.bulk]
+"""
+
+# The command line, which kills itself before one of its changes of the folder: when the picture is written
+# (4 and 5), while it removes an earlier run (6 to 11), while it moves the files (12 to 17), and after that.
+KILLED = """\
+import os, signal, sys
+steps = {step}
+def count(event, arguments):
+    global steps
+    if event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+        steps -= 1
+        if steps == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+from airpath.cli import main as cli
+from airpath.runs import panels, picture
+import matplotlib.figure, pyarrow.parquet
+sys.addaudithook(count)
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return airpath.load("umts-384")
+
+
+@pytest.fixture(scope="module")
+def result(scenario):
+    return airpath.run(scenario, seed=1, probes=ALL_PROBES, capture=True)
+
+
+@pytest.fixture(scope="module")
+def folder(scenario, tmp_path_factory):
+    return run_to_folder(scenario, 1, tmp_path_factory.mktemp("run"))
+
+
+def test_summary_and_columns_agree(result):
+    (flow,) = result.flows
+    sent, state, rtt = (result.trace[kind] for kind in ("segment_sent", "tcp_state", "rtt_sample"))
+    assert flow["bytes_acked"] == 2_000_000
+    assert len(sent["seq"]) == flow["segments_sent"]
+    repeated = ~np.isin(sent["cause"], ["new", "limited_transmit"])
+    assert repeated.sum() == flow["retransmissions"]["total"]
+    assert state["snd_una"][-1] == flow["bytes_acked"]
+    assert rtt["rtt_us"].mean() / 1000 == pytest.approx(flow["rtt_ms"]["mean"], rel=1e-6)
+    assert flow["goodput_bps"] == pytest.approx(8 * flow["bytes_acked"] / flow["transfer_s"])
+    for columns in result.trace.values():
+        assert columns["time_s"].dtype == np.float64
+        assert {len(column) for column in columns.values()} == {len(columns["time_s"])}
+        assert np.all(np.diff(columns["time_s"]) >= 0)
+
+
+def test_only_the_probes_asked_for_are_recorded():
+    result = airpath.run("umts-64", probes=("rtt_sample", "dropped"))
+    assert list(result.trace) == ["rtt_sample", "dropped"]
+    assert airpath.run("umts-64", probes=()).trace == {}
+    assert result.capture == b""
+    with pytest.raises(airpath.ScenarioError, match="no probe"):
+        airpath.run("umts-64", probes=("rtt",))
+
+
+def test_a_kind_without_events_has_empty_columns():
+    endless_queue = airpath.load("umts-64").with_("radio.dch.downlink.queue.droptail.packets", 10_000)
+    dropped = airpath.run(endless_queue, probes=("dropped",)).trace["dropped"]
+    assert list(dropped) == ["time_s", *_core.probes()["dropped"]]
+    assert {len(column) for column in dropped.values()} == {0}
+
+
+def test_probes_and_capture_change_nothing(scenario, result):
+    assert airpath.run(scenario, probes=()).summary == result.summary
+    assert json.loads(_core.run(scenario.text, 1)) == result.summary
+
+
+def test_a_changed_copy_leaves_the_scenario_as_it_was(scenario):
+    text = scenario.text
+    faster = scenario.with_("radio.dch.downlink.rate", "1920 kbit/s").with_("tcp.timestamps", True)
+    assert scenario.text == text
+    assert 'rate = "1920 kbit/s"' in faster.text
+    assert "timestamps = true" in faster.text
+    assert airpath.run(faster, probes=()).flows[0]["transfer_s"] < 45
+
+
+def test_a_folder_holds_everything(folder, result):
+    assert {file.name for file in folder.files} == set(FILES)
+    assert not folder.interrupted
+    assert folder.summary == result.summary
+    assert json.loads((folder.path / "results.json").read_text()) == result.summary
+    assert (folder.path / "results.json").read_text().endswith("}\n")
+    assert (folder.path / "capture.pcapng").read_bytes() == result.capture
+    assert (folder.path / "plot.png").read_bytes().startswith(PNG_SIGNATURE)
+    resolved = airpath.load(folder.path / "scenario.resolved.toml")
+    assert resolved.text == airpath.load("umts-384").text
+
+
+def test_clock_and_machine_are_in_the_manifest_only(folder):
+    manifest = json.loads((folder.path / "manifest.json").read_text())
+    assert manifest["seed"] == 1
+    assert manifest["airpath"] == airpath.__version__
+    assert len(manifest["scenario_sha256"]) == 64
+    assert set(manifest["files"]) == set(FILES) - {"manifest.json"}
+    assert {"started", "elapsed_s", "host", "python", "git", "rng"} <= set(manifest)
+    results = (folder.path / "results.json").read_text()
+    assert manifest["host"] not in results
+    assert manifest["started"][:10] not in results
+
+
+def test_the_table_is_the_trace_in_order_of_time(folder, result):
+    table = pq.read_table(folder.path / "trace.parquet")
+    assert table.num_rows == sum(len(columns["time_s"]) for columns in result.trace.values())
+    assert np.all(np.diff(table["time_s"].to_numpy()) >= 0)
+    events = np.asarray(table["event"].to_pylist())
+    for kind, columns in result.trace.items():
+        rows = table.filter(events == kind)
+        for name, values in columns.items():
+            assert rows[name].null_count == 0
+            np.testing.assert_array_equal(np.asarray(rows[name].to_pylist()), values)
+        for name in set(table.column_names) - set(columns) - {"event"}:
+            assert rows[name].null_count == rows.num_rows
+
+
+def test_every_column_says_its_unit(folder):
+    schema = pq.read_schema(folder.path / "trace.parquet")
+    for field in schema:
+        assert field.metadata[b"unit"].decode() == UNITS[field.name]
+    assert schema.field("tcpi_rtt").metadata[b"unit"] == b"us"
+    flags = {"conservative", "after_drop", "poll", "lost", "flagged"}
+    sequence_numbers = {"first_sn", "lsn"}
+    for columns in _core.probes().values():
+        without = {name for name in columns if not UNITS[name]}
+        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *sequence_numbers}
+
+
+def test_same_seed_same_files(scenario, folder, tmp_path):
+    again = run_to_folder(scenario, 1, tmp_path)
+    for name in set(FILES) - {"manifest.json"}:
+        assert (again.path / name).read_bytes() == (folder.path / name).read_bytes(), name
+    other = run_to_folder(scenario, 2, tmp_path, force=True)
+    assert (other.path / "results.json").read_bytes() != (folder.path / "results.json").read_bytes()
+
+
+def test_any_number_of_workers_gives_the_same_results(scenario):
+    seeds = range(1, 9)
+    alone = [_core.run(scenario.text, seed) for seed in seeds]
+    for workers in (2, 5):
+        with ThreadPoolExecutor(workers) as pool:
+            assert list(pool.map(lambda seed: _core.run(scenario.text, seed), seeds)) == alone
+    assert len(set(alone)) == len(alone)
+
+
+def test_a_long_run_is_written_in_row_groups(tmp_path):
+    cell = ENDLESS.replace("1000000 s", "30 s")
+    run_to_folder(airpath.Scenario("cell", cell), 1, tmp_path / "a")
+    run_to_folder(airpath.Scenario("cell", cell), 1, tmp_path / "b")
+    with pq.ParquetFile(tmp_path / "a" / "trace.parquet") as file:
+        assert file.num_row_groups > 1
+        assert file.metadata.row_group(0).num_rows >= ROW_GROUP_ROWS
+        time_s = file.read(columns=["time_s"])["time_s"].to_numpy()
+    assert np.all(np.diff(time_s) >= 0)
+    for name in ("trace.parquet", "results.json", "plot.png"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("captured_bytes", "number"),
+    [(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)],
+)
+def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_path):
+    scenario, out = tmp_path / "endless.toml", tmp_path / "out"
+    scenario.write_text(ENDLESS)
+    command = [sys.executable, "-m", "airpath", "run", str(scenario), "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: size(out / UNFINISHED / "capture.pcapng") >= captured_bytes, process)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
+    results = json.loads((out / "results.json").read_text())
+    assert results["complete"] is False
+    assert json.loads((out / "manifest.json").read_text())["interrupted"] is True
+    table = pq.read_table(out / "trace.parquet", columns=["event"])
+    sent = sum(flow["segments_sent"] for flow in results["flows"])
+    assert table["event"].to_pylist().count("segment_sent") == sent
+    assert complete_blocks((out / "capture.pcapng").read_bytes()) > 0 or results["simulated_s"] == 0
+    assert (out / "plot.png").read_bytes().startswith(PNG_SIGNATURE)
+    assert {file.name for file in out.iterdir()} == set(FILES)
+
+
+@pytest.mark.parametrize("step", [4, 6, 7, 12, 14, 17, 18])
+def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(folder.path, out)
+    command = [
+        sys.executable,
+        "-c",
+        KILLED.format(step=step),
+        "run",
+        "umts-384",
+        "--seed",
+        "2",
+        "--out",
+        str(out),
+        "--force",
+    ]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    if step <= 6 or step == 18:
+        read = FinishedRun.open(out)
+        assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 6 else 2)
+        for name, bytes_ in read.manifest["files"].items():
+            assert size(out / name) == bytes_
+    else:
+        with pytest.raises(airpath.ScenarioError, match=r"manifest\.json"):
+            FinishedRun.open(out)
+    again = run_to_folder(scenario, 1, out, force=True)
+    for name in ("results.json", "trace.parquet", "capture.pcapng", "plot.png"):
+        assert (out / name).read_bytes() == (folder.path / name).read_bytes()
+    assert {file.name for file in out.iterdir()} == {file.name for file in again.files}
+
+
+def size(file: Path) -> int:
+    """Size of a file in bytes, -1 if there is none."""
+    return os.stat(file).st_size if file.exists() else -1
+
+
+def wait_for(condition, process) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def complete_blocks(pcapng: bytes) -> int:
+    """Count the blocks of a capture; fails if the last one is cut."""
+    assert pcapng.startswith(PCAPNG_SECTION_HEADER)
+    blocks, position = 0, 0
+    while position < len(pcapng):
+        length = int.from_bytes(pcapng[position + 4 : position + 8], "little")
+        position += length
+        assert int.from_bytes(pcapng[position - 4 : position], "little") == length
+        blocks += 1
+    assert position == len(pcapng)
+    return blocks

@@ -1,0 +1,704 @@
+"""Sweeps: what their files say, and that nothing is lost or done twice whatever ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from conftest import check_error
+
+import airpath
+from airpath import _core
+from airpath.cli.sweep_bar import progress_words
+from airpath.errors import SweepError
+from airpath.experiments.sweep import store as store_module
+from airpath.experiments.sweep.plan import read_plan
+from airpath.experiments.sweep.readers import Readers, ReadMetrics
+from airpath.experiments.sweep.replications import wanted_of
+from airpath.experiments.sweep.results import read_results
+from airpath.experiments.sweep.run import run_sweep
+from airpath.files import atomic
+from airpath.runner import driver as driver_module
+from airpath.runner.driver import Progress
+from airpath.runner.processes import Processes
+from airpath.runner.work import Task
+from airpath.runs.metrics import NotMeasuredError, named
+
+SHORT = """
+scenario = "umts-384"
+metrics = ["transfer_s", "retransmissions.total"]
+runs = 150
+
+[set]
+"flow.0.app.file.size" = "50 kB"
+
+[axes]
+tcp.initial_window = [1, 4]
+"radio.dch.downlink.channel.bernoulli.bler" = ["1 %", "10 %"]
+"""
+
+
+looks_for_processes = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
+def written(folder, text=SHORT):
+    folder.mkdir(exist_ok=True)
+    path = folder / "sweep.toml"
+    path.write_text(text)
+    return path
+
+
+def plan_of(folder, text=SHORT):
+    return read_plan(written(folder, text))
+
+
+def rows_of(out):
+    table = pyarrow.dataset.dataset(out / "runs", format="parquet").to_table()
+    return table.sort_by([("point", "ascending"), ("seed", "ascending")]).to_pylist()
+
+
+def parts(out):
+    return sorted((out / "runs").iterdir())
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine writes what is done in no more parts than an idle one."""
+    monkeypatch.setattr(driver_module, "WRITE_S", 60.0)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The rows of the short sweep from one worker that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run_sweep(plan_of(folder), folder / "out", 1)
+    return rows_of(folder / "out")
+
+
+# What a file says.
+
+
+def test_the_grid_the_designs_and_the_list_make_the_points(tmp_path):
+    text = """
+    scenario = "umts-384"
+    metrics = ["goodput_bps"]
+    runs = 2
+    seed = 7
+    [axes]
+    tcp.initial_window = [1, 2]
+    [random]
+    points = 3
+    "wired.delay" = { min = "10 ms", max = "200 ms" }
+    [[list]]
+    "tcp.mss" = "536 B"
+    [[list]]
+    tcp = { initial_window = 3, "sack" = true }
+    """
+    points = [point.parameters for point in plan_of(tmp_path, text).points]
+    assert [point.get("tcp.initial_window") for point in points] == [1, 1, 1, 2, 2, 2, None, 3]
+    delays = [point["wired.delay"] for point in points[:6]]
+    assert delays[:3] == delays[3:] and len(set(delays)) == 3
+    assert all(10 <= float(delay.removesuffix(" ms")) <= 200 for delay in delays)
+    assert points[6:] == [{"tcp.mss": "536 B"}, {"tcp.initial_window": 3, "tcp.sack": True}]
+
+
+def test_more_random_points_leave_the_earlier_ones_as_they_were(tmp_path):
+    text = """
+    scenario = "umts-384"
+    metrics = ["goodput_bps"]
+    runs = 2
+    [random]
+    points = {}
+    radio.dch.downlink.queue.droptail.packets = {{ min = 1, max = 10000 }}
+    """
+    few, many = (
+        [
+            value
+            for point in plan_of(tmp_path, text.format(count)).points
+            for value in point.parameters.values()
+        ]
+        for count in (5, 9)
+    )
+    assert many[:5] == few
+    assert all(isinstance(value, int) and 1 <= value <= 10000 for value in many)
+
+
+@pytest.mark.parametrize(
+    ("scale", "edges"), [("linear", range(1, 102, 5)), ("log", [10 ** (i / 10) for i in range(21)])]
+)
+def test_a_latin_hypercube_has_a_point_in_each_interval_of_each_axis(tmp_path, scale, edges):
+    low, high = edges[0], round(edges[-1])
+    text = f"""
+    scenario = "umts-384"
+    metrics = ["goodput_bps"]
+    runs = 1
+    [latin_hypercube]
+    points = 20
+    "wired.delay" = {{ min = "{low} ms", max = "{high} ms", scale = "{scale}" }}
+    "radio.dch.downlink.delay" = {{ min = "0 ms", max = "20 ms" }}
+    """
+    points = [point.parameters for point in plan_of(tmp_path, text).points]
+    wired = sorted(float(point["wired.delay"].split()[0]) for point in points)
+    radio = sorted(float(point["radio.dch.downlink.delay"].split()[0]) for point in points)
+    assert all(edges[i] * 0.99999 <= wired[i] <= edges[i + 1] * 1.00001 for i in range(20))
+    assert all(i <= radio[i] <= i + 1 for i in range(20))
+    assert [wired.index(float(p["wired.delay"].split()[0])) for p in points] != list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "cause", "remedy"),
+    [
+        (("runs = 150", "rnus = 150"), "rnus", "no key of a sweep", "runs"),
+        (("runs = 150", ""), "runs", "either runs or precision", "precision = 0.05"),
+        (("runs = 150", "runs = 0"), "runs", "is 0", "1 or more"),
+        (("runs = 150", "precision = -1"), "precision", "-1", "statistics"),
+        (("runs = 150", "precision = inf"), "precision", "no number", "0.05"),
+        (("runs = 150", f"precision = 1{'0' * 400}"), "precision", "no number", "0.05"),
+        (("runs = 150", "runs = 5\nmax_runs = 9"), "max_runs", "beside runs", "leave it out"),
+        (("umts-384", "umts-385"), "scenario", "no such scenario", "umts-384"),
+        (('["transfer_s", ', '["", '), "metrics", "names no metric", "dots"),
+        (('["transfer_s", ', '["seed", '), "metrics", "another column", "another metric"),
+        (("[1, 4]", "4"), "axes.tcp.initial_window", "no list", "[...]"),
+        (("[1, 4]", "[1, {a = 1}]"), "axes.tcp.initial_window", "no single value", "quotes"),
+        (("tcp.initial_window", "tcp.initial_widow"), "tcp.initial_widow", "point 0", ""),
+        (('"10 %"', '"1000 %"'), "radio.dch.downlink.channel.bernoulli.bler", "point 1", ""),
+        (('"10 %"', '"1.0 %"'), "axes", "same scenario", "leave one out"),
+        (("[set]", "[set]\ntcp.initial_window = 2"), "set.tcp.initial_window", "axis too", "one place"),
+        (("[axes]", "[random]\npoints = 2\n[axes]"), "random", "no axis", "min"),
+        (("[axes]", "[random]\npoints = 0\ntcp.mss = 1\n[axes]"), "random.points", "is 0", "how many"),
+        (("[axes]", "[random]\npoints = 2\ntcp.mss = 1\n[axes]"), "random.tcp.mss", "no range", "min"),
+        (("[axes]", '[random]\npoints = 2\nwired.delay = {min = "1 s", max = "9 ms"}\n[axes]'),
+         "random.wired.delay", "'s' at one end", "one unit"),
+        (("[axes]", "[random]\npoints = 2\ntcp.initial_window = {min = 1, max = 9}\n[axes]"),
+         "tcp.initial_window", "axis twice", "one of"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_with_its_key(tmp_path, airpath_command, change, key, cause, remedy):
+    path = written(tmp_path, SHORT.replace(*change))
+    check_error(airpath_command("sweep", path, "--out", tmp_path / "out"), key, cause, remedy)
+    assert not (tmp_path / "out").exists()
+
+
+# What the folder holds.
+
+
+def test_a_row_is_what_a_run_of_its_own_gives(tmp_path, undisturbed):
+    plan = plan_of(tmp_path)
+    assert [(row["point"], row["seed"]) for row in undisturbed] == [
+        (p, s) for p in range(4) for s in range(1, 151)
+    ]
+    row = undisturbed[3 * 150 + 41]
+    results = json.loads(_core.run(plan.points[3].text, 42))
+    assert row["tcp.initial_window"] == 4
+    assert row["radio.dch.downlink.channel.bernoulli.bler"] == "10 %"
+    assert row["transfer_s"] == named("transfer_s")(results)
+    assert row["retransmissions.total"] == named("retransmissions.total")(results)
+    assert row["key"] == plan.points[3].key(42)
+    assert len({row["key"] for row in undisturbed}) == 600
+
+
+def numbers_in(inside, path=()):
+    """Paths of all numbers and nulls in results."""
+    if isinstance(inside, (dict, list)):
+        pairs = inside.items() if isinstance(inside, dict) else enumerate(inside)
+        for key, value in pairs:
+            yield from numbers_in(value, (*path, str(key)))
+    elif inside is None or (isinstance(inside, (int, float)) and not isinstance(inside, bool)):
+        yield path
+
+
+@pytest.mark.parametrize("name", ["umts-384", "hdr-4", "chan-variable-delay", "umts-384-simple"])
+def test_the_core_measures_what_the_results_say(name):
+    text = _core.resolve(airpath.load(name).text, [("duration", "8 s")])
+    results = json.loads(_core.run(text, 3))
+    # Keys with dots in them, rates of 1xEV-DO, are in no metric's name.
+    paths = [
+        path for path in numbers_in(results) if path[0] in ("flows", "elements") and "." not in "".join(path)
+    ]
+    assert len(paths) > 40
+    (numbers,) = _core.measure(text, [3], paths)
+    for path, number in zip(paths, numbers, strict=True):
+        try:
+            assert named(".".join(path))(results) == number, path
+        except NotMeasuredError:
+            assert number is None, path
+
+
+@pytest.mark.parametrize(
+    "metric", ["flows.*.goodput_bps", "simulated_s", "flows.0.nothing", "flows.9.goodput_bps", "flows.0.kind"]
+)
+def test_what_the_core_cannot_measure_it_gives_whole(tmp_path, metric):
+    text = plan_of(tmp_path).points[0].text
+    assert _core.measure(text, [4, 5], [["flows", "0", "goodput_bps"], metric.split(".")]) == [
+        _core.run(text, 4),
+        _core.run(text, 5),
+    ]
+
+
+def test_metrics_that_are_no_plain_numbers_are_read_all_the_same(tmp_path):
+    metrics = ("flows.*.goodput_bps", "goodput_bps", "simulated_s", "complete")
+    text = plan_of(tmp_path).points[0].text
+    expected = [
+        tuple(named(metric)(json.loads(_core.run(text, seed))) for metric in metrics) for seed in (1, 2, 3)
+    ]
+    assert list(Readers(metrics).values(text, (1, 2, 3))) == expected
+
+
+def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, airpath.runner.worker, airpath.experiments.sweep.readers; print(*sys.modules)",
+    ]
+    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not {"scipy", "pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
+
+
+def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
+    out = tmp_path / "out"
+    monkeypatch.setattr(driver_module, "WRITE_ROWS", 100)
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
+    first = run_sweep(plan_of(tmp_path), out, 2)
+    assert (first.fresh, first.runs, first.interrupted) == (600, 600, False)
+    parts(out)[1].unlink()
+    gone = 600 - len(rows_of(out))
+    assert gone >= 100
+    assert run_sweep(plan_of(tmp_path), out, 2).fresh == gone
+    assert rows_of(out) == undisturbed
+    assert run_sweep(plan_of(tmp_path), out, 2).fresh == 0
+
+
+@looks_for_processes
+def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed, monkeypatch):
+    # So many tasks that there are some left for two deaths, and none twice for a worker that is being buried.
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
+    killed = []
+
+    def kill(progress, _worst):
+        alive = [child for child in children_of(os.getpid()) if child not in killed]
+        if progress.fresh and len(killed) < 2 and alive:
+            os.kill(alive[0], signal.SIGKILL)
+            killed.append(alive[0])
+            time.sleep(0.1)
+
+    outcome = run_sweep(plan_of(tmp_path), tmp_path / "out", 2, on_progress=kill)
+    assert len(set(killed)) == 2
+    assert outcome.fresh == 600
+    assert rows_of(tmp_path / "out") == undisturbed
+    assert not children_of(os.getpid())
+
+
+DRIVER = """
+import sys, time
+from pathlib import Path
+from airpath.experiments.sweep.plan import read_plan
+from airpath.experiments.sweep.run import run_sweep
+from airpath.runner import driver
+if __name__ == "__main__":
+    driver.WRITE_S, driver.MAX_TASK_RUNS = 0.02, 1
+    plan, out = read_plan(Path(sys.argv[1])), Path(sys.argv[2])
+    outcome = run_sweep(plan, out, 2, on_progress=lambda *_: time.sleep(0.01))
+    print(outcome.fresh, outcome.interrupted)
+"""
+
+
+def started(folder):
+    """A driver of its own that writes often and takes its time, some seconds."""
+    (folder / "driver.py").write_text(DRIVER)
+    command = [sys.executable, folder / "driver.py", written(folder), folder / "out"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(condition, seconds=20):
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it did not come to pass"
+        time.sleep(0.005)
+
+
+def children_of(pid):
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in listed]
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def has_parts(out, count):
+    return (out / "runs").is_dir() and len(list((out / "runs").glob("part-*"))) >= count
+
+
+@looks_for_processes
+def test_a_driver_that_is_killed_loses_only_what_was_not_written(tmp_path, undisturbed):
+    out = tmp_path / "out"
+    interrupted = 0
+    for count in (1, 3):
+        process = started(tmp_path)
+        until(lambda count=count, process=process: has_parts(out, count) or process.poll() is not None)
+        workers = children_of(process.pid) if process.poll() is None else []
+        interrupted += process.poll() is None
+        process.kill()
+        process.communicate()
+        until(lambda workers=workers: not any(is_running(pid) for pid in workers))
+    assert interrupted
+    (out / "runs" / ".part-000099.parquet.tmp").write_bytes(b"PAR1, and then the power went")
+    there = len(rows_of(out))
+    outcome = run_sweep(plan_of(tmp_path), out, 2)
+    assert 0 < there < 600
+    assert outcome.fresh == 600 - there
+    assert rows_of(out) == undisturbed
+    assert not list((out / "runs").glob(".*"))
+
+
+def test_ctrl_c_ends_a_sweep_with_what_is_done_written(tmp_path, undisturbed):
+    out = tmp_path / "out"
+    process = started(tmp_path)
+    until(lambda: has_parts(out, 1))
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=20)
+    fresh, interrupted = printed.split()
+    assert (interrupted, errors) == ("True", "")
+    assert len(rows_of(out)) == int(fresh) < 600
+    assert run_sweep(plan_of(tmp_path), out, 2).fresh == 600 - int(fresh)
+    assert rows_of(out) == undisturbed
+
+
+def test_a_second_driver_is_told_who_has_the_folder(tmp_path, airpath_command):
+    out = tmp_path / "out"
+    with store_module.Store(out, plan_of(tmp_path)):
+        outcome = airpath_command("sweep", written(tmp_path), "--out", out)
+        check_error(outcome, "out", f"process {os.getpid()} is sweeping", "wait")
+    with store_module.Store(out, plan_of(tmp_path)):
+        pass
+
+
+SMALL = SHORT.replace("150", "5")
+
+
+def test_damaged_and_foreign_files_are_named_and_left_alone(tmp_path):
+    out = tmp_path / "out"
+    other = tmp_path / "other"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    run_sweep(plan_of(tmp_path, SMALL.replace("umts-384", "umts-128")), other, 1)
+    whole = rows_of(out)
+    (part,) = parts(out)
+    content = bytearray(part.read_bytes())
+    keys = pq.read_metadata(part).row_group(0).column(0)
+    content[keys.dictionary_page_offset + keys.total_compressed_size // 2] ^= 0xFF  # In a page of data.
+    damaged = bytes(content)
+    part.write_bytes(damaged)
+    truncated = out / "runs" / "part-000002.parquet"
+    truncated.write_bytes(damaged[: len(damaged) // 2])
+    foreign = out / "runs" / "part-000007.parquet"
+    foreign.write_bytes(parts(other)[0].read_bytes())
+    notes = [out / "runs" / "notes.txt", out / "results.json"]
+    for note in notes:
+        note.write_text("mine")
+    before = {path: path.read_bytes() for path in (part, truncated, foreign, *notes)}
+    warnings = []
+    assert run_sweep(plan_of(tmp_path, SMALL), out, 1, warn=warnings.append).fresh == 20
+    told = {Path(warning.partition(": ")[0]): warning for warning in warnings}
+    assert set(told) == set(before)
+    assert "damaged" in told[part] and "damaged" in told[truncated] and "something else" in told[foreign]
+    assert {path: path.read_bytes() for path in before} == before
+    assert pq.read_table(out / "runs" / "part-000008.parquet").to_pylist() == whole
+
+
+@pytest.mark.parametrize(("column", "value"), [("seed", 77), ("point", 2), ("key", "0" * 64)])
+def test_results_leave_out_rows_that_are_not_what_their_key_says(tmp_path, column, value):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    table = pq.read_table(parts(out)[0])
+    place = table.schema.get_field_index(column)
+    values = table[column].to_pylist()
+    values[7] = value
+    foreign = out / "runs" / "part-000005.parquet"
+    pq.write_table(table.set_column(place, table.schema.field(place), [values]), foreign)
+    found = read_results(out)
+    assert [point.runs for point in found.points] == [5, 5, 5, 5]
+    (warning,) = found.warnings
+    assert warning.startswith(f"{foreign}: holds runs of something else")
+
+
+def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_command):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format": 1}))
+    check_error(airpath_command("results", out), "out", "earlier airpath, in format 1", "another folder")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"runs": {}},
+        {"runs": 5},
+        {"sweep": "a = ["},
+        {"metrics": 5},
+        {"parameters": {"x": "odd"}},
+        {"parameters": {"x": []}},
+        {"parameters": {"key": "text"}},
+        {"metrics": ["seed"]},
+        {"metrics": [5]},
+        {"name": 5},
+        {"format": [2]},
+        {"format": 10**400},
+        {"seed": "1"},
+        {"seed": 2**64},
+        {"points": [5]},
+        {"points": [{"scenario_sha256": 5, "parameters": {}}]},
+        {"points": [{"scenario_sha256": "", "parameters": {"x": []}}]},
+        {"points": [{"scenario_sha256": "", "parameters": {"wired.delay": [1]}}]},
+        {"sweep": 5},
+        {"sweep": "random = 5\n[latin_hypercube]\nx.y = 5\nx = { y = 5 }"},
+        {"runs": {"precision": "x", "confidence": 0.9, "min_runs": 5, "max_runs": 5}},
+        {"runs": {"precision": 0.1, "confidence": 9, "min_runs": 5, "max_runs": 5}},
+        {"runs": {"precision": None, "confidence": 0.9, "min_runs": 9, "max_runs": 5}},
+        {"runs": {"precision": None, "confidence": 0.9, "min_runs": 5, "max_runs": 10**30}},
+    ],
+)
+def test_a_damaged_manifest_is_named_as_such(tmp_path, damage):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    manifest = json.loads((out / "manifest.json").read_text())
+    check_damaged_manifest(tmp_path, out, json.dumps(manifest | damage))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", "[" * 100_000, '{"format": NaN}', "\0"])
+def test_a_manifest_that_is_no_table_is_named_as_damaged(tmp_path, text):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    check_damaged_manifest(tmp_path, out, text)
+
+
+def check_damaged_manifest(tmp_path, out, text):
+    (out / "manifest.json").write_text(text)
+    for read in (read_results, lambda folder: run_sweep(plan_of(tmp_path, SMALL), folder, 1)):
+        with pytest.raises(SweepError) as refused:
+            read(out)
+        assert refused.value.args[0] == "out"
+        assert "is damaged" in refused.value.args[1]
+
+
+def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
+    tmp_path, undisturbed, monkeypatch, airpath_command
+):
+    out = tmp_path / "out"
+    write_all, room = atomic.write_all, [4]  # The manifest and three parts.
+
+    def write_until_full(file, content):
+        if not room[0]:
+            write_all(file, content[:10])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room[0] -= 1
+        write_all(file, content)
+
+    monkeypatch.setattr(driver_module, "WRITE_ROWS", 50)
+    monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
+    with monkeypatch.context() as full:
+        full.setattr(atomic, "write_all", write_until_full)
+        outcome = airpath_command("sweep", written(tmp_path), "--out", out, "--workers", 1)
+    check_error(outcome, "out", "No space left on device", "the same command")
+    assert len(parts(out)) == 3
+    there = len(rows_of(out))
+    assert 150 <= there < 600
+    assert run_sweep(plan_of(tmp_path), out, 2).fresh == 600 - there
+    assert rows_of(out) == undisturbed
+
+
+def test_points_may_be_added_and_nothing_else_changed(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    before = rows_of(out)
+    for change, key in [
+        (("runs = 5", "runs = 6"), "runs"),
+        (("runs = 5", "runs = 5\nseed = 2"), "seed"),
+        (("umts-384", "umts-128"), "scenario"),
+        (("50 kB", "60 kB"), "axes"),
+        (("[1, 4]", "[1]"), "axes"),
+        (("transfer_s", "goodput_bps"), "metrics"),
+        (("[1, 4]", "[1, 4]\ntcp.mss = ['536 B']"), "parameters"),
+    ]:
+        with pytest.raises(SweepError) as error:
+            run_sweep(plan_of(tmp_path, SMALL.replace(*change)), out, 1)
+        assert error.value.args[0] == key
+        assert "holds a sweep" in error.value.args[1] and "may be added" in error.value.args[2]
+    assert rows_of(out) == before
+    more = plan_of(tmp_path, SMALL.replace("[1, 4]", "[2, 1, 4]"))
+    assert run_sweep(more, out, 1).fresh == 10
+    after = rows_of(out)
+    assert after[:20] == before
+    assert {row["tcp.initial_window"] for row in after[20:]} == {2}
+
+
+def test_a_version_of_other_models_is_not_mixed_in(tmp_path, monkeypatch):
+    run_sweep(plan_of(tmp_path, SMALL), tmp_path / "out", 1)
+    monkeypatch.setattr(_core, "RNG_VERSION", "another")
+    with pytest.raises(SweepError) as error:
+        run_sweep(plan_of(tmp_path, SMALL), tmp_path / "out", 1)
+    assert error.value.args[0] == "rng"
+
+
+def test_a_sweep_by_precision_makes_the_runs_of_replicate_however_it_was_interrupted(tmp_path):
+    text = SMALL.replace("runs = 5", "precision = 0.05\nmax_runs = 60").replace(
+        ', "retransmissions.total"', ""
+    )
+    plan, out = plan_of(tmp_path, text), tmp_path / "out"
+    run_sweep(plan, out, 2)
+    rows = rows_of(out)
+    for number, point in enumerate(plan.points):
+        expected = airpath.replicate(point.text, "transfer_s", 0.05, max_runs=60)
+        assert expected.values == tuple(row["transfer_s"] for row in rows if row["point"] == number)
+    half = pq.read_table(parts(out)[0]).slice(17, 23)
+    for part in parts(out):
+        part.unlink()
+    pq.write_table(half, out / "runs" / "part-000001.parquet")
+    assert run_sweep(plan, out, 1).fresh == len(rows) - 23
+    assert rows_of(out) == rows
+
+
+def test_what_a_run_did_not_measure_is_null_and_counted(tmp_path, airpath_command):
+    text = SMALL.replace("[set]", '[set]\nduration = "1500 ms"')
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, text), out, 1)
+    assert all(row["transfer_s"] is None for row in rows_of(out))
+    assert "5 of 5 without" in airpath_command("results", out).out
+
+
+def test_a_metric_that_is_not_always_measured_is_never_precise(tmp_path):
+    # Some of these transfers are over by then.
+    text = SMALL.replace("runs = 5", "precision = 0.9\nmax_runs = 40").replace(
+        "[set]", '[set]\nduration = "3300 ms"'
+    )
+    run_sweep(plan_of(tmp_path, text), tmp_path / "out", 1)
+    runs = {}
+    for row in rows_of(tmp_path / "out"):
+        runs.setdefault(row["point"], []).append(row["transfer_s"])
+    some = [values for values in runs.values() if None in values]
+    assert some and any(set(values) != {None} for values in some)
+    assert all(len(values) == 40 for values in some)
+
+
+def test_a_metric_that_is_not_there_ends_the_sweep(tmp_path, airpath_command):
+    path = written(tmp_path, SMALL.replace("transfer_s", "transfre_s"))
+    outcome = airpath_command("sweep", path, "--out", tmp_path / "out", "--workers", 1)
+    check_error(outcome, "run", "results have no 'transfre_s' there", "correct it and give the same command")
+
+
+@looks_for_processes
+def test_a_run_that_kills_every_worker_ends_the_sweep(tmp_path):
+    plan = plan_of(tmp_path, SMALL)
+
+    def kill_all():
+        for child in children_of(os.getpid()):
+            os.kill(child, signal.SIGKILL)
+
+    with Processes(1, ReadMetrics(plan.metrics)) as pool:
+        pool.hand_in(Task([(2, plan.points[2].text, (9,))]))
+        with pytest.raises(SweepError, match="3 workers died"):
+            while pool.is_busy:
+                kill_all()
+                pool.answers(5)
+
+
+def test_progress_tells_rate_widest_interval_and_time_left(tmp_path):
+    told = []
+    plan = plan_of(tmp_path)
+    run_sweep(
+        plan, tmp_path / "out", 1, on_progress=lambda *now: told.append(progress_words(now[0], now[1]()))
+    )
+    assert told[-1].startswith("600/600 runs, 4/4 points at ") and told[-1].endswith("0:00:00 left")
+    widest = max(
+        estimate.half_width / estimate.mean
+        for point in read_results(tmp_path / "out").points
+        for estimate in point.estimates.values()
+        if estimate.mean
+    )
+    assert f"widest ± {100 * widest:.2g} %" in told[-1]
+    half_way = Progress(300, 7500, 200, 1, 25, 10.0)
+    assert (
+        progress_words(half_way, 0.25)
+        == "300/7500 runs, 1/25 points at 0.0667/s, widest ± 25 %, 0:06:00 left"
+    )
+
+
+def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    outcome = airpath_command("results", out)
+    assert (outcome.code, outcome.err) == (0, "")
+    means = json.loads(airpath_command("results", out, "--json").out)["points"]
+    for number, point in enumerate(read_results(out).points):
+        values = [row["transfer_s"] for row in rows_of(out) if row["point"] == number]
+        expected = point.estimates["transfer_s"]
+        assert expected.values == tuple(values)
+        assert means[number]["metrics"]["transfer_s"]["mean"] == pytest.approx(sum(values) / 5)
+        line = next(line for line in outcome.out.splitlines() if line.split()[:1] == [str(number)])
+        mean = float(line.partition("±")[0].split()[-1])
+        assert mean == pytest.approx(sum(values) / 5, abs=expected.half_width / 10)
+    check_error(airpath_command("results", tmp_path), str(tmp_path), "no folder of a sweep", "airpath sweep")
+
+
+@pytest.mark.parametrize(
+    "rule", ["runs = 200000000", "precision = 0.05\nmin_runs = 200000000\nmax_runs = 300000000"]
+)
+def test_any_number_of_runs_is_asked_for_piece_by_piece(rule, tmp_path):
+    plan = plan_of(tmp_path, SMALL.replace("runs = 5", rule))
+    rows = [(0, seed, (1.0 * seed,)) for seed in (1, 2, 5, 200_000_000)]
+    tracemalloc.start()
+    wanted = wanted_of(plan.rule, len(plan.points), 1, rows)
+    assert wanted.expected == 200_000_000 * len(plan.points)
+    assert wanted.take(4) == [(0, [3, 4, 6, 7])]
+    assert wanted.take(20_000) == [(0, list(range(8, 20_008)))]
+    wanted.add((0, 3, (3.0,)))
+    assert wanted.done == 5
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+def test_what_is_wanted_goes_from_point_to_point(tmp_path):
+    plan = plan_of(tmp_path, SMALL)
+    wanted = wanted_of(plan.rule, 2, 1, [(0, 2, (1.0,))])
+    assert wanted.take(6) == [(0, [1, 3, 4, 5]), (1, [1, 2])]
+    assert wanted.take(100) == [(1, [3, 4, 5])]
+    assert wanted.take(100) == []
+
+
+def test_planning_says_how_far_it_is(tmp_path):
+    said = []
+    read_plan(written(tmp_path, SMALL), on_point=lambda *counts: said.append(counts))
+    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_planning_is_shown_on_a_terminal(tmp_path):
+    many = SMALL + "[random]\npoints = 500\n'wired.delay' = { min = '10 ms', max = '200 ms' }\n"
+    master, terminal = os.openpty()
+    command = [sys.executable, "-m", "airpath", "sweep", str(written(tmp_path, many)), "--out", "out"]
+    with subprocess.Popen(command, stderr=terminal, stdout=subprocess.DEVNULL, cwd=tmp_path) as process:
+        os.close(terminal)
+        shown = b""
+        while b"2000/2000 points planned" not in shown:
+            shown += os.read(master, 1024)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # The terminal has gone with the process.
+            while os.read(master, 1024):
+                pass
+    os.close(master)
+    assert process.returncode == 130
