@@ -228,9 +228,9 @@ fn run(args: &[String]) -> Result<String, String> {
     simulation.run();
     let flows = simulation.flows();
     let packets: u64 = flows.iter().map(|flow| flow.bytes_received / mss).sum();
-    let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
-    let rexmit: u64 = flows.iter().map(|flow| flow.retransmissions.total).sum();
-    let timeouts: u64 = flows.iter().map(|flow| flow.timeouts).sum();
+    let sent: u64 = flows.iter().map(|flow| flow.sender.segments_sent).sum();
+    let rexmit: u64 = flows.iter().map(|flow| flow.sender.retransmissions.total).sum();
+    let timeouts: u64 = flows.iter().map(|flow| flow.sender.timeouts).sum();
     let simulated_s = simulation.now().as_secs_f64();
     Ok(format!(
         r#"{{"workload": "{name}", "packets": {packets}, "sent": {sent}, "rexmit": {rexmit}, "timeouts": {timeouts}, "simulated_s": {simulated_s}}}"#

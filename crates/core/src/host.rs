@@ -11,7 +11,7 @@ mod flow_index;
 mod report;
 mod web;
 
-pub use report::{FlowReport, Retransmissions, RttReport, flow_reports};
+pub use report::{FlowReport, flow_reports};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
@@ -65,16 +65,6 @@ enum End {
     Datagrams(DatagramEnd),
     Browses(Box<ClientEnd>),
     Serves(Box<ServerEnd>),
-}
-
-/// When an endpoint opens.
-enum Opens {
-    /// It acts first, at the flow's start.
-    AtStart,
-    /// It listens from the beginning.
-    AtOnce,
-    /// It is one of a page's connections, and the browser decides.
-    OnRequest,
 }
 
 struct SendingEnd {
@@ -173,7 +163,7 @@ impl SendingEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_sender(cx, spec, &mut self.sender);
+        probe_tcp(cx, spec.ue, spec.flow, &mut self.sender);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -217,12 +207,6 @@ impl ReceivingEnd {
 }
 
 /// Tells what an ACK or a timeout has made of a sender.
-#[inline]
-fn probe_sender(cx: &mut Cx<'_>, spec: &FlowSpec, sender: &mut Sender) {
-    probe_tcp(cx, spec.ue, spec.flow, sender);
-}
-
-/// The same of a sender that is no flow's of a scenario.
 #[inline]
 pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
     if cx.probes(Kind::RttSample)
@@ -307,19 +291,18 @@ impl Endpoint {
         Self { spec: spec.clone(), end, opened: false }
     }
 
-    /// When this endpoint opens.
-    fn opens(&self, host: Dir) -> Opens {
-        let acts_first = match &self.end {
-            End::Datagrams(end) => end.deadline().is_some(),
-            End::Browses(_) if self.spec.connection > 0 => return Opens::OnRequest,
-            End::Browses(_) => true,
-            End::Serves(_) => false,
+    /// Whether it acts first, at the flow's start, or listens from the beginning; `None` of a page's later connections,
+    /// for which the browser decides.
+    fn acts_first(&self, host: Dir) -> Option<bool> {
+        match &self.end {
+            End::Datagrams(end) => Some(end.app.deadline().is_some()),
+            End::Browses(_) => (self.spec.connection == 0).then_some(true),
+            End::Serves(_) => Some(false),
             End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
-                Handshake::ThreeWay | Handshake::Ttcp => host == Dir::Uplink,
-                Handshake::None => self.spec.dir == host,
+                Handshake::ThreeWay | Handshake::Ttcp => Some(host == Dir::Uplink),
+                Handshake::None => Some(self.spec.dir == host),
             },
-        };
-        if acts_first { Opens::AtStart } else { Opens::AtOnce }
+        }
     }
 
     fn open(&mut self, now: Instant, pages: &mut [Browser]) {
@@ -349,55 +332,41 @@ impl Endpoint {
         let spec = &self.spec;
         match &mut self.end {
             End::Sends(_) | End::Receives(_) => {}
-            End::Datagrams(end) => {
-                end.handle_packet(cx.now, &packet);
-                end.pump(cx, spec, port, key);
-            }
-            End::Browses(end) => {
-                end.handle_segment(cx, spec, &packet, pages, key);
-                end.pump(cx, spec, port, key);
-            }
-            End::Serves(end) => {
-                end.handle_segment(cx, spec, &packet);
-                end.pump(cx, spec, port, key);
-            }
+            End::Datagrams(end) => end.handle_packet(cx.now, &packet),
+            End::Browses(end) => end.handle_segment(cx, spec, &packet, pages, key),
+            End::Serves(end) => end.handle_segment(cx, spec, &packet),
         }
+        self.end.pump(cx, spec, port, key);
         cx.free(packet);
     }
 
     /// The timer expired: the application starts, or a deadline of TCP has passed.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], port: &mut Port, key: u32) {
-        let opened = self.opened;
-        if !opened {
-            self.open(cx.now, pages);
-        }
+        let spec = &self.spec;
         match &mut self.end {
+            _ if !self.opened => self.open(cx.now, pages),
             End::Sends(end) => {
-                if opened {
-                    end.sender.handle_deadline(cx.now);
-                    probe_sender(cx, &self.spec, &mut end.sender);
-                }
-                end.pump(cx, &self.spec, port, key);
+                end.sender.handle_deadline(cx.now);
+                probe_tcp(cx, spec.ue, spec.flow, &mut end.sender);
             }
-            End::Receives(end) => {
-                if opened {
-                    end.receiver.handle_deadline(cx.now);
-                }
-                end.pump(cx, &self.spec, port, key);
-            }
-            End::Datagrams(end) => end.pump(cx, &self.spec, port, key),
-            End::Browses(end) => {
-                if opened {
-                    end.handle_deadline(cx.now);
-                }
-                end.pump(cx, &self.spec, port, key);
-            }
-            End::Serves(end) => {
-                if opened {
-                    end.handle_deadline(cx, &self.spec);
-                }
-                end.pump(cx, &self.spec, port, key);
-            }
+            End::Receives(end) => end.receiver.handle_deadline(cx.now),
+            End::Datagrams(_) => {}
+            End::Browses(end) => end.duplex.handle_deadline(cx.now),
+            End::Serves(end) => end.handle_deadline(cx, spec),
+        }
+        self.end.pump(cx, &self.spec, port, key);
+    }
+}
+
+impl End {
+    /// Sends what may be sent, and arms the timer under `key`.
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+        match self {
+            Self::Sends(end) => end.pump(cx, spec, port, key),
+            Self::Receives(end) => end.pump(cx, spec, port, key),
+            Self::Datagrams(end) => end.pump(cx, spec, port, key),
+            Self::Browses(end) => end.pump(cx, spec, port, key),
+            Self::Serves(end) => end.pump(cx, spec, port, key),
         }
     }
 }
@@ -409,10 +378,10 @@ impl Element for Host {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
-            match endpoint.opens(self.port.dir) {
-                Opens::AtStart => cx.arm(key, endpoint.spec.start),
-                Opens::AtOnce => endpoint.open(cx.now, &mut self.pages),
-                Opens::OnRequest => {}
+            match endpoint.acts_first(self.port.dir) {
+                Some(true) => cx.arm(key, endpoint.spec.start),
+                Some(false) => endpoint.open(cx.now, &mut self.pages),
+                None => {}
             }
         }
     }

@@ -9,20 +9,12 @@
 //! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
 //! than copying 56 bytes that were just written.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Direction of travel. Downlink is towards the UE, uplink towards the server.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -43,6 +35,14 @@ impl Dir {
         match self {
             Self::Downlink => Self::Uplink,
             Self::Uplink => Self::Downlink,
+        }
+    }
+
+    /// What belongs to this direction.
+    pub fn pick<T>(self, downlink: T, uplink: T) -> T {
+        match self {
+            Self::Downlink => downlink,
+            Self::Uplink => uplink,
         }
     }
 
@@ -85,18 +85,7 @@ pub enum Opaque {
 }
 
 /// IP version.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Default,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IpVersion {
     /// IPv4, 20-byte header.
@@ -301,28 +290,29 @@ impl Packet {
         self.options.get_or_insert_default()
     }
 
-    /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).
-    pub fn mark(&mut self) {
-        self.ecn = Self::CE;
+    /// A header field has changed.
+    fn touch(&mut self) {
         if let Some(body) = &mut self.body {
             body.touched = true;
         }
+    }
+
+    /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).
+    pub fn mark(&mut self) {
+        self.ecn = Self::CE;
+        self.touch();
     }
 
     /// Writes the acknowledgment number and the window.
     pub fn write_ack(&mut self, ack: u32, window: u16) {
         (self.ack, self.window) = (ack, window);
-        if let Some(body) = &mut self.body {
-            body.touched = true;
-        }
+        self.touch();
     }
 
     /// Sets the RNF bit: [jayanathan] section 4.
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;
-        if let Some(body) = &mut self.body {
-            body.touched = true;
-        }
+        self.touch();
     }
 
     /// Whether there are SACK blocks.
@@ -339,9 +329,7 @@ impl Packet {
         let options = self.options_mut();
         options.sack = SackBlocks::NONE;
         options.nops += 4 + 8 * blocks;
-        if let Some(body) = &mut self.body {
-            body.touched = true;
-        }
+        self.touch();
     }
 
     /// Whether every TCP field is valid.

@@ -4,16 +4,17 @@
 //! with one line of [`registry!`]. That line makes the component's name a tag in scenarios (`[tcp.cc.reno]`; the bare
 //! name, `cc = "reno"`, stands for it with its defaults), and lists it in the schema and in `airpath list`.
 //!
-//! A component's module offers a documented `Config` with defaults, and implements the folder's `Component` for it: a
-//! trait with `build` and with what the rest of the core asks of a component's parameters before there is one. Nearly
-//! all of its methods have a default, so that a new component answers only what is special about it. The folder's
-//! `Config` dereferences to `dyn Component`: questions to a scenario's choice reach the component that was chosen.
-//! With `validate(..)` in its line, the folder's `Config` puts the component's name before the keys of errors.
+//! A component's module offers a documented `Config` with defaults ([`parameters!`]), and implements the folder's
+//! `Component` for it: a trait with `build` and with what the rest of the core asks of a component's parameters before
+//! there is one. Nearly all of its methods have a default, so that a new component answers only what is special about
+//! it. The folder's `Config` dereferences to `dyn Component`: questions to a scenario's choice reach the component that
+//! was chosen. `default` names the component of a scenario that chooses none; with `validate(..)` the folder's `Config`
+//! puts the component's name before the keys of errors.
 //!
 //! ```text
 //! registry! {
 //!     /// A queue discipline and its parameters.
-//!     pub enum Config: Component, validate() {
+//!     pub enum Config: Component, default Droptail, validate() {
 //!         Droptail = droptail,
 //!         Red = red,
 //!     }
@@ -27,7 +28,7 @@ pub(crate) mod tests;
 macro_rules! registry {
     (
         $(#[$meta:meta])*
-        pub enum Config: $component:ident $(, validate($($arg:ident: $arg_ty:ty),*))? {
+        pub enum Config: $component:ident $(, default $default:ident)? $(, validate($($arg:ident: $arg_ty:ty),*))? {
             $($(#[$only:meta])* $variant:ident = $module:ident,)*
         }
     ) => {
@@ -39,6 +40,14 @@ macro_rules! registry {
                 #[doc = concat!("See [`", stringify!($component), "::validate`].")]
                 pub fn validate(&self, $($arg: $arg_ty),*) -> Result<(), $crate::error::ScenarioError> {
                     (**self).validate($($arg),*).map_err(|error| error.under(self.name()))
+                }
+            }
+        )?
+
+        $(
+            impl Default for Config {
+                fn default() -> Self {
+                    Self::$default(Default::default())
                 }
             }
         )?
@@ -82,6 +91,47 @@ macro_rules! registry {
     };
 }
 pub(crate) use registry;
+
+/// Declares parameters of scenarios: structs, with the default of a field behind it where that is not its type's own,
+/// and choices by name.
+macro_rules! parameters {
+    () => {};
+    (@default) => { Default::default() };
+    (@default $default:expr) => { $default };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $default:expr)?,)*
+        }
+        $($others:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $crate::registry::parameters!(@default $($default)?),)* }
+            }
+        }
+
+        $crate::registry::parameters! { $($others)* }
+    };
+    ($(#[$meta:meta])* pub enum $name:ident { $($variants:tt)* } $($others:tt)*) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema
+        )]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($variants)* }
+
+        $crate::registry::parameters! { $($others)* }
+    };
+}
+pub(crate) use parameters;
 
 /// Adds to the schema of a folder's components that the bare name of one stands for it.
 pub(crate) fn or_bare_name(schema: &mut schemars::Schema) {

@@ -186,36 +186,7 @@ impl Endpoint {
         report["congestion_control"] =
             json!(format!("airpath {}+{}", self.plan.tcp.cc.name(), self.plan.tcp.recovery.name()));
         let Some(duplex) = slot.connection.duplex() else { return report };
-        let (sender, counters) = (duplex.sender(), duplex.sender().counters());
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let samples = counters.rtt_samples;
-        report["sender"] = json!({
-            "segments_sent": counters.segments_sent,
-            "retransmissions": {
-                "total": counters.retransmissions(),
-                "fast_retransmit": counters.retransmits_fast,
-                "partial_ack": counters.retransmits_partial,
-                "sack": counters.retransmits_sack,
-                "timeout": counters.retransmits_timeout,
-                "go_back_n": counters.retransmits_go_back_n,
-            },
-            "window_probes": counters.window_probes,
-            "timeouts": counters.timeouts,
-            "fast_retransmits": counters.fast_retransmits,
-            "spurious_timeouts": counters.spurious_timeouts,
-            "spurious_fast_retransmits": counters.spurious_fast_retransmits,
-            "loss_episodes": sender.state().losses.report(),
-            "dupacks": counters.dupacks,
-            "rtt_ms": {
-                "mean": (samples > 0).then(|| ms(counters.rtt_sum) / samples as f64),
-                "min": counters.rtt_min.map(ms),
-                "max": (samples > 0).then(|| ms(counters.rtt_max)),
-                "samples": samples,
-            },
-        });
-        if sender.probes_tail() {
-            report["sender"]["retransmissions"]["tail_loss_probe"] = json!(counters.retransmits_probe);
-        }
+        report["sender"] = json!(duplex.sender().counters());
         report["receiver"] = json!(duplex.receiver().counters());
         report
     }

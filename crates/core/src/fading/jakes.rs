@@ -19,21 +19,20 @@
 
 use super::{BLOCK, Component, Fading};
 use crate::error::ScenarioError;
+use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::units::Frequency;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
-/// Rayleigh fading with the spectrum of Clarke and Jakes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Largest Doppler shift: speed divided by the wavelength of the carrier.
-    pub doppler: Frequency,
-    /// Sinusoids in either quadrature (M), 8 to 256.
-    pub oscillators: u16,
+parameters! {
+    /// Rayleigh fading with the spectrum of Clarke and Jakes.
+    pub struct Config {
+        /// Largest Doppler shift: speed divided by the wavelength of the carrier.
+        pub doppler: Frequency = Frequency::from_millihertz(35_000),
+        /// Sinusoids in either quadrature (M), 8 to 256.
+        pub oscillators: u16 = OSCILLATORS,
+    }
 }
 
 /// The default of `oscillators`: the distribution of the power is right to 0.003.
@@ -41,12 +40,6 @@ const OSCILLATORS: u16 = 32;
 
 /// With a higher shift the phases of long runs would lose precision.
 const FASTEST: Frequency = Frequency::from_millihertz(10_000_000);
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { doppler: Frequency::from_millihertz(35_000), oscillators: OSCILLATORS }
-    }
-}
 
 impl Component for Config {
     fn build(&self, samples_per_s: f64, mut stream: Stream) -> Box<dyn Fading> {

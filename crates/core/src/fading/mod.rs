@@ -37,16 +37,10 @@ pub trait Component {
 
 registry! {
     /// A kind of fading and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default Jakes, validate() {
         Jakes = jakes,
         None = none,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Jakes(jakes::Config::default())
     }
 }

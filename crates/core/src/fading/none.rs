@@ -1,14 +1,13 @@
 //! No fading: the channel stands still, and its gain is 1.
 
 use super::{BLOCK, Component, Fading};
+use crate::registry::parameters;
 use crate::rng::Stream;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The channel stands still.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// The channel stands still.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, _samples_per_s: f64, _stream: Stream) -> Box<dyn Fading> {

@@ -2,24 +2,19 @@
 //! halves of `ts_val` and `ts_ecr`.
 
 use super::{FlowSpec, Port, arm};
-use crate::app::datagrams::{Datagram, Datagrams, Report};
+use crate::app::datagrams::{Datagram, Datagrams};
 use crate::element::Cx;
 use crate::packet::{Kind, Opaque, Packet};
 use crate::time::Instant;
 
 pub(super) struct DatagramEnd {
-    app: Box<dyn Datagrams>,
+    pub app: Box<dyn Datagrams>,
 }
 
 impl DatagramEnd {
     pub fn new(mut app: Box<dyn Datagrams>, start: Instant) -> Self {
         app.open(start);
         Self { app }
-    }
-
-    /// When it sends first of its own accord, if ever.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.app.deadline()
     }
 
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
@@ -41,10 +36,5 @@ impl DatagramEnd {
             port.send(cx, packet);
         }
         arm(cx, key, self.app.deadline());
-    }
-
-    /// Adds what this end counted.
-    pub fn report(&self, report: &mut Report) {
-        self.app.report(report);
     }
 }

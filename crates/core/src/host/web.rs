@@ -2,7 +2,7 @@
 //!
 //! Events tell of the responses, which are the data of the flow; requests are in captures.
 
-use super::{FlowSpec, Port, arm, probe_received, probe_sender, probe_sent};
+use super::{FlowSpec, Port, arm, probe_received, probe_sent, probe_tcp};
 use crate::app::web::{Browser, Page, Server};
 use crate::element::Cx;
 use crate::packet::Packet;
@@ -13,10 +13,10 @@ use crate::time::Instant;
 
 /// The browser's end of a connection.
 pub(super) struct ClientEnd {
-    duplex: Duplex,
+    pub duplex: Duplex,
     /// Index of the browser at this host.
-    page: usize,
-    opened_at: Option<Instant>,
+    pub page: usize,
+    pub opened_at: Option<Instant>,
     /// When the latest byte in sequence arrived.
     received_at: Instant,
 }
@@ -58,39 +58,24 @@ impl ClientEnd {
         step.opens.for_each(|connection| cx.arm(first + u32::from(connection), now));
     }
 
-    pub fn handle_deadline(&mut self, now: Instant) {
-        self.duplex.handle_deadline(now);
-    }
-
     /// Sends what may be sent, and arms the timer under `key`.
     pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
         send(&mut self.duplex, cx, spec, port, false);
         arm(cx, key, self.duplex.deadline());
     }
 
-    pub fn duplex(&self) -> &Duplex {
-        &self.duplex
-    }
-
-    pub fn page(&self) -> usize {
-        self.page
-    }
-
     /// When all of `bytes` had arrived; `None` if they have not.
     pub fn received(&self, bytes: u64) -> Option<Instant> {
         (self.duplex.receiver().rcv_nxt() >= bytes).then_some(self.received_at)
-    }
-
-    pub fn opened_at(&self) -> Option<Instant> {
-        self.opened_at
     }
 }
 
 /// The server's end of a connection.
 pub(super) struct ServerEnd {
-    duplex: Duplex,
-    server: Server,
-    finished: Option<Instant>,
+    pub duplex: Duplex,
+    pub server: Server,
+    /// When the last response was acknowledged.
+    pub finished: Option<Instant>,
 }
 
 impl ServerEnd {
@@ -111,7 +96,7 @@ impl ServerEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_sender(cx, spec, self.duplex.sender_mut());
+        probe_tcp(cx, spec.ue, spec.flow, self.duplex.sender_mut());
         if brought_data {
             self.server.handle_received(cx.now, self.duplex.receiver().rcv_nxt());
             self.answer(cx.now);
@@ -121,7 +106,7 @@ impl ServerEnd {
     /// The deadline has passed: TCP's, or a response is ready.
     pub fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
         self.duplex.handle_deadline(cx.now);
-        probe_sender(cx, spec, self.duplex.sender_mut());
+        probe_tcp(cx, spec.ue, spec.flow, self.duplex.sender_mut());
         self.answer(cx.now);
     }
 
@@ -136,20 +121,6 @@ impl ServerEnd {
         send(&mut self.duplex, cx, spec, port, true);
         let deadline = self.duplex.deadline().into_iter().chain(self.server.deadline()).min();
         arm(cx, key, deadline);
-    }
-
-    pub fn duplex(&self) -> &Duplex {
-        &self.duplex
-    }
-
-    /// When the last response was acknowledged.
-    pub fn finished(&self) -> Option<Instant> {
-        self.finished
-    }
-
-    /// All responses of this connection together, bytes.
-    pub fn bytes(&self) -> u64 {
-        self.server.bytes()
     }
 }
 

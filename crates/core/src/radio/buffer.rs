@@ -4,17 +4,18 @@
 use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 
 /// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
 pub(super) struct Buffer {
     pub ue: u16,
     pub dir: Dir,
     /// One-way delay behind the transmission.
-    delay: Duration,
+    pub delay: Duration,
     queue: Discipline,
     counts: Counts,
 }
@@ -66,10 +67,6 @@ impl Buffer {
 
     pub fn bytes_in(&self) -> u64 {
         self.counts.bytes_in
-    }
-
-    pub fn delay(&self) -> Duration {
-        self.delay
     }
 
     /// Lets a packet in, or drops it, where packets that wait cannot be taken out.
@@ -193,17 +190,18 @@ impl Buffer {
         books.note_counter(self.queue.discard_counter());
     }
 
+    /// A packet arrives so long after it came.
+    #[inline]
+    pub fn probe_delivered(&self, cx: &mut Cx<'_>, flow: u16, len_bytes: u32, delay: Duration) {
+        let (ue, direction, delay_ns) = (self.ue, self.dir, delay.as_nanos());
+        let event = || Event::BearerDelivered { ue, flow, direction, len_bytes, delay_ns };
+        cx.probe(Kind::BearerDelivered, event);
+    }
+
     /// A packet left the buffer; it arrives so long after it came.
     #[inline]
     pub fn note_delivered(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32, delay: Duration) {
-        let (ue, direction) = (self.ue, self.dir);
-        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
-            ue,
-            flow,
-            direction,
-            len_bytes: len,
-            delay_ns: delay.as_nanos(),
-        });
+        self.probe_delivered(cx, flow, len, delay);
         self.tell(cx, RadioEventKind::Delivered, flow, seq, len);
     }
 
@@ -315,4 +313,58 @@ pub(super) fn report_service(
 /// What share of what could be sent was, 0 to 1.
 pub(super) fn share(sent: f64, possible: f64) -> f64 {
     if possible > 0.0 { sent / possible } else { 0.0 }
+}
+
+/// Ends of transmissions that were computed ahead, as events: the packets in a buffer whose ends somebody wants to know,
+/// in their order.
+#[derive(Default)]
+pub(super) struct Departures(VecDeque<Watched>);
+
+#[derive(Clone, Copy)]
+struct Watched {
+    entered: Instant,
+    end: Instant,
+    /// From there to its arrival.
+    behind: Duration,
+    seq: u32,
+    len: u32,
+    flow: u16,
+}
+
+impl Departures {
+    /// A packet came that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
+    /// A transmission that ends at this very instant is, until its end has been told.
+    #[cold]
+    pub fn watch(
+        &mut self,
+        cx: &mut Cx<'_>,
+        buffer: &Buffer,
+        packet: &Packet,
+        (end, arrival): (Instant, Instant),
+    ) {
+        let starts = self.0.is_empty();
+        let behind = arrival.since(end);
+        let (seq, len, flow) = (packet.seq, packet.len, packet.flow);
+        let watched = Watched { entered: cx.now, end, behind, seq, len, flow };
+        self.0.push_back(watched);
+        if starts {
+            Self::start(cx, buffer, watched);
+        }
+    }
+
+    /// The first transmission has ended.
+    pub fn handle_end(&mut self, cx: &mut Cx<'_>, buffer: &Buffer) {
+        if let Some(gone) = self.0.pop_front() {
+            let delay = cx.now.since(gone.entered) + gone.behind;
+            buffer.note_delivered(cx, gone.flow, gone.seq, gone.len, delay);
+        }
+        if let Some(next) = self.0.front() {
+            Self::start(cx, buffer, *next);
+        }
+    }
+
+    fn start(cx: &mut Cx<'_>, buffer: &Buffer, packet: Watched) {
+        buffer.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
+        cx.arm(buffer.index(), packet.end);
+    }
 }

@@ -3,14 +3,13 @@
 //!
 //! In order, a packet arrives after its own delay or with the packet before it, whichever is later
 //! (\[chan2002\] 6.1). A lane of the path, whose times never decrease, holds these. Packets that may overtake
-//! each other wait in a heap, with a timer for the first.
+//! each other wait in an ordered map, with a timer for the first.
 
 use crate::channel::Order;
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// The delay line of one direction of a bearer.
 pub(super) struct DelayLine {
@@ -25,14 +24,8 @@ pub(super) struct DelayLine {
 struct Overtaking {
     timer: u32,
     dir: Dir,
-    under_way: BinaryHeap<UnderWay>,
-}
-
-struct UnderWay {
-    at: Instant,
-    /// Of those that arrive together the first that was sent comes first.
-    number: u64,
-    packet: Box<Packet>,
+    /// By arrival; of those that arrive together the first that was sent comes first.
+    under_way: BTreeMap<(Instant, u64), Box<Packet>>,
 }
 
 impl DelayLine {
@@ -40,7 +33,7 @@ impl DelayLine {
     pub fn new(order: Order, lane: u32, timer: u32, dir: Dir) -> Self {
         let overtaking = match order {
             Order::Kept => None,
-            Order::Free => Some(Overtaking { timer, dir, under_way: BinaryHeap::new() }),
+            Order::Free => Some(Overtaking { timer, dir, under_way: BTreeMap::new() }),
         };
         Self { lane, last: Instant::ZERO, overtaking, packets: 0, delays_ns: 0 }
     }
@@ -63,8 +56,7 @@ impl DelayLine {
         match &mut self.overtaking {
             None => cx.emit_at(at, self.lane, packet),
             Some(overtaking) => {
-                let number = self.packets;
-                overtaking.under_way.push(UnderWay { at, number, packet });
+                overtaking.under_way.insert((at, self.packets), packet);
                 overtaking.await_first(cx);
             }
         }
@@ -73,10 +65,8 @@ impl DelayLine {
     /// The timer of a line with free order: the first packet arrives, and all that arrive with it.
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(overtaking) = &mut self.overtaking else { return };
-        while overtaking.under_way.peek().is_some_and(|first| first.at <= cx.now) {
-            if let Some(UnderWay { packet, .. }) = overtaking.under_way.pop() {
-                cx.emit(overtaking.dir, packet);
-            }
+        while let Some(first) = overtaking.under_way.first_entry().filter(|first| first.key().0 <= cx.now) {
+            cx.emit(overtaking.dir, first.remove());
         }
         overtaking.await_first(cx);
     }
@@ -89,29 +79,8 @@ impl DelayLine {
 
 impl Overtaking {
     fn await_first(&self, cx: &mut Cx<'_>) {
-        if let Some(first) = self.under_way.peek() {
-            cx.arm(self.timer, first.at);
+        if let Some(((at, _), _)) = self.under_way.first_key_value() {
+            cx.arm(self.timer, *at);
         }
     }
 }
-
-impl Ord for UnderWay {
-    /// The heap's greatest is the one that arrives first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
-}
-
-impl PartialOrd for UnderWay {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for UnderWay {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for UnderWay {}

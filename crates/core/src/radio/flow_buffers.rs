@@ -13,21 +13,20 @@ use super::buffer::{Admitted, Buffer, queue_name};
 use crate::element::{Bearer, Cx};
 use crate::packet::Packet;
 use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
+use crate::registry::parameters;
 use crate::time::Instant;
 use crate::units::Bitrate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Who shares a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Sharing {
-    /// All flows of a bearer.
-    #[default]
-    Shared,
-    /// No flow: each has a buffer of its own, and they are served in turn, packet by packet.
-    PerFlow,
+parameters! {
+    /// Who shares a buffer.
+    pub enum Sharing {
+        /// All flows of a bearer.
+        #[default]
+        Shared,
+        /// No flow: each has a buffer of its own, and they are served in turn, packet by packet.
+        PerFlow,
+    }
 }
 
 /// A packet with the time at which it came.

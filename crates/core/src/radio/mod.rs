@@ -16,7 +16,6 @@
 
 mod buffer;
 mod delay_line;
-mod departures;
 mod flow_buffers;
 mod outages;
 
@@ -72,7 +71,7 @@ pub trait Component {
 
 registry! {
     /// A kind of cell and its parameters.
-    pub enum Config: Component {
+    pub enum Config: Component, default Dch {
         Dch = dch,
         Evdo = evdo,
         Variable = variable,
@@ -101,12 +100,6 @@ impl Plan<'_> {
     /// Traffic class of a UE.
     pub fn class(&self, ue: u16) -> TrafficClass {
         self.classes.get(usize::from(ue)).copied().unwrap_or_default()
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Dch(dch::Config::default())
     }
 }
 

@@ -8,14 +8,18 @@
 use super::pdus::{Run, Tti};
 use super::ranges::SnRange;
 use crate::error::ScenarioError;
+use crate::registry::parameters;
 use crate::time::{Duration, Instant};
-use crate::units::Bitrate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use crate::units::{Bitrate, Bytes};
+use std::ops::{Range, RangeInclusive};
 
 /// One end of the link layer of a UE's bearers.
-pub trait End: Send + Sync {
+pub trait End: Transmit + Receive {}
+
+impl<E: Transmit + Receive> End for E {}
+
+/// An end as the sender of its direction.
+pub trait Transmit: Send + Sync {
     /// Takes an SDU of `octets` into the buffer of the direction in which this end sends.
     fn handle_sdu(&mut self, now: Instant, octets: u32);
 
@@ -30,11 +34,14 @@ pub trait End: Send + Sync {
     /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
 
+    /// What the end counted.
+    fn report(&self) -> serde_json::Value;
+}
+
+/// An end as the receiver of the other direction.
+pub trait Receive: Send + Sync {
     /// A TTI of the other end arrives, without the PDUs that were lost.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
-
-    /// What the end counted, as the sender of its direction and as the receiver of the other.
-    fn report(&self) -> serde_json::Value;
 }
 
 /// What happened to SDUs; the cell clears it.
@@ -57,30 +64,6 @@ pub struct Report {
     pub lost: Vec<u64>,
 }
 
-/// The sending half of an end whose directions do not talk to each other. See [`End`].
-pub trait Transmit: Send + Sync {
-    /// Takes an SDU of `octets` into the buffer.
-    fn handle_sdu(&mut self, now: Instant, octets: u32);
-
-    /// Takes an SDU out of the buffer: see [`End`].
-    fn take_waiting(&mut self, place: usize) -> Option<u64>;
-
-    /// When the half wants a TTI next.
-    fn deadline(&self) -> Instant;
-
-    /// Fills a TTI that starts at `now` and has room for `pdus` PDUs.
-    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
-
-    /// What it counted.
-    fn report(&self) -> serde_json::Value;
-}
-
-/// The receiving half of such an end.
-pub trait Receive: Send + Sync {
-    /// A TTI arrives, without the PDUs that were lost.
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
-}
-
 /// An end whose directions do not talk to each other.
 pub struct Halves {
     /// Sends.
@@ -89,7 +72,7 @@ pub struct Halves {
     pub rx: Box<dyn Receive>,
 }
 
-impl End for Halves {
+impl Transmit for Halves {
     fn handle_sdu(&mut self, now: Instant, octets: u32) {
         self.tx.handle_sdu(now, octets);
     }
@@ -106,12 +89,14 @@ impl End for Halves {
         self.tx.build_tti(now, pdus, tti, report);
     }
 
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
-        self.rx.handle_tti(now, tti, report);
-    }
-
     fn report(&self) -> serde_json::Value {
         self.tx.report()
+    }
+}
+
+impl Receive for Halves {
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+        self.rx.handle_tti(now, tti, report);
     }
 }
 
@@ -182,15 +167,40 @@ impl Ttis {
     }
 }
 
-/// Correlation of losses within a TTI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Errors {
-    /// Each PDU is lost independently.
-    #[default]
-    PerPdu,
-    /// All PDUs of a TTI share its fate.
-    PerTti,
+/// A PDU with length indicators needs room for two of them and data; above, 15 bits hold no length.
+const PDU_OCTETS: RangeInclusive<u64> = 10..=4096;
+
+/// Refuses a size that no PDU with length indicators has.
+pub(super) fn check_pdu(pdu: Bytes) -> Result<(), ScenarioError> {
+    if PDU_OCTETS.contains(&pdu.as_u64()) {
+        return Ok(());
+    }
+    let hint = format!("write {} to {} bytes", PDU_OCTETS.start(), PDU_OCTETS.end());
+    Err(ScenarioError::new("pdu", "is no size of a PDU", hint))
+}
+
+/// Refuses a timer that has expired when it starts.
+pub(super) fn check_timer(key: &str, timer: Option<Duration>) -> Result<(), ScenarioError> {
+    if timer.is_some_and(Duration::is_zero) {
+        return Err(ScenarioError::new(key, "is zero", "write a time, or leave it out"));
+    }
+    Ok(())
+}
+
+/// Octets of a length indicator with its E bit: 7 bits, or 15 in PDUs larger than `largest_with_short` octets.
+pub(super) fn li_octets(pdu: Bytes, largest_with_short: u64) -> u64 {
+    if pdu.as_u64() <= largest_with_short { 1 } else { 2 }
+}
+
+parameters! {
+    /// Correlation of losses within a TTI.
+    pub enum Errors {
+        /// Each PDU is lost independently.
+        #[default]
+        PerPdu,
+        /// All PDUs of a TTI share its fate.
+        PerTti,
+    }
 }
 
 #[cfg(test)]

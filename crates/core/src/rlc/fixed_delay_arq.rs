@@ -12,13 +12,12 @@
 //!
 //! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
 
-mod waiting;
-
 use super::{Component, Errors, Rlc, Slot, SlotReport};
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::queue;
+use crate::registry::parameters;
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes, Probability};
@@ -26,46 +25,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// ARQ whose lost PDUs come back a fixed time later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Length of a slot, the transmission time interval.
-    pub tti: Duration,
-    /// Size of a PDU; one block that fills the TTI if absent.
-    pub pdu: Option<Bytes>,
-    /// From the end of the slot in which a PDU was lost until it is back in the queue.
-    pub retransmission_delay: Duration,
-    /// Which slot a PDU catches that comes back exactly at a slot boundary.
-    pub tie: Tie,
-    /// Order in which SDUs are handed up.
-    pub delivery: Delivery,
-    /// Order of PDUs that come back together.
-    pub requeue: Requeue,
-    /// Give an SDU up when one of its PDUs was lost this many times; never if absent.
-    pub max_transmissions: Option<u32>,
-    /// Whether a new SDU fills the room left in the last block that was not sent yet.
-    pub concatenation: bool,
-    /// When slots may begin.
-    pub slots: Slots,
-    /// Whether PDUs of one slot are lost independently.
-    pub errors: Errors,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            tti: Duration::from_millis(20),
-            pdu: None,
-            retransmission_delay: Duration::from_millis(60),
-            tie: Tie::Before,
-            delivery: Delivery::InSequence,
-            requeue: Requeue::OneByOne,
-            max_transmissions: None,
-            concatenation: true,
-            slots: Slots::BackToBack,
-            errors: Errors::PerPdu,
-        }
+parameters! {
+    /// ARQ whose lost PDUs come back a fixed time later.
+    pub struct Config {
+        /// Length of a slot, the transmission time interval.
+        pub tti: Duration = Duration::from_millis(20),
+        /// Size of a PDU; one block that fills the TTI if absent.
+        pub pdu: Option<Bytes>,
+        /// From the end of the slot in which a PDU was lost until it is back in the queue.
+        pub retransmission_delay: Duration = Duration::from_millis(60),
+        /// Which slot a PDU catches that comes back exactly at a slot boundary.
+        pub tie: Tie = Tie::Before,
+        /// Order in which SDUs are handed up.
+        pub delivery: Delivery = Delivery::InSequence,
+        /// Order of PDUs that come back together.
+        pub requeue: Requeue = Requeue::OneByOne,
+        /// Give an SDU up when one of its PDUs was lost this many times; never if absent.
+        pub max_transmissions: Option<u32>,
+        /// Whether a new SDU fills the room left in the last block that was not sent yet.
+        pub concatenation: bool = true,
+        /// When slots may begin.
+        pub slots: Slots = Slots::BackToBack,
+        /// Whether PDUs of one slot are lost independently.
+        pub errors: Errors = Errors::PerPdu,
     }
 }
 
@@ -82,37 +64,33 @@ pub enum Tie {
     Probability(Probability),
 }
 
-/// Order in which complete SDUs are handed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    /// A complete SDU waits for those sent before it.
-    #[default]
-    InSequence,
-    /// A complete SDU is handed up at once.
-    OutOfSequence,
-}
+parameters! {
+    /// Order in which complete SDUs are handed up.
+    pub enum Delivery {
+        /// A complete SDU waits for those sent before it.
+        #[default]
+        InSequence,
+        /// A complete SDU is handed up at once.
+        OutOfSequence,
+    }
 
-/// Order of PDUs that come back at the same instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Requeue {
-    /// Each is put in front of the one before: their order is reversed.
-    #[default]
-    OneByOne,
-    /// They keep their order.
-    Together,
-}
+    /// Order of PDUs that come back at the same instant.
+    pub enum Requeue {
+        /// Each is put in front of the one before: their order is reversed.
+        #[default]
+        OneByOne,
+        /// They keep their order.
+        Together,
+    }
 
-/// When slots may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Slots {
-    /// At once when the bearer is idle, otherwise when the slot before ends.
-    #[default]
-    BackToBack,
-    /// At multiples of the TTI.
-    Grid,
+    /// When slots may begin.
+    pub enum Slots {
+        /// At once when the bearer is idle, otherwise when the slot before ends.
+        #[default]
+        BackToBack,
+        /// At multiples of the TTI.
+        Grid,
+    }
 }
 
 impl Config {
@@ -242,8 +220,29 @@ impl Rlc for FixedDelayArq {
         self.cut(number, start, end);
     }
 
+    /// Those behind it move up in the stream of octets, and are cut anew.
     fn take_waiting(&mut self) -> Option<Box<Packet>> {
-        self.take_first_unsent()
+        let is_unsent = |block: &&Block| block.transmissions == 0;
+        let unsent = self.queue.iter().find(is_unsent).map_or(self.stream_end, |block| block.start);
+        let index = self.sdus.partition_point(|sdu| sdu.start < unsent);
+        let taken = self.sdus.remove(index)?;
+        self.queue.retain_mut(|block| {
+            let stays = block.transmissions > 0 || block.start < taken.start;
+            if stays {
+                block.end = block.end.min(taken.start);
+            }
+            stays
+        });
+        self.stream_end = taken.start;
+        for behind in index..self.sdus.len() {
+            let sdu = &mut self.sdus[behind];
+            let start = self.stream_end;
+            (sdu.end, sdu.start) = (start + (sdu.end - sdu.start), start);
+            self.stream_end = sdu.end;
+            let end = sdu.end;
+            self.cut(self.first_sdu + behind as u64, start, end);
+        }
+        taken.packet
     }
 
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot {
@@ -304,6 +303,23 @@ impl Rlc for FixedDelayArq {
 }
 
 impl FixedDelayArq {
+    /// Cuts the octets `start..end` of an SDU, the last of the stream, into blocks.
+    fn cut(&mut self, number: u64, start: u64, end: u64) {
+        let mut offset = start;
+        if self.config.concatenation
+            && let Some(last) = self.queue.back_mut().filter(|block| block.transmissions == 0)
+        {
+            last.end = end.min(last.start + self.pdu_bytes);
+            offset = last.end;
+        }
+        while offset < end {
+            let block_end = end.min(offset + self.pdu_bytes);
+            let block = Block { start: offset, end: block_end, first_sdu: number, transmissions: 0 };
+            self.queue.push_back(block);
+            offset = block_end;
+        }
+    }
+
     /// Puts blocks that are back by `now` at the head of the queue.
     fn take_back(&mut self, now: Instant, boundary: bool) {
         // Where nothing else is waiting the bearer is idle, and whatever comes back goes at once.

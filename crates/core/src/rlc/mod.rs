@@ -21,11 +21,11 @@
 
 pub mod control;
 mod cutter;
-mod limits;
 mod pdus;
 mod ranges;
 mod reassembly;
 mod sdu_queue;
+mod segmentation;
 
 pub mod am;
 pub mod encode;
@@ -162,7 +162,7 @@ pub trait Component {
 
 registry! {
     /// A link layer and its parameters.
-    pub enum Config: Component {
+    pub enum Config: Component, default None {
         None = none,
         FixedDelayArq = fixed_delay_arq,
         Am = am,
@@ -215,11 +215,5 @@ impl Config {
     /// An error of a key of the link layer, as seen from its bearer.
     fn locate(&self, error: ScenarioError) -> ScenarioError {
         error.under(self.name()).under("rlc")
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::None(none::Config::default())
     }
 }

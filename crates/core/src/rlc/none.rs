@@ -7,13 +7,12 @@ use super::Component;
 use crate::channel;
 use crate::error::ScenarioError;
 use crate::queue;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::registry::parameters;
 
-/// No link layer: packets are sent whole and arrive without errors.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// No link layer: packets are sent whole and arrive without errors.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn sends_whole(&self) -> bool {

@@ -82,17 +82,12 @@ impl Ranges {
         }
         let from = self.0.partition_point(|held| held.end < range.first);
         let to = self.0.partition_point(|held| held.first <= range.end);
-        let mut joined = range;
-        if from < to {
-            joined.first = joined.first.min(self.0[from].first);
-            joined.end = joined.end.max(self.0[to - 1].end);
+        if from == to {
+            return self.0.insert(from, range);
         }
-        if from < to {
-            self.0[from] = joined;
-            self.0.drain(from + 1..to);
-        } else {
-            self.0.insert(from, joined);
-        }
+        let (first, end) = (self.0[from].first.min(range.first), self.0[to - 1].end.max(range.end));
+        self.0[from] = SnRange::new(first, end);
+        self.0.drain(from + 1..to);
     }
 
     /// Takes a range out.

@@ -2,13 +2,12 @@
 //! user at the edge of the cell starves. Users of equal rate take turns.
 
 use super::{Component, Scheduler, in_turn};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::registry::parameters;
 
-/// Serves the user with the highest rate.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Serves the user with the highest rate.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, users: usize) -> Box<dyn Scheduler> {

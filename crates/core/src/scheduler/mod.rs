@@ -37,18 +37,12 @@ pub trait Component {
 
 registry! {
     /// A scheduler and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default ProportionalFair, validate() {
         MaxCi = max_ci,
         ProportionalFair = proportional_fair,
         RoundRobin = round_robin,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::ProportionalFair(proportional_fair::Config::default())
     }
 }
 

@@ -12,20 +12,13 @@
 
 use super::{Component, Scheduler};
 use crate::error::ScenarioError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::registry::parameters;
 
-/// Serves the user with the highest rate relative to its recent mean throughput.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Time constant of the mean throughput (tc), slots.
-    pub window: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { window: 1000 }
+parameters! {
+    /// Serves the user with the highest rate relative to its recent mean throughput.
+    pub struct Config {
+        /// Time constant of the mean throughput (tc), slots.
+        pub window: u32 = 1000,
     }
 }
 
@@ -82,18 +75,12 @@ impl Scheduler for ProportionalFair {
     fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
         let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
         let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
-        if let Some((user, rate)) = served {
-            // The sum of a geometric series: `slots` slots at the same rate.
-            self.throughputs[user] = self.throughputs[user] * kept + rate * (1.0 - kept);
-            for (other, throughput) in self.throughputs.iter_mut().enumerate() {
-                if other != user {
-                    *throughput = (*throughput * kept).max(LEAST);
-                }
-            }
-        } else {
-            for throughput in &mut self.throughputs {
-                *throughput = (*throughput * kept).max(LEAST);
-            }
+        for (user, throughput) in self.throughputs.iter_mut().enumerate() {
+            *throughput = match served {
+                // The sum of a geometric series: `slots` slots at the same rate.
+                Some((served, rate)) if served == user => *throughput * kept + rate * (1.0 - kept),
+                _ => (*throughput * kept).max(LEAST),
+            };
         }
     }
 }

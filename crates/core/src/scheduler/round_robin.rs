@@ -1,13 +1,12 @@
 //! Round robin: users with something to send and a rate to send it at take turns, whatever their rates.
 
 use super::{Component, Scheduler, in_turn};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::registry::parameters;
 
-/// Users take turns, whatever their rates.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Users take turns, whatever their rates.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, users: usize) -> Box<dyn Scheduler> {

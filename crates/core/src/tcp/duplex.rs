@@ -27,7 +27,7 @@ pub enum Outgoing {
 /// An endpoint of a connection that carries data both ways.
 pub struct Duplex {
     sender: Sender,
-    receiver: Receiver,
+    pub(super) receiver: Receiver,
     /// The ACK that is due goes alone: it reports a gap or a duplicate.
     ack_alone: bool,
     last_sent: Instant,
@@ -52,21 +52,6 @@ impl Duplex {
         self.sender.open();
         self.sender.adopt(now, opened);
         self.receiver.adopt(opened);
-    }
-
-    /// See [`Receiver::hold`].
-    pub(super) fn hold(&mut self, capacity: u64) {
-        self.receiver.hold(capacity);
-    }
-
-    /// See [`Receiver::take`].
-    pub(super) fn take(&mut self, offset: u64) {
-        self.receiver.take(offset);
-    }
-
-    /// See [`Receiver::offer`].
-    pub(super) fn offer(&mut self) {
-        self.receiver.offer();
     }
 
     /// A pure ACK is due, whatever has arrived.

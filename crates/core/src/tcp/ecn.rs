@@ -30,8 +30,7 @@ pub struct Report {
 pub(super) struct Sending {
     /// End of what had been sent when the window was reduced last: echoes before that are of marks answered by it.
     end: Option<u64>,
-    pub echoes: u64,
-    pub reductions: u64,
+    pub report: Report,
 }
 
 /// An echoed mark, read before the rest of its ACK is taken in.
@@ -62,7 +61,7 @@ impl Sending {
         if !flags.has(Flags::ECE) || flags.has(Flags::SYN) {
             return None;
         }
-        self.echoes += 1;
+        self.report.echoes += 1;
         if matches!(state.phase, Phase::Recovery | Phase::Loss) {
             return None;
         }
@@ -77,7 +76,7 @@ impl Sending {
         let window = &mut state.window;
         window.cwnd = window.cwnd.min(echo.cwnd);
         if let Some(ssthresh) = echo.ssthresh {
-            self.reductions += 1;
+            self.report.reductions += 1;
             window.ssthresh = ssthresh;
             window.cwnd = window.cwnd.min(ssthresh);
             self.on_reduction(state.max);

@@ -73,12 +73,11 @@ pub use sender::Sender;
 
 use crate::error::ScenarioError;
 use crate::packet::{IpVersion, Packet};
+use crate::registry::parameters;
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 use crate::units::Bytes;
 use recovery::rnf;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER_BYTES: u32 = 20;
@@ -135,218 +134,162 @@ pub(crate) fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
 
-/// Both endpoints of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Whose defaults the other keys have; keys written beside it take precedence.
-    pub profile: profile::Profile,
-    /// IP version.
-    pub ip: IpVersion,
-    /// Maximum segment size, without options: RFC 6691. A full packet is this plus 40 bytes over IPv4.
-    pub mss: Bytes,
-    /// How a connection is opened.
-    pub handshake: Handshake,
-    /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
-    pub timestamps: bool,
-    /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
-    /// sender makes of it is up to `recovery`.
-    pub sack: bool,
-    /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
-    pub dsack: bool,
-    /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss.
-    pub ecn: bool,
-    /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
-    pub rnf: rnf::Rnf,
-    /// Window scale option, RFC 7323; without it the window is at most 65535 B.
-    pub window_scaling: bool,
-    /// Sequence number of the SYN on the wire.
-    pub initial_sequence: u32,
-    /// What a window that closes over data in flight does to the sender.
-    pub shrunk_window: ShrunkWindow,
-    /// What a probe of a closed window carries.
-    pub window_probe: WindowProbe,
-    /// Initial window in segments, 1 to 100; 10 is that of RFC 6928, and 4 at most that of RFC 5681 (3.1).
-    pub initial_window: u32,
-    /// Initial slow start threshold; unlimited if absent.
-    pub initial_ssthresh: Option<Bytes>,
-    /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
-    pub max_window: Option<u32>,
-    /// Congestion window after a timeout in segments: RFC 5681 (3.1).
-    pub loss_window: u32,
-    /// Duplicate ACKs that signal a loss, RFC 5681 (3.2).
-    pub dupack_threshold: u32,
-    /// Whether a fast retransmit that `undo` finds spurious raises the threshold: to one more than the
-    /// duplicate ACKs it has seen, and no further than the window can bring. A timeout after duplicate ACKs
-    /// takes it back.
-    pub adaptive_dupack_threshold: bool,
-    /// New data on the first duplicate ACKs, RFC 3042.
-    pub limited_transmit: bool,
-    /// Whether a second fast retransmit may follow within one window of data. RFC 6582 (3.2) forbids
-    /// it; ns-2 allows it with `bugFix_ false`.
-    pub multiple_fast_retransmits: bool,
-    /// How window sizes are computed.
-    pub window_arithmetic: WindowArithmetic,
-    /// Which segments are timed when there are no timestamps.
-    pub rtt_sampling: RttSampling,
-    /// Retransmission timer.
-    pub rto: rto::Config,
-    /// Congestion control.
-    pub cc: cc::Config,
-    /// Loss recovery.
-    pub recovery: recovery::Config,
-    /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
-    /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
-    pub prr: bool,
-    /// Whether a spurious timeout or fast retransmit is noticed and taken back.
-    pub undo: undo::Config,
-    /// Receive buffer: the window that the receiver advertises.
-    pub receive_buffer: Bytes,
-    /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays as
-    /// it is if absent.
-    pub receive_buffer_max: Option<Bytes>,
-    /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
-    pub ack_every: u32,
-    /// Longest time an ACK is delayed, RFC 1122 (4.2.3.2).
-    pub delayed_ack_timeout: Duration,
-    /// Whether that is how long ACKs wait, or they wait as in Linux.
-    pub delayed_ack: Delay,
-    /// Number of segments ACKed without delay at the beginning of a connection, and again after a duplicate.
-    pub quickack: u32,
-    /// What a pause does to the window of a connection that carries data both ways.
-    pub idle_restart: IdleRestart,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            profile: profile::Profile::Rfc,
-            ip: IpVersion::Ipv4,
-            mss: Bytes::from_bytes(1460),
-            handshake: Handshake::ThreeWay,
-            timestamps: false,
-            sack: false,
-            dsack: true,
-            ecn: false,
-            rnf: rnf::Rnf::Off,
-            window_scaling: true,
-            initial_sequence: 0,
-            shrunk_window: ShrunkWindow::Persist,
-            window_probe: WindowProbe::Byte,
-            initial_window: 10,
-            initial_ssthresh: None,
-            max_window: None,
-            loss_window: 1,
-            dupack_threshold: 3,
-            adaptive_dupack_threshold: false,
-            limited_transmit: true,
-            multiple_fast_retransmits: false,
-            window_arithmetic: WindowArithmetic::Rfc5681,
-            rtt_sampling: RttSampling::EverySegment,
-            rto: rto::Config::default(),
-            cc: cc::Config::default(),
-            recovery: recovery::Config::default(),
-            prr: false,
-            undo: undo::Config::default(),
-            receive_buffer: Bytes::from_bytes(UNSCALED_WINDOW),
-            receive_buffer_max: None,
-            ack_every: 2,
-            delayed_ack_timeout: Duration::from_millis(200),
-            delayed_ack: Delay::Fixed,
-            quickack: 0,
-            idle_restart: IdleRestart::Rfc5681,
-        }
+parameters! {
+    /// Both endpoints of a flow.
+    pub struct Config {
+        /// Whose defaults the other keys have; keys written beside it take precedence.
+        pub profile: profile::Profile = profile::Profile::Rfc,
+        /// IP version.
+        pub ip: IpVersion = IpVersion::Ipv4,
+        /// Maximum segment size, without options: RFC 6691. A full packet is this plus 40 bytes over IPv4.
+        pub mss: Bytes = Bytes::from_bytes(1460),
+        /// How a connection is opened.
+        pub handshake: Handshake = Handshake::ThreeWay,
+        /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
+        pub timestamps: bool,
+        /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
+        /// sender makes of it is up to `recovery`.
+        pub sack: bool,
+        /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
+        pub dsack: bool = true,
+        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss.
+        pub ecn: bool,
+        /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
+        pub rnf: rnf::Rnf = rnf::Rnf::Off,
+        /// Window scale option, RFC 7323; without it the window is at most 65535 B.
+        pub window_scaling: bool = true,
+        /// Sequence number of the SYN on the wire.
+        pub initial_sequence: u32,
+        /// What a window that closes over data in flight does to the sender.
+        pub shrunk_window: ShrunkWindow = ShrunkWindow::Persist,
+        /// What a probe of a closed window carries.
+        pub window_probe: WindowProbe = WindowProbe::Byte,
+        /// Initial window in segments, 1 to 100; 10 is that of RFC 6928, and 4 at most that of RFC 5681 (3.1).
+        pub initial_window: u32 = 10,
+        /// Initial slow start threshold; unlimited if absent.
+        pub initial_ssthresh: Option<Bytes>,
+        /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
+        pub max_window: Option<u32>,
+        /// Congestion window after a timeout in segments: RFC 5681 (3.1).
+        pub loss_window: u32 = 1,
+        /// Duplicate ACKs that signal a loss, RFC 5681 (3.2).
+        pub dupack_threshold: u32 = 3,
+        /// Whether a fast retransmit that `undo` finds spurious raises the threshold: to one more than the
+        /// duplicate ACKs it has seen, and no further than the window can bring. A timeout after duplicate ACKs
+        /// takes it back.
+        pub adaptive_dupack_threshold: bool,
+        /// New data on the first duplicate ACKs, RFC 3042.
+        pub limited_transmit: bool = true,
+        /// Whether a second fast retransmit may follow within one window of data. RFC 6582 (3.2) forbids
+        /// it; ns-2 allows it with `bugFix_ false`.
+        pub multiple_fast_retransmits: bool,
+        /// How window sizes are computed.
+        pub window_arithmetic: WindowArithmetic = WindowArithmetic::Rfc5681,
+        /// Which segments are timed when there are no timestamps.
+        pub rtt_sampling: RttSampling = RttSampling::EverySegment,
+        /// Retransmission timer.
+        pub rto: rto::Config,
+        /// Congestion control.
+        pub cc: cc::Config,
+        /// Loss recovery.
+        pub recovery: recovery::Config,
+        /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
+        /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
+        pub prr: bool,
+        /// Whether a spurious timeout or fast retransmit is noticed and taken back.
+        pub undo: undo::Config,
+        /// Receive buffer: the window that the receiver advertises.
+        pub receive_buffer: Bytes = Bytes::from_bytes(UNSCALED_WINDOW),
+        /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays
+        /// as it is if absent.
+        pub receive_buffer_max: Option<Bytes>,
+        /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
+        pub ack_every: u32 = 2,
+        /// Longest time an ACK is delayed, RFC 1122 (4.2.3.2).
+        pub delayed_ack_timeout: Duration = Duration::from_millis(200),
+        /// Whether that is how long ACKs wait, or they wait as in Linux.
+        pub delayed_ack: Delay = Delay::Fixed,
+        /// Number of segments ACKed without delay at the beginning of a connection, and again after a duplicate.
+        pub quickack: u32,
+        /// What a pause does to the window of a connection that carries data both ways.
+        pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
     }
-}
 
-/// How a connection is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Handshake {
-    /// SYN, SYN-ACK, ACK; the UE opens.
-    #[default]
-    ThreeWay,
-    /// None: data flows at once, like ns-2's one-way agents.
-    None,
-    /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, without
-    /// waiting for the third segment. The UE opens.
-    Ttcp,
-}
+    /// How a connection is opened.
+    pub enum Handshake {
+        /// SYN, SYN-ACK, ACK; the UE opens.
+        #[default]
+        ThreeWay,
+        /// None: data flows at once, like ns-2's one-way agents.
+        None,
+        /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, without
+        /// waiting for the third segment. The UE opens.
+        Ttcp,
+    }
 
-/// How window sizes are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WindowArithmetic {
-    /// In bytes; half of the flight size, at least two segments: RFC 5681 (3.1, 3.2).
-    #[default]
-    Rfc5681,
-    /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole
-    /// number, the threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
-    Ns2,
-}
+    /// How window sizes are computed.
+    pub enum WindowArithmetic {
+        /// In bytes; half of the flight size, at least two segments: RFC 5681 (3.1, 3.2).
+        #[default]
+        Rfc5681,
+        /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole number, the
+        /// threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
+        Ns2,
+    }
 
-/// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver "SHOULD
-/// NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts that freeze
-/// a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ShrunkWindow {
-    /// It probes the window as any that is closed: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of the
-    /// retransmission timer, no timeout is counted, and the congestion window stays. When the window opens, what is
-    /// in flight is still in flight, and the retransmission timer starts anew.
-    #[default]
-    Persist,
-    /// The same, as in BSD: when the window opens, everything unacknowledged is sent again.
-    PersistAndGoBack,
-    /// The retransmission timer runs on: a timeout is a loss, as in Linux.
-    Retransmit,
-}
+    /// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver
+    /// "SHOULD NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts
+    /// that freeze a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
+    pub enum ShrunkWindow {
+        /// It probes the window as any that is closed: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of the
+        /// retransmission timer, no timeout is counted, and the congestion window stays. When the window opens, what is
+        /// in flight is still in flight, and the retransmission timer starts anew.
+        #[default]
+        Persist,
+        /// The same, as in BSD: when the window opens, everything unacknowledged is sent again.
+        PersistAndGoBack,
+        /// The retransmission timer runs on: a timeout is a loss, as in Linux.
+        Retransmit,
+    }
 
-/// What a probe of a closed window carries, while nothing is in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WindowProbe {
-    /// The byte beyond the window: RFC 9293 (3.8.6.1).
-    #[default]
-    Byte,
-    /// Nothing, with the number of the last byte acknowledged, as in Linux.
-    Empty,
-}
+    /// What a probe of a closed window carries, while nothing is in flight.
+    pub enum WindowProbe {
+        /// The byte beyond the window: RFC 9293 (3.8.6.1).
+        #[default]
+        Byte,
+        /// Nothing, with the number of the last byte acknowledged, as in Linux.
+        Empty,
+    }
 
-/// How long an ACK is delayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Delay {
-    /// Always `delayed_ack_timeout`.
-    #[default]
-    Fixed,
-    /// 40 ms up to that, by the time between segments: see `delayed_ack`.
-    Linux,
-}
+    /// How long an ACK is delayed.
+    pub enum Delay {
+        /// Always `delayed_ack_timeout`.
+        #[default]
+        Fixed,
+        /// 40 ms up to that, by the time between segments: see `delayed_ack`.
+        Linux,
+    }
 
-/// What happens to the congestion window after a pause longer than the retransmission timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IdleRestart {
-    /// It falls to the initial window: RFC 5681 (4.1).
-    #[default]
-    Rfc5681,
-    /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
-    /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
-    Linux,
-    /// Nothing.
-    Off,
-}
+    /// What happens to the congestion window after a pause longer than the retransmission timeout.
+    pub enum IdleRestart {
+        /// It falls to the initial window: RFC 5681 (4.1).
+        #[default]
+        Rfc5681,
+        /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
+        /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
+        Linux,
+        /// Nothing.
+        Off,
+    }
 
-/// Which segments are timed when there are no timestamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RttSampling {
-    /// Every segment that was sent once (Karn's algorithm).
-    #[default]
-    EverySegment,
-    /// One segment at a time, RFC 6298 (3).
-    OnePerWindow,
+    /// Which segments are timed when there are no timestamps.
+    pub enum RttSampling {
+        /// Every segment that was sent once (Karn's algorithm).
+        #[default]
+        EverySegment,
+        /// One segment at a time, RFC 6298 (3).
+        OnePerWindow,
+    }
 }
 
 impl Config {

@@ -83,7 +83,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "rto" => Value::time(rto.value()),
         "timer" => Value::deadline(sender.deadline()),
         "done" => word(sender.is_done()),
-        "samples" => Value::count(counters.rtt_samples),
+        "samples" => Value::count(counters.rtt_ms.samples),
         "timeouts" => Value::count(counters.timeouts),
         "fast_retransmits" => Value::count(counters.fast_retransmits),
         "spurious_timeouts" => Value::count(counters.spurious_timeouts),

@@ -228,9 +228,9 @@ const ROW_4: &str = r#"
 fn the_flow_of_table_1_row_4_sees_few_timeouts() {
     let (without, with) = (run(ROW_4, &[("middlebox", "[]")]), run(ROW_4, &[]));
     let [without, with] = [&without, &with].map(|results| &results.flows[0]);
-    assert!(without.timeouts > 50, "{}", without.timeouts);
-    assert!(with.timeouts <= 8, "{}", with.timeouts);
-    assert!(with.fast_retransmits < without.fast_retransmits);
+    assert!(without.sender.timeouts > 50, "{}", without.sender.timeouts);
+    assert!(with.sender.timeouts <= 8, "{}", with.sender.timeouts);
+    assert!(with.sender.fast_retransmits < without.sender.fast_retransmits);
     assert!(with.goodput_bps > 1.3 * without.goodput_bps, "{}", with.goodput_bps);
 }
 
@@ -242,10 +242,10 @@ fn delayed_acks_count_for_what_they_acknowledge() {
         .map(|count| run(ROW_4, &[delayed, ("middlebox.0.ack_regulator.count", count)]).flows[0].clone());
     assert_eq!(by_segments, run(ROW_4, &[delayed]).flows[0]);
     assert!(
-        by_segments.timeouts <= 8 && by_acks.timeouts > 20,
+        by_segments.sender.timeouts <= 8 && by_acks.sender.timeouts > 20,
         "{} {}",
-        by_segments.timeouts,
-        by_acks.timeouts
+        by_segments.sender.timeouts,
+        by_acks.sender.timeouts
     );
 }
 
@@ -268,7 +268,7 @@ fn an_upload_is_regulated_at_the_ue() {
         ROW_4.replace("downlink]", "other]").replace("uplink]", "downlink]").replace("other]", "uplink]");
     let at_ue = [("flow.0.direction", "uplink"), ("middlebox.0.ack_regulator.at", "ue")];
     let (without, with) = (run(&text, &[at_ue[0], ("middlebox", "[]")]), run(&text, &at_ue));
-    assert!(without.flows[0].timeouts > 50 && with.flows[0].timeouts <= 8);
+    assert!(without.flows[0].sender.timeouts > 50 && with.flows[0].sender.timeouts <= 8);
     assert!(regulated(&with)["acks_held"].as_u64().unwrap() > 1000);
 }
 
@@ -300,7 +300,11 @@ fn a_mark_takes_the_place_of_the_loss() {
     assert_eq!(report["non_conservative_s"], 0.0);
     // Slow start alone, before the first ACK is held, may still fill the buffer.
     let lost = &run(ROW_4, &[]).flows[0];
-    assert!(10 * flow.retransmissions.total < lost.retransmissions.total, "{:?}", flow.retransmissions);
+    assert!(
+        10 * flow.sender.retransmissions.total < lost.sender.retransmissions.total,
+        "{:?}",
+        flow.sender.retransmissions
+    );
     // A flow that cannot be marked loses a packet as before.
     let unmarked = &run(ROW_4, &[ecn]).flows[0];
     assert_eq!(unmarked, lost);

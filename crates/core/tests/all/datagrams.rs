@@ -48,8 +48,8 @@ fn every_request_is_answered_after_the_sum_of_all_delays() {
     assert_eq!((report.sent, report.received, report.answers, report.lost), (10, 10, Some(10), 0));
     near(report.delay_ms.mean, 1.0 + 20.0 + 10.0 + 5.0);
     assert_eq!(report.jitter_ms, Some(0.0));
-    near(flow.rtt_ms.mean, 36.0 + 40.0 + 5.0 + 2.0 + 20.0);
-    assert_eq!((flow.rtt_ms.samples, flow.rtt_ms.min), (10, flow.rtt_ms.max));
+    near(flow.sender.rtt_ms.mean, 36.0 + 40.0 + 5.0 + 2.0 + 20.0);
+    assert_eq!((flow.sender.rtt_ms.samples, flow.sender.rtt_ms.min), (10, flow.sender.rtt_ms.max));
     assert_eq!((flow.app, flow.bytes_received, flow.transfer_s), ("ping", 10 * (125 - 28), None));
 }
 
@@ -59,7 +59,7 @@ fn a_ue_can_ask_as_well() {
     let (results, _) = run(IDEAL, &[("flow.0.app.ping", ping), ("flow.0.direction", "uplink")]);
     assert_eq!((datagrams(&results, 0).sent, datagrams(&results, 0).answers), (3, Some(3)));
     near(datagrams(&results, 0).delay_ms.max, 20.0 + 5.0 + 1.0 + 20.0);
-    near(results.flows[0].rtt_ms.min, 46.0 + 36.0);
+    near(results.flows[0].sender.rtt_ms.min, 46.0 + 36.0);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn everything_sent_is_received_or_dropped() {
     let answers = ping.answers.unwrap();
     assert_eq!(ping.sent, 100);
     assert_eq!((ping.sent - ping.received) + (ping.received - answers), dropped(1));
-    assert_eq!(results.flows[1].rtt_ms.samples, answers);
+    assert_eq!(results.flows[1].sender.rtt_ms.samples, answers);
     assert!(results.flows[2].datagrams.is_none() && results.flows[2].bytes_acked > 0);
 }
 

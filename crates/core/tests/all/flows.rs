@@ -78,9 +78,9 @@ fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
         for flow in &results.flows {
             let size = if flow.direction == Dir::Downlink { 200_000 } else { 99_999 };
             assert_eq!((flow.bytes_acked, flow.bytes_received), (size, size), "{overrides:?}: {flow:?}");
-            assert!(flow.transfer_s.unwrap() > 5.0 && flow.rtt_ms.min.unwrap() >= 80.0, "{flow:?}");
+            assert!(flow.transfer_s.unwrap() > 5.0 && flow.sender.rtt_ms.min.unwrap() >= 80.0, "{flow:?}");
         }
-        let lost: u64 = results.flows.iter().map(|flow| flow.retransmissions.total).sum();
+        let lost: u64 = results.flows.iter().map(|flow| flow.sender.retransmissions.total).sum();
         assert!(lost > 0, "nothing was lost, so nothing was shown: {overrides:?}");
     }
 }

@@ -129,7 +129,11 @@ fn check_frozen(name: &str, outcome: &Outcome) {
     assert!(outcome.resumes_s <= outcome.srtt_s, "{name}: {outcome:#?}");
     assert!(outcome.arrives_s <= outcome.srtt_s, "{name}: {outcome:#?}");
     assert!(outcome.cwnd[1] >= outcome.cwnd[0], "{name}: {outcome:#?}");
-    assert_eq!((outcome.flow.timeouts, outcome.flow.fast_retransmits), (0, 0), "{name}: {outcome:#?}");
+    assert_eq!(
+        (outcome.flow.sender.timeouts, outcome.flow.sender.fast_retransmits),
+        (0, 0),
+        "{name}: {outcome:#?}"
+    );
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn over_a_pause_a_frozen_sender_goes_on_as_if_nothing_had_happened() {
         let outcome = outcome(rlc, seed, outage_s, &[at]);
         let name = format!("{} {outage_s} s, {rlc}, seed {seed}", at.1);
         check_frozen(&name, &outcome);
-        assert_eq!(outcome.flow.retransmissions.total, 0, "{name}: {outcome:#?}");
+        assert_eq!(outcome.flow.sender.retransmissions.total, 0, "{name}: {outcome:#?}");
         assert!(outcome.rto_s[1] <= 1.5 * outcome.rto_s[0], "{name}: {outcome:#?}");
         assert_eq!(outcome.boxes["freezes"], 1, "{name}");
     }
@@ -174,9 +178,9 @@ fn without_freezing_an_outage_costs_timeouts_and_the_window() {
             let name = format!("{outage_s} s, {bearers}, {rlc}, seed {seed}: {outcome:#?}");
             // Where round-trip times vary as in AM, a second may pass before a timeout does.
             let may_outlast = outage_s == 1 && rlc == AM;
-            assert!(may_outlast || outcome.flow.timeouts >= 1, "{name}");
+            assert!(may_outlast || outcome.flow.sender.timeouts >= 1, "{name}");
             assert!(may_outlast || outcome.cwnd[1] == 1 && outcome.cwnd[0] > 20, "{name}");
-            timeouts += outcome.flow.timeouts;
+            timeouts += outcome.flow.sender.timeouts;
         }
     }
     assert!(timeouts > 100, "{timeouts} in 96 runs");
@@ -188,7 +192,7 @@ fn a_sender_that_retransmits_into_a_closed_window_cannot_be_frozen() {
     let overrides = [NETWORK, ("tcp.shrunk_window", "retransmit")];
     for seed in 0..5 {
         let outcome = outcome(AM, seed, 3, &overrides);
-        assert!(outcome.flow.timeouts >= 1 && outcome.cwnd[1] == 1, "{outcome:#?}");
+        assert!(outcome.flow.sender.timeouts >= 1 && outcome.cwnd[1] == 1, "{outcome:#?}");
     }
 }
 
@@ -196,7 +200,7 @@ fn a_sender_that_retransmits_into_a_closed_window_cannot_be_frozen() {
 #[test]
 fn probes_are_answered_by_the_box() {
     let outcome = outcome(UM, 1, 10, &[NETWORK]);
-    assert_eq!(outcome.flow.window_probes, 3, "after 1, 2 and 4 s");
+    assert_eq!(outcome.flow.sender.window_probes, 3, "after 1, 2 and 4 s");
     assert_eq!((&outcome.boxes["probes_answered"], outcome.flow.receiver.duplicates), (&3.into(), 0));
 }
 
@@ -252,7 +256,7 @@ fn a_transfer_ends_with_its_last_octet() {
         let mut simulation = Simulation::new(&scenario(UM, 1, &overrides), 1, Observe::default());
         simulation.run();
         let flow = simulation.flows()[0].clone();
-        assert_eq!((flow.timeouts, flow.bytes_acked), (0, 100_000));
+        assert_eq!((flow.sender.timeouts, flow.bytes_acked), (0, 100_000));
         (flow.transfer_s.unwrap(), flow.received_s.unwrap())
     };
     let (with, without) = (ends("true"), ends("false"));

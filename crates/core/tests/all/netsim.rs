@@ -69,7 +69,7 @@ fn recovery_by_loss_and_buffer() {
                         ],
                     );
                     let (flow, goodput) = (&results.flows[0], kbps(&results));
-                    let (rexmits, rtos) = (flow.retransmissions.total, flow.timeouts);
+                    let (rexmits, rtos) = (flow.sender.retransmissions.total, flow.sender.timeouts);
                     write!(table, "   {goodput:6.0}  {rexmits:7}  {rtos:4}").unwrap();
 
                     let case = format!("{recovery}, {loss}, {buffer} packets, ack_every {ack_every}");
@@ -171,7 +171,7 @@ fn fixed_delay_arq_by_delivery_and_pdu() {
                 let used = 100.0 * count("utilisation");
                 let lost = 100.0 * count("pdus_lost") / count("pdus_sent");
                 let (flow, goodput) = (&results.flows[0], kbps(&results));
-                let (rexmits, rtos) = (flow.retransmissions.total, flow.timeouts);
+                let (rexmits, rtos) = (flow.sender.retransmissions.total, flow.sender.timeouts);
                 let block = pdu.unwrap_or("TTI");
                 let case = format!("{delivery:15}  {block:5}  {bler:2} %");
                 writeln!(table, "{case}   {used:6.1}   {goodput:6.0}  {rexmits:7}  {rtos:4}  {lost:11.1}")

@@ -53,7 +53,8 @@ fn ten(overrides: &[(&str, &str)]) -> (f64, [u64; 3]) {
     let flows: Vec<_> = (0..10).map(|seed| flow(overrides, seed)).collect();
     let wireless = |flow: &FlowReport| flow.rnf.map_or(0, |report| report.wireless_fast_retransmits);
     let sum = |of: &dyn Fn(&FlowReport) -> u64| flows.iter().map(of).sum::<u64>();
-    let counts = [sum(&|flow| flow.timeouts), sum(&|flow| flow.fast_retransmits), sum(&wireless)];
+    let counts =
+        [sum(&|flow| flow.sender.timeouts), sum(&|flow| flow.sender.fast_retransmits), sum(&wireless)];
     (flows.iter().map(|flow| flow.transfer_s.unwrap()).sum(), counts)
 }
 
@@ -94,14 +95,14 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
     // ACKs are flagged once the sender has sent it again, which says nothing to it any more.
     let flow = &results.flows[0];
     assert_eq!(flow.rnf.unwrap().wireless_fast_retransmits, 0);
-    assert!(flow.fast_retransmits > 0);
+    assert!(flow.sender.fast_retransmits > 0);
 }
 
 #[test]
 fn a_sender_without_the_option_ignores_the_box() {
     for seed in 0..3 {
         let ignoring = flow(&[LOSSY, ("tcp.rnf", "off")], seed);
-        assert!(ignoring.dupacks > 10);
+        assert!(ignoring.sender.dupacks > 10);
         assert_eq!(ignoring, flow(&[LOSSY, ("tcp.rnf", "off"), ("middlebox", "[]")], seed));
     }
 }

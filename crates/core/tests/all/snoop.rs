@@ -55,9 +55,9 @@ fn ten(overrides: &[(&str, &str)]) -> (f64, [u64; 3]) {
     let flows: Vec<_> = (0..10).map(|seed| results(overrides, seed).flows[0].clone()).collect();
     let sum = |of: &dyn Fn(&FlowReport) -> u64| flows.iter().map(of).sum::<u64>();
     let counts = [
-        sum(&|flow| flow.retransmissions.total),
-        sum(&|flow| flow.timeouts),
-        sum(&|flow| flow.fast_retransmits),
+        sum(&|flow| flow.sender.retransmissions.total),
+        sum(&|flow| flow.sender.timeouts),
+        sum(&|flow| flow.sender.fast_retransmits),
     ];
     (flows.iter().map(|flow| flow.received_s.unwrap()).sum(), counts)
 }
@@ -79,7 +79,7 @@ fn a_lost_segment_is_repaired_without_the_senders_knowledge() {
             tails += 1;
             continue;
         }
-        let noticed = (flow.retransmissions.total, flow.timeouts, flow.fast_retransmits);
+        let noticed = (flow.sender.retransmissions.total, flow.sender.timeouts, flow.sender.fast_retransmits);
         assert_eq!(noticed, (0, 0, 0), "{seed}: {snoop}");
         // Each copy beyond the first is one that came too early.
         let copies = &snoop["local_retransmissions"];
@@ -117,7 +117,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
     let results = results(&[("radio.dch.downlink.queue.droptail.packets", "3")], 1);
     let dropped = &element(&results, "radio.dch")["ues"][0]["downlink"]["sdus_dropped"];
     let snoop = element(&results, "middlebox.snoop");
-    assert!(dropped.as_u64() > Some(3) && results.flows[0].fast_retransmits > 0, "{dropped}");
+    assert!(dropped.as_u64() > Some(3) && results.flows[0].sender.fast_retransmits > 0, "{dropped}");
     assert_eq!((&snoop["forgotten_drops"], &snoop["local_retransmissions"]["total"]), (dropped, &0.into()));
 }
 
@@ -193,7 +193,7 @@ fn acks_that_the_uplink_has_turned_round_may_end_in_the_box() {
         let results = results(&more, 1);
         let stale = element(&results, "middlebox.snoop")["stale_acks"].as_u64().unwrap();
         let flow = &results.flows[0];
-        (stale, flow.bytes_received, flow.retransmissions.total, flow.received_s)
+        (stale, flow.bytes_received, flow.sender.retransmissions.total, flow.received_s)
     };
     let passed = told("false");
     assert!(passed.0 > 5 && passed.1 == 100_000, "{passed:?}");

@@ -61,7 +61,7 @@ fn both_segments_are_acknowledged_at_once_and_sent_on() {
     // The first ACK left the UE at 23 ms and was at the box at 29 ms; the second is on its way.
     let ahead = &connection(&results)["acked_ahead_bytes"];
     assert_eq!((&ahead["peak"], &ahead["at_end"]), (&1920.into(), &960.into()));
-    assert_eq!(flow.rtt_ms.max, Some(20.0));
+    assert_eq!(flow.sender.rtt_ms.max, Some(20.0));
 }
 
 /// The two segments reach the box together after 10 ms: the first is through at 13 ms, the second at 16 ms, and their
@@ -210,7 +210,11 @@ fn a_full_buffer_closes_the_window_and_nothing_is_lost() {
             .fold((0, u32::MAX), |(most, least), (unacked, window)| (most.max(unacked), least.min(window)));
         let (flow, connection) = (&results.flows[0], connection(&results));
         let peak = connection["buffer_bytes"]["peak"].as_u64().unwrap();
-        assert_eq!((flow.retransmissions.total, flow.timeouts), (0, 0), "{direction}: {flow:?}");
+        assert_eq!(
+            (flow.sender.retransmissions.total, flow.sender.timeouts),
+            (0, 0),
+            "{direction}: {flow:?}"
+        );
         assert_eq!((&connection["retransmissions"], &connection["timeouts"]), (&0.into(), &0.into()));
         assert_eq!(
             flow.receiver.beyond_window + connection["receiver"]["beyond_window"].as_u64().unwrap(),
@@ -238,7 +242,7 @@ fn a_lost_window_update_is_made_good_by_a_probe() {
     ];
     let flows: Vec<_> = (1..=20).map(|seed| run(SLOW_RADIO, &overrides, seed).flows.remove(0)).collect();
     assert!(flows.iter().all(|flow| flow.bytes_received == 100_000), "{flows:?}");
-    let probes: u64 = flows.iter().map(|flow| flow.window_probes).sum();
+    let probes: u64 = flows.iter().map(|flow| flow.sender.window_probes).sum();
     assert!(probes > 20, "{probes}");
 }
 
@@ -274,7 +278,7 @@ fn each_side_repairs_its_own_losses() {
         let connection = connection(&results);
         let of_box = |key: &str| connection[key].as_u64().unwrap();
         let flow = &results.flows[0];
-        let server = [flow.retransmissions.total, flow.fast_retransmits, flow.dupacks];
+        let server = [flow.sender.retransmissions.total, flow.sender.fast_retransmits, flow.sender.dupacks];
         (server, [of_box("retransmissions"), of_box("fast_retransmits"), of_box("timeouts")])
     };
     let on_the_wire = counts(&[("wired.loss", "2 %")]);
@@ -353,7 +357,7 @@ fn datagrams_pass_unchanged_with_the_delay_on_either_side() {
     assert_eq!(halves.flows, whole.flows);
     let report = split(&halves);
     assert_eq!(report["connections"], serde_json::json!([]));
-    let sent = &halves.flows[1].segments_sent;
+    let sent = &halves.flows[1].sender.segments_sent;
     assert_eq!(*sent, 0, "{:?}", halves.flows[1]);
     for dir in ["downlink", "uplink"] {
         assert!(report[dir]["passed_unread"].as_u64().unwrap() > 10, "{report}");
@@ -525,7 +529,10 @@ fn state_that_is_lost_is_lost_for_good() {
         assert!(lost[1].unwrap() <= 1460 && upload.received_s.is_some(), "{handshake}: {lost:?}");
         assert!(other.received_s.is_some() && other.transfer_s.is_some());
         // The server's segments reach the UE over the gap; their ACKs tell nothing new to the server.
-        assert!(download.timeouts > 3 && download.receiver.out_of_order > 0, "{handshake}: {download:?}");
+        assert!(
+            download.sender.timeouts > 3 && download.receiver.out_of_order > 0,
+            "{handshake}: {download:?}"
+        );
         assert!(download.bytes_acked > download.bytes_received + 5000, "{handshake}: {download:?}");
         let passed = split(&results)["downlink"]["passed_unknown_flow"].as_u64().unwrap();
         assert!(passed > 0, "{handshake}");

@@ -49,7 +49,7 @@ fn on_a_persistent_connection_a_request_follows_the_response_before_it() {
     let flow = &results.flows[0];
     assert_eq!((flow.bytes_to_send, flow.bytes_acked, flow.bytes_received), (Some(2880), 2880, 2880));
     // Requests acknowledge the responses before them; the last ACK is delayed by 200 ms, and takes 25.32 ms.
-    assert_eq!((flow.segments_sent, flow.receiver.segments, flow.receiver.acks_sent), (3, 3, 1));
+    assert_eq!((flow.sender.segments_sent, flow.receiver.segments, flow.receiver.acks_sent), (3, 3, 1));
     near_ms(flow.transfer_s, 180.0 + 200.0 + 25.32);
     assert_eq!((flow.app, flow.start_s, results.simulated_s), ("web", 0.0, flow.transfer_s.unwrap()));
 }
@@ -66,7 +66,7 @@ fn a_handshake_costs_a_round_trip() {
 fn with_ttcp_the_request_travels_in_the_syn() {
     let results = run(IDEAL, &[("tcp.handshake", "ttcp")], 1);
     near_ms(page(&results).page_load_s, 180.0);
-    assert_eq!((page(&results).request_retransmissions, results.flows[0].segments_sent), (0, 3));
+    assert_eq!((page(&results).request_retransmissions, results.flows[0].sender.segments_sent), (0, 3));
 }
 
 #[test]

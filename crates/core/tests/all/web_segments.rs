@@ -126,7 +126,7 @@ fn a_lost_end_of_a_response_comes_again_after_the_timeout() {
     assert_eq!((seen[4].ms, seen[4].payload), (75, 800));
     // The timeout is at its minimum of 1 s, RFC 6298 (2.4).
     assert_eq!(of(&seen, Dir::Downlink)[3], (1075, 1501, 601, 800));
-    assert_eq!((reports[0].timeouts, page(&reports).page_load_s), (1, Some(1.1)));
+    assert_eq!((reports[0].sender.timeouts, page(&reports).page_load_s), (1, Some(1.1)));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn when_the_request_is_lost_too_the_syn_ack_comes_again() {
     // After a lost SYN-ACK the window is one segment, RFC 5681 (3.1). That ACK comes behind it as a duplicate and
     // so lets the second go, RFC 3042.
     assert_eq!(of(&seen, Dir::Downlink)[2..4], [(1075, 1, 301, 1000), (1075, 1001, 301, 500)]);
-    assert_eq!((reports[0].dupacks, page(&reports).page_load_s), (1, Some(1.15)));
+    assert_eq!((reports[0].sender.dupacks, page(&reports).page_load_s), (1, Some(1.15)));
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn a_segment_lost_in_the_middle_is_repeated_by_duplicate_acks() {
     let web = "request = \"300 B\", page = \"9 kB\", objects = 0";
     // The page's second of nine segments.
     let (seen, reports) = load(web, NO_HANDSHAKE, &[2]);
-    assert_eq!((reports[0].fast_retransmits, reports[0].timeouts), (1, 0));
+    assert_eq!((reports[0].sender.fast_retransmits, reports[0].sender.timeouts), (1, 0));
     // Seven come behind the gap; the ACK for the first of them is the delayed one of the segment before it.
-    assert_eq!(reports[0].dupacks, 6);
+    assert_eq!(reports[0].sender.dupacks, 6);
     assert!(of(&seen, Dir::Uplink)[1..].iter().all(|(_, seq, _, payload)| (*seq, *payload) == (301, 0)));
     assert_eq!(page(&reports).page_load_s, Some(0.1));
 }

@@ -4,91 +4,63 @@ use crate::channel;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
 use crate::queue;
+use crate::registry::parameters;
 use crate::rlc;
 use crate::time::Duration;
 use crate::umts::TrafficClass;
 use crate::units::Bitrate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A cell of dedicated channels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Number of UEs; each has its own pair of bearers.
-    pub ues: u16,
-    /// Bearers towards the UEs.
-    pub downlink: BearerConfig,
-    /// Bearers from the UEs.
-    pub uplink: BearerConfig,
-    /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub qos: BTreeMap<TrafficClass, ClassConfig>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let uplink = BearerConfig { rate: Bitrate::from_bps(64_000), ..BearerConfig::default() };
-        Self { ues: 1, downlink: BearerConfig::default(), uplink, qos: BTreeMap::new() }
+parameters! {
+    /// A cell of dedicated channels.
+    pub struct Config {
+        /// Number of UEs; each has its own pair of bearers.
+        pub ues: u16 = 1,
+        /// Bearers towards the UEs.
+        pub downlink: BearerConfig,
+        /// Bearers from the UEs.
+        pub uplink: BearerConfig = BearerConfig { rate: Bitrate::from_bps(64_000), ..Default::default() },
+        /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub qos: BTreeMap<TrafficClass, ClassConfig>,
     }
-}
 
-/// Bearers of the UEs of a traffic class, where they are not the cell's own. What one does not say is as the cell's
-/// own of its direction.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClassConfig {
-    /// Bearers towards the UEs.
-    pub downlink: Option<BearerConfig>,
-    /// Bearers from the UEs.
-    pub uplink: Option<BearerConfig>,
+    /// Bearers of the UEs of a traffic class, where they are not the cell's own. What one does not say is as the cell's
+    /// own of its direction.
+    pub struct ClassConfig {
+        /// Bearers towards the UEs.
+        pub downlink: Option<BearerConfig>,
+        /// Bearers from the UEs.
+        pub uplink: Option<BearerConfig>,
+    }
 }
 
 impl ClassConfig {
     fn bearer(&self, dir: Dir) -> Option<&BearerConfig> {
-        match dir {
-            Dir::Downlink => self.downlink.as_ref(),
-            Dir::Uplink => self.uplink.as_ref(),
-        }
+        dir.pick(&self.downlink, &self.uplink).as_ref()
     }
 }
 
-/// One direction of a UE's radio bearer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BearerConfig {
-    /// Rate at IP level.
-    pub rate: Bitrate,
-    /// One-way delay behind the transmission.
-    pub delay: Duration,
-    /// Discipline of the SDU buffer.
-    pub queue: queue::Config,
-    /// Link layer.
-    pub rlc: rlc::Config,
-    /// Block errors; they need a link layer that retransmits.
-    pub channel: channel::Config,
-}
-
-impl Default for BearerConfig {
-    fn default() -> Self {
-        Self {
-            rate: Bitrate::from_bps(384_000),
-            delay: Duration::ZERO,
-            queue: queue::Config::default(),
-            rlc: rlc::Config::default(),
-            channel: channel::Config::default(),
-        }
+parameters! {
+    /// One direction of a UE's radio bearer.
+    pub struct BearerConfig {
+        /// Rate at IP level.
+        pub rate: Bitrate = Bitrate::from_bps(384_000),
+        /// One-way delay behind the transmission.
+        pub delay: Duration,
+        /// Discipline of the SDU buffer.
+        pub queue: queue::Config,
+        /// Link layer.
+        pub rlc: rlc::Config,
+        /// Block errors; they need a link layer that retransmits.
+        pub channel: channel::Config,
     }
 }
 
 impl Config {
     /// Parameters of one direction.
     pub fn bearer(&self, dir: Dir) -> &BearerConfig {
-        match dir {
-            Dir::Downlink => &self.downlink,
-            Dir::Uplink => &self.uplink,
-        }
+        dir.pick(&self.downlink, &self.uplink)
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {

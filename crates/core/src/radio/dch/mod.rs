@@ -14,7 +14,6 @@ mod config;
 mod pdu_capture;
 mod slots;
 mod ttis;
-mod whole;
 
 pub use config::{BearerConfig, ClassConfig, Config};
 

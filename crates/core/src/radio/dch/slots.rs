@@ -6,21 +6,20 @@
 //! [`Whole`] in the place of one.
 
 use super::config::{BearerConfig, Config};
-use super::whole::Whole;
 use crate::channel::Channel;
 use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
-    Admitted, Buffer, Served, cell_layout, cell_report, make_bearers, report_service, share,
+    Admitted, Buffer, Departures, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
-use crate::radio::departures::Departures;
 use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::{Rlc, Slot, SlotReport};
 use crate::rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
+use std::collections::VecDeque;
 
 /// A cell of such bearers.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
@@ -100,7 +99,7 @@ impl Bearer {
         let index = self.buffer.index();
         let now = cx.now;
         let end = cx.bearer(index as usize).transmit(now, &packet);
-        let arrival = end + self.buffer.delay();
+        let arrival = end + self.buffer.delay;
         if watched {
             self.departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
@@ -130,39 +129,33 @@ impl Bearer {
         if boundary {
             link_layer.busy = false;
             link_layer.rlc.end_slot(now, link_layer.channel.as_mut(), report);
-            match link_layer.is_whole {
-                true => self.packet_ended(cx, report),
-                false => self.slot_ended(cx, report),
+            let is_whole = link_layer.is_whole;
+            if !is_whole {
+                self.count_slot(cx, report);
+            }
+            for (packet, waited) in report.delivered.drain(..) {
+                self.buffer.deliver(cx, packet, waited);
+            }
+            for packet in report.discarded.drain(..) {
+                if is_whole {
+                    self.buffer.leave(cx, packet.flow, packet.len, true);
+                    self.buffer.lose(cx, packet);
+                } else {
+                    self.buffer.discard(cx, packet);
+                }
             }
         }
         self.start_slot(cx, boundary, report);
     }
 
-    fn slot_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
+    fn count_slot(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         let (pdus_sent, pdus_lost) = (report.pdus_sent, report.pdus_lost);
         self.counts.slots += 1;
         self.counts.pdus_sent += u64::from(pdus_sent);
         self.counts.pdus_lost += u64::from(pdus_lost);
         cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
-        for (packet, waited) in report.delivered.drain(..) {
-            self.buffer.deliver(cx, packet, waited);
-        }
-        for packet in report.discarded.drain(..) {
-            self.buffer.discard(cx, packet);
-        }
         (report.pdus_sent, report.pdus_lost) = (0, 0);
-    }
-
-    /// The last bit of a packet has been sent that is sent whole.
-    fn packet_ended(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
-        for (packet, waited) in report.delivered.drain(..) {
-            self.buffer.deliver(cx, packet, waited);
-        }
-        for packet in report.discarded.drain(..) {
-            self.buffer.leave(cx, packet.flow, packet.len, true);
-            self.buffer.lose(cx, packet);
-        }
     }
 
     fn start_slot(&mut self, cx: &mut Cx<'_>, boundary: bool, report: &mut SlotReport) {
@@ -194,7 +187,7 @@ impl Bearer {
         report.insert("pdus_sent".into(), self.counts.pdus_sent.into());
         report.insert("pdus_lost".into(), self.counts.pdus_lost.into());
         report.insert("utilisation".into(), used.into());
-        let mean_delay_ms = served.map(|_| self.buffer.delay().as_secs_f64() * 1e3);
+        let mean_delay_ms = served.map(|_| self.buffer.delay.as_secs_f64() * 1e3);
         report_service(&mut report, served, mean_delay_ms);
         report.into()
     }
@@ -239,7 +232,7 @@ impl Element for Dch {
         // However a packet is sent, it takes its bearer's delay from the end of that.
         let least = |dir| {
             let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
-            own.map(Buffer::delay).min().unwrap_or(Duration::ZERO)
+            own.map(|buffer| buffer.delay).min().unwrap_or(Duration::ZERO)
         };
         let layout = cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer));
         Layout { ahead: Dir::BOTH.map(least), ..layout }
@@ -266,5 +259,51 @@ impl Element for Dch {
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let reports: Vec<_> = self.bearers.iter().map(|bearer| bearer.report(cx)).collect();
         cell_report("radio.dch", &reports)
+    }
+}
+
+/// A line of packets in front of a transmitter, sent whole, one after the other, each with an end of its own: for a
+/// channel without link layer whose UE has outages. What is lost is told as discarded.
+struct Whole {
+    rate: Bitrate,
+    silences: Silences,
+    /// With their time of arrival; the first may be on the air.
+    waiting: VecDeque<(Instant, Box<Packet>)>,
+    /// How long the first takes, while it is on the air.
+    air: Option<Duration>,
+}
+
+impl Whole {
+    fn new(rate: Bitrate, silences: Silences) -> Self {
+        Self { rate, silences, waiting: VecDeque::new(), air: None }
+    }
+}
+
+impl Rlc for Whole {
+    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>) {
+        self.waiting.push_back((now, sdu));
+    }
+
+    fn take_waiting(&mut self) -> Option<Box<Packet>> {
+        self.waiting.remove(usize::from(self.air.is_some())).map(|(_, packet)| packet)
+    }
+
+    fn start_slot(&mut self, now: Instant, _boundary: bool, report: &mut SlotReport) -> Slot {
+        let Some((_, packet)) = self.waiting.front() else { return Slot::Idle };
+        let air = self.rate.time_to_send(u64::from(packet.len));
+        self.air = Some(air);
+        report.started.push((packet.flow, packet.seq, packet.len));
+        Slot::BusyUntil(now + air)
+    }
+
+    fn end_slot(&mut self, now: Instant, _channel: &mut dyn Channel, report: &mut SlotReport) {
+        let (Some(air), Some((entered, packet))) = (self.air.take(), self.waiting.pop_front()) else {
+            return;
+        };
+        if self.silences.cover(air, now) {
+            report.discarded.push(packet);
+        } else {
+            report.delivered.push((packet, now.since(entered)));
+        }
     }
 }

@@ -228,7 +228,7 @@ impl Line {
         self.counts.pdus_lost += lost;
         let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
         if lost < pdus || tells_ends {
-            self.on_air.push_back((end + self.buffer.delay(), tti));
+            self.on_air.push_back((end + self.buffer.delay, tti));
         } else {
             tti.clear();
             self.spare.push(tti);
@@ -408,30 +408,18 @@ impl Line {
         let delay = cx.now.since(sdu.entered);
         self.counts.delivered.sdus += 1;
         self.counts.delivered.bytes += u64::from(packet.len);
-        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
-        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
-            ue,
-            flow: packet.flow,
-            direction,
-            len_bytes: packet.len,
-            delay_ns: delay.as_nanos(),
-        });
-        cx.emit(direction, packet);
+        self.buffer.probe_delivered(cx, packet.flow, packet.len, delay);
+        cx.emit(self.buffer.dir, packet);
     }
 
     fn report(&self, cx: &mut Cx<'_>, entity: serde_json::Value) -> serde_json::Value {
         let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));
         let capacity = self.rate.as_bps() as f64 * elapsed.as_secs_f64() / 8.0;
         let mut report = self.buffer.report(counts.delivered);
-        let entries = [
-            ("sdus_discarded", counts.sdus_lost),
-            ("slots", counts.ttis),
-            ("pdus_sent", counts.pdus_sent),
-            ("pdus_lost", counts.pdus_lost),
-        ];
-        for (key, count) in entries {
-            report.insert(key.into(), count.into());
-        }
+        report.insert("sdus_discarded".into(), counts.sdus_lost.into());
+        report.insert("slots".into(), counts.ttis.into());
+        report.insert("pdus_sent".into(), counts.pdus_sent.into());
+        report.insert("pdus_lost".into(), counts.pdus_lost.into());
         report.insert("utilisation".into(), share(counts.delivered.bytes as f64, capacity).into());
         report.insert("mean_queued_sdus".into(), self.occupancy.mean(cx.now).into());
         report_service(&mut report, None, None);

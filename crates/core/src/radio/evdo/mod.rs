@@ -34,97 +34,69 @@ use crate::queue;
 use crate::radio::buffer::{cell_layout, cell_report, share};
 use crate::radio::variable::{Bearer, BearerConfig};
 use crate::radio::{Component, Plan};
+use crate::registry::parameters;
 use crate::scheduler;
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::units::{Bitrate, Decibel, Probability};
 use forward::Forward;
 use rates::{RATES, THRESHOLDS};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use user::User;
 
-/// A cell of 1xEV-DO (HDR), whose forward link the UEs share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Number of UEs.
-    pub ues: u16,
+parameters! {
+    /// A cell of 1xEV-DO (HDR), whose forward link the UEs share.
+    pub struct Config {
+        /// Number of UEs.
+        pub ues: u16 = 1,
+        /// The forward link.
+        pub downlink: DownlinkConfig,
+        /// A bearer from each UE.
+        pub uplink: BearerConfig = circuit(),
+    }
+
     /// The forward link.
-    pub downlink: DownlinkConfig,
-    /// A bearer from each UE.
-    pub uplink: BearerConfig,
-}
+    pub struct DownlinkConfig {
+        /// Discipline of each UE's SDU buffer.
+        pub queue: queue::Config,
+        /// Whether all flows of a UE share its buffer, or each has its own.
+        pub buffer: Sharing,
+        /// Delay behind the transmission, drawn for each packet.
+        pub delay: distribution::Config<Duration>,
+        /// Whether a packet may overtake another of its UE on that way.
+        pub order: Order,
+        /// Mean signal-to-interference-and-noise ratio at each UE.
+        pub mean_sinr: Decibel = Decibel::from_thousandths(2400),
+        /// How the ratio varies around its mean, for each UE on its own.
+        pub fading: fading::Config,
+        /// From which ratio on each rate is asked for, the lowest rate first.
+        pub thresholds: [Decibel; RATES] = THRESHOLDS,
+        /// Who is served next.
+        pub scheduler: scheduler::Config,
+        /// For how long a UE is chosen.
+        pub choose: Choose,
+        /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
+        /// same UE; with choose = "slot" only.
+        pub share_slots: bool,
+        /// Probability that a physical-layer packet is lost and sent again.
+        pub per: Probability,
+    }
 
-/// The forward link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DownlinkConfig {
-    /// Discipline of each UE's SDU buffer.
-    pub queue: queue::Config,
-    /// Whether all flows of a UE share its buffer, or each has its own.
-    pub buffer: Sharing,
-    /// Delay behind the transmission, drawn for each packet.
-    pub delay: distribution::Config<Duration>,
-    /// Whether a packet may overtake another of its UE on that way.
-    pub order: Order,
-    /// Mean signal-to-interference-and-noise ratio at each UE.
-    pub mean_sinr: Decibel,
-    /// How the ratio varies around its mean, for each UE on its own.
-    pub fading: fading::Config,
-    /// From which ratio on each rate is asked for, the lowest rate first.
-    pub thresholds: [Decibel; RATES],
-    /// Who is served next.
-    pub scheduler: scheduler::Config,
     /// For how long a UE is chosen.
-    pub choose: Choose,
-    /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
-    /// same UE; with choose = "slot" only.
-    pub share_slots: bool,
-    /// Probability that a physical-layer packet is lost and sent again.
-    pub per: Probability,
-}
-
-/// For how long a UE is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Choose {
-    /// Until an IP packet is sent: in one physical-layer packet after another, each at the rate asked for when it
-    /// begins; in slots without any rate no UE is served.
-    #[default]
-    Packet,
-    /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
-    Slot,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let circuit = channel::distribution::Config {
-            rate: distribution::Config::Constant(Bitrate::from_bps(64_000)),
-            ..channel::distribution::Config::default()
-        };
-        let uplink =
-            BearerConfig { channel: channel::Config::Distribution(circuit), ..BearerConfig::default() };
-        Self { ues: 1, downlink: DownlinkConfig::default(), uplink }
+    pub enum Choose {
+        /// Until an IP packet is sent: in one physical-layer packet after another, each at the rate asked for when it
+        /// begins; in slots without any rate no UE is served.
+        #[default]
+        Packet,
+        /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
+        Slot,
     }
 }
 
-impl Default for DownlinkConfig {
-    fn default() -> Self {
-        Self {
-            queue: queue::Config::default(),
-            buffer: Sharing::default(),
-            delay: distribution::Config::default(),
-            order: Order::default(),
-            mean_sinr: Decibel::from_thousandths(2400),
-            fading: fading::Config::default(),
-            thresholds: THRESHOLDS,
-            scheduler: scheduler::Config::default(),
-            choose: Choose::default(),
-            share_slots: false,
-            per: Probability::ZERO,
-        }
-    }
+/// A bearer of 64 kbit/s.
+fn circuit() -> BearerConfig {
+    let rate = distribution::Config::Constant(Bitrate::from_bps(64_000));
+    let channel = channel::distribution::Config { rate, ..Default::default() };
+    BearerConfig { channel: channel::Config::Distribution(channel), ..Default::default() }
 }
 
 impl Component for Config {
@@ -133,7 +105,7 @@ impl Component for Config {
         let count = 2 * u32::from(self.ues);
         let arrivals = |ue, dir| count + bearer_index(ue, dir) as u32;
         let user = |ue| User::new(&self.downlink, run_seed, ue, arrivals(ue, Dir::Downlink));
-        let uplink = |ue| Bearer::new(&self.uplink, run_seed, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
+        let uplink = |ue| self.uplink.build(run_seed, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
         Box::new(Evdo {
             forward: Forward::new(&self.downlink, (0..self.ues).map(user).collect()),
             uplinks: (0..self.ues).map(uplink).collect(),
@@ -146,10 +118,7 @@ impl Component for Config {
     }
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
-        vec![match dir {
-            Dir::Downlink => &self.downlink.queue,
-            Dir::Uplink => &self.uplink.queue,
-        }]
+        vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
@@ -195,7 +164,7 @@ impl DownlinkConfig {
 
 struct Evdo {
     forward: Forward,
-    uplinks: Vec<Bearer>,
+    uplinks: Vec<Box<dyn Bearer>>,
     /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
     overtakes: bool,
 }
@@ -203,7 +172,7 @@ struct Evdo {
 impl Element for Evdo {
     fn layout(&self) -> Layout {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
-        let layout = cell_layout(pairs.flat_map(|(user, uplink)| [user.buffer(), uplink.buffer()]));
+        let layout = cell_layout(pairs.flat_map(|(user, uplink)| [&user.buffer, uplink.buffer()]));
         Layout { timers: layout.timers * (1 + u32::from(self.overtakes)), ..layout }
     }
 
@@ -240,9 +209,9 @@ impl Element for Evdo {
         let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
         // Fairness is among those who want something.
-        let wanting = self.forward.users.iter().filter(|user| user.buffer().bytes_in() > 0);
+        let wanting = self.forward.users.iter().filter(|user| user.buffer.bytes_in() > 0);
         let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
-        let busy: u64 = self.forward.users.iter().map(User::slots_served).sum();
+        let busy: u64 = self.forward.users.iter().map(|user| user.slots_served).sum();
         report["slots_busy_share"] = share(busy as f64, slots::first_from(cx.now) as f64).into();
         report["jain_index"] = jain_index(&bytes).into();
         report

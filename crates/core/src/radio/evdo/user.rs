@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// One UE at the forward link.
 pub(super) struct User {
-    buffer: Buffer,
+    pub buffer: Buffer,
     by_flow: bool,
     waiting: FlowBuffers,
     in_service: Option<InService>,
@@ -32,7 +32,7 @@ pub(super) struct User {
     /// Slots of the transmission under way.
     slots: u64,
     /// Slots of those before.
-    slots_served: u64,
+    pub slots_served: u64,
     delay: Sampler<Duration>,
     delays: Stream,
     line: DelayLine,
@@ -69,10 +69,6 @@ impl User {
             line: DelayLine::new(config.order, buffer.index(), arrivals, Dir::Downlink),
             buffer,
         }
-    }
-
-    pub fn buffer(&self) -> &Buffer {
-        &self.buffer
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {
@@ -140,10 +136,6 @@ impl User {
     /// The timer of a delay line on which packets overtake.
     pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);
-    }
-
-    pub fn slots_served(&self) -> u64 {
-        self.slots_served
     }
 
     pub fn bytes_delivered(&self, cx: &mut Cx<'_>) -> u64 {

@@ -8,52 +8,104 @@
 //!
 //! Left out: any dependence between the bearers of a cell.
 
-mod bearer;
-mod config;
 mod opportunities;
 mod packets;
 
 pub use crate::radio::flow_buffers::Sharing;
-pub(super) use bearer::Bearer;
-pub use config::BearerConfig;
 
+use crate::channel::{self, Kind, Order};
 use crate::element::{Cx, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
-use crate::radio::buffer::{cell_layout, cell_report, make_bearers};
+use crate::radio::buffer::{Buffer, cell_layout, cell_report, make_bearers};
 use crate::radio::{Component, Plan};
-use crate::time::Instant;
+use crate::registry::parameters;
+use crate::time::{Duration, Instant};
 use crate::trace::Reason;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use opportunities::OpportunityBearer;
+use packets::PacketBearer;
 
-/// A packet service of variable rate and delay, without link layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Number of UEs; each has its own pair of bearers.
-    pub ues: u16,
-    /// Bearers towards the UEs.
-    pub downlink: BearerConfig,
-    /// Bearers from the UEs.
-    pub uplink: BearerConfig,
-}
+parameters! {
+    /// A packet service of variable rate and delay, without link layer.
+    pub struct Config {
+        /// Number of UEs; each has its own pair of bearers.
+        pub ues: u16 = 1,
+        /// Bearers towards the UEs.
+        pub downlink: BearerConfig,
+        /// Bearers from the UEs.
+        pub uplink: BearerConfig,
+    }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self { ues: 1, downlink: BearerConfig::default(), uplink: BearerConfig::default() }
+    /// One direction of a UE's bearer.
+    pub struct BearerConfig {
+        /// One-way delay behind the transmission.
+        pub delay: Duration,
+        /// Discipline of the SDU buffer.
+        pub queue: queue::Config,
+        /// Whether all flows share a buffer, or each has its own.
+        pub buffer: Sharing,
+        /// When how much may be sent, or how long a packet takes.
+        pub channel: channel::Config = channel::Config::TraceFile(channel::trace_file::Config::default()),
     }
 }
 
 impl Config {
     /// Parameters of one direction.
     pub fn bearer(&self, dir: Dir) -> &BearerConfig {
-        match dir {
-            Dir::Downlink => &self.downlink,
-            Dir::Uplink => &self.uplink,
+        dir.pick(&self.downlink, &self.uplink)
+    }
+}
+
+impl BearerConfig {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.channel.validate().map_err(|error| error.under("channel"))?;
+        match self.channel.kind() {
+            Kind::Packets => Ok(()),
+            Kind::Opportunities if self.buffer == Sharing::Shared => Ok(()),
+            Kind::Opportunities => Err(ScenarioError::new(
+                "buffer",
+                format!("packets share the opportunities of {} in one line", self.channel.name()),
+                "write \"shared\", or choose channel.distribution",
+            )),
+            Kind::Blocks => Err(ScenarioError::new(
+                "channel",
+                format!("{} loses blocks, and here packets are sent whole", self.channel.name()),
+                "choose channel.trace_file, or radio.dch as the cell",
+            )),
         }
     }
+
+    /// Whether the bearer needs a second timer: its packets may overtake each other.
+    pub(super) fn overtakes(&self) -> bool {
+        self.channel.order() == Order::Free
+    }
+
+    /// The bearer, whose own timer has the number of the bearer; `arrivals` is its second one.
+    pub(super) fn build(&self, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
+        match self.channel.kind() {
+            Kind::Packets => Box::new(PacketBearer::new(self, run_seed, ue, dir, arrivals)),
+            Kind::Opportunities | Kind::Blocks => Box::new(OpportunityBearer::new(self, run_seed, ue, dir)),
+        }
+    }
+}
+
+/// One direction of a UE's bearer. What its channel is decides how packets are sent.
+pub(super) trait Bearer: Send + Sync {
+    fn buffer(&self) -> &Buffer;
+
+    fn open(&self, cx: &mut Cx<'_>);
+
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>);
+
+    /// The bearer's own timer.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>);
+
+    /// Its second timer.
+    fn handle_arrival(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value;
 }
 
 impl Component for Config {
@@ -62,7 +114,7 @@ impl Component for Config {
         let count = 2 * u32::from(self.ues);
         let bearers = make_bearers(self.ues, |ue, dir| {
             let arrivals = count + bearer_index(ue, dir) as u32;
-            Bearer::new(self.bearer(dir), run_seed, ue, dir, arrivals)
+            self.bearer(dir).build(run_seed, ue, dir, arrivals)
         });
         let overtakes = Dir::BOTH.iter().any(|dir| self.bearer(*dir).overtakes());
         Box::new(Variable { bearers, overtakes })
@@ -89,14 +141,14 @@ impl Component for Config {
 }
 
 struct Variable {
-    bearers: Vec<Bearer>,
+    bearers: Vec<Box<dyn Bearer>>,
     /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
     overtakes: bool,
 }
 
 impl Element for Variable {
     fn layout(&self) -> Layout {
-        let layout = cell_layout(self.bearers.iter().map(Bearer::buffer));
+        let layout = cell_layout(self.bearers.iter().map(|bearer| bearer.buffer()));
         Layout { timers: layout.timers * (1 + u32::from(self.overtakes)), ..layout }
     }
 

@@ -9,7 +9,7 @@
 //! Left out: losses on the air, which a trace of deliveries does not show. Source: mm-link(1) of mahimahi, whose
 //! link this is with `channel.trace_file`.
 
-use super::config::BearerConfig;
+use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Opportunity};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
@@ -19,7 +19,7 @@ use crate::units::Bitrate;
 use std::collections::VecDeque;
 
 /// One direction of a UE's bearer.
-pub(in crate::radio) struct OpportunityBearer {
+pub(super) struct OpportunityBearer {
     buffer: Buffer,
     /// Mean of the channel's.
     rate: Bitrate,
@@ -42,16 +42,18 @@ impl OpportunityBearer {
             next: None,
         }
     }
+}
 
-    pub fn buffer(&self) -> &Buffer {
+impl Bearer for OpportunityBearer {
+    fn buffer(&self) -> &Buffer {
         &self.buffer
     }
 
-    pub fn open(&self, cx: &mut Cx<'_>) {
+    fn open(&self, cx: &mut Cx<'_>) {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
     }
 
-    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (waiting, sent) = (&mut self.waiting, self.sent);
         // The packet at the head may have begun.
         let first = usize::from(sent > 0);
@@ -68,19 +70,36 @@ impl OpportunityBearer {
         }
     }
 
-    fn await_opportunity(&mut self, cx: &mut Cx<'_>) {
-        self.next = self.channel.next_opportunity(cx.now);
-        if let Some(opportunity) = self.next {
-            cx.arm(self.buffer.index(), opportunity.at);
-        }
-    }
-
-    /// The timer of the bearer: an opportunity has come.
-    pub fn handle_opportunity(&mut self, cx: &mut Cx<'_>) {
+    /// An opportunity has come.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(opportunity) = self.next.take() else { return };
         self.send(cx, opportunity.bytes);
         if !self.waiting.is_empty() {
             self.await_opportunity(cx);
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+        let delivered = self.buffer.delivered(cx);
+        let offered = self.channel.offered(cx.now);
+        // As the channel counts: with what it adds to each packet.
+        let overhead = u64::from(self.channel.packet_bytes(0));
+        let carried = delivered.bytes + delivered.sdus * overhead;
+        let mut report = self.buffer.report(self.buffer.delivered(cx));
+        report.insert("opportunities".into(), offered.opportunities.into());
+        report.insert("utilisation".into(), share(carried as f64, offered.bytes as f64).into());
+        // Opportunities pass, sent or not; no time is spent.
+        let mean_delay_ms = (delivered.sdus > 0).then(|| self.buffer.delay.as_secs_f64() * 1e3);
+        report_service(&mut report, None, mean_delay_ms);
+        report.into()
+    }
+}
+
+impl OpportunityBearer {
+    fn await_opportunity(&mut self, cx: &mut Cx<'_>) {
+        self.next = self.channel.next_opportunity(cx.now);
+        if let Some(opportunity) = self.next {
+            cx.arm(self.buffer.index(), opportunity.at);
         }
     }
 
@@ -103,20 +122,5 @@ impl OpportunityBearer {
                 self.buffer.deliver(cx, gone.packet, waited);
             }
         }
-    }
-
-    pub fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let delivered = self.buffer.delivered(cx);
-        let offered = self.channel.offered(cx.now);
-        // As the channel counts: with what it adds to each packet.
-        let overhead = u64::from(self.channel.packet_bytes(0));
-        let carried = delivered.bytes + delivered.sdus * overhead;
-        let mut report = self.buffer.report(self.buffer.delivered(cx));
-        report.insert("opportunities".into(), offered.opportunities.into());
-        report.insert("utilisation".into(), share(carried as f64, offered.bytes as f64).into());
-        // Opportunities pass, sent or not; no time is spent.
-        let mean_delay_ms = (delivered.sdus > 0).then(|| self.buffer.delay().as_secs_f64() * 1e3);
-        report_service(&mut report, None, mean_delay_ms);
-        report.into()
     }
 }

@@ -6,19 +6,18 @@
 //! lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is
 //! chosen.
 
-use super::config::BearerConfig;
+use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
 use crate::element::{Cx, FAR};
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Admitted, Buffer, report_service, share};
+use crate::radio::buffer::{Admitted, Buffer, Departures, report_service, share};
 use crate::radio::delay_line::DelayLine;
-use crate::radio::departures::Departures;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 
 /// One direction of a UE's bearer.
-pub(in crate::radio) struct PacketBearer {
+pub(super) struct PacketBearer {
     buffer: Buffer,
     /// Mean of the channel's.
     rate: Bitrate,
@@ -66,28 +65,11 @@ impl PacketBearer {
         }
     }
 
-    pub fn buffer(&self) -> &Buffer {
-        &self.buffer
-    }
-
-    pub fn open(&self, cx: &mut Cx<'_>) {
-        let by_flow = matches!(self.transmitter, Transmitter::Timed { by_flow: true, .. });
-        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, by_flow));
-    }
-
-    #[inline]
-    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        match &mut self.transmitter {
-            Transmitter::Ahead(_) => self.send_ahead(cx, packet),
-            Transmitter::Timed { .. } => self.handle_sdu_in_turn(cx, packet),
-        }
-    }
-
     #[inline(never)]
     fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         // An end at this instant counts as gone, as in books that are settled.
         if self.in_service().is_some_and(|present| present.service.end <= cx.now) {
-            self.handle_end(cx);
+            self.handle_timer(cx);
         }
         let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
         if waiting.handle_sdu(cx, &mut self.buffer, packet) && in_service.is_none() {
@@ -112,7 +94,7 @@ impl PacketBearer {
         let end = service.end.min(FAR);
         books.depart(end, &packet);
         self.busy += end.since(start);
-        let arrival = self.line.arrival(end, service.delay + self.buffer.delay());
+        let arrival = self.line.arrival(end, service.delay + self.buffer.delay);
         if watched && let Transmitter::Ahead(departures) = &mut self.transmitter {
             departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
@@ -128,9 +110,27 @@ impl PacketBearer {
         cx.arm(self.buffer.index(), service.end);
         *in_service = Some(InService { entered, service, packet });
     }
+}
 
-    /// The timer of the bearer: a transmission has ended.
-    pub fn handle_end(&mut self, cx: &mut Cx<'_>) {
+impl Bearer for PacketBearer {
+    fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    fn open(&self, cx: &mut Cx<'_>) {
+        let by_flow = matches!(self.transmitter, Transmitter::Timed { by_flow: true, .. });
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, by_flow));
+    }
+
+    fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        match &mut self.transmitter {
+            Transmitter::Ahead(_) => self.send_ahead(cx, packet),
+            Transmitter::Timed { .. } => self.handle_sdu_in_turn(cx, packet),
+        }
+    }
+
+    /// A transmission has ended.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         match &mut self.transmitter {
             Transmitter::Ahead(departures) => departures.handle_end(cx, &self.buffer),
             Transmitter::Timed { waiting, in_service, .. } => {
@@ -143,7 +143,7 @@ impl PacketBearer {
                 if service.lost {
                     self.buffer.lose(cx, packet);
                 } else {
-                    let arrival = self.line.arrival(cx.now, service.delay + self.buffer.delay());
+                    let arrival = self.line.arrival(cx.now, service.delay + self.buffer.delay);
                     let delay = arrival.since(entered);
                     self.buffer.note_delivered(cx, packet.flow, packet.seq, packet.len, delay);
                     self.line.put(cx, arrival, packet);
@@ -154,11 +154,11 @@ impl PacketBearer {
     }
 
     /// The timer of a line on which packets overtake.
-    pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
+    fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);
     }
 
-    pub fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
+    fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let now = cx.now;
         let unsent = match &self.transmitter {
             Transmitter::Ahead(_) => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),

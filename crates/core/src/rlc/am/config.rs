@@ -1,11 +1,10 @@
 //! Parameters of RLC AM (TS 25.322 §9.6).
 
 use crate::error::ScenarioError;
-use crate::rlc::{Errors, limits};
+use crate::registry::parameters;
+use crate::rlc::{Errors, entities};
 use crate::time::Duration;
 use crate::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Octets of the header of an AMD PDU, without length indicators (§9.2.1.4).
 const HEADER_OCTETS: u64 = 2;
@@ -15,127 +14,88 @@ const LARGEST_WITH_SHORT_LI: u64 = 126;
 const LARGEST_WINDOW: u32 = 2048;
 pub(super) const SEQUENCE_NUMBERS: u64 = 4096;
 
-/// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Length of a TTI.
-    pub tti: Duration,
-    /// Start of the first TTI; the others follow without gap.
-    pub offset: Duration,
-    /// Correlation of losses within a TTI.
-    pub errors: Errors,
-    /// Size of a PDU with its header.
-    pub pdu: Bytes,
-    /// Configured_Tx_Window_Size, in PDUs.
-    pub configured_tx_window_size: u32,
-    /// Configured_Rx_Window_Size, in PDUs.
-    pub configured_rx_window_size: u32,
-    /// Poll on the PDU that empties the transmission buffer, or is the last one that the window allows.
-    pub last_pdu_poll: bool,
-    /// Poll on the PDU that empties the retransmission buffer, or is the last one of it that the window allows.
-    pub last_retransmission_poll: bool,
-    /// Poll when no answer came in this time; absent: never.
-    pub timer_poll: Option<Duration>,
-    /// No second poll within this time.
-    pub timer_poll_prohibit: Option<Duration>,
-    /// Poll once in this time, if anything waits or is unacknowledged.
-    pub timer_poll_periodic: Option<Duration>,
-    /// Poll on every n-th PDU.
-    pub poll_pdu: Option<u32>,
-    /// Poll on the last PDU of every n-th SDU.
-    pub poll_sdu: Option<u32>,
-    /// Poll on each PDU while this much of the window is in use, in percent.
-    pub poll_window: Option<u32>,
-    /// No second status report within this time.
-    pub timer_status_prohibit: Option<Duration>,
-    /// A status report once in this time.
-    pub timer_status_periodic: Option<Duration>,
-    /// A status report as soon as a PDU is found missing.
-    pub missing_pdu_indicator: bool,
+parameters! {
+    /// Acknowledged Mode, one direction. The defaults are those of \[alcaraz2006\] Table 1.
+    pub struct Config {
+        /// Length of a TTI.
+        pub tti: Duration = Duration::from_millis(10),
+        /// Start of the first TTI; the others follow without gap.
+        pub offset: Duration,
+        /// Correlation of losses within a TTI.
+        pub errors: Errors = Errors::PerTti,
+        /// Size of a PDU with its header.
+        pub pdu: Bytes = Bytes::from_bytes(42),
+        /// Configured_Tx_Window_Size, in PDUs.
+        pub configured_tx_window_size: u32 = 1024,
+        /// Configured_Rx_Window_Size, in PDUs.
+        pub configured_rx_window_size: u32 = 1024,
+        /// Poll on the PDU that empties the transmission buffer, or is the last one that the window allows.
+        pub last_pdu_poll: bool = true,
+        /// Poll on the PDU that empties the retransmission buffer, or is the last one of it that the window allows.
+        pub last_retransmission_poll: bool = true,
+        /// Poll when no answer came in this time; absent: never.
+        pub timer_poll: Option<Duration> = Some(Duration::from_millis(60)),
+        /// No second poll within this time.
+        pub timer_poll_prohibit: Option<Duration>,
+        /// Poll once in this time, if anything waits or is unacknowledged.
+        pub timer_poll_periodic: Option<Duration>,
+        /// Poll on every n-th PDU.
+        pub poll_pdu: Option<u32>,
+        /// Poll on the last PDU of every n-th SDU.
+        pub poll_sdu: Option<u32>,
+        /// Poll on each PDU while this much of the window is in use, in percent.
+        pub poll_window: Option<u32> = Some(50),
+        /// No second status report within this time.
+        pub timer_status_prohibit: Option<Duration> = Some(Duration::from_millis(60)),
+        /// A status report once in this time.
+        pub timer_status_periodic: Option<Duration>,
+        /// A status report as soon as a PDU is found missing.
+        pub missing_pdu_indicator: bool = true,
+        /// Order in which SDUs are handed up.
+        pub delivery: Delivery = Delivery::InSequence,
+        /// What happens to SDUs that take too long.
+        pub sdu_discard: SduDiscard = SduDiscard::NoDiscard,
+        /// MaxDAT: a PDU scheduled so often is not sent, but has the action of `sdu_discard` begin; so it is sent once
+        /// less at most. Absent: PDUs are sent as often as it takes.
+        pub max_dat: Option<u32>,
+        /// Timer_Discard: time from an SDU's arrival to its discard, for `sdu_discard = "timer"`.
+        pub timer_discard: Option<Duration>,
+        /// MaxRST: a RESET is sent once less at most; then the error is unrecoverable and the bearer silent.
+        // Values of TS 34.123-1's default bearers.
+        pub max_rst: u32 = 4,
+        /// Timer_RST: a RESET without answer is sent again after this time.
+        pub timer_rst: Duration = Duration::from_millis(500),
+        /// MaxMRW: an MRW is sent so often at most; then the link is reset.
+        // ASSUMED: values within the ranges of TS 25.331 §10.3.4.25.
+        pub max_mrw: u32 = 4,
+        /// Timer_MRW: an MRW without answer is sent again after this time.
+        pub timer_mrw: Duration = Duration::from_millis(200),
+        /// An MRW names the end of each discarded SDU, not only of the last one.
+        pub send_mrw: bool,
+        /// A STATUS PDU of the other direction goes into the padding of a data PDU of this one, if it fits there.
+        pub piggybacked_status: bool,
+        /// The header of a PDU that an SDU fills to the last octet marks its end.
+        pub special_he: bool,
+    }
+
+    /// What happens to SDUs that take too long (§9.7.3).
+    pub enum SduDiscard {
+        /// The link is reset when a PDU reaches `max_dat`.
+        #[default]
+        NoDiscard,
+        /// SDUs are discarded when a PDU of theirs reaches `max_dat`, and the receiver is told.
+        MaxDat,
+        /// SDUs are discarded after `timer_discard`, and the receiver is told if an octet was sent.
+        Timer,
+    }
+
     /// Order in which SDUs are handed up.
-    pub delivery: Delivery,
-    /// What happens to SDUs that take too long.
-    pub sdu_discard: SduDiscard,
-    /// MaxDAT: a PDU scheduled so often is not sent, but has the action of `sdu_discard` begin; so it is sent once
-    /// less at most. Absent: PDUs are sent as often as it takes.
-    pub max_dat: Option<u32>,
-    /// Timer_Discard: time from an SDU's arrival to its discard, for `sdu_discard = "timer"`.
-    pub timer_discard: Option<Duration>,
-    /// MaxRST: a RESET is sent once less at most; then the error is unrecoverable and the bearer silent.
-    pub max_rst: u32,
-    /// Timer_RST: a RESET without answer is sent again after this time.
-    pub timer_rst: Duration,
-    /// MaxMRW: an MRW is sent so often at most; then the link is reset.
-    pub max_mrw: u32,
-    /// Timer_MRW: an MRW without answer is sent again after this time.
-    pub timer_mrw: Duration,
-    /// An MRW names the end of each discarded SDU, not only of the last one.
-    pub send_mrw: bool,
-    /// A STATUS PDU of the other direction goes into the padding of a data PDU of this one, if it fits there.
-    pub piggybacked_status: bool,
-    /// The header of a PDU that an SDU fills to the last octet marks its end.
-    pub special_he: bool,
-}
-
-/// What happens to SDUs that take too long (§9.7.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SduDiscard {
-    /// The link is reset when a PDU reaches `max_dat`.
-    #[default]
-    NoDiscard,
-    /// SDUs are discarded when a PDU of theirs reaches `max_dat`, and the receiver is told.
-    MaxDat,
-    /// SDUs are discarded after `timer_discard`, and the receiver is told if an octet was sent.
-    Timer,
-}
-
-/// Order in which SDUs are handed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    /// A complete SDU waits for those sent before it.
-    #[default]
-    InSequence,
-    /// A complete SDU is handed up at once.
-    OutOfSequence,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            tti: Duration::from_millis(10),
-            offset: Duration::ZERO,
-            errors: Errors::PerTti,
-            pdu: Bytes::from_bytes(42),
-            configured_tx_window_size: 1024,
-            configured_rx_window_size: 1024,
-            last_pdu_poll: true,
-            last_retransmission_poll: true,
-            timer_poll: Some(Duration::from_millis(60)),
-            timer_poll_prohibit: None,
-            timer_poll_periodic: None,
-            poll_pdu: None,
-            poll_sdu: None,
-            poll_window: Some(50),
-            timer_status_prohibit: Some(Duration::from_millis(60)),
-            timer_status_periodic: None,
-            missing_pdu_indicator: true,
-            delivery: Delivery::InSequence,
-            sdu_discard: SduDiscard::NoDiscard,
-            max_dat: None,
-            timer_discard: None,
-            // Values of TS 34.123-1's default bearers.
-            max_rst: 4,
-            timer_rst: Duration::from_millis(500),
-            // ASSUMED: values within the ranges of TS 25.331 §10.3.4.25.
-            max_mrw: 4,
-            timer_mrw: Duration::from_millis(200),
-            send_mrw: false,
-            piggybacked_status: false,
-            special_he: false,
-        }
+    pub enum Delivery {
+        /// A complete SDU waits for those sent before it.
+        #[default]
+        InSequence,
+        /// A complete SDU is handed up at once.
+        OutOfSequence,
     }
 }
 
@@ -155,7 +115,7 @@ impl Config {
 
     /// What entities with these parameters could not work with.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        limits::check_pdu(self.pdu)?;
+        entities::check_pdu(self.pdu)?;
         self.check_windows()?;
         self.check_counts()?;
         self.check_timers()?;
@@ -216,7 +176,7 @@ impl Config {
             ("timer_discard", self.timer_discard),
         ];
         for (key, timer) in timers {
-            limits::check_timer(key, timer)?;
+            entities::check_timer(key, timer)?;
         }
         for (key, timer) in [("timer_rst", self.timer_rst), ("timer_mrw", self.timer_mrw)] {
             if timer.is_zero() {
@@ -282,7 +242,7 @@ impl Config {
 
     /// Octets of a length indicator with its E bit: 7 bits, or 15 in larger PDUs.
     pub(super) fn li_octets(&self) -> u64 {
-        limits::li_octets(self.pdu, LARGEST_WITH_SHORT_LI)
+        entities::li_octets(self.pdu, LARGEST_WITH_SHORT_LI)
     }
 
     /// Bits of a STATUS PDU between its first four and its ACK super-field.

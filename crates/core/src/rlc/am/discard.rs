@@ -29,7 +29,7 @@ pub struct Discarded {
 pub struct Exhausted;
 
 /// Tells the receiver which SDUs were discarded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Discard {
     send_mrw: bool,
     timer_mrw: Duration,
@@ -59,8 +59,7 @@ impl Discard {
             max_mrw: config.max_mrw,
             window: u64::from(config.configured_tx_window_size),
             fields: config.mrw_fields().min(MOST) as usize,
-            waiting: VecDeque::new(),
-            current: None,
+            ..Self::default()
         }
     }
 

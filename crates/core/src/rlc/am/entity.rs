@@ -5,7 +5,8 @@ use super::receiver::Receiver;
 use super::reset::Procedure;
 use super::sender::Sender;
 use crate::rlc::control::{Control, Reset, Status};
-use crate::rlc::{End, Report, Tti};
+use crate::rlc::entities::{Receive, Transmit};
+use crate::rlc::{Report, Tti};
 use crate::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
@@ -52,22 +53,18 @@ impl Entity {
     /// The entity of the network, or the UTRAN, in its initial state at the start of the run, which sends by the
     /// parameters of one direction and receives by those of the other.
     pub fn at_network(sends: &Config, receives: &Config) -> Self {
-        Self::new(sends, receives)
-    }
-
-    /// The entity of the UE. Its timers start when the transmission of a PDU is indicated, at the end of the TTI;
-    /// those of the UTRAN when it is submitted (§9.5).
-    pub fn at_ue(sends: &Config, receives: &Config) -> Self {
-        Self::new(&sends.with_timers_after(sends.tti), &receives.with_timers_after(sends.tti))
-    }
-
-    fn new(sends: &Config, receives: &Config) -> Self {
         Self {
             sender: Sender::new(sends),
             receiver: Receiver::reporting_by(receives, sends),
             reset: Procedure::new(sends),
             counts: Counts::default(),
         }
+    }
+
+    /// The entity of the UE. Its timers start when the transmission of a PDU is indicated, at the end of the TTI;
+    /// those of the UTRAN when it is submitted (§9.5).
+    pub fn at_ue(sends: &Config, receives: &Config) -> Self {
+        Self::at_network(&sends.with_timers_after(sends.tti), &receives.with_timers_after(sends.tti))
     }
 
     /// The transmitting side.
@@ -228,7 +225,7 @@ impl Entity {
     }
 }
 
-impl End for Entity {
+impl Transmit for Entity {
     fn handle_sdu(&mut self, now: Instant, octets: u32) {
         self.sender.handle_sdu(now, octets);
     }
@@ -268,6 +265,12 @@ impl End for Entity {
         self.counts.discarded_sdus += given_up(report) - discarded;
     }
 
+    fn report(&self) -> Value {
+        serde_json::to_value(&self.counts).unwrap_or_default()
+    }
+}
+
+impl Receive for Entity {
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
         if self.reset.is_dead() {
             return;
@@ -283,10 +286,6 @@ impl End for Entity {
             self.receiver.handle_pdus(&tti.data, report);
         }
         self.counts.discarded_sdus += given_up(report) - discarded;
-    }
-
-    fn report(&self) -> Value {
-        serde_json::to_value(&self.counts).unwrap_or_default()
     }
 }
 

@@ -20,7 +20,6 @@ mod on_wire;
 mod polling;
 mod receiver;
 mod reset;
-mod segmentation;
 mod sender;
 mod status_report;
 mod vt_dat;
@@ -44,15 +43,9 @@ impl Component for Config {
     }
 
     fn ttis(&self) -> Option<Ttis> {
+        let (payload, sequence_numbers, resends) = (self.payload(), config::SEQUENCE_NUMBERS, true);
         let Self { tti, offset, errors, .. } = *self;
-        Some(Ttis {
-            tti,
-            offset,
-            payload: self.payload(),
-            errors,
-            sequence_numbers: config::SEQUENCE_NUMBERS,
-            resends: true,
-        })
+        Some(Ttis { tti, offset, payload, errors, sequence_numbers, resends })
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {

@@ -10,7 +10,7 @@ use crate::rlc::{Run, Transmission};
 use crate::time::{Duration, Instant};
 
 /// When to poll.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Polling {
     timer_poll_after: Option<Duration>,
     prohibit: Option<Duration>,
@@ -59,13 +59,8 @@ impl Polling {
             poll_pdu: config.poll_pdu,
             poll_sdu: config.poll_sdu,
             poll_window: config.poll_window,
-            vt_pdu: 0,
-            vt_sdu: 0,
-            waits: false,
-            timer_poll: None,
-            prohibited_until: Instant::ZERO,
             next_periodic: config.timer_poll_periodic.map_or(Instant::NEVER, |period| Instant::ZERO + period),
-            polls: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -9,7 +9,7 @@ use crate::rlc::control::{Control, Reset};
 use crate::time::{Duration, Instant};
 
 /// The procedure.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Procedure {
     timer_rst: Duration,
     max_rst: u32,
@@ -25,9 +25,10 @@ pub struct Procedure {
     answer_due: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// DATA_TRANSFER_READY.
+    #[default]
     Ready,
     /// RESET_PENDING: the RESET, and when Timer_RST ends; before the first transmission it has.
     Pending(Reset, Instant),
@@ -37,16 +38,7 @@ enum State {
 
 impl Procedure {
     pub fn new(config: &Config) -> Self {
-        Self {
-            timer_rst: config.timer_rst,
-            max_rst: config.max_rst,
-            rsn: false,
-            vt_rst: 0,
-            state: State::Ready,
-            last_received: None,
-            answer: None,
-            answer_due: false,
-        }
+        Self { timer_rst: config.timer_rst, max_rst: config.max_rst, ..Self::default() }
     }
 
     /// Whether data and STATUS PDUs may be sent and taken.

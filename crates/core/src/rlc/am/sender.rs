@@ -3,10 +3,10 @@
 use super::config::{Config, SduDiscard};
 use super::discard::{Discard, Discarded, Exhausted};
 use super::polling::{Polling, Submission};
-use super::segmentation::{Segmentation, Span};
 use super::vt_dat::VtDat;
 use crate::rlc::control::{Control, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
+use crate::rlc::segmentation::{Segmentation, Span};
 use crate::rlc::{Report, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ impl Sender {
     /// An entity in its initial state at the start of the run.
     pub fn new(config: &Config) -> Self {
         Self {
-            segmentation: Segmentation::new(config.payload(), config.li_octets(), config.special_he),
+            segmentation: Segmentation::new(config.payload(), config.li_octets(), config.special_he, false),
             polling: Polling::new(config),
             discard: Discard::new(config),
             vt_ws: u64::from(config.configured_tx_window_size),

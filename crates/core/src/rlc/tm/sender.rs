@@ -1,6 +1,6 @@
 //! The transmitting TM entity (TS 25.322 §9.2.2.9, §9.7.3.5, §11.1.2).
 
-use super::config::Config;
+use super::Config;
 use crate::rlc::entities::{Counts, Report, Transmit};
 use crate::rlc::sdu_queue::SduQueue;
 use crate::rlc::{SduEnd, Tti};

@@ -16,11 +16,10 @@
 mod hystart;
 
 use super::{Component, CongestionControl};
+use crate::registry::parameters;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 use hystart::{Ack, Linux, PlusPlus};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// RFC 9438 (5): C, segments/s^3.
 const C: f64 = 0.4;
@@ -36,46 +35,36 @@ const MOST_AT_ONCE: f64 = 8.0;
 /// Samples so soon after congestion avoidance began anew are those of the loss: Linux.
 const AFTER_LOSS: Duration = Duration::from_secs(1);
 
-/// The window is a cubic function of the time since the last loss: RFC 9438.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How slow start may end before a loss.
-    pub hystart: HyStart,
-    /// Whether a window that was smaller at this loss than at the last leaves more to others: RFC 9438 (4.7).
-    pub fast_convergence: bool,
-    /// The RFC, or Linux where it differs.
-    pub variant: Variant,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { hystart: HyStart::Off, fast_convergence: true, variant: Variant::Rfc9438 }
+parameters! {
+    /// The window is a cubic function of the time since the last loss: RFC 9438.
+    pub struct Config {
+        /// How slow start may end before a loss.
+        pub hystart: HyStart = HyStart::Off,
+        /// Whether a window that was smaller at this loss than at the last leaves more to others: RFC 9438 (4.7).
+        pub fast_convergence: bool = true,
+        /// The RFC, or Linux where it differs.
+        pub variant: Variant = Variant::Rfc9438,
     }
-}
 
-/// How slow start may end before a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HyStart {
-    /// Not at all.
-    #[default]
-    Off,
-    /// By a longer round-trip time or a train of ACKs, as in Linux.
-    Linux,
-    /// By way of conservative slow start: HyStart++, RFC 9406.
-    PlusPlus,
-}
+    /// How slow start may end before a loss.
+    pub enum HyStart {
+        /// Not at all.
+        #[default]
+        Off,
+        /// By a longer round-trip time or a train of ACKs, as in Linux.
+        Linux,
+        /// By way of conservative slow start: HyStart++, RFC 9406.
+        PlusPlus,
+    }
 
-/// Whose CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// RFC 9438.
-    #[default]
-    Rfc9438,
-    /// Linux's `tcp_cubic`.
-    Linux,
+    /// Whose CUBIC.
+    pub enum Variant {
+        /// RFC 9438.
+        #[default]
+        Rfc9438,
+        /// Linux's `tcp_cubic`.
+        Linux,
+    }
 }
 
 impl Component for Config {
@@ -88,17 +77,8 @@ impl Component for Config {
                 HyStart::Linux => SlowStart::Linux(Linux::default()),
                 HyStart::PlusPlus => SlowStart::PlusPlus(PlusPlus::default()),
             },
-            curve: Curve::default(),
-            saved: None,
-            has_timed_out: false,
-            now: Instant::ZERO,
-            una: 0,
-            max: 0,
             is_limited: true,
-            idle_since: None,
-            rtt: None,
-            srtt: None,
-            rtt_min: None,
+            ..Cubic::default()
         })
     }
 
@@ -107,8 +87,9 @@ impl Component for Config {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 enum SlowStart {
+    #[default]
     Plain,
     Linux(Linux),
     PlusPlus(PlusPlus),
@@ -157,6 +138,7 @@ impl Epoch {
     }
 }
 
+#[derive(Default)]
 struct Cubic {
     is_linux: bool,
     fast_convergence: bool,

@@ -73,18 +73,12 @@ pub trait Component {
 
 registry! {
     /// A congestion control algorithm and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default Reno, validate() {
         Reno = reno,
         Cubic = cubic,
         Westwood = westwood,
         WestwoodPlus = westwood_plus,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Reno(reno::Config::default())
     }
 }

@@ -5,29 +5,26 @@
 //! size; an unused window does not grow ([`crate::tcp::window::validation`]).
 
 use super::{Component, CongestionControl};
+use crate::registry::parameters;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::window::state::{State, Window};
 use crate::time::Instant;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Slow start, congestion avoidance, halving: RFC 5681 (3.1).
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// The RFC, or Linux where it differs.
-    pub variant: Variant,
-}
+parameters! {
+    /// Slow start, congestion avoidance, halving: RFC 5681 (3.1).
+    pub struct Config {
+        /// The RFC, or Linux where it differs.
+        pub variant: Variant,
+    }
 
-/// Whose Reno.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// RFC 5681, or ns-2's with `window_arithmetic = "ns2"`.
-    #[default]
-    Rfc5681,
-    /// Linux's: bytes are counted, and the window must be used to grow.
-    Linux,
+    /// Whose Reno.
+    pub enum Variant {
+        /// RFC 5681, or ns-2's with `window_arithmetic = "ns2"`.
+        #[default]
+        Rfc5681,
+        /// Linux's: bytes are counted, and the window must be used to grow.
+        Linux,
+    }
 }
 
 impl Component for Config {

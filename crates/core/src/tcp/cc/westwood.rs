@@ -17,25 +17,18 @@ pub(super) use acked_count::AckedCount;
 
 use super::{Component, CongestionControl, reno};
 use crate::error::ScenarioError;
+use crate::registry::parameters;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The threshold after a loss is the rate at which ACKs come back times the shortest round-trip time:
-/// Mascolo et al., MobiCom 2001.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Time constant of the filter (tau); 1 / tau is its cut-off frequency.
-    pub time_constant: Duration,
-    /// A silence of tau over this many gives a virtual sample of zero (m); at least 2.
-    pub silence_divisor: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { time_constant: Duration::from_millis(500), silence_divisor: 2 }
+parameters! {
+    /// The threshold after a loss is the rate at which ACKs come back times the shortest round-trip time:
+    /// Mascolo et al., MobiCom 2001.
+    pub struct Config {
+        /// Time constant of the filter (tau); 1 / tau is its cut-off frequency.
+        pub time_constant: Duration = Duration::from_millis(500),
+        /// A silence of tau over this many gives a virtual sample of zero (m); at least 2.
+        pub silence_divisor: u32 = 2,
     }
 }
 

@@ -11,15 +11,14 @@
 
 use super::westwood::{AckedCount, ssthresh};
 use super::{Component, CongestionControl, reno};
+use crate::registry::parameters;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Westwood with one sample of the rate in each round trip: Grieco and Mascolo, CCR 2004.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Westwood with one sample of the rate in each round trip: Grieco and Mascolo, CCR 2004.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self) -> Box<dyn CongestionControl> {

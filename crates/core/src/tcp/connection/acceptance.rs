@@ -31,7 +31,8 @@ pub(super) enum Place {
 /// What is known of the other endpoint's segments.
 #[derive(Debug)]
 pub(super) struct Acceptance {
-    has_timestamps: bool,
+    /// Both ends use timestamps.
+    pub has_timestamps: bool,
     /// The largest window that was offered, bytes.
     max_window: u64,
     peer_shift: u8,
@@ -50,11 +51,6 @@ impl Acceptance {
             window: ((opened.window >> opened.peer_shift) as u16, 0, 0),
             heard: now,
         }
-    }
-
-    /// Whether both ends use timestamps.
-    pub fn has_timestamps(&self) -> bool {
-        self.has_timestamps
     }
 
     /// Judges a segment. The window of an acceptable one is the one to be used, which may be that of a later one.

@@ -106,15 +106,6 @@ pub struct Sent {
     pub cause: SendCause,
 }
 
-/// How far it has come.
-struct Stage {
-    kind: Kind,
-    /// What is written before the connection is open.
-    early: Vec<u8>,
-    /// The application has closed before that, its own direction or both.
-    closes_early: Option<Closes>,
-}
-
 /// What the application closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closes {
@@ -122,7 +113,8 @@ enum Closes {
     Both,
 }
 
-enum Kind {
+/// How far it has come.
+enum Stage {
     Opening(Box<Opening>),
     Open(Box<Open>),
 }
@@ -132,6 +124,10 @@ pub struct Connection {
     ip: IpVersion,
     limits: Limits,
     stage: Stage,
+    /// What is written before the connection is open.
+    early: Vec<u8>,
+    /// What the application has closed before that.
+    closes_early: Option<Closes>,
     ended: Option<Ended>,
     reset: Option<Reset>,
     /// Reused from call to call.
@@ -153,11 +149,12 @@ impl Connection {
     }
 
     fn new(config: &Config, limits: Limits, opening: Opening) -> Self {
-        let kind = Kind::Opening(Box::new(opening));
         Self {
             ip: config.ip,
             limits,
-            stage: Stage { kind, early: Vec::new(), closes_early: None },
+            stage: Stage::Opening(Box::new(opening)),
+            early: Vec::new(),
+            closes_early: None,
             ended: None,
             reset: None,
             rest: Packet::default(),
@@ -166,10 +163,10 @@ impl Connection {
 
     /// The state.
     pub fn state(&self) -> State {
-        match (&self.stage.kind, self.ended) {
+        match (&self.stage, self.ended) {
             (_, Some(_)) => State::Closed,
-            (Kind::Opening(opening), None) => opening.state(),
-            (Kind::Open(open), None) => open.state(),
+            (Stage::Opening(opening), None) => opening.state(),
+            (Stage::Open(open), None) => open.state,
         }
     }
 
@@ -180,26 +177,20 @@ impl Connection {
 
     /// The TCP inside, once the connection is open.
     pub fn duplex(&self) -> Option<&Duplex> {
-        match &self.stage.kind {
-            Kind::Opening(_) => None,
-            Kind::Open(open) => Some(open.duplex()),
-        }
+        if let Stage::Open(open) = &self.stage { Some(&open.duplex) } else { None }
     }
 
     /// As [`Connection::duplex`], to take samples from.
     pub fn duplex_mut(&mut self) -> Option<&mut Duplex> {
-        match &mut self.stage.kind {
-            Kind::Opening(_) => None,
-            Kind::Open(open) => Some(open.duplex_mut()),
-        }
+        if let Stage::Open(open) = &mut self.stage { Some(&mut open.duplex) } else { None }
     }
 
     /// When `handle_deadline` must be called.
     pub fn deadline(&self) -> Option<Instant> {
-        match (&self.stage.kind, self.ended) {
+        match (&self.stage, self.ended) {
             (_, Some(_)) => None,
-            (Kind::Opening(opening), None) => opening.deadline(),
-            (Kind::Open(open), None) => open.deadline(),
+            (Stage::Opening(opening), None) => opening.deadline,
+            (Stage::Open(open), None) => open.deadline(),
         }
     }
 
@@ -208,9 +199,9 @@ impl Connection {
         if self.ended.is_some() {
             return;
         }
-        match &mut self.stage.kind {
-            Kind::Opening(opening) => self.ended = opening.handle_deadline(now, &self.limits),
-            Kind::Open(open) => {
+        match &mut self.stage {
+            Stage::Opening(opening) => self.ended = opening.handle_deadline(now, &self.limits),
+            Stage::Open(open) => {
                 let verdict = open.handle_deadline(now, &self.limits);
                 self.obey(verdict);
             }
@@ -222,7 +213,7 @@ impl Connection {
         if self.ended.is_some() {
             return;
         }
-        if let Kind::Opening(opening) = &mut self.stage.kind {
+        if let Stage::Opening(opening) = &mut self.stage {
             match opening.handle_segment(packet) {
                 Progress::Opening => return,
                 Progress::Ended(ended) => return self.ended = Some(ended),
@@ -231,27 +222,27 @@ impl Connection {
             }
             if packet.flags.has(Flags::SYN) {
                 // An ACK completes the handshake; data beside the SYN comes again.
-                if let Kind::Open(open) = &mut self.stage.kind {
-                    open.acknowledge();
+                if let Stage::Open(open) = &mut self.stage {
+                    open.duplex.acknowledge();
                 }
                 return;
             }
         }
-        let Kind::Open(open) = &mut self.stage.kind else { return };
+        let Stage::Open(open) = &mut self.stage else { return };
         copy_header(packet, &mut self.rest);
         let verdict = open.handle_segment(now, &mut self.rest, payload, &self.limits);
         self.obey(verdict);
     }
 
     fn establish(&mut self, now: Instant, mut open: Open) {
-        open.write(now, &std::mem::take(&mut self.stage.early));
-        match self.stage.closes_early {
+        open.write(now, &std::mem::take(&mut self.early));
+        match self.closes_early {
             None => {}
             Some(Closes::ItsDirection) => open.shutdown(now),
             // Nothing has come yet that could be unread.
             Some(Closes::Both) => _ = open.close(now, &self.limits),
         }
-        self.stage.kind = Kind::Open(Box::new(open));
+        self.stage = Stage::Open(Box::new(open));
     }
 
     fn obey(&mut self, verdict: Verdict) {
@@ -262,11 +253,11 @@ impl Connection {
 
     /// Octets that may be written now.
     pub fn writable(&self) -> u64 {
-        match (&self.stage.kind, self.ended) {
+        match (&self.stage, self.ended) {
             (_, Some(_)) => 0,
-            (Kind::Opening(_), None) if self.stage.closes_early.is_some() => 0,
-            (Kind::Opening(_), None) => EARLY - self.stage.early.len() as u64,
-            (Kind::Open(open), None) => open.writable(),
+            (Stage::Opening(_), None) if self.closes_early.is_some() => 0,
+            (Stage::Opening(_), None) => EARLY - self.early.len() as u64,
+            (Stage::Open(open), None) => open.writable(),
         }
     }
 
@@ -274,9 +265,9 @@ impl Connection {
     pub fn write(&mut self, now: Instant, octets: &[u8]) -> usize {
         let count = (self.writable() as usize).min(octets.len());
         if count > 0 {
-            match &mut self.stage.kind {
-                Kind::Opening(_) => self.stage.early.extend_from_slice(&octets[..count]),
-                Kind::Open(open) => open.write(now, &octets[..count]),
+            match &mut self.stage {
+                Stage::Opening(_) => self.early.extend_from_slice(&octets[..count]),
+                Stage::Open(open) => open.write(now, &octets[..count]),
             }
         }
         count
@@ -284,8 +275,8 @@ impl Connection {
 
     /// Octets that may be read now; also after the other endpoint has closed, but not after a reset or a timeout.
     pub fn readable(&self) -> u64 {
-        match (&self.stage.kind, self.ended) {
-            (Kind::Open(open), None | Some(Ended::Closed)) => open.readable(),
+        match (&self.stage, self.ended) {
+            (Stage::Open(open), None | Some(Ended::Closed)) => open.readable(),
             _ => 0,
         }
     }
@@ -293,7 +284,7 @@ impl Connection {
     /// Appends at most `most` of the octets that have arrived to `out`.
     pub fn read(&mut self, now: Instant, most: u64, out: &mut Vec<u8>) {
         if self.readable() > 0
-            && let Kind::Open(open) = &mut self.stage.kind
+            && let Stage::Open(open) = &mut self.stage
         {
             let verdict = open.read(now, most, out, &self.limits);
             self.obey(verdict);
@@ -302,36 +293,36 @@ impl Connection {
 
     /// Whether the other endpoint has closed and all of its octets have been read.
     pub fn is_read_out(&self) -> bool {
-        matches!(&self.stage.kind, Kind::Open(open) if open.is_read_out())
+        matches!(&self.stage, Stage::Open(open) if open.is_read_out())
     }
 
     /// Whether the application has closed its direction.
     pub fn is_shut(&self) -> bool {
-        match &self.stage.kind {
-            Kind::Opening(_) => self.stage.closes_early.is_some(),
-            Kind::Open(open) => open.is_shut(),
+        match &self.stage {
+            Stage::Opening(_) => self.closes_early.is_some(),
+            Stage::Open(open) => open.fin.is_some(),
         }
     }
 
     /// The application will write no more; it may still read. CLOSE of RFC 9293 (3.10.4), a half-close.
     pub fn shutdown(&mut self, now: Instant) {
-        match (&mut self.stage.kind, self.ended) {
+        match (&mut self.stage, self.ended) {
             (_, Some(_)) => {}
-            (Kind::Opening(_), None) => _ = self.stage.closes_early.get_or_insert(Closes::ItsDirection),
-            (Kind::Open(open), None) => open.shutdown(now),
+            (Stage::Opening(_), None) => _ = self.closes_early.get_or_insert(Closes::ItsDirection),
+            (Stage::Open(open), None) => open.shutdown(now),
         }
     }
 
     /// The application will neither write nor read. What it has not read, or what comes from now on, is
     /// answered with a reset: RFC 1122 (4.2.2.13).
     pub fn close(&mut self, now: Instant) {
-        match (&mut self.stage.kind, self.ended) {
+        match (&mut self.stage, self.ended) {
             (_, Some(_)) => {}
-            (Kind::Opening(opening), None) if opening.state() == State::SynSent => {
+            (Stage::Opening(opening), None) if opening.state() == State::SynSent => {
                 self.ended = Some(Ended::Aborted);
             }
-            (Kind::Opening(_), None) => self.stage.closes_early = Some(Closes::Both),
-            (Kind::Open(open), None) => {
+            (Stage::Opening(_), None) => self.closes_early = Some(Closes::Both),
+            (Stage::Open(open), None) => {
                 let verdict = open.close(now, &self.limits);
                 self.obey(verdict);
             }
@@ -343,10 +334,10 @@ impl Connection {
         if self.ended.is_some() {
             return;
         }
-        self.reset = match &self.stage.kind {
-            Kind::Opening(opening) => opening.reset(),
-            Kind::Open(open) if open.state() == State::TimeWait => None,
-            Kind::Open(open) => Some(open.reset()),
+        self.reset = match &self.stage {
+            Stage::Opening(opening) => opening.reset(),
+            Stage::Open(open) if open.state == State::TimeWait => None,
+            Stage::Open(open) => Some(open.reset()),
         };
         self.ended = Some(Ended::Aborted);
     }
@@ -355,11 +346,11 @@ impl Connection {
     /// for TIME-WAIT: RFC 9293 (3.10.7.4), RFC 6191 (2).
     pub fn gives_way_to(&self, packet: &Packet) -> bool {
         let [syn, ack, rst] = [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
-        match (&self.stage.kind, self.ended) {
+        match (&self.stage, self.ended) {
             _ if !syn || ack || rst => false,
             (_, Some(_)) => true,
-            (Kind::Open(open), None) => open.state() == State::TimeWait && open.precedes(packet),
-            (Kind::Opening(_), None) => false,
+            (Stage::Open(open), None) => open.state == State::TimeWait && open.precedes(packet),
+            (Stage::Opening(_), None) => false,
         }
     }
 
@@ -378,12 +369,12 @@ impl Connection {
         if self.ended.is_some() {
             return None;
         }
-        match &mut self.stage.kind {
-            Kind::Opening(opening) => {
+        match &mut self.stage {
+            Stage::Opening(opening) => {
                 let cause = opening.poll_transmit(now, packet)?;
                 Some(Sent { seq: 0, len: 0, cause })
             }
-            Kind::Open(open) => open.poll_transmit(now, packet, payload),
+            Stage::Open(open) => open.poll_transmit(now, packet, payload),
         }
     }
 }

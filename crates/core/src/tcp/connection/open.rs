@@ -29,14 +29,14 @@ pub(super) enum Verdict {
 
 /// A connection whose SYNs have been exchanged.
 pub(super) struct Open {
-    duplex: Duplex,
-    state: State,
+    pub duplex: Duplex,
+    pub state: State,
     acceptance: Acceptance,
     challenges: Challenges,
     /// What the application has written and the other endpoint has not acknowledged.
     sending: Octets,
     /// Offset of this end's FIN, once the application has closed.
-    fin: Option<u64>,
+    pub fin: Option<u64>,
     /// What has arrived, in order or not, and has not been read.
     receiving: Octets,
     /// Offset of the next octet to be read.
@@ -57,7 +57,7 @@ impl Open {
     /// ESTABLISHED, with what both ends have agreed on.
     pub fn new(now: Instant, config: &Config, opened: &Opened) -> Self {
         let mut duplex = Duplex::new(config, Role::Active);
-        duplex.hold(config.receive_buffer.as_u64());
+        duplex.receiver.hold(config.receive_buffer.as_u64());
         duplex.adopt(now, opened);
         Self {
             duplex,
@@ -74,23 +74,6 @@ impl Open {
             unanswered_since: now,
             timer: None,
         }
-    }
-
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    pub fn duplex(&self) -> &Duplex {
-        &self.duplex
-    }
-
-    pub fn duplex_mut(&mut self) -> &mut Duplex {
-        &mut self.duplex
-    }
-
-    /// The other endpoint's SYN-ACK has come: it is to be acknowledged at once.
-    pub fn acknowledge(&mut self) {
-        self.duplex.acknowledge();
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -247,7 +230,7 @@ impl Open {
         if self.peer_fin != Some(self.duplex.receiver().rcv_nxt()) {
             return;
         }
-        self.duplex.offer();
+        self.duplex.receiver.offer();
         let rcv = self.duplex.receiver();
         if rcv.window_end() <= rcv.rcv_nxt() {
             return;
@@ -282,7 +265,7 @@ impl Open {
         self.receiving.copy(self.read, end, out);
         self.receiving.release(end);
         self.read = end;
-        self.duplex.take(end);
+        self.duplex.receiver.take(end);
         self.advance(now, limits)
     }
 
@@ -291,17 +274,12 @@ impl Open {
         self.peer_fin == Some(self.read) && self.duplex.receiver().rcv_nxt() > self.read
     }
 
-    /// Whether the application has closed its direction.
-    pub fn is_shut(&self) -> bool {
-        self.fin.is_some()
-    }
-
     /// Whether a SYN is later than everything that has come: RFC 9293 (3.10.7.4), or by its timestamp: RFC 6191 (2).
     pub fn precedes(&self, syn: &Packet) -> bool {
         let rcv = self.duplex.receiver();
         let is_later = |value: u32, than: u32| value.wrapping_sub(than) as i32 > 0;
         let is_later_by_number = is_later(syn.seq, rcv.wire_rcv_nxt());
-        match (self.acceptance.has_timestamps(), syn.has_timestamps) {
+        match (self.acceptance.has_timestamps, syn.has_timestamps) {
             (true, true) if syn.ts_val != rcv.ts_recent() => is_later(syn.ts_val, rcv.ts_recent()),
             (false, true) => true,
             _ => is_later_by_number,

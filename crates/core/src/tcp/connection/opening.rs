@@ -26,7 +26,7 @@ pub(super) struct Opening {
     /// This end has sent a SYN without ACK.
     is_active: bool,
     rto: Rto,
-    deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
     began: Instant,
     /// When the present SYN was sent first.
     sent_at: Option<Instant>,
@@ -82,10 +82,6 @@ impl Opening {
 
     pub fn state(&self) -> State {
         if self.peer.is_some() { State::SynReceived } else { State::SynSent }
-    }
-
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
     }
 
     /// The SYN was not answered in time.

@@ -16,7 +16,7 @@ const MARGIN_SEGMENTS: u64 = 16;
 const FIRST_SEGMENTS: u64 = 10;
 
 /// What is known of the rate at which the application reads. Offsets count bytes of the stream.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Autotuning {
     mss: u64,
     /// Largest window, bytes.
@@ -41,18 +41,7 @@ impl Autotuning {
     /// A window of `first` bytes that may grow to `most`.
     pub fn new(first: u64, most: u64, mss: u64) -> Self {
         let read = first.min(FIRST_SEGMENTS * mss).max(1);
-        Self {
-            mss,
-            most,
-            goal: first,
-            window: first,
-            read,
-            from: 0,
-            since: None,
-            rtt: None,
-            ts_ecr: 0,
-            timed: None,
-        }
+        Self { mss, most, goal: first, window: first, read, ..Self::default() }
     }
 
     /// A segment echoes a timestamp of ours, in milliseconds: a round-trip time, if it is the first to echo it.

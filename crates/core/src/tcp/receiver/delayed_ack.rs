@@ -32,14 +32,14 @@ const CLOSE: Duration = Duration::from_millis(20);
 const LEAST_VARIATION: Duration = Duration::from_millis(200);
 
 /// What decides about the next ACK.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DelayedAck {
     /// So many segments are acknowledged at once at the beginning, and again after a duplicate.
     at_once: u32,
     /// Segments still to be acknowledged at once.
     quick: u32,
     /// The delay adapts; otherwise it is `longest`.
-    adapts: bool,
+    pub adapts: bool,
     longest: Duration,
     delay: Duration,
     /// When the latest segment came; `None` before the first.
@@ -56,17 +56,7 @@ impl DelayedAck {
     /// Before any segment.
     pub fn new(at_once: u32, adapts: bool, longest: Duration) -> Self {
         let delay = if adapts { SHORTEST.min(longest) } else { longest };
-        Self {
-            at_once,
-            quick: 0,
-            adapts,
-            longest,
-            delay,
-            latest: None,
-            rtt: None,
-            reads_at: None,
-            beyond_gap: (0, 0),
-        }
+        Self { at_once, adapts, longest, delay, ..Self::default() }
     }
 
     /// The handshake took this long.
@@ -100,11 +90,6 @@ impl DelayedAck {
             self.delay = Duration::from_nanos(self.delay.as_nanos() / 2) + gap.max(CLOSE);
             self.delay = self.delay.min(self.timeout());
         }
-    }
-
-    /// Whether delays follow the segments.
-    pub fn adapts(&self) -> bool {
-        self.adapts
     }
 
     /// The application is woken; when it has read, unless it is about to read already.

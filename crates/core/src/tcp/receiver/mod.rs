@@ -427,8 +427,8 @@ impl Receiver {
         let Some(acks) = &mut self.acks else { return };
         let mut is_soon = None;
         if rcv_nxt > before.rcv_nxt {
-            let is_quick = acks.on_segment(now) || window_grows && acks.adapts();
-            if acks.adapts() && !before.had_gaps && !is_quick {
+            let is_quick = acks.on_segment(now) || window_grows && acks.adapts;
+            if acks.adapts && !before.had_gaps && !is_quick {
                 self.ack_now = before.was_due;
                 if self.unacked_segments >= self.ack_every {
                     is_soon = acks.wait_for_reader(now);

@@ -10,8 +10,7 @@ use crate::tcp::Transmit;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::transmission::Transmission;
 use crate::tcp::undo::Verdict;
-use crate::tcp::window::outcome::AckOutcome;
-use crate::tcp::window::scoreboard::SackNews;
+use crate::tcp::window::scoreboard::{AckOutcome, SackNews};
 use crate::tcp::window::state::Phase;
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -145,8 +144,8 @@ impl Classic {
             // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return Duplicate::default();
         }
+        tx.measure_arrival(now, 0);
         let state = &mut tx.state;
-        tx.cc.on_arrival(now, state, 0);
         tx.counters.dupacks += 1;
         state.dupacks += 1;
         let segments = self.duplicates.as_mut().map_or(0, |duplicates| duplicates.count(state));
@@ -185,7 +184,7 @@ impl Classic {
     /// step 8.
     fn adapt_timer(&mut self, tx: &mut Transmission, outcome: &AckOutcome, is_sampled: bool) {
         let Some(undo) = tx.undo.as_mut().filter(|_| is_sampled) else { return };
-        if undo.adapt(&mut tx.rto, outcome.ack, tx.counters.rtt_last) && tx.timer.at.is_some() {
+        if undo.adapt(&mut tx.rto, outcome.ack, tx.rtts.last) && tx.timer.at.is_some() {
             tx.timer.at = Some(outcome.now + tx.rto.value());
         }
     }

@@ -9,7 +9,7 @@
 //! number of segments in flight. After a small window that is less than three.
 
 use super::prr::{Progress, Prr};
-use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::{Phase, State};
 use crate::trace::SendCause;
 

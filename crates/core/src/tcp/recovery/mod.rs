@@ -20,8 +20,7 @@ use super::Config as Tcp;
 use super::Transmit;
 use super::cc::CongestionControl;
 use super::transmission::Transmission;
-use super::window::outcome::AckOutcome;
-use super::window::scoreboard::SackNews;
+use super::window::scoreboard::{AckOutcome, SackNews};
 use super::window::state::{Phase, State};
 use crate::packet::{Packet, SackBlocks};
 use crate::registry::registry;
@@ -37,7 +36,7 @@ pub trait Component {
 
 registry! {
     /// A loss recovery algorithm and its parameters.
-    pub enum Config: Component {
+    pub enum Config: Component, default Newreno {
         Reno = reno,
         Newreno = newreno,
         Sack = sack,
@@ -54,12 +53,6 @@ impl Config {
             Self::Rack(_) => Self::Newreno(newreno::Config::linux()),
             Self::Reno(_) | Self::Newreno(_) | Self::Tahoe(_) => self.clone(),
         }
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Newreno(newreno::Config::default())
     }
 }
 

@@ -12,40 +12,39 @@ use super::duplicates::Duplicates;
 use super::rnf::Feedback;
 use super::{Component, Loss, Recovery, signals_loss};
 use crate::error::ScenarioError;
+use crate::registry::parameters;
 use crate::tcp::Config as Tcp;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::window::state::{Phase, State};
 use crate::trace::SendCause;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// A partial ACK names the next lost segment: RFC 6582.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Which partial ACKs restart the retransmission timer: RFC 6582 (4). And what Linux does besides.
-    pub variant: Variant,
-    /// With `variant = "linux"`: the largest threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`). More
-    /// of them than there are segments in flight set the threshold to the number of these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_reordering: Option<u32>,
+parameters! {
+    /// A partial ACK names the next lost segment: RFC 6582.
+    pub struct Config {
+        /// Which partial ACKs restart the retransmission timer: RFC 6582 (4). And what Linux does besides.
+        pub variant: Variant,
+        /// With `variant = "linux"`: the largest threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`).
+        /// More of them than there are segments in flight set the threshold to the number of these.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub max_reordering: Option<u32>,
+    }
 }
 
 /// Linux's default.
 const MAX_REORDERING: u32 = 300;
 
-/// Which partial ACKs restart the retransmission timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// Only the first.
-    #[default]
-    Impatient,
-    /// Every one.
-    SlowButSteady,
-    /// Every one; the recovery ends beyond what was outstanding; the threshold follows duplicate ACKs.
-    Linux,
+parameters! {
+    /// Which partial ACKs restart the retransmission timer.
+    pub enum Variant {
+        /// Only the first.
+        #[default]
+        Impatient,
+        /// Every one.
+        SlowButSteady,
+        /// Every one; the recovery ends beyond what was outstanding; the threshold follows duplicate ACKs.
+        Linux,
+    }
 }
 
 impl Config {
@@ -109,7 +108,7 @@ impl Newreno {
 
 impl Recovery for Newreno {
     fn on_dupack(&mut self, state: &mut State) -> bool {
-        let holds = state.phase == Phase::Recovery && self.holds(state);
+        let holds = self.holds(state) && state.phase == Phase::Recovery;
         !holds && signals_loss(state)
     }
 

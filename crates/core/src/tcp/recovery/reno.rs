@@ -5,17 +5,16 @@
 use super::classic::Classic;
 use super::rnf::Feedback;
 use super::{Component, Loss, Recovery};
+use crate::registry::parameters;
 use crate::tcp::Config as Tcp;
 use crate::tcp::WindowArithmetic;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::window::state::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The first ACK for new data ends fast recovery: RFC 5681 (3.2).
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// The first ACK for new data ends fast recovery: RFC 5681 (3.2).
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, tcp: &Tcp) -> Loss {

@@ -27,26 +27,26 @@
 
 use super::Ack;
 use crate::packet::Flags;
+use crate::registry::parameters;
 use crate::tcp::Transmit;
 use crate::tcp::transmission::Transmission;
 use crate::tcp::window::state::Phase;
 use crate::time::Instant;
 use crate::trace::SendCause;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::VecDeque;
 
-/// Whether a sender acts on radio network feedback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rnf {
-    /// It ignores the bit.
-    #[default]
-    Off,
-    /// The first flagged duplicate ACK sends the missing segment again.
-    FirstFlagged,
-    /// The second flagged one, as printed.
-    TwoFlagged,
+parameters! {
+    /// Whether a sender acts on radio network feedback.
+    pub enum Rnf {
+        /// It ignores the bit.
+        #[default]
+        Off,
+        /// The first flagged duplicate ACK sends the missing segment again.
+        FirstFlagged,
+        /// The second flagged one, as printed.
+        TwoFlagged,
+    }
 }
 
 impl Rnf {

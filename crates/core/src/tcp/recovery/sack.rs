@@ -10,16 +10,15 @@
 use super::classic::Classic;
 use super::rnf::Feedback;
 use super::{Component, Loss, Next, Recovery};
+use crate::registry::parameters;
 use crate::tcp::Config as Tcp;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::window::state::{Phase, State};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// The SACK scoreboard decides which segments are lost and which are sent: RFC 6675. Wants `sack = true`.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// The SACK scoreboard decides which segments are lost and which are sent: RFC 6675. Wants `sack = true`.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, tcp: &Tcp) -> Loss {

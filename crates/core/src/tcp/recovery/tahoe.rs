@@ -8,16 +8,15 @@
 use super::classic::Classic;
 use super::rnf::Feedback;
 use super::{Component, Loss, Recovery};
+use crate::registry::parameters;
 use crate::tcp::Config as Tcp;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::window::state::{Phase, State};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Duplicate ACKs lead to slow start: TCP before fast recovery.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Duplicate ACKs lead to slow start: TCP before fast recovery.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self, tcp: &Tcp) -> Loss {

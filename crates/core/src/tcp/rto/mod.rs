@@ -9,49 +9,34 @@ pub mod eifel;
 pub mod linux;
 
 use crate::error::ScenarioError;
+use crate::registry::parameters;
 use crate::time::{Duration, Instant};
 use linux::{Sent, Variation};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Retransmission timer parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
+parameters! {
+    /// Retransmission timer parameters.
+    pub struct Config {
+        /// How the timeout follows from round-trip times.
+        pub timer: Timer = Timer::Rfc6298,
+        /// Before the first sample: RFC 6298 (2.1).
+        pub initial: Duration = Duration::from_secs(1),
+        /// Lower bound: RFC 6298 (2.4).
+        pub min: Duration = Duration::from_secs(1),
+        /// Upper bound: RFC 6298 (2.5).
+        pub max: Duration = Duration::from_secs(60),
+        /// Granularity of the clock; times are exact if absent.
+        pub tick: Option<Duration>,
+    }
+
     /// How the timeout follows from round-trip times.
-    pub timer: Timer,
-    /// Before the first sample: RFC 6298 (2.1).
-    pub initial: Duration,
-    /// Lower bound: RFC 6298 (2.4).
-    pub min: Duration,
-    /// Upper bound: RFC 6298 (2.5).
-    pub max: Duration,
-    /// Granularity of the clock; times are exact if absent.
-    pub tick: Option<Duration>,
-}
-
-/// How the timeout follows from round-trip times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Timer {
-    /// RFC 6298.
-    #[default]
-    Rfc6298,
-    /// The Eifel retransmission timer, see `tcp/rto/eifel.rs`.
-    EifelTimer,
-    /// Linux's: the minimum bounds the variation, not the whole; see `tcp/rto/linux.rs`.
-    Linux,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            timer: Timer::Rfc6298,
-            initial: Duration::from_secs(1),
-            min: Duration::from_secs(1),
-            max: Duration::from_secs(60),
-            tick: None,
-        }
+    pub enum Timer {
+        /// RFC 6298.
+        #[default]
+        Rfc6298,
+        /// The Eifel retransmission timer, see `tcp/rto/eifel.rs`.
+        EifelTimer,
+        /// Linux's: the minimum bounds the variation, not the whole; see `tcp/rto/linux.rs`.
+        Linux,
     }
 }
 

@@ -15,7 +15,7 @@ use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::recovery::{Ack, Loss, rnf};
 use super::rto::{self, Rto};
 use super::transmission::Transmission;
-pub use super::transmission::counters::Counters;
+pub use super::transmission::counters::{Counters, Retransmissions, RttReport};
 use super::window::state::{Phase, State};
 use super::window::validation::WindowUse;
 use super::{Config, IdleRestart, SegmentTemplate, Transmit, ecn};
@@ -284,13 +284,21 @@ impl Sender {
 
     /// What has been counted.
     pub fn counters(&self) -> Counters {
-        Counters { fast_retransmits: self.tx.state.losses.fast_retransmits(), ..self.tx.counters.clone() }
+        let (counters, losses) = (&self.tx.counters, &self.tx.state.losses);
+        let tail_loss_probe =
+            self.probes_tail().then_some(counters.retransmissions.tail_loss_probe.unwrap_or(0));
+        Counters {
+            retransmissions: Retransmissions { tail_loss_probe, ..counters.retransmissions.clone() },
+            fast_retransmits: losses.fast_retransmits(),
+            loss_episodes: Some(losses.report()),
+            rtt_ms: self.tx.rtts.report(),
+            ..counters.clone()
+        }
     }
 
     /// What has been counted of ECN, if it is in use: echoes and reductions.
     pub fn ecn(&self) -> Option<ecn::Report> {
-        let ecn = self.tx.ecn.as_ref()?;
-        Some(ecn::Report { echoes: ecn.echoes, reductions: ecn.reductions, marks: 0 })
+        self.tx.ecn.as_ref().map(|ecn| ecn.report)
     }
 
     /// What has been counted of radio network feedback, if the sender acts on it.
@@ -299,7 +307,7 @@ impl Sender {
     }
 
     /// Whether it probes the end of what it has sent: RFC 8985 (7).
-    pub fn probes_tail(&self) -> bool {
+    fn probes_tail(&self) -> bool {
         matches!(&self.loss, Loss::Rack(rack) if rack.probes_tail)
     }
 

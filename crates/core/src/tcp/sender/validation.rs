@@ -2,8 +2,6 @@
 //! come here.
 
 use super::Sender;
-use crate::tcp::window::state::Phase;
-use crate::tcp::window::validation::Drained;
 use crate::tcp::{IdleRestart, Transmit};
 use crate::time::Instant;
 
@@ -37,18 +35,10 @@ impl Sender {
     fn judge_use(&mut self, now: Instant) {
         let state = &mut self.tx.state;
         let in_flight = self.loss.in_flight(state);
-        let drained = Drained {
-            una: state.una,
-            max: state.max,
-            outstanding: state.segments.len(),
-            segments: self.tx.counters.segments_sent - self.tx.counters.window_probes,
-            is_full: in_flight + state.mss() as i64 > state.window.cwnd as i64,
-            has_more: self.tx.supplied > state.max,
-            is_open: state.phase == Phase::Open,
-            rto: self.tx.rto.value(),
-        };
+        let segments = self.tx.counters.segments_sent - self.tx.counters.window_probes;
+        let (has_more, rto) = (self.tx.supplied > state.max, self.tx.rto.value());
         let Some(used) = &mut self.used else { return };
-        let unused = used.on_drained(now, &state.window, &drained);
+        let unused = used.on_drained(now, state, segments, in_flight, has_more, rto);
         state.uses_window = used.is_used(&state.window);
         if let Some(most) = unused {
             let window = &mut state.window;

@@ -1,91 +1,129 @@
 //! What a sender counts.
 
+use crate::tcp::window::loss_episodes::Report as LossEpisodes;
 use crate::time::Duration;
 use crate::trace::SendCause;
+use serde::Serialize;
 
 /// What a sender has counted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counters {
     /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
-    /// Retransmitted segments: on the duplicate ACK threshold.
-    pub retransmits_fast: u64,
-    /// Retransmitted segments: on a partial ACK.
-    pub retransmits_partial: u64,
-    /// Retransmitted segments: by the SACK scoreboard.
-    pub retransmits_sack: u64,
-    /// Retransmitted segments: when the timer expired.
-    pub retransmits_timeout: u64,
-    /// Retransmitted segments: the others after a timeout.
-    pub retransmits_go_back_n: u64,
-    /// Retransmitted segments: on feedback from the radio network.
-    pub retransmits_wireless: u64,
-    /// Retransmitted segments: as a probe at the end of what was sent, RFC 8985 (7).
-    pub retransmits_probe: u64,
-    /// Probes of a closed window.
+    /// Segments sent again, by cause.
+    pub retransmissions: Retransmissions,
+    /// Probes of a closed window: RFC 9293 (3.8.6.1).
     pub window_probes: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
-    /// Timeouts that turned out to be spurious.
+    /// Timeouts found to be spurious; 0 without `undo`.
     pub spurious_timeouts: u64,
-    /// Fast retransmits that turned out to be spurious.
+    /// Fast retransmits found to be spurious likewise.
     pub spurious_fast_retransmits: u64,
+    /// Losses by what they brought; `None` of a flow without TCP.
+    pub loss_episodes: Option<LossEpisodes>,
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
-    /// Round-trip time samples.
-    pub rtt_samples: u64,
-    /// Their sum.
-    pub rtt_sum: Duration,
+    /// Round-trip times sampled.
+    pub rtt_ms: RttReport,
+}
+
+/// Segments sent again, by cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Retransmissions {
+    /// All of them, those on radio network feedback (`rnf`) included.
+    pub total: u64,
+    /// On the duplicate ACK threshold.
+    pub fast_retransmit: u64,
+    /// On a partial ACK.
+    pub partial_ack: u64,
+    /// By the SACK scoreboard.
+    pub sack: u64,
+    /// When the timer expired.
+    pub timeout: u64,
+    /// The others after a timeout.
+    pub go_back_n: u64,
+    /// As a probe at the end of what was sent, RFC 8985 (7); with `recovery.rack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<u64>,
+}
+
+/// Round-trip times in milliseconds; `None` without a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RttReport {
+    /// Mean of all samples.
+    pub mean: Option<f64>,
     /// The shortest.
-    pub rtt_min: Option<Duration>,
+    pub min: Option<f64>,
     /// The longest.
-    pub rtt_max: Duration,
-    /// The latest.
-    pub rtt_last: Duration,
+    pub max: Option<f64>,
+    /// How many.
+    pub samples: u64,
 }
 
 impl Counters {
     /// Retransmitted segments, whatever the cause.
     pub fn retransmissions(&self) -> u64 {
-        self.retransmits_fast
-            + self.retransmits_partial
-            + self.retransmits_sack
-            + self.retransmits_timeout
-            + self.retransmits_go_back_n
-            + self.retransmits_wireless
-            + self.retransmits_probe
+        self.retransmissions.total
     }
 
     /// Counts a segment that was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, cause: SendCause) {
         self.segments_sent += 1;
+        let again = &mut self.retransmissions;
         match cause {
-            SendCause::FastRetransmit => self.retransmits_fast += 1,
-            SendCause::PartialAck => self.retransmits_partial += 1,
-            SendCause::Sack => self.retransmits_sack += 1,
-            SendCause::Timeout => self.retransmits_timeout += 1,
-            SendCause::GoBackN => self.retransmits_go_back_n += 1,
-            SendCause::WirelessFastRetransmit => self.retransmits_wireless += 1,
-            SendCause::TailLossProbe => self.retransmits_probe += 1,
+            SendCause::FastRetransmit => again.fast_retransmit += 1,
+            SendCause::PartialAck => again.partial_ack += 1,
+            SendCause::Sack => again.sack += 1,
+            SendCause::Timeout => again.timeout += 1,
+            SendCause::GoBackN => again.go_back_n += 1,
+            SendCause::WirelessFastRetransmit => {}
+            SendCause::TailLossProbe => *again.tail_loss_probe.get_or_insert(0) += 1,
             SendCause::New
             | SendCause::LimitedTransmit
             | SendCause::WindowProbe
             | SendCause::Handshake
             | SendCause::HandshakeTimeout
-            | SendCause::Retransmission => {}
+            | SendCause::Retransmission => return,
         }
+        again.total += 1;
+    }
+}
+
+/// Round-trip times, summed up.
+#[derive(Default)]
+pub struct RttSum {
+    samples: u64,
+    sum: Duration,
+    min: Option<Duration>,
+    max: Duration,
+    /// The latest.
+    pub last: Duration,
+}
+
+impl RttSum {
+    /// Counts one.
+    #[inline]
+    pub(super) fn add(&mut self, rtt: Duration) {
+        self.samples += 1;
+        self.sum += rtt;
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        self.max = self.max.max(rtt);
+        self.last = rtt;
     }
 
-    /// Counts a round-trip time.
-    #[inline]
-    pub(super) fn on_sample(&mut self, rtt: Duration) {
-        self.rtt_samples += 1;
-        self.rtt_sum += rtt;
-        self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
-        self.rtt_max = self.rtt_max.max(rtt);
-        self.rtt_last = rtt;
+    /// What they are together.
+    pub fn report(&self) -> RttReport {
+        let (samples, any) = (self.samples, self.samples > 0);
+        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
+        RttReport {
+            mean: any.then(|| ms(self.sum) / samples as f64),
+            min: self.min.map(ms),
+            max: any.then(|| ms(self.max)),
+            samples,
+        }
     }
 }

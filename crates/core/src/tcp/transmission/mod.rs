@@ -16,10 +16,10 @@ use super::rto::Rto;
 use super::undo::{Undoing, Verdict};
 use super::window::state::{Fate, Segment, State};
 use super::{Config, ShrunkWindow, Transmit, WindowProbe, timestamp};
-use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::time::Instant;
 use crate::trace::SendCause;
-use counters::Counters;
+use counters::{Counters, RttSum};
 use rtt::RttMeter;
 use timer::SendTimer;
 
@@ -38,6 +38,7 @@ pub struct Transmission {
     pub undo: Option<Box<Undoing>>,
     pub(super) ecn: Option<Box<ecn::Sending>>,
     pub counters: Counters,
+    pub rtts: RttSum,
     /// Bytes that the application has supplied.
     pub supplied: u64,
     /// The timer has expired and nothing was sent since.
@@ -63,6 +64,7 @@ impl Transmission {
             undo: Undoing::of(config).map(Box::new),
             ecn: config.ecn.then(Box::default),
             counters: Counters::default(),
+            rtts: RttSum::default(),
             supplied: 0,
             timed_out: false,
             timeout_una: None,

@@ -79,7 +79,7 @@ impl Transmission {
     /// Counts a round-trip time; the congestion control hears of the `newest` of its ACK.
     #[inline]
     pub fn count_sample(&mut self, rtt: Duration, newest: Duration) {
-        self.counters.on_sample(rtt);
+        self.rtts.add(rtt);
         self.rtt.latest = Some(rtt);
         if self.cc_measures {
             self.cc.on_rtt_sample(newest);

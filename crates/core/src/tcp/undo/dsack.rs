@@ -5,17 +5,15 @@
 //! are restored at once. Left out: RFC 3708's slow start back to the old window, and its guards against a
 //! network that duplicates packets.
 
-use super::response::Response;
-use super::{Component, Undo, Verdict};
-use crate::tcp::window::outcome::AckOutcome;
+use super::{Component, Response, Undo, Verdict};
+use crate::registry::parameters;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Every retransmission was reported as a duplicate: RFC 3708. Wants `sack = true`, `dsack = true`.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Every retransmission was reported as a duplicate: RFC 3708. Wants `sack = true`, `dsack = true`.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self) -> Option<Box<dyn Undo>> {

@@ -7,20 +7,18 @@
 //! Before these RFCs the algorithm stored both windows at the retransmission and put them back at once
 //! (R. Ludwig, R. H. Katz, *The Eifel Algorithm*, CCR 30(1), 2000; \[lundsten2002\] 3.1.4): `response = "restore"`.
 
-use super::response::Response;
-use super::{Component, Undo, Verdict};
-use crate::tcp::window::outcome::AckOutcome;
+use super::{Component, Response, Undo, Verdict};
+use crate::registry::parameters;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Timestamps distinguish originals from retransmissions: RFC 3522. Wants `timestamps = true`.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How the windows come back after a spurious recovery: `rfc4015` from what is in flight, without a burst;
-    /// `restore` to what they were before it.
-    pub response: Response,
+parameters! {
+    /// Timestamps distinguish originals from retransmissions: RFC 3522. Wants `timestamps = true`.
+    pub struct Config {
+        /// How the windows come back after a spurious recovery: `rfc4015` from what is in flight, without a burst;
+        /// `restore` to what they were before it.
+        pub response: Response,
+    }
 }
 
 impl Component for Config {

@@ -6,16 +6,15 @@
 //! on as after any timeout. The response is that of RFC 4015.
 
 use super::{Component, Undo, Verdict};
-use crate::tcp::window::outcome::AckOutcome;
+use crate::registry::parameters;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// New data after a timeout shows whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
-/// form.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// New data after a timeout shows whether it was spurious: RFC 5682. With `sack = true` the SACK-enhanced
+    /// form.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self) -> Option<Box<dyn Undo>> {

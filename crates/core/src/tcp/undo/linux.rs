@@ -9,17 +9,15 @@
 //! Windows are restored at once, to what they were. Works with what there is: without timestamps there is no Eifel
 //! detection, without DSACK no reports.
 
-use super::response::Response;
-use super::{Component, Undo, Verdict};
-use crate::tcp::window::outcome::AckOutcome;
+use super::{Component, Response, Undo, Verdict};
+use crate::registry::parameters;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::{Fate, Phase, Segment, State};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Timestamps, reports of duplicates and F-RTO, whichever decides first, as in Linux.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {}
+parameters! {
+    /// Timestamps, reports of duplicates and F-RTO, whichever decides first, as in Linux.
+    pub struct Config {}
+}
 
 impl Component for Config {
     fn build(&self) -> Option<Box<dyn Undo>> {

@@ -1,21 +1,19 @@
 //! Undo: whether a timeout or a fast retransmit was spurious. If it was, windows and timer are restored.
 //!
-//! Detection is exchangeable; what a sender does then is in [`response`].
+//! Detection is exchangeable. What a sender takes back then is that of RFC 4015, or all of it at once ([`Response`]).
 
 pub mod dsack;
 pub mod eifel;
 pub mod frto;
 pub mod linux;
 pub mod none;
-pub mod response;
 
 use super::Config as Tcp;
 use super::rto::Rto;
-use super::window::outcome::AckOutcome;
+use super::window::scoreboard::AckOutcome;
 use super::window::state::{Phase, State};
-use crate::registry::registry;
+use crate::registry::{parameters, registry};
 use crate::time::Duration;
-use response::Prior;
 
 /// How a spurious loss recovery is detected.
 pub trait Undo: Send + Sync {
@@ -40,8 +38,19 @@ pub trait Undo: Send + Sync {
     }
 
     /// How windows return after a spurious recovery.
-    fn response(&self) -> response::Response {
-        response::Response::Rfc4015
+    fn response(&self) -> Response {
+        Response::Rfc4015
+    }
+}
+
+parameters! {
+    /// How the windows are restored.
+    pub enum Response {
+        /// Without a burst: RFC 4015 (3.2) step 6.
+        #[default]
+        Rfc4015,
+        /// To what they were.
+        Restore,
     }
 }
 
@@ -66,7 +75,7 @@ pub trait Component {
 
 registry! {
     /// A detection of spurious loss recoveries and its parameters.
-    pub enum Config: Component {
+    pub enum Config: Component, default None {
         None = none,
         Dsack = dsack,
         Eifel = eifel,
@@ -163,8 +172,59 @@ impl Undoing {
     }
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self::None(none::Config::default())
+/// What a sender knew before its windows were reduced: RFC 4015 (3.2) step 0.
+#[derive(Clone, Copy, Debug)]
+struct Prior {
+    /// A timeout, not a fast retransmit.
+    is_timeout: bool,
+    /// Most duplicate ACKs seen in a row since.
+    dupacks: u32,
+    cwnd: f64,
+    ssthresh: f64,
+    pipe_prev: f64,
+    srtt_prev: Duration,
+    rttvar_prev: Duration,
+}
+
+impl Prior {
+    /// Notes the windows and the estimate.
+    fn of(state: &State, rto: &Rto, is_timeout: bool) -> Self {
+        Self {
+            is_timeout,
+            dupacks: state.dupacks,
+            cwnd: state.window.cwnd,
+            ssthresh: state.window.ssthresh,
+            pipe_prev: (state.flight_size() as f64).max(state.window.ssthresh),
+            srtt_prev: rto.srtt() + rto.granularity().saturating_mul(2),
+            rttvar_prev: rto.rttvar(),
+        }
+    }
+
+    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and was taken in already.
+    fn restore(&self, state: &mut State, response: Response, acked: u64) {
+        // Step 5: go on with new data.
+        state.nxt = state.max;
+        (state.window.cwnd, state.window.ssthresh) = match response {
+            Response::Rfc4015 => {
+                let flight = state.flight_size() as f64;
+                // ASSUMED: at least a segment. With less and nothing in flight, no ACK would ever open the window.
+                ((flight + (acked as f64).min(state.initial_window)).max(state.window.mss), self.pipe_prev)
+            }
+            Response::Restore => (state.window.cwnd.max(self.cwnd), self.ssthresh.max(state.window.ssthresh)),
+        };
+        state.inflation = 0;
+        state.dupacks = 0;
+        state.retransmit = None;
+        state.limited_transmit = 0;
+        state.limited_bytes = 0;
+        // As if there had been no loss: the next duplicate ACKs may signal one. RFC 5682 (2.1) step 3b.
+        state.recover = None;
+        state.phase = Phase::Open;
+    }
+
+    /// Step 8: the first sample of data that was new when the timeout turned out to be spurious.
+    fn adapt(&self, rto: &mut Rto, sample: Duration) {
+        let half = Duration::from_nanos(sample.as_nanos() / 2);
+        rto.set_estimate(self.srtt_prev.max(sample), self.rttvar_prev.max(half));
     }
 }

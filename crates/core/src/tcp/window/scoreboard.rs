@@ -1,10 +1,11 @@
 //! The sender's SACK scoreboard: what the receiver has reported of the segments in flight. RFC 2018 (5),
-//! RFC 6675 (3, 4).
+//! RFC 6675 (3, 4). And what an ACK changes ([`AckOutcome`]).
 //!
 //! A mark of each segment in [`State::segments`] is all that is kept; a segment counts as SACKed when one
 //! block covers it whole. Left out: reneging, except that a timeout clears the marks (RFC 2018 (8)).
 
 use super::state::{Segment, State};
+use crate::time::Instant;
 
 /// What the SACK blocks of an ACK have brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,44 @@ pub struct SackNews {
     pub highest: u64,
     /// A range that has arrived twice: RFC 2883 (5).
     pub duplicate: Option<(u64, u64)>,
+}
+
+/// What an ACK changes, computed once for each that is looked at closely, when its SACK blocks have entered the
+/// scoreboard. A sample of the delivery rate would begin with `delivered`.
+#[derive(Clone, Copy, Debug)]
+pub struct AckOutcome {
+    /// When it arrived.
+    pub now: Instant,
+    /// Everything before this offset is acknowledged.
+    pub ack: u64,
+    /// Bytes that it acknowledges for the first time.
+    pub acked: u64,
+    /// Whole segments of these.
+    pub segments: u64,
+    /// Bytes that it acknowledges or SACKs for the first time.
+    pub delivered: u64,
+    /// What its SACK blocks brought.
+    pub sack: SackNews,
+    /// It is a duplicate ACK for the loss recovery in use.
+    pub is_dupack: bool,
+    /// There is new data that the receiver's window permits once this ACK is taken in.
+    pub can_send_new: bool,
+    /// Echoed timestamp, 0 if there is none.
+    pub ts_ecr: u32,
+}
+
+impl AckOutcome {
+    /// Counts a segment of which `bytes` are acknowledged.
+    #[inline]
+    pub fn count(&mut self, segment: &Segment, bytes: u64) {
+        self.segments += u64::from(segment.end() <= self.ack);
+        self.delivered += if segment.is_sacked { 0 } else { bytes };
+    }
+
+    /// Whether anything is acknowledged for the first time.
+    pub fn advances(&self) -> bool {
+        self.acked > 0
+    }
 }
 
 impl State {
@@ -110,7 +149,6 @@ mod tests {
     use super::*;
     use crate::tcp::Config;
     use crate::tcp::window::state::Fate;
-    use crate::time::Instant;
 
     /// Ten segments of 1000 B, of which those in `sacked` are SACKed.
     fn state(sacked: &[u64]) -> State {

@@ -9,7 +9,7 @@ use crate::trace::SendCause;
 use std::collections::VecDeque;
 
 /// Congestion window and slow start threshold, in bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Congestion window. Fractions of a segment are kept.
     pub cwnd: f64,
@@ -53,27 +53,23 @@ impl Window {
 }
 
 /// Phases of loss recovery, with the kernel's names and numbers (`tcpi_ca_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing is suspected.
-    Open,
+    #[default]
+    Open = 0,
     /// Duplicate ACKs have arrived, fewer than the threshold.
-    Disorder,
+    Disorder = 1,
     /// Fast recovery.
-    Recovery,
+    Recovery = 3,
     /// A timeout; what was in flight is sent again.
-    Loss,
+    Loss = 4,
 }
 
 impl Phase {
     /// The kernel's number.
     pub const fn tcpi_ca_state(self) -> u32 {
-        match self {
-            Self::Open => 0,
-            Self::Disorder => 1,
-            Self::Recovery => 3,
-            Self::Loss => 4,
-        }
+        self as u32
     }
 }
 
@@ -126,7 +122,7 @@ impl Segment {
 }
 
 /// The shared state of a sender.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct State {
     /// Congestion window and threshold.
     pub window: Window,
@@ -194,27 +190,15 @@ impl State {
                 keeps_smaller: config.cc.keeps_smaller_window(),
             },
             mss: config.payload_bytes(),
-            inflation: 0,
             rwnd: config.advertised_window(),
             max_window: config.max_window.map_or(u64::MAX, |n| u64::from(n) * config.payload_bytes()),
-            una: 0,
-            nxt: 0,
-            max: 0,
-            dupacks: 0,
-            phase: Phase::Open,
-            recover: None,
-            retransmit: None,
-            repaired: None,
-            limited_transmit: 0,
-            limited_bytes: 0,
-            segments: VecDeque::new(),
             dupack_threshold: config.dupack_threshold,
             initial_window: f64::from(config.initial_window) * mss,
             loss_window: f64::from(config.loss_window) * mss,
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
-            losses: Box::default(),
             uses_window: true,
+            ..Self::default()
         }
     }
 

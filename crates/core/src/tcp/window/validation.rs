@@ -12,7 +12,7 @@
 //!
 //! Left out: sockets whose send buffer is full, which Linux exempts from that.
 
-use super::state::Window;
+use super::state::{Phase, State, Window};
 use crate::tcp::{Config, IdleRestart};
 use crate::time::{Duration, Instant};
 
@@ -38,27 +38,6 @@ pub struct WindowUse {
     last_sent: Instant,
 }
 
-/// Where a sender stands when it has sent what it may.
-#[derive(Clone, Copy, Debug)]
-pub struct Drained {
-    /// Oldest unacknowledged byte.
-    pub una: u64,
-    /// Byte behind the highest sent.
-    pub max: u64,
-    /// Segments outstanding.
-    pub outstanding: usize,
-    /// Segments with data sent so far.
-    pub segments: u64,
-    /// The congestion window keeps back what there is to send, or would if there were any.
-    pub is_full: bool,
-    /// There is more to send.
-    pub has_more: bool,
-    /// Nothing is suspected lost, so that an unused window may shrink.
-    pub is_open: bool,
-    /// The retransmission timeout.
-    pub rto: Duration,
-}
-
 impl WindowUse {
     /// The record of a sender that keeps one.
     pub fn of(config: &Config) -> Option<Self> {
@@ -81,35 +60,46 @@ impl WindowUse {
         now.since(self.last_sent)
     }
 
-    /// The sender has sent what it may. Returns the most segments that were outstanding, if the window has not been
-    /// used for a timeout and shrinks.
-    pub fn on_drained(&mut self, now: Instant, window: &Window, drained: &Drained) -> Option<usize> {
-        if drained.una > self.una {
-            (self.una, self.since) = (drained.una, now);
+    /// The sender has sent what it may, `segments` with data so far; `in_flight` bytes are in the network, and there
+    /// may be more to send. Returns the most segments that were outstanding, if the window has not been used for a
+    /// timeout and shrinks, as it may while nothing is suspected lost.
+    pub fn on_drained(
+        &mut self,
+        now: Instant,
+        state: &State,
+        segments: u64,
+        in_flight: i64,
+        has_more: bool,
+        rto: Duration,
+    ) -> Option<usize> {
+        let (outstanding, window) = (state.segments.len(), &state.window);
+        if state.una > self.una {
+            (self.una, self.since) = (state.una, now);
         }
-        if drained.segments > self.segments {
-            (self.segments, self.last_sent) = (drained.segments, now);
+        if segments > self.segments {
+            (self.segments, self.last_sent) = (segments, now);
         }
-        let has_sent = drained.max > self.max;
-        self.max = drained.max;
-        let is_kept_back = drained.is_full && drained.has_more;
-        if !has_sent && !is_kept_back {
+        let has_sent = state.max > self.max;
+        self.max = state.max;
+        // The congestion window keeps back what there is to send, or would if there were any.
+        let is_full = in_flight + state.mss() as i64 > window.cwnd as i64;
+        if !has_sent && !(is_full && has_more) {
             return None;
         }
-        let is_new = drained.una >= self.end;
-        if is_new || drained.is_full || !self.is_limited && drained.outstanding > self.most {
-            (self.is_limited, self.most, self.end) = (drained.is_full, drained.outstanding, drained.max);
+        let is_new = state.una >= self.end;
+        if is_new || is_full || !self.is_limited && outstanding > self.most {
+            (self.is_limited, self.most, self.end) = (is_full, outstanding, state.max);
         }
         if self.is_used(window) {
             (self.used, self.since) = (0, now);
             return None;
         }
-        self.used = self.used.max(drained.outstanding);
-        if !self.shrinks || now.since(self.since) < drained.rto {
+        self.used = self.used.max(outstanding);
+        if !self.shrinks || now.since(self.since) < rto {
             return None;
         }
         self.since = now;
-        drained.is_open.then(|| std::mem::take(&mut self.used))
+        (state.phase == Phase::Open).then(|| std::mem::take(&mut self.used))
     }
 
     /// The window has just restarted after a pause.

@@ -4,7 +4,8 @@ use super::link::{Link, NETWORK, UE, ms, timeline, timeline_until};
 use airpath_core::rlc::am::{Config, Delivery};
 use airpath_core::rlc::am::{Receiver, SduDiscard};
 use airpath_core::rlc::control::{Control, Mrw, Status};
-use airpath_core::rlc::{End, Report, Run, SduEnd, SnRange, Transmission, Tti};
+use airpath_core::rlc::entities::{Receive, Transmit};
+use airpath_core::rlc::{Report, Run, SduEnd, SnRange, Transmission, Tti};
 use airpath_core::time::Duration;
 
 fn max_dat(max_dat: u32) -> Config {

@@ -1,8 +1,8 @@
 //! Whatever is lost: each SDU arrives once, or is reported as given up.
 
 use super::link::{Link, NETWORK, UE};
-use airpath_core::rlc::End;
 use airpath_core::rlc::am::{Config, Delivery, SduDiscard};
+use airpath_core::rlc::entities::Transmit;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
 use proptest::prelude::*;
@@ -174,5 +174,5 @@ fn idle_entities_want_no_tti() {
         link.ttis(now, now == 10, now == 20);
     }
     assert!(is_settled(&link) && link.is_quiet());
-    assert_eq!(link.ends.each_ref().map(End::deadline), [Instant::NEVER; 2]);
+    assert_eq!(link.ends.each_ref().map(Transmit::deadline), [Instant::NEVER; 2]);
 }

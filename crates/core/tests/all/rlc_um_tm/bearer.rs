@@ -2,8 +2,9 @@
 //! that left the sender's buffer, `gone` one that it gave up, `up` one handed up and `lost` one that is not.
 
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::{Report, Run, SnRange, Tti, tm, um};
+use airpath_core::rlc::{Component, Report, Run, SnRange, Tti, tm, um};
 use airpath_core::time::{Duration, Instant};
+use airpath_core::units::Bitrate;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -13,14 +14,18 @@ pub fn ms(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
+pub fn bearer(config: &impl Component) -> Bearer {
+    config.validate(Bitrate::default()).unwrap();
+    let (tx, rx) = config.halves().unwrap();
+    Bearer::new(tx, rx)
+}
+
 pub fn um(config: &um::Config) -> Bearer {
-    config.check().unwrap();
-    Bearer::new(Box::new(config.sender()), Box::new(config.receiver()))
+    bearer(config)
 }
 
 pub fn tm(config: &tm::Config) -> Bearer {
-    config.check().unwrap();
-    Bearer::new(Box::new(config.sender()), Box::new(config.receiver()))
+    bearer(config)
 }
 
 /// Both entities of a direction, and what is between them.

@@ -39,7 +39,7 @@ const UM: [(&str, &str); 2] = [("radio.dch.downlink.rlc.um", "{}"), ("radio.dch.
 fn tcp_over_um_without_errors_loses_nothing() {
     let results = results(&UM);
     let flow = &results.flows[0];
-    assert_eq!((flow.retransmissions.total, downlink(&results, "pdus_lost")), (0, 0));
+    assert_eq!((flow.sender.retransmissions.total, downlink(&results, "pdus_lost")), (0, 0));
     let most = 384e3 * 1460.0 / 1502.0;
     assert!((0.97 * most..most).contains(&flow.goodput_bps), "{}", flow.goodput_bps);
 }
@@ -65,7 +65,7 @@ fn tcp_over_um_sees_the_losses_of_the_channel() {
         let (flow, [lost, delivered, slots]) = lossy(channel);
         let share = lost as f64 / (lost + delivered) as f64;
         assert!((least..most).contains(&share), "{channel}: {lost} of {}", lost + delivered);
-        assert!(flow.retransmissions.total >= lost && flow.goodput_bps < 300e3, "{channel}: {flow:?}");
+        assert!(flow.sender.retransmissions.total >= lost && flow.goodput_bps < 300e3, "{channel}: {flow:?}");
         assert!(delivered > 300 && slots < 6001, "{channel}: {delivered} in {slots}");
     }
 }

@@ -51,7 +51,7 @@ fn the_mode_of_rlc_is_that_of_the_ues_class() {
     assert!(lost(1) > 0);
     // Only TCP of UE 1 sees the losses.
     assert_eq!(events.len() as u64, lost(1));
-    let repeated: Vec<_> = results.flows.iter().map(|flow| flow.retransmissions.total > 0).collect();
+    let repeated: Vec<_> = results.flows.iter().map(|flow| flow.sender.retransmissions.total > 0).collect();
     assert_eq!(repeated, [false, true, false]);
 }
 

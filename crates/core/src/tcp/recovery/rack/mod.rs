@@ -18,52 +18,34 @@ mod transmit;
 
 use super::prr::{Progress, Prr};
 use super::{Ack, Component, Loss};
+use crate::registry::parameters;
 use crate::tcp::Config as Tcp;
 use crate::tcp::transmission::Transmission;
 use crate::tcp::undo::Verdict;
-use crate::tcp::window::outcome::AckOutcome;
-use crate::tcp::window::scoreboard::SackNews;
+use crate::tcp::window::scoreboard::{AckOutcome, SackNews};
 use crate::tcp::window::state::{Fate, Phase, State};
 use crate::time::Instant;
 use detection::{Detection, Losses};
 use marks::Marks;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use timers::{Tail, Timers};
 
-/// Losses by time, and a probe at the end of what was sent: RACK-TLP, RFC 8985. Wants `sack = true`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Whether a probe is sent when ACKs stay away: RFC 8985 (7).
-    pub tail_loss_probe: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { tail_loss_probe: true }
+parameters! {
+    /// Losses by time, and a probe at the end of what was sent: RACK-TLP, RFC 8985. Wants `sack = true`.
+    pub struct Config {
+        /// Whether a probe is sent when ACKs stay away: RFC 8985 (7).
+        pub tail_loss_probe: bool = true,
     }
 }
 
 impl Component for Config {
     fn build(&self, tcp: &Tcp) -> Loss {
-        Loss::Rack(Box::new(Rack {
-            detection: Detection::default(),
-            marks: Marks::default(),
-            lost_from: 0,
-            timers: Timers::default(),
-            probes_tail: self.tail_loss_probe,
-            tail: Tail::default(),
-            uses_prr: tcp.prr,
-            prr: None,
-            new_only: None,
-            is_first: false,
-            largest_window: 0,
-        }))
+        let (probes_tail, uses_prr) = (self.tail_loss_probe, tcp.prr);
+        Loss::Rack(Box::new(Rack { probes_tail, uses_prr, ..Rack::default() }))
     }
 }
 
 /// Loss recovery by time.
+#[derive(Default)]
 pub struct Rack {
     detection: Detection,
     marks: Marks,

@@ -10,7 +10,7 @@ use super::Rack;
 use super::detection::Losses;
 use crate::tcp::Transmit;
 use crate::tcp::transmission::Transmission;
-use crate::tcp::window::outcome::AckOutcome;
+use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::{Phase, State};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;

@@ -26,11 +26,13 @@ struct Cut {
 }
 
 /// Cuts SDUs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Segmentation {
     payload: u64,
     li_octets: u64,
     special_he: bool,
+    /// Octets of the indicator of an SDU that begins with a PDU.
+    first_li_octets: u64,
     /// Lengths of the SDUs not begun.
     waiting: SduQueue<u32>,
     cut: Option<Cut>,
@@ -41,15 +43,14 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
-    pub fn new(payload: u64, li_octets: u64, special_he: bool) -> Self {
+    /// `first_octet_indicator`: where no SDU ended before, an indicator marks one that begins with a PDU.
+    pub fn new(payload: u64, li_octets: u64, special_he: bool, first_octet_indicator: bool) -> Self {
         Self {
             payload,
             li_octets,
             special_he,
-            waiting: SduQueue::default(),
-            cut: None,
-            unmarked: None,
-            free: 0,
+            first_li_octets: if first_octet_indicator { li_octets } else { 0 },
+            ..Self::default()
         }
     }
 
@@ -90,6 +91,21 @@ impl Segmentation {
         self.unmarked = None;
     }
 
+    /// Gives `sdu` up if it is being cut: its number, and the PDU with its first octet.
+    pub fn break_off(&mut self, sdu: u64) -> Option<(u64, u64)> {
+        self.cut.take_if(|cut| cut.sdu == sdu).map(|cut| (cut.sdu, cut.first))
+    }
+
+    /// The next PDU tells the end of this SDU.
+    pub fn mark(&mut self, broken_off: (u64, u64)) {
+        self.unmarked = Some(broken_off);
+    }
+
+    /// The SDU whose end the next PDU tells.
+    pub fn unmarked(&self) -> Option<u64> {
+        self.unmarked.map(|(sdu, _)| sdu)
+    }
+
     /// Octets left free in the PDU filled last.
     pub fn free(&self) -> u64 {
         self.free
@@ -108,7 +124,7 @@ impl Segmentation {
             }
             // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
             while room >= self.li_octets {
-                let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
+                let Some(cut) = self.cut.take().or_else(|| self.begin(at, &mut room)) else { break };
                 if cut.octets + self.li_octets <= room {
                     room -= cut.octets + self.li_octets;
                     ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
@@ -137,8 +153,11 @@ impl Segmentation {
         at
     }
 
-    fn begin(&mut self, sn: u64) -> Option<Cut> {
+    fn begin(&mut self, sn: u64, room: &mut u64) -> Option<Cut> {
         let (sdu, octets) = self.waiting.pop()?;
+        if *room == self.payload {
+            *room -= self.first_li_octets;
+        }
         Some(Cut { sdu, first: sn, octets: octets.into() })
     }
 }
@@ -149,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn spans(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
-        let mut cutter = Segmentation::new(payload, li, false);
+        let mut cutter = Segmentation::new(payload, li, false, false);
         for &octets in sdus {
             cutter.push(octets);
         }
@@ -226,7 +245,7 @@ mod tests {
             sdus in prop::collection::vec(1u32..200, 1..30),
             grants in prop::collection::vec(1u64..7, 1..9),
         ) {
-            let mut cutter = Segmentation::new(payload, li, false);
+            let mut cutter = Segmentation::new(payload, li, false, false);
             for &octets in &sdus {
                 cutter.push(octets);
             }
