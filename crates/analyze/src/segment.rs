@@ -18,7 +18,6 @@ pub struct Segment {
     pub ack: u32,
     /// Flags, as in the header's byte 13.
     pub flags: u8,
-    /// Window field.
     pub window: u16,
     /// Bytes of payload on the wire.
     pub payload: u32,
@@ -34,49 +33,38 @@ pub struct Segment {
     pub lacks_options: bool,
 }
 
-/// Options of a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Offer {
     /// Maximum segment size, bytes.
     pub mss: Option<u16>,
     /// Shift of the windows to come, at most 14: RFC 7323 (2.3).
     pub window_scale: Option<u8>,
-    /// SACK may be used.
     pub sack_permitted: bool,
-    /// Timestamps may be used.
     pub timestamps: bool,
 }
 
 /// FIN in [`Segment::flags`].
 pub const FIN: u8 = 1;
-/// SYN.
 pub const SYN: u8 = 2;
-/// RST.
 pub const RST: u8 = 4;
-/// ACK.
 pub const ACK: u8 = 16;
 
 impl Segment {
-    /// Whether one of the flags is set.
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
 
-    /// The SACK blocks.
     pub fn sack(&self) -> &[(u32, u32)] {
         &self.sack[..usize::from(self.sack_blocks)]
     }
 }
 
-/// Address and port.
 pub type Endpoint = (IpAddr, u16);
 
 /// Why a packet is no segment that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// IP without TCP.
     NotTcp,
-    /// A fragment of an IP packet.
     Fragment,
     /// Lengths that contradict each other, or no IP at all.
     BadLength,

@@ -18,7 +18,6 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Addresses of the server's and of the UE's end.
 pub const SERVER: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 1), ula(1));
-/// See [`SERVER`].
 pub const UE: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 2), ula(2));
 
 /// An address of the unique local prefix fd61:6972:7061::/64, RFC 4193.
@@ -45,7 +44,6 @@ const SYSCTLS: &[(&str, &str)] = &[
 
 /// One end of the link.
 pub struct End {
-    /// The namespace.
     pub namespace: File,
     /// The device through which its packets come and go.
     pub device: SyncDevice,
@@ -55,18 +53,14 @@ pub struct End {
 
 /// Both ends, by the direction in which they send.
 pub struct Link {
-    /// The server's end and the UE's.
     pub ends: [End; 2],
-    /// Whether a user namespace was needed.
     pub user_namespace: bool,
 }
 
 /// What may be set at both ends.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// Parameters of the kernel.
     pub sysctls: &'a BTreeMap<String, String>,
-    /// TCP's congestion control.
     pub congestion_control: Option<&'a str>,
 }
 

@@ -47,7 +47,6 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 /// Signals that a program is ended with.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// A link that works.
 pub struct Session<'a> {
     configuration: &'a Configuration,
     init: &'a Init,

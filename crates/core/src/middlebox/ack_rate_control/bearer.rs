@@ -46,6 +46,7 @@ struct Counts {
 }
 
 /// One bearer.
+#[derive(Default)]
 pub(super) struct Bearer {
     line: Line,
     /// The flows of which data has been seen: before, there is nothing to control.
@@ -73,17 +74,7 @@ pub(super) fn occupancy(config: &Config, view: &BearerView) -> u32 {
 
 impl Bearer {
     pub fn new(now: Instant) -> Self {
-        Self {
-            line: Line::default(),
-            flows: BTreeSet::new(),
-            wait: Wait::Nothing,
-            regime: Regime::First,
-            regime_since: now,
-            last_departure: None,
-            counted_until: now,
-            counts: Counts::default(),
-            told: None,
-        }
+        Self { regime_since: now, counted_until: now, ..Self::default() }
     }
 
     /// Whether segments of a flow are held.

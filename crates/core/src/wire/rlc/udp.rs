@@ -7,6 +7,8 @@
 //! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
 //! sequence numbers begin anew, after 4096 PDUs.
 
+use etherparse::checksum::Sum16BitWords;
+
 use crate::packet::Dir;
 
 use super::{amd, umd};
@@ -34,19 +36,11 @@ pub enum Mode {
 }
 
 impl Mode {
-    const fn number(self) -> u8 {
+    /// Largest PDU whose length indicators have 7 bits, octets.
+    const fn largest_with_short_li(self) -> usize {
         match self {
-            Self::Tm => 0,
-            Self::Um => 1,
-            Self::Am => 2,
-        }
-    }
-
-    /// Whether length indicators have 7 bits in PDUs of this size.
-    const fn has_short_li(self, pdu_octets: usize) -> bool {
-        match self {
-            Self::Tm | Self::Um => umd::has_short_li(pdu_octets),
-            Self::Am => amd::has_short_li(pdu_octets),
+            Self::Tm | Self::Um => umd::LARGEST_WITH_SHORT_LI,
+            Self::Am => amd::LARGEST_WITH_SHORT_LI,
         }
     }
 }
@@ -66,13 +60,13 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(&field.to_be_bytes());
     }
     bytes.extend_from_slice(NAME);
-    bytes.extend_from_slice(&[TAG_MODE, mode.number()]);
+    bytes.extend_from_slice(&[TAG_MODE, mode as u8]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    let li_size = if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS };
+    let li_size = if pdu.len() <= mode.largest_with_short_li() { LI_7_BITS } else { LI_15_BITS };
     bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
@@ -90,12 +84,9 @@ fn ip_header(dir: Dir, total_len: u16) -> [u8; IP_OCTETS] {
     header[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0, 0, TIME_TO_LIVE, PROTOCOL_UDP]);
     header[12..16].copy_from_slice(&from);
     header[16..].copy_from_slice(&to);
-    let mut sum: u32 =
-        header.as_chunks::<2>().0.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    // etherparse sums in native byte order.
+    let checksum = Sum16BitWords::new().add_slice(&header).ones_complement();
+    header[10..12].copy_from_slice(&checksum.to_ne_bytes());
     header
 }
 
