@@ -8,12 +8,13 @@
 //! trait with `build` and with what the rest of the core asks of a component's parameters before there is one. Nearly
 //! all of its methods have a default, so that a new component answers only what is special about it. The folder's
 //! `Config` dereferences to `dyn Component`: questions to a scenario's choice reach the component that was chosen.
-//! With `validate(..)` in its line, the folder's `Config` puts the component's name before the keys of errors.
+//! `default Variant` says which one a scenario has that names none. With `validate(..)` in its line, the folder's
+//! `Config` puts the component's name before the keys of errors.
 //!
 //! ```text
 //! registry! {
 //!     /// A queue discipline and its parameters.
-//!     pub enum Config: Component, validate() {
+//!     pub enum Config: Component, default Droptail, validate() {
 //!         Droptail = droptail,
 //!         Red = red,
 //!     }
@@ -27,7 +28,7 @@ pub(crate) mod tests;
 macro_rules! registry {
     (
         $(#[$meta:meta])*
-        pub enum Config: $component:ident $(, validate($($arg:ident: $arg_ty:ty),*))? {
+        pub enum Config: $component:ident $(, default $default:ident)? $(, validate($($arg:ident: $arg_ty:ty),*))? {
             $($(#[$only:meta])* $variant:ident = $module:ident,)*
         }
     ) => {
@@ -39,6 +40,14 @@ macro_rules! registry {
                 #[doc = concat!("See [`", stringify!($component), "::validate`].")]
                 pub fn validate(&self, $($arg: $arg_ty),*) -> Result<(), $crate::error::ScenarioError> {
                     (**self).validate($($arg),*).map_err(|error| error.under(self.name()))
+                }
+            }
+        )?
+
+        $(
+            impl Default for Config {
+                fn default() -> Self {
+                    Self::$default(Default::default())
                 }
             }
         )?

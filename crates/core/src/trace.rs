@@ -129,27 +129,6 @@ words! {
     }
 }
 
-impl SendCause {
-    /// Whether this is data that had been sent before.
-    pub const fn is_retransmission(self) -> bool {
-        match self {
-            Self::FastRetransmit
-            | Self::PartialAck
-            | Self::Sack
-            | Self::Timeout
-            | Self::GoBackN
-            | Self::WirelessFastRetransmit
-            | Self::TailLossProbe => true,
-            Self::Handshake
-            | Self::New
-            | Self::WindowProbe
-            | Self::LimitedTransmit
-            | Self::Retransmission
-            | Self::HandshakeTimeout => false,
-        }
-    }
-}
-
 words! {
     /// What a snoop box did.
     SnoopAction {

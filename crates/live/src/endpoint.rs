@@ -456,13 +456,8 @@ impl Endpoint {
 fn probe_sent(cx: &mut Cx<'_>, flow: u16, sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {
-        cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
-            ue: LIVE_UE,
-            flow,
-            seq,
-            payload_bytes,
-            cause,
-        });
+        let event = Event::SegmentSent { ue: LIVE_UE, flow, seq, payload_bytes, cause };
+        cx.probe(Probe::SegmentSent, move || event);
     }
 }
 

@@ -130,13 +130,8 @@ impl Port {
                 && tells
             {
                 let cause = if again { SendCause::Retransmission } else { SendCause::New };
-                cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
-                    ue,
-                    flow: number,
-                    seq,
-                    payload_bytes,
-                    cause,
-                });
+                let event = Event::SegmentSent { ue, flow: number, seq, payload_bytes, cause };
+                cx.probe(Probe::SegmentSent, move || event);
             }
             return;
         }
@@ -148,13 +143,8 @@ impl Port {
         }
         if let Some(seq) = flow.incoming.handle_received(packet) {
             let rcv_nxt = flow.incoming.rcv_nxt();
-            cx.probe(Probe::SegmentReceived, move || Event::SegmentReceived {
-                ue,
-                flow: number,
-                seq,
-                payload_bytes,
-                rcv_nxt,
-            });
+            let event = Event::SegmentReceived { ue, flow: number, seq, payload_bytes, rcv_nxt };
+            cx.probe(Probe::SegmentReceived, move || event);
         }
     }
 }

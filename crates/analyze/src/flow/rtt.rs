@@ -109,11 +109,6 @@ impl Rtt {
         self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
-    /// The mean forward, while there is one.
-    pub fn mean(&self) -> Option<Duration> {
-        self.forward.mean().map(|seconds| Duration::from_nanos((seconds * 1e9) as u64))
-    }
-
     pub fn bytes(&self) -> usize {
         let echoes = 16 * (self.sent.passed.capacity() + self.acks.passed.capacity());
         echoes + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Loses, duplicates and reorders packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where the box stands.
@@ -42,12 +42,6 @@ pub struct Disturbance {
     pub reorder: Probability,
     /// For how long.
     pub hold: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { at: Place::Network, downlink: Disturbance::default(), uplink: Disturbance::default() }
-    }
 }
 
 impl Default for Disturbance {

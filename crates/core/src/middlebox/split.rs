@@ -159,7 +159,7 @@ impl Component for Config {
         }
         let flows = plan.flows;
         let ues = flows.last().map_or(0, |flow| flow.ue + 1);
-        let slots = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
+        let slots: Vec<_> = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
         Box::new(Split {
             config: self.clone(),
             index: FlowIndex::new(ues, flows),

@@ -314,7 +314,7 @@ impl CoreNetwork {
         let is_active = context.active != Instant::NEVER;
         json!({
             "ue": ue,
-            "class": context.class.name(),
+            "class": context.class,
             "active_s": is_active.then(|| context.active.as_secs_f64()),
             "gn": leg(Tunnels::gn_teids(ue), &context.gn),
             "iu": leg(Tunnels::iu_teids(ue, 0), &context.iu),

@@ -45,6 +45,9 @@ struct Counts {
     second: Duration,
 }
 
+/// Lets a packet go.
+type Emit<'a> = &'a mut dyn FnMut(Box<Packet>);
+
 /// One bearer.
 #[derive(Default)]
 pub(super) struct Bearer {
@@ -97,7 +100,7 @@ impl Bearer {
         config: &Config,
         occupancy: u32,
         packet: Box<Packet>,
-        emit: &mut dyn FnMut(Box<Packet>),
+        emit: Emit<'_>,
     ) {
         self.count_held(now);
         self.counts.came += 1;
@@ -114,13 +117,7 @@ impl Bearer {
     }
 
     /// `id_timer_expiration`, or the time has come to look again.
-    pub fn handle_timer(
-        &mut self,
-        now: Instant,
-        config: &Config,
-        occupancy: u32,
-        emit: &mut dyn FnMut(Box<Packet>),
-    ) {
+    pub fn handle_timer(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.count_held(now);
         match std::mem::take(&mut self.wait) {
             Wait::Nothing => return,
@@ -131,13 +128,7 @@ impl Bearer {
     }
 
     /// `delay_and_send`, and how it goes on after an ACK that is not delayed.
-    fn delay_and_send(
-        &mut self,
-        now: Instant,
-        config: &Config,
-        occupancy: u32,
-        emit: &mut dyn FnMut(Box<Packet>),
-    ) {
+    fn delay_and_send(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.wait = Wait::Nothing;
         while !self.line.is_empty() {
             let wait = self.wait_of_first(now, config, occupancy);
@@ -175,7 +166,7 @@ impl Bearer {
     }
 
     /// The first ACK departs, and with it the segments behind it that are no ACKs.
-    fn send_first(&mut self, now: Instant, emit: &mut dyn FnMut(Box<Packet>)) {
+    fn send_first(&mut self, now: Instant, emit: Emit<'_>) {
         if let Some(packet) = self.line.pop() {
             self.last_departure = Some(now);
             emit(packet);
@@ -186,7 +177,7 @@ impl Bearer {
     }
 
     /// Everything of a flow goes: its connection begins or ends.
-    pub fn flush(&mut self, now: Instant, flow: u16, emit: &mut dyn FnMut(Box<Packet>)) {
+    pub fn flush(&mut self, now: Instant, flow: u16, emit: Emit<'_>) {
         self.count_held(now);
         self.line.take(|packet| packet.flow == flow).into_iter().for_each(emit);
         if self.line.is_empty() {

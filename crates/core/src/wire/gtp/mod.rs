@@ -14,7 +14,8 @@ mod outer;
 pub use error::{DecodeError, OuterError};
 
 use super::EncodeError;
-pub use outer::{Outer, decapsulate};
+pub use super::datagram::Headers as Outer;
+pub use outer::decapsulate;
 
 use std::net::IpAddr;
 

@@ -207,8 +207,8 @@ impl AmdPdu {
     /// Reads what follows D/C in a PDU of `octets`.
     pub(super) fn decode(octets: usize, reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
         let (sn, poll) = (reader.take_sn()?, reader.take(1)? == 1);
-        let (previous, ends, data) = (PreviousEnd::Told, Vec::new(), Vec::new());
-        let mut pdu = Self { sn, poll, previous, ends, data, tail: Tail::Full };
+        let (previous, ends) = (PreviousEnd::Told, Vec::new());
+        let mut pdu = Self { sn, poll, previous, ends, data: Vec::new(), tail: Tail::Full };
         let mut rest = Li::Reserved;
         let format = LiFormat::of(octets, LARGEST_WITH_SHORT_LI);
         match reader.take(HE_BITS)? {

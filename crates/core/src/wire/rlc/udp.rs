@@ -7,9 +7,10 @@
 //! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
 //! sequence numbers begin anew, after 4096 PDUs.
 
-use etherparse::checksum::Sum16BitWords;
+use std::net::SocketAddrV4;
 
 use crate::packet::Dir;
+use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
 use super::{amd, umd};
 
@@ -54,11 +55,7 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
 /// The same with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
-    let udp_len = (UDP_OCTETS + FRAMING_OCTETS + pdu.len()) as u16;
-    let mut bytes = ip_header(channel.dir, udp_len + IP_OCTETS as u16).to_vec();
-    for field in [PORT, PORT, udp_len, NO_CHECKSUM] {
-        bytes.extend_from_slice(&field.to_be_bytes());
-    }
+    let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
     bytes.extend_from_slice(NAME);
     bytes.extend_from_slice(&[TAG_MODE, mode as u8]);
     let uplink = channel.dir == Dir::Uplink;
@@ -70,24 +67,11 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
+    let (src, dst) = if uplink { (UE, NETWORK) } else { (NETWORK, UE) };
+    let [src, dst] = [src, dst].map(|address| SocketAddrV4::new(address.into(), PORT));
+    let headers = Headers { src, dst, traffic_class: 0, identification: 0, has_udp_checksum: false };
+    headers.put(&mut bytes);
     bytes
-}
-
-/// From the network to the UE or back, with the checksum of RFC 791 (3.1).
-fn ip_header(dir: Dir, total_len: u16) -> [u8; IP_OCTETS] {
-    let (from, to) = match dir {
-        Dir::Downlink => (NETWORK, UE),
-        Dir::Uplink => (UE, NETWORK),
-    };
-    let [high, low] = total_len.to_be_bytes();
-    let mut header = [0; IP_OCTETS];
-    header[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0, 0, TIME_TO_LIVE, PROTOCOL_UDP]);
-    header[12..16].copy_from_slice(&from);
-    header[16..].copy_from_slice(&to);
-    // etherparse sums in native byte order.
-    let checksum = Sum16BitWords::new().add_slice(&header).ones_complement();
-    header[10..12].copy_from_slice(&checksum.to_ne_bytes());
-    header
 }
 
 const NAME: &[u8] = b"umts-rlc";
@@ -107,12 +91,6 @@ const LI_15_BITS: u8 = 2;
 
 /// Name, five tags with an octet each, one with four, and the tag of the PDU.
 const FRAMING_OCTETS: usize = NAME.len() + 5 * 2 + 5 + 1;
-const IP_OCTETS: usize = 20;
-const UDP_OCTETS: usize = 8;
-/// RFC 768: no checksum was made.
-const NO_CHECKSUM: u16 = 0;
-const PROTOCOL_UDP: u8 = 17;
-const TIME_TO_LIVE: u8 = 64;
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;
 /// Addresses for documentation (RFC 5737).
