@@ -34,17 +34,9 @@ pub(super) struct Layout {
 struct Clock {
     /// Number in the summary.
     number: usize,
-    resolution: Resolution,
+    /// `if_tsresol`: a tick of the time is 10^-n seconds or, with the highest bit, 2^-n seconds.
+    resolution: u8,
     offset_seconds: i64,
-}
-
-/// `if_tsresol`: what a tick of the time is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resolution {
-    /// 10^-n seconds.
-    Decimal(u8),
-    /// 2^-n seconds.
-    Binary(u8),
 }
 
 /// Whether a file that begins with these bytes is a pcapng.
@@ -137,18 +129,13 @@ impl Layout {
     fn on_interface(&mut self, body: &[u8], summary: &mut Summary) {
         let link_type = self.order.u16(body, 0).unwrap_or(u16::MAX);
         let mut interface = Interface { link_type: u32::from(link_type), ..Interface::default() };
-        let mut clock = Clock { number: 0, resolution: Resolution::Decimal(6), offset_seconds: 0 };
+        let mut clock = Clock { number: 0, resolution: 6, offset_seconds: 0 };
         let mut options = body.get(8..).unwrap_or_default();
         while let (Some(code @ 1..), Some(len)) = (self.order.u16(options, 0), self.order.u16(options, 2)) {
             let Some(value) = options.get(4..4 + usize::from(len)) else { break };
             match (code, value) {
                 (OPTION_IF_NAME, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
-                (OPTION_IF_TSRESOL, &[resolution]) => {
-                    clock.resolution = match resolution {
-                        0x80.. => Resolution::Binary(resolution & 0x7F),
-                        decimal => Resolution::Decimal(decimal),
-                    }
-                }
+                (OPTION_IF_TSRESOL, &[resolution]) => clock.resolution = resolution,
                 (OPTION_IF_TSOFFSET, value) => {
                     let words = (self.order.u32(value, 0), self.order.u32(value, 4));
                     if let (Some(first), Some(second)) = words {
@@ -217,9 +204,9 @@ impl Clock {
     fn nanos(self, ticks: u64) -> u64 {
         let ticks = i128::from(ticks);
         let nanos = match self.resolution {
-            Resolution::Decimal(places @ 0..=9) => ticks * 10_i128.pow(9 - u32::from(places)),
-            Resolution::Decimal(places) => ticks / 10_i128.pow(u32::from(places - 9).min(30)),
-            Resolution::Binary(places) => (ticks * 1_000_000_000) >> places.min(126),
+            places @ 0..=9 => ticks * 10_i128.pow(9 - u32::from(places)),
+            places @ 10..0x80 => ticks / 10_i128.pow(u32::from(places - 9).min(30)),
+            binary => (ticks * 1_000_000_000) >> (binary & 0x7F).min(126),
         };
         let nanos = nanos + i128::from(self.offset_seconds) * 1_000_000_000;
         u64::try_from(nanos.max(0)).unwrap_or(u64::MAX)

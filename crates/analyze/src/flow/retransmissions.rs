@@ -187,18 +187,11 @@ impl Retransmissions {
 
     /// A duplicate was reported; whether the latest cut is found spurious by it.
     pub fn on_dsack(&mut self, (start, end): (u64, u64)) -> bool {
-        let is_meant =
-            |sent: &&mut Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
+        let may_be = |sent: &Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
         // What is known to be spurious is the likeliest to be meant, else what was sent last.
-        let known = self
-            .list
-            .iter()
-            .position(|sent| sent.is_spurious && !sent.is_reported && start <= sent.start && sent.end <= end);
-        let meant = match known {
-            Some(at) => self.list.get_mut(at),
-            None => self.list.iter_mut().rev().find(is_meant),
-        };
-        let Some(sent) = meant else { return false };
+        let known = self.list.iter().position(|sent| sent.is_spurious && may_be(sent));
+        let Some(at) = known.or_else(|| self.list.iter().rposition(may_be)) else { return false };
+        let sent = &mut self.list[at];
         sent.is_reported = true;
         if !sent.is_spurious {
             sent.is_spurious = true;

@@ -117,15 +117,14 @@ impl Setup {
         let sends = words[0] == "sender";
         match words[0].as_str() {
             "sender" | "receiver" if self.endpoint.is_none() => {
-                let role = match words.get(1).map(String::as_str) {
-                    Some("active") => Role::Active,
-                    Some("passive") => Role::Passive,
-                    _ if sends => Role::Passive,
-                    _ => Role::Active,
+                let named = match words.get(1).map(String::as_str) {
+                    Some("active") => Some(Role::Active),
+                    Some("passive") => Some(Role::Passive),
+                    _ => None,
                 };
-                self.endpoint = Some((sends, role));
-                let named = matches!(words.get(1).map(String::as_str), Some("active" | "passive"));
-                self.assign(&words[if named { 2 } else { 1 }..]);
+                let usual = if sends { Role::Passive } else { Role::Active };
+                self.endpoint = Some((sends, named.unwrap_or(usual)));
+                self.assign(&words[1 + usize::from(named.is_some())..]);
             }
             "config" => self.assign(&words[1..]),
             "bulk" if words.len() == 1 => self.supplied = u64::MAX,

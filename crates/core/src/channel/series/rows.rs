@@ -102,11 +102,8 @@ fn numbers(columns: &[usize], number: usize, line: &str) -> Result<[f64; COLUMNS
         match field.parse::<f64>() {
             Ok(value) if (0.0..=*most).contains(&value) => values[*column] = value,
             _ => {
-                return wrong(
-                    number,
-                    format!("'{}' in column {name}", shown(field)),
-                    format!("write {form}"),
-                );
+                let message = format!("'{}' in column {name}", shown(field));
+                return wrong(number, message, format!("write {form}"));
             }
         }
     }
@@ -141,11 +138,8 @@ impl FromStr for Rows {
             let row = known(numbers(&columns, number, line)?);
             match rows.last() {
                 None if !row.from.is_zero() => {
-                    return wrong(
-                        number,
-                        format!("the series begins at {}", row.from),
-                        "write 0 as its first time",
-                    );
+                    let message = format!("the series begins at {}", row.from);
+                    return wrong(number, message, "write 0 as its first time");
                 }
                 Some(last) if row.from <= last.from => {
                     let message =

@@ -159,10 +159,8 @@ impl FromStr for Trace {
                 _ if line.is_empty() => return error(format!("line {number} is empty"), FORM),
                 _ if !line.bytes().all(|byte| byte.is_ascii_digit()) => {
                     let shown: String = line.chars().take(30).flat_map(char::escape_debug).collect();
-                    return error(
-                        format!("line {number}: '{shown}' is not a whole number of milliseconds"),
-                        FORM,
-                    );
+                    let message = format!("line {number}: '{shown}' is not a whole number of milliseconds");
+                    return error(message, FORM);
                 }
                 Err(_) => {
                     let hint = format!("write times up to {}", u32::MAX);

@@ -299,10 +299,7 @@ impl Downlink {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         if Segment::of(packet) == Segment::PureAck && !packet.has_blocks() {
-            match &mut self.last_ack {
-                Some(last) => last.as_mut().clone_from(packet),
-                None => self.last_ack = Some(Box::new(packet.clone())),
-            }
+            self.last_ack.get_or_insert_default().as_mut().clone_from(packet);
         } else {
             self.last_ack = None;
         }
