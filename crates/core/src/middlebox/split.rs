@@ -343,7 +343,7 @@ impl Element for Split {
             "element": "middlebox.split",
             "downlink": downlink,
             "uplink": uplink,
-            "peak_in_processor": self.entrance.peak(),
+            "peak_in_processor": self.entrance.peak,
             "connections": connections,
         })
     }

@@ -18,7 +18,8 @@ pub(super) struct Entrance {
     line: VecDeque<(Instant, Box<Packet>)>,
     /// When the processor is done with each packet, and the direction in which it goes.
     waiting: VecDeque<(Instant, Dir, Box<Packet>)>,
-    peak: usize,
+    /// Most packets in the processor at a time.
+    pub peak: usize,
     /// Timer of the line; the next one is the processor's.
     key: u32,
 }
@@ -85,10 +86,5 @@ impl Entrance {
             cx.arm(self.key + 1, *done);
         }
         Some((dir, packet))
-    }
-
-    /// Most packets in the processor at a time.
-    pub fn peak(&self) -> usize {
-        self.peak
     }
 }

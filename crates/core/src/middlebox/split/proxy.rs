@@ -409,7 +409,7 @@ impl Element for Proxy {
             "uplink": uplink,
             "bad_checksums": self.bad_checksums,
             "no_room": self.refused,
-            "peak_in_processor": self.entrance.peak(),
+            "peak_in_processor": self.entrance.peak,
             "connections": connections,
         })
     }
