@@ -112,6 +112,18 @@ fn dedicated(hop: &str, ues: u32, wired: &str, window: u32, seconds: u64) -> Str
     )
 }
 
+/// The TCP of the scenarios of \[chan2002\].
+const TCP_OF_CHAN: &str = r#"
+        handshake = "none"
+        initial_window = 1
+        max_window = 500
+        window_arithmetic = "ns2"
+        rtt_sampling = "one_per_window"
+        ack_every = 1
+        rto = { initial = "3 s", min = "1 s", tick = "100 ms" }
+        recovery.reno = {}
+"#;
+
 /// Row 4 of Table 1 of \[chan2002\]: 200 kbit/s, 10 packets of room, a delay of 300 ms + e(100 ms) in all, Reno.
 fn variable(seconds: u64) -> String {
     format!(
@@ -130,17 +142,10 @@ fn variable(seconds: u64) -> String {
         delay.constant = "300 ms"
         [tcp]
         mss = "{MSS_T1R4} B"
-        handshake = "none"
-        initial_window = 1
-        max_window = 500
         receive_buffer = "500 kB"
         limited_transmit = false
         multiple_fast_retransmits = true
-        window_arithmetic = "ns2"
-        rtt_sampling = "one_per_window"
-        ack_every = 1
-        rto = {{ initial = "3 s", min = "1 s", tick = "100 ms" }}
-        recovery.reno = {{}}
+        {TCP_OF_CHAN}
         [[flow]]
         app.bulk = {{}}
         "#
@@ -167,14 +172,7 @@ fn hdr(seconds: u64) -> String {
         delay.uniform = {{ mean = "125 ms", sd = "15 ms" }}
         [tcp]
         mss = "{MSS_HDR8} B"
-        handshake = "none"
-        initial_window = 1
-        max_window = 500
-        window_arithmetic = "ns2"
-        rtt_sampling = "one_per_window"
-        ack_every = 1
-        rto = {{ initial = "3 s", min = "1 s", tick = "100 ms" }}
-        recovery.reno = {{}}
+        {TCP_OF_CHAN}
         [[flow]]
         ue = "each"
         stagger = "10 ms"

@@ -23,7 +23,6 @@ pub struct Acks {
     compressed: u64,
 }
 
-/// ACKs as reported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Times between ACKs without data, ms.
@@ -32,7 +31,6 @@ pub struct Report {
     pub pairs: u64,
     /// Those of them that came closer together than their data.
     pub compressed_pairs: u64,
-    /// Their share.
     pub compression: Option<f64>,
 }
 
@@ -57,7 +55,6 @@ impl Acks {
         self.latest_pair = pair;
     }
 
-    /// What is known so far.
     pub fn report(&self) -> Report {
         Report {
             between_ms: self.between.distribution(1e3),
@@ -67,7 +64,6 @@ impl Acks {
         }
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         self.between.bytes()
     }

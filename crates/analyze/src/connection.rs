@@ -18,10 +18,8 @@ const MOST_RECENT: usize = 1024;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
 
-/// A connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Its ends.
     pub ends: Ends,
     /// In the order of their first packets, from 1.
     pub number: u64,
@@ -46,7 +44,6 @@ impl Connection {
         Self { views: vec![view], ..Self::new(ends, number) }
     }
 
-    /// The view of an interface.
     pub fn view(&self, interface: u32) -> Option<&View> {
         self.views.iter().find(|view| view.interface == interface)
     }
@@ -157,17 +154,14 @@ impl Connection {
         crossing.has_matches().then(|| crossing.report(place, self.first_at(), end))
     }
 
-    /// Time of the first packet.
     pub fn first_at(&self) -> Instant {
         self.views.iter().map(|view| view.first_at).min().unwrap_or(Instant::ZERO)
     }
 
-    /// Time of the latest.
     pub fn latest_at(&self) -> Instant {
         self.views.iter().map(|view| view.latest_at).max().unwrap_or(Instant::ZERO)
     }
 
-    /// An end of the connection.
     pub fn end(&self, side: Side) -> Endpoint {
         if side == 0 { self.ends.0 } else { self.ends.1 }
     }
@@ -187,7 +181,6 @@ impl Connection {
         self.views.iter().all(View::is_closed)
     }
 
-    /// Bytes of memory it takes, about.
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.views.iter().map(View::bytes).sum::<usize>()

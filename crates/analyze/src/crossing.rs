@@ -64,9 +64,7 @@ impl Packet {
 /// What is counted by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Segments with data.
     Data,
-    /// ACKs without.
     Ack,
     /// SYN, FIN and RST.
     Control,
@@ -82,7 +80,6 @@ pub struct Crossing {
     lanes: [Lane; 2],
     /// How often a packet was later at place 1, and how often at place 0.
     later: [u64; 2],
-    /// Packets found at both.
     found: u64,
     /// Sum of the times from place 0 to place 1, seconds.
     sum_s: f64,
@@ -229,7 +226,6 @@ impl Crossing {
         }
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.lanes.iter().map(Lane::bytes).sum::<usize>()
     }

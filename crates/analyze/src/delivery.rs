@@ -27,7 +27,6 @@ pub struct Delivery {
 /// Rates of delivery as reported, payload only, bit/s.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Rate of the bottleneck, about.
     pub bottleneck_bps: Option<f64>,
     /// Half of the time with data in flight had less.
     pub median_bps: Option<f64>,
@@ -63,7 +62,6 @@ impl Delivery {
         self.latest.clear();
     }
 
-    /// What is known so far.
     pub fn report(&self) -> Report {
         Report {
             bottleneck_bps: self.rates.quantile(0.95),
@@ -72,7 +70,6 @@ impl Delivery {
         }
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         16 * self.latest.capacity() + self.rates.bytes()
     }

@@ -1,30 +1,30 @@
 //! What the TCP connections in a capture did, from the capture alone.
 //!
-//! [`file`] reads records of pcap and pcapng, [`link`] finds the IP packet in a frame, [`segment`] reads its
-//! headers, and [`table`] keeps the connections. A [`connection`] has a [`view`] for each interface that saw it, and
-//! between two of them a [`crossing`] finds each packet again: its delay, or that it was lost. A [`flow`] is one
-//! direction of data in a view: the data of one end and the ACKs of the other. [`verdict`] says what limited it, and
-//! [`report`] has the words of the result.
+//! `file` reads records of pcap and pcapng, `link` finds the IP packet in a frame, `segment` reads its
+//! headers, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
+//! between two of them a `crossing` finds each packet again: its delay, or that it was lost. A `flow` is one
+//! direction of data in a view: the data of one end and the ACKs of the other. `verdict` says what limited it, and
+//! `report` has the words of the result.
 //!
 //! A capture is read once, from front to end. Memory is bounded whatever it holds: series are thinned out as they
 //! grow, distributions are counted in buckets of equal ratio, and connections that have ended are reported and
 //! forgotten, as are those idle for longest when there are too many.
 
-pub mod acks;
-pub mod connection;
-pub mod crossing;
-pub mod delivery;
-pub mod file;
-pub mod flow;
-pub mod link;
-pub mod report;
-pub mod segment;
-pub mod sequence;
-pub mod series;
-pub mod sketch;
-pub mod table;
-pub mod verdict;
-pub mod view;
+mod acks;
+mod connection;
+mod crossing;
+mod delivery;
+mod file;
+mod flow;
+mod link;
+mod report;
+mod segment;
+mod sequence;
+mod series;
+mod sketch;
+mod table;
+mod verdict;
+mod view;
 
 pub use file::FileError;
 pub use report::Report;

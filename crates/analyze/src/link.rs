@@ -22,7 +22,6 @@ const ETHERTYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 pub enum Carries<'a> {
     /// An IP packet, from its first byte to the end of the frame.
     Ip(&'a [u8]),
-    /// Something else.
     Other,
     /// Unknown: too little was captured.
     Truncated,

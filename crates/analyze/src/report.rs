@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use airpath_core::tcp::window::loss_episodes::Report as Episodes;
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
@@ -67,11 +66,8 @@ pub struct Packets {
 /// Connections that are not reported one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
-    /// How many.
     pub connections: u64,
-    /// Their packets.
     pub packets: u64,
-    /// Their payload.
     pub payload_bytes: u64,
     #[serde(skip)]
     pub(crate) least_kept_bytes: u64,
@@ -85,14 +81,12 @@ impl Others {
     }
 }
 
-/// A connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionReport {
     /// In the order of first packets, from 1.
     pub number: u64,
     /// Who opened it, or the first end if that is not known.
     pub client: String,
-    /// The other.
     pub server: String,
     /// From the capture's first packet to its own first, seconds.
     pub start_s: f64,
@@ -100,7 +94,6 @@ pub struct ConnectionReport {
     pub duration_s: f64,
     /// Packets of both ends, at all interfaces.
     pub packets: u64,
-    /// Payload of both.
     pub payload_bytes: u64,
     /// Whether the handshake was captured: `whole`, `part` or `none`.
     pub opening: &'static str,
@@ -108,17 +101,14 @@ pub struct ConnectionReport {
     pub closing: &'static str,
     /// From SYN to the end of the handshake, ms.
     pub handshake_rtt_ms: Option<f64>,
-    /// SYNs sent again.
     pub syn_retransmissions: u64,
     /// What the client's SYN offered; `None` if it was not captured.
     pub client_offers: Option<Offer>,
-    /// What the server's SYN offered.
     pub server_offers: Option<Offer>,
     /// The interfaces that saw it, in the order of the path from client to server.
     pub views: Vec<ViewReport>,
     /// Directions with data, the client's first.
     pub flows: Vec<FlowReport>,
-    /// What the capture does not tell.
     pub not_known: Vec<String>,
 }
 
@@ -136,7 +126,6 @@ pub struct Interface {
 /// A connection at one interface.
 #[derive(Clone, Debug, Serialize)]
 pub struct ViewReport {
-    /// Which.
     #[serde(flatten)]
     pub interface: Interface,
     /// From the capture's first packet to the connection's first here, seconds.
@@ -148,12 +137,10 @@ pub struct ViewReport {
 /// What reached the interface nearest to the receiver.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReceiverReport {
-    /// Which it is.
     #[serde(flatten)]
     pub interface: Interface,
     /// Segments with data that came.
     pub segments: u64,
-    /// Their payload.
     pub bytes: u64,
     /// Segments that brought only what had come before.
     pub duplicates: u64,
@@ -182,7 +169,6 @@ pub struct FlowReport {
     /// The interface nearest to the sender.
     #[serde(flatten)]
     pub interface: Interface,
-    /// Where the capture was taken.
     pub viewpoint: Viewpoint,
     /// What another interface saw, nearer to the receiver.
     pub at_receiver: Option<ReceiverReport>,
@@ -198,29 +184,19 @@ pub struct FlowReport {
     pub goodput_bps: Option<f64>,
     /// Payload of a full segment.
     pub segment_bytes: u64,
-    /// What was counted.
     pub counters: Counters,
-    /// Round trips.
     pub rtt: RttReport,
-    /// ACKs.
     pub acks: acks::Report,
-    /// Reordering.
     pub reordering: late::Report,
-    /// Retransmissions.
     pub retransmissions: RetransmissionReport,
-    /// Loss episodes.
     pub loss_episodes: EpisodeReport,
     /// Bytes in flight and windows.
     pub flight: flight::Report,
-    /// Rates.
     pub rate: delivery::Report,
-    /// Bytes acknowledged over time.
     pub progress: Curve,
-    /// What limited it.
     pub verdict: Verdict,
 }
 
-/// Round trips.
 #[derive(Clone, Debug, Serialize)]
 pub struct RttReport {
     /// `timestamps` or `sequence`; `None` without a sample.
@@ -240,43 +216,33 @@ pub struct RttReport {
 /// Delay beyond the shortest round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Queueing {
-    /// Mean.
     pub mean: f64,
-    /// Median.
     pub median: f64,
-    /// 95 % are below.
     pub p95: f64,
-    /// Most.
     pub max: f64,
 }
 
-/// Segments sent again.
 #[derive(Clone, Debug, Serialize)]
 pub struct RetransmissionReport {
-    /// All.
     pub total: u64,
     /// Those for which nothing shows that they were needless.
     pub needed: u64,
     /// Those that were needless.
     pub spurious: Spurious,
-    /// By cause.
     pub by_cause: Counts,
     /// Share of the segments with data.
     pub share: Option<f64>,
-    /// By cause, over time.
     pub over_time: ByCause<Marks>,
 }
 
 /// Loss episodes with their shares.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpisodeReport {
-    /// All of them.
     pub events: u64,
     /// With one fast retransmit and nothing more.
     pub single: u64,
     /// With two or more, and no timeout.
     pub double: u64,
-    /// With a timeout.
     pub timeout: u64,
     /// T0: mean wait for the first timeout of an episode, from what started the timer, seconds.
     pub mean_timeout_s: Option<f64>,
@@ -596,30 +562,21 @@ fn of_retransmissions(flow: &Flow, in_vain: Option<u64>, start: Instant) -> Retr
 }
 
 fn of_episodes(flow: &Flow) -> EpisodeReport {
-    let Episodes {
-        events,
-        single,
-        double,
-        timeout,
-        mean_timeout_s,
-        mean_timeout_wait_s,
-        max_window_rms_segments,
-        undone: _,
-    } = flow.causes().episodes();
+    let all = flow.causes().episodes();
     let causes = flow.causes().counts();
-    let share = |part: u64| (events > 0).then(|| part as f64 / events as f64);
+    let share = |part: u64| (all.events > 0).then(|| part as f64 / all.events as f64);
     let acked = flow.bytes_acked() as f64 / flow.full_segment() as f64;
     EpisodeReport {
-        p1: share(single),
-        p2: share(double),
-        p3: share(timeout),
+        p1: share(all.single),
+        p2: share(all.double),
+        p3: share(all.timeout),
         loss_probability: (acked > 0.0).then(|| (causes.fast_retransmit + causes.timeout) as f64 / acked),
-        events,
-        single,
-        double,
-        timeout,
-        mean_timeout_s,
-        mean_timeout_wait_s,
-        max_window_rms_segments,
+        events: all.events,
+        single: all.single,
+        double: all.double,
+        timeout: all.timeout,
+        mean_timeout_s: all.mean_timeout_s,
+        mean_timeout_wait_s: all.mean_timeout_wait_s,
+        max_window_rms_segments: all.max_window_rms_segments,
     }
 }

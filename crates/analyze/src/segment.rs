@@ -18,7 +18,6 @@ pub struct Segment {
     pub ack: u32,
     /// Flags, as in the header's byte 13.
     pub flags: u8,
-    /// Window field.
     pub window: u16,
     /// Bytes of payload on the wire.
     pub payload: u32,
@@ -34,49 +33,38 @@ pub struct Segment {
     pub lacks_options: bool,
 }
 
-/// Options of a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Offer {
     /// Maximum segment size, bytes.
     pub mss: Option<u16>,
     /// Shift of the windows to come, at most 14: RFC 7323 (2.3).
     pub window_scale: Option<u8>,
-    /// SACK may be used.
     pub sack_permitted: bool,
-    /// Timestamps may be used.
     pub timestamps: bool,
 }
 
 /// FIN in [`Segment::flags`].
 pub const FIN: u8 = 1;
-/// SYN.
 pub const SYN: u8 = 2;
-/// RST.
 pub const RST: u8 = 4;
-/// ACK.
 pub const ACK: u8 = 16;
 
 impl Segment {
-    /// Whether one of the flags is set.
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
 
-    /// The SACK blocks.
     pub fn sack(&self) -> &[(u32, u32)] {
         &self.sack[..usize::from(self.sack_blocks)]
     }
 }
 
-/// Address and port.
 pub type Endpoint = (IpAddr, u16);
 
 /// Why a packet is no segment that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// IP without TCP.
     NotTcp,
-    /// A fragment of an IP packet.
     Fragment,
     /// Lengths that contradict each other, or no IP at all.
     BadLength,
@@ -161,10 +149,9 @@ fn ipv6(packet: &[u8]) -> Result<Network<'_>, Unread> {
 /// What there is of the header, at least up to the window.
 fn tcp(bytes: &[u8]) -> Option<Segment> {
     let fixed = bytes.first_chunk::<16>()?;
-    let word = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let mut segment = Segment {
-        seq: word(4),
-        ack: word(8),
+        seq: word(fixed, 4),
+        ack: word(fixed, 8),
         flags: fixed[13],
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
         ..Segment::default()
@@ -174,6 +161,10 @@ fn tcp(bytes: &[u8]) -> Option<Segment> {
         Err(_) => segment.lacks_options = true,
     }
     Some(segment)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 const END: u8 = 0;
@@ -209,17 +200,13 @@ fn options(mut options: &[u8], segment: &mut Segment) -> Option<()> {
                 segment.offer.window_scale = Some(shift.min(MAX_WINDOW_SCALE))
             }
             (SACK_PERMITTED, []) if is_syn => segment.offer.sack_permitted = true,
-            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
+            (TIMESTAMPS, times) if times.len() == 8 => {
                 segment.offer.timestamps = is_syn;
-                segment.timestamps =
-                    Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+                segment.timestamps = Some((word(times, 0), word(times, 4)));
             }
             (SACK, blocks) => {
                 for block in blocks.chunks_exact(8).take(4) {
-                    let edge = |at: usize| {
-                        u32::from_be_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
-                    };
-                    segment.sack[usize::from(segment.sack_blocks.min(3))] = (edge(0), edge(4));
+                    segment.sack[usize::from(segment.sack_blocks.min(3))] = (word(block, 0), word(block, 4));
                     segment.sack_blocks = (segment.sack_blocks + 1).min(4);
                 }
             }

@@ -29,11 +29,8 @@ struct Bin {
 pub struct Curve {
     /// Middles of the bins, seconds.
     pub time_s: Vec<f64>,
-    /// Means.
     pub mean: Vec<f64>,
-    /// Smallest.
     pub min: Vec<f64>,
-    /// Largest.
     pub max: Vec<f64>,
 }
 
@@ -104,7 +101,6 @@ impl Series {
         bins.map(move |(at, bin)| (from + (at as f64 + 0.5) * width, bin))
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         size_of::<Bin>() * self.bins.capacity()
     }

@@ -27,19 +27,12 @@ pub struct Sketch {
 /// A distribution as reported, in the unit of its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Values.
     pub samples: u64,
-    /// The smallest.
     pub min: f64,
-    /// Their mean.
     pub mean: f64,
-    /// Quantiles.
     pub median: f64,
-    /// 5 % are below.
     pub p5: f64,
-    /// 95 % are below.
     pub p95: f64,
-    /// The largest.
     pub max: f64,
     /// Points of the distribution function: value and share of the samples up to it.
     pub cdf: Vec<(f64, f64)>,
@@ -51,7 +44,6 @@ impl Sketch {
         self.add_weighted(value, 1.0);
     }
 
-    /// Counts a value with a weight.
     pub fn add_weighted(&mut self, value: f64, weight: f64) {
         if !(value >= 0.0 && value.is_finite() && weight > 0.0 && weight.is_finite()) {
             return;
@@ -83,17 +75,14 @@ impl Sketch {
         &mut self.weights[at]
     }
 
-    /// How many values there are.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest value.
     pub fn min(&self) -> Option<f64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The mean.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.weight)
     }
@@ -139,7 +128,6 @@ impl Sketch {
         })
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         8 * self.weights.capacity()
     }

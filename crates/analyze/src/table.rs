@@ -20,8 +20,7 @@ const MOST_BETWEEN_ENDS: usize = 8;
 /// Later times are taken for this: sums of times stay in range.
 const LATEST_NANOS: u64 = 1 << 62;
 
-/// The connections seen so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Table {
     options: Options,
     /// Connections by their ends, the newest last.
@@ -36,22 +35,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            open: HashMap::new(),
-            opened: 0,
-            accounted: 0,
-            done: Vec::new(),
-            others: Others::default(),
-            packets: Packets::default(),
-            first_at: None,
-            latest_at: Instant::ZERO,
-        }
+        Self { options, ..Self::default() }
     }
 
-    /// A packet of the capture.
     pub fn handle_record(&mut self, record: &Record<'_>) {
         let now = Instant::from_nanos(record.at_nanos.min(LATEST_NANOS));
         self.first_at.get_or_insert(now);

@@ -27,7 +27,6 @@ const SOME_IDLE: f64 = 0.2;
 /// What the rules look at; `None` is not known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// Segments with data.
     pub segments: u64,
     /// Share of time without anything in flight.
     pub idle_share: Option<f64>,
@@ -39,29 +38,23 @@ pub struct Figures {
     pub bottleneck_bps: Option<f64>,
     /// Shortest and median round trip, ms.
     pub rtt_ms: Option<(f64, f64)>,
-    /// Loss episodes.
     pub episodes: u64,
     /// Fast retransmits and timeouts.
     pub cuts: u64,
     /// Those that were spurious.
     pub spurious_cuts: u64,
-    /// Spurious timeouts.
     pub spurious_timeouts: u64,
-    /// Retransmissions.
     pub retransmissions: u64,
 }
 
-/// What limited a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// `receive window`, `loss episodes`, `spurious timeouts`, `the link`, `the application`,
     /// `the congestion window` or `too little data`.
     pub limited_by: &'static str,
-    /// The figures that say so.
     pub because: String,
 }
 
-/// Says what limited a flow.
 pub fn verdict(figures: &Figures) -> Verdict {
     let (limited_by, because) = judge(figures);
     Verdict { limited_by, because }

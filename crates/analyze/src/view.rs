@@ -15,25 +15,21 @@ const ENOUGH: u64 = 20;
 /// Nearer to one end than this share of the round trip is at that end.
 const NEAR: f64 = 0.1;
 
-/// Which end.
 pub type Side = usize;
 
 /// Where a capture was taken, as a sender's data see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Viewpoint {
-    /// At the sender.
     Sender,
-    /// At the receiver.
     Receiver,
-    /// Between them.
     Between,
     /// Not to be told; the rules are then those for the sender's side.
     Unknown,
 }
 
 /// A connection at one interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     /// Interface of the capture.
     pub interface: u32,
@@ -41,19 +37,13 @@ pub struct View {
     pub flows: [Flow; 2],
     /// What the ends offered in their SYNs.
     pub offers: [Option<Offer>; 2],
-    /// Who sent the first SYN.
     pub opener: Option<Side>,
-    /// Time of the first packet.
     pub first_at: Instant,
-    /// Time of the latest.
     pub latest_at: Instant,
-    /// Packets of each end.
     pub packets: [u64; 2],
     /// SYNs and their answers sent again.
     pub syns_again: u64,
-    /// Who has sent a FIN.
     pub fin: [bool; 2],
-    /// Who has sent a RST.
     pub rst: [bool; 2],
     /// Packets with times before those of the packets in front of them; taken for simultaneous.
     pub went_back: u64,
@@ -69,24 +59,7 @@ pub struct View {
 impl View {
     /// An interface that has seen nothing of the connection.
     pub fn new(interface: u32, now: Instant) -> Self {
-        Self {
-            interface,
-            flows: Default::default(),
-            offers: [None; 2],
-            opener: None,
-            first_at: now,
-            latest_at: now,
-            packets: [0; 2],
-            syns_again: 0,
-            fin: [false; 2],
-            rst: [false; 2],
-            went_back: 0,
-            lacks_options: 0,
-            handshake: (None, None),
-            isn: [None; 2],
-            syn_at: None,
-            answer_at: None,
-        }
+        Self { interface, first_at: now, latest_at: now, ..Self::default() }
     }
 
     /// Whether a segment opens another connection between the same ends.
@@ -112,7 +85,6 @@ impl View {
         }
     }
 
-    /// A segment of one side passes.
     pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) {
         self.went_back += u64::from(now < self.latest_at);
         let now = now.max(self.latest_at);
@@ -219,7 +191,6 @@ impl View {
         self.flows.iter().map(|flow| flow.bytes_known().max(flow.counters.bytes)).sum()
     }
 
-    /// Bytes of memory it takes, about.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.flows.iter().map(Flow::bytes).sum::<usize>()
     }

@@ -57,6 +57,53 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
+/// Makes a type a text in scenarios, by its `FromStr` and `to_text`: with what serde says it expects, and a schema.
+macro_rules! as_text {
+    ($type:ty $(where $generic:ident: $bound:path)?, $name:literal, $expecting:literal, $schema:tt) => {
+        impl<$($generic: $bound)?> serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.to_text())
+            }
+        }
+
+        impl<'de, $($generic: $bound)?> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+
+                impl serde::de::Visitor<'_> for Text {
+                    type Value = String;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expecting)
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
+                        Ok(text.to_owned())
+                    }
+                }
+
+                let text = deserializer.deserialize_str(Text)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl<$($generic: $bound)?> schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+    };
+}
+pub(crate) use as_text;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -342,11 +342,8 @@ impl Flow {
             && ue >= ues
         {
             let message = format!("there is no UE {ue}: the cell has {ues}, counted from 0");
-            return Err(ScenarioError::new(
-                "ue",
-                message,
-                "raise the cell's number of UEs, or choose another",
-            ));
+            let hint = "raise the cell's number of UEs, or choose another";
+            return Err(ScenarioError::new("ue", message, hint));
         }
         self.app.validate().map_err(|error| error.under("app"))?;
         self.app.check_direction(self.direction)?;

@@ -37,30 +37,6 @@ impl From<Dir> for Value {
     }
 }
 
-impl From<Reason> for Value {
-    fn from(reason: Reason) -> Self {
-        Self::Word(reason.name())
-    }
-}
-
-impl From<SnoopAction> for Value {
-    fn from(action: SnoopAction) -> Self {
-        Self::Word(action.name())
-    }
-}
-
-impl From<Outage> for Value {
-    fn from(phase: Outage) -> Self {
-        Self::Word(phase.name())
-    }
-}
-
-impl From<SendCause> for Value {
-    fn from(cause: SendCause) -> Self {
-        Self::Word(cause.name())
-    }
-}
-
 /// Declares words that appear in results and columns.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
@@ -76,6 +52,12 @@ macro_rules! words {
             /// The word for it in results and columns.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl From<$name> for Value {
+            fn from(word: $name) -> Self {
+                Self::Word(word.name())
             }
         }
     };
@@ -147,27 +129,6 @@ words! {
     }
 }
 
-impl SendCause {
-    /// Whether this is data that had been sent before.
-    pub const fn is_retransmission(self) -> bool {
-        match self {
-            Self::FastRetransmit
-            | Self::PartialAck
-            | Self::Sack
-            | Self::Timeout
-            | Self::GoBackN
-            | Self::WirelessFastRetransmit
-            | Self::TailLossProbe => true,
-            Self::Handshake
-            | Self::New
-            | Self::WindowProbe
-            | Self::LimitedTransmit
-            | Self::Retransmission
-            | Self::HandshakeTimeout => false,
-        }
-    }
-}
-
 words! {
     /// What a snoop box did.
     SnoopAction {
@@ -200,14 +161,28 @@ words! {
     }
 }
 
+/// What the columns say that tell whose an event is.
+macro_rules! whose {
+    (ue) => {
+        "Number of the UE."
+    };
+    (flow) => {
+        "Number of the flow at its UE."
+    };
+}
+
+/// Declares events: of a UE or of one of its flows, and with which columns beyond.
 macro_rules! events {
-    ($($(#[$doc:meta])* $variant:ident = $kind:literal {
+    ($($(#[$doc:meta])* $variant:ident = $kind:literal of $($id:ident)+ {
         $($(#[$field_doc:meta])* $field:ident: $ty:ty,)*
     })*) => {
         /// Every observable fact.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Event {
-            $($(#[$doc])* $variant { $($(#[$field_doc])* $field: $ty,)* },)*
+            $($(#[$doc])* $variant {
+                $(#[doc = whose!($id)] $id: u16,)+
+                $($(#[$field_doc])* $field: $ty,)*
+            },)*
         }
 
         /// The kinds of event: what a probe selects.
@@ -226,7 +201,7 @@ macro_rules! events {
 
             /// Names of the event's columns, in order.
             pub const fn columns(self) -> &'static [&'static str] {
-                match self { $(Self::$variant => &[$(stringify!($field),)*],)* }
+                match self { $(Self::$variant => &[$(stringify!($id),)+ $(stringify!($field),)*],)* }
             }
         }
 
@@ -238,7 +213,12 @@ macro_rules! events {
 
             /// Calls `each` with the value of every column, in the order of [`Kind::columns`].
             pub fn values(&self, mut each: impl FnMut(Value)) {
-                match *self { $(Self::$variant { $($field,)* } => { $(each($field.into());)* })* }
+                match *self {
+                    $(Self::$variant { $($id,)+ $($field,)* } => {
+                        $(each($id.into());)+
+                        $(each($field.into());)*
+                    })*
+                }
             }
         }
     };
@@ -246,11 +226,7 @@ macro_rules! events {
 
 events! {
     /// State of a TCP sender after it handled an ACK or a timeout.
-    TcpState = "tcp_state" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    TcpState = "tcp_state" of ue flow {
         /// Congestion window, segments.
         tcpi_snd_cwnd: u32,
         /// Slow start threshold, segments; 2147483647 while unlimited.
@@ -271,20 +247,12 @@ events! {
         snd_una: u64,
     }
     /// A TCP sender took a round-trip time sample.
-    RttSample = "rtt_sample" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    RttSample = "rtt_sample" of ue flow {
         /// The sample, microseconds.
         rtt_us: u32,
     }
     /// A TCP sender sent a segment with data.
-    SegmentSent = "segment_sent" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    SegmentSent = "segment_sent" of ue flow {
         /// Offset of the first byte in the stream.
         seq: u64,
         /// Payload, bytes.
@@ -293,11 +261,7 @@ events! {
         cause: SendCause,
     }
     /// A TCP receiver got a segment with data.
-    SegmentReceived = "segment_received" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    SegmentReceived = "segment_received" of ue flow {
         /// Offset of the first byte in the stream.
         seq: u64,
         /// Payload, bytes.
@@ -306,11 +270,7 @@ events! {
         rcv_nxt: u64,
     }
     /// A bearer's buffer took a packet in.
-    BearerEnqueued = "bearer_enqueued" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    BearerEnqueued = "bearer_enqueued" of ue flow {
         /// Direction of the bearer.
         direction: Dir,
         /// Length of the packet, bytes.
@@ -321,11 +281,7 @@ events! {
         queued_bytes: u32,
     }
     /// A packet left a bearer's buffer: its last octet was sent or, with a link layer, it arrived.
-    BearerDelivered = "bearer_delivered" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    BearerDelivered = "bearer_delivered" of ue flow {
         /// Direction of the bearer.
         direction: Dir,
         /// Length of the packet, bytes.
@@ -335,9 +291,7 @@ events! {
     }
     /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Where there are none, packets being sent whole,
     /// by opportunities or in physical-layer packets, nothing of this is told.
-    SlotEnded = "slot_ended" {
-        /// Number of the UE.
-        ue: u16,
+    SlotEnded = "slot_ended" of ue {
         /// Direction of the bearer.
         direction: Dir,
         /// PDUs sent.
@@ -346,9 +300,7 @@ events! {
         pdus_lost: u32,
     }
     /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
-    RlcData = "rlc_data" {
-        /// Number of the UE.
-        ue: u16,
+    RlcData = "rlc_data" of ue {
         /// Direction of the bearer.
         direction: Dir,
         /// Sequence number of the first, modulo 4096.
@@ -361,9 +313,7 @@ events! {
         lost: bool,
     }
     /// An RLC STATUS PDU went on the air.
-    RlcStatus = "rlc_status" {
-        /// Number of the UE.
-        ue: u16,
+    RlcStatus = "rlc_status" of ue {
         /// Direction in which it went, opposite to that of the data on which it reports.
         direction: Dir,
         /// What its ACK super-field says, modulo 4096: everything below has arrived, except what is missing.
@@ -374,11 +324,7 @@ events! {
         lost: bool,
     }
     /// The link layer is done with a packet at its sender: it is acknowledged, or given up.
-    RlcConfirmed = "rlc_confirmed" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    RlcConfirmed = "rlc_confirmed" of ue flow {
         /// Direction of the bearer.
         direction: Dir,
         /// Length of the packet, bytes.
@@ -387,11 +333,7 @@ events! {
         queued_sdus: u32,
     }
     /// Something has changed at a box that holds ACKs back until there is room for what they bring.
-    AckRegulator = "ack_regulator" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    AckRegulator = "ack_regulator" of ue flow {
         /// Segments held.
         held_acks: u32,
         /// Their bytes.
@@ -404,9 +346,7 @@ events! {
         window_segments: u32,
     }
     /// Something has changed at a box that spaces a bearer's ACKs by the occupancy of its buffer.
-    AckRateControl = "ack_rate_control" {
-        /// Number of the UE.
-        ue: u16,
+    AckRateControl = "ack_rate_control" of ue {
         /// Segments held.
         held_acks: u32,
         /// Their bytes.
@@ -419,40 +359,26 @@ events! {
         after_drop: bool,
     }
     /// The table of a box that gives feedback on radio losses has changed, or it has flagged an ACK.
-    RncFeedback = "rnc_feedback" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    RncFeedback = "rnc_feedback" of ue flow {
         /// Segments of the flow in the table.
         cached_segments: u32,
         /// Whether this is an ACK with the flag.
         flagged: bool,
     }
     /// A snoop box did something.
-    Snoop = "snoop" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    Snoop = "snoop" of ue flow {
         /// What it did.
         action: SnoopAction,
         /// Packets of the flow in the cache.
         cached_packets: u32,
     }
     /// A hand-over: the outage of a UE is expected, begins or ends.
-    Outage = "outage" {
-        /// Number of the UE.
-        ue: u16,
+    Outage = "outage" of ue {
         /// How far it has come.
         phase: Outage,
     }
     /// A packet was dropped.
-    Dropped = "dropped" {
-        /// Number of the UE.
-        ue: u16,
-        /// Number of the flow at its UE.
-        flow: u16,
+    Dropped = "dropped" of ue flow {
         /// Position of the element on the path, counted from the server.
         element: u16,
         /// Length of the packet, bytes.

@@ -42,7 +42,8 @@ pub struct Frequency(u64);
 pub struct Probability(f64);
 
 /// Why a text is not the quantity it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ParseUnitError {
     /// What is wrong and what would be right.
     pub message: String,
@@ -127,14 +128,6 @@ impl Probability {
         self.0
     }
 }
-
-impl fmt::Display for ParseUnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for ParseUnitError {}
 
 impl From<ParseUnitError> for ScenarioError {
     fn from(error: ParseUnitError) -> Self {
@@ -368,17 +361,19 @@ impl fmt::Display for Probability {
 
 /// What the serde and schema implementations below need of a quantity.
 trait Quantity: FromStr<Err = ParseUnitError> {
-    const NAME: &'static str;
     const EXPECTING: &'static str;
 
     /// Judges a number given without quotes; `text` is that number.
-    fn from_number(value: f64, text: &str) -> Result<Self, ParseUnitError>;
+    fn from_number(value: f64, text: &str) -> Result<Self, ParseUnitError> {
+        // Without a unit this can only be an error: let the parser word it.
+        let _ = value;
+        text.parse()
+    }
 
     fn schema() -> schemars::Schema;
 }
 
 impl Quantity for Probability {
-    const NAME: &'static str = "Probability";
     const EXPECTING: &'static str = "a probability such as \"10 %\" or 0.1";
 
     fn from_number(value: f64, text: &str) -> Result<Self, ParseUnitError> {
@@ -413,13 +408,7 @@ macro_rules! impl_form {
         }
 
         impl Quantity for $type {
-            const NAME: &'static str = stringify!($type);
             const EXPECTING: &'static str = $expecting;
-
-            fn from_number(_: f64, text: &str) -> Result<Self, ParseUnitError> {
-                // Without a unit this can only be an error: let the parser word it.
-                text.parse()
-            }
 
             fn schema() -> schemars::Schema {
                 let units: Vec<_> = $form.units.iter().map(|(name, _)| *name).collect();
@@ -491,7 +480,7 @@ macro_rules! impl_serde {
             }
 
             fn schema_name() -> Cow<'static, str> {
-                <$type as Quantity>::NAME.into()
+                stringify!($type).into()
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -14,7 +14,7 @@ pub mod service;
 
 use crate::driver::LIVE_UE;
 use crate::port::Port;
-use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::element::{Cx, Element, Layout, with_counters};
 use airpath_core::host::probe_tcp;
 use airpath_core::packet::{Dir, Flags, IpVersion, Packet};
 use airpath_core::rng::{self, Stream};
@@ -159,18 +159,13 @@ impl Endpoint {
         for slot in self.slots.iter().flatten() {
             *states.entry(format!("{:?}", slot.connection.state())).or_default() += 1;
         }
-        let mut summary = json!({
+        let summary = json!({
             "end": if self.plan.dir == Dir::Downlink { "server" } else { "ue" },
             "open": self.open().count(),
             "states": states,
             "sender": self.totals(),
         });
-        if let (Some(all), Ok(Value::Object(counts))) =
-            (summary.as_object_mut(), serde_json::to_value(self.counts))
-        {
-            all.extend(counts);
-        }
-        summary
+        with_counters(summary, &self.counts)
     }
 
     /// What our end has done on a flow, if it was one of ours.
@@ -427,13 +422,8 @@ impl Endpoint {
 fn probe_sent(cx: &mut Cx<'_>, flow: u16, sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {
-        cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
-            ue: LIVE_UE,
-            flow,
-            seq,
-            payload_bytes,
-            cause,
-        });
+        let event = Event::SegmentSent { ue: LIVE_UE, flow, seq, payload_bytes, cause };
+        cx.probe(Probe::SegmentSent, move || event);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use airpath_core::time::{Duration, Instant};
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Lateness of every packet that left: the time at which it was written minus the model's time for it.
 #[derive(Debug)]
@@ -36,45 +36,25 @@ impl Lateness {
         us(self.histogram.value_at_quantile(share))
     }
 
-    /// The figures for the results. `bound_us` is the p99 that a valid run does not pass.
-    pub fn report(&self, bound_us: f64) -> Report {
-        let buckets =
-            self.histogram.iter_log(1000, 2.0).filter(|bucket| bucket.count_since_last_iteration() > 0);
-        Report {
-            samples: self.histogram.len(),
-            p50: self.quantile_us(0.5),
-            p90: self.quantile_us(0.9),
-            p99: self.quantile_us(0.99),
-            max: us(self.histogram.max()),
-            bound: bound_us,
-            histogram: buckets
-                .map(|bucket| (us(bucket.value_iterated_to()), bucket.count_since_last_iteration()))
-                .collect(),
-        }
+    /// The figures for the results, microseconds. `bound_us` is the p99 that a valid run does not pass. The histogram
+    /// has of each bucket that is not empty its upper edge, and the packets in it.
+    pub fn report(&self, bound_us: f64) -> Value {
+        let buckets = self.histogram.iter_log(1000, 2.0);
+        let buckets = buckets.map(|one| (us(one.value_iterated_to()), one.count_since_last_iteration()));
+        json!({
+            "samples": self.histogram.len(),
+            "p50": self.quantile_us(0.5),
+            "p90": self.quantile_us(0.9),
+            "p99": self.quantile_us(0.99),
+            "max": us(self.histogram.max()),
+            "bound": bound_us,
+            "histogram": buckets.filter(|(_, packets)| *packets > 0).collect::<Vec<_>>(),
+        })
     }
 }
 
 fn us(nanos: u64) -> f64 {
     nanos as f64 / 1e3
-}
-
-/// Lateness in microseconds, as it stands in results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// Packets that left.
-    pub samples: u64,
-    /// Median.
-    pub p50: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// The largest.
-    pub max: f64,
-    /// The largest 99th percentile of a valid run.
-    pub bound: f64,
-    /// Upper edge of each bucket that is not empty, and packets in it.
-    pub histogram: Vec<(f64, u64)>,
 }
 
 #[cfg(test)]
@@ -90,12 +70,13 @@ mod tests {
         // Early is not late.
         lateness.record(Instant::from_nanos(5000), Instant::ZERO);
         let report = lateness.report(700.0);
-        assert_eq!((report.samples, report.bound), (1001, 700.0));
-        for (found, expected) in [(report.p50, 500.0), (report.p90, 900.0), (report.p99, 990.0)] {
+        assert_eq!((&report["samples"], &report["bound"]), (&json!(1001), &json!(700.0)));
+        for (name, expected) in [("p50", 500.0), ("p90", 900.0), ("p99", 990.0)] {
+            let found = report[name].as_f64().unwrap();
             assert!((found / expected - 1.0_f64).abs() < 0.01, "{found} instead of {expected}");
         }
-        let counted: u64 = report.histogram.iter().map(|(_, count)| count).sum();
-        assert_eq!(counted, 1001);
-        assert!(report.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        let histogram: Vec<(f64, u64)> = serde_json::from_value(report["histogram"].clone()).unwrap();
+        assert_eq!(histogram.iter().map(|(_, count)| count).sum::<u64>(), 1001);
+        assert!(histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 }

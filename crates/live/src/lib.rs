@@ -4,14 +4,14 @@
 //! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
 //! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
 //!
-//! * [`driver`], [`flows`], [`meter`], [`port`], [`endpoint`], [`lateness`]: pure; also the tests' drivers use them.
+//! * [`driver`], [`flows`], `meter`, [`port`], [`endpoint`], [`lateness`]: pure; also the tests' drivers use them.
 //! * The others are Linux.
 
 pub mod driver;
 pub mod endpoint;
 pub mod flows;
 pub mod lateness;
-pub mod meter;
+mod meter;
 pub mod port;
 
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@
 //! that is on the wire, or the first segment if no SYN was seen. Round-trip times follow RFC 6298 and
 //! Karn's rule: an ACK that covers a segment sent twice gives no sample.
 
+use airpath_core::app::datagrams::Sum;
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::tcp::handshake::unwrap_sequence;
 use airpath_core::tcp::receiver::reassembly::{Arrival, Reassembly};
@@ -40,7 +41,9 @@ pub struct Outgoing {
     /// Duplicate ACKs, RFC 5681 (2).
     pub dupacks: u64,
     /// Round-trip times.
-    pub rtt: Rtt,
+    pub rtt: Sum,
+    /// The last of them.
+    pub last_rtt: Option<Duration>,
 }
 
 /// A segment whose ACK is awaited.
@@ -49,35 +52,6 @@ struct Timed {
     end: u64,
     at: Instant,
     sent_again: bool,
-}
-
-/// Round-trip times.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rtt {
-    /// How many.
-    pub samples: u64,
-    sum: Duration,
-    min: Option<Duration>,
-    max: Duration,
-    /// The last one.
-    pub last: Option<Duration>,
-}
-
-impl Rtt {
-    fn add(&mut self, rtt: Duration) {
-        self.samples += 1;
-        self.sum += rtt;
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
-        self.max = self.max.max(rtt);
-        self.last = Some(rtt);
-    }
-
-    /// Mean, shortest and longest in milliseconds.
-    pub fn ms(&self) -> [Option<f64>; 3] {
-        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
-        let any = self.samples > 0;
-        [any.then(|| ms(self.sum) / self.samples as f64), self.min.map(ms), any.then(|| ms(self.max))]
-    }
 }
 
 impl Outgoing {
@@ -139,7 +113,8 @@ impl Outgoing {
         }
         let rtt = now.since(oldest.filter(|_| is_clean)?);
         self.rtt.add(rtt);
-        Some(rtt)
+        self.last_rtt = Some(rtt);
+        self.last_rtt
     }
 
     /// Bytes of the stream sent so far, those sent again not counted.
@@ -221,6 +196,7 @@ impl Incoming {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use airpath_core::app::datagrams::Spans;
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
@@ -261,8 +237,9 @@ mod tests {
         assert_eq!(outgoing.handle_sent(at(120), &data(1201, 100)), Some((200, true)));
         assert_eq!(outgoing.handle_ack(at(130), &ack(1301)), None, "Karn");
         assert_eq!(outgoing.handle_ack(at(140), &ack(1401)), Some(Duration::from_millis(100)));
-        assert_eq!((outgoing.segments, outgoing.retransmissions, outgoing.rtt.samples), (5, 1, 2));
-        assert_eq!(outgoing.rtt.ms(), [Some(100.0), Some(100.0), Some(100.0)]);
+        assert_eq!((outgoing.segments, outgoing.retransmissions), (5, 1));
+        let expected = Spans { mean: Some(100.0), min: Some(100.0), max: Some(100.0), samples: 2 };
+        assert_eq!(outgoing.rtt.report(), expected);
     }
 
     #[test]

@@ -5,11 +5,11 @@
 
 use crate::meter::{Incoming, Outgoing};
 use airpath_core::element::{Cx, Element, Layout};
-use airpath_core::packet::{Dir, Kind, Opaque, Packet};
+use airpath_core::middlebox::tap::OpaqueCounts;
+use airpath_core::packet::{Dir, Kind, Packet};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, SendCause};
 use airpath_core::wire::rewrite;
-use serde::Serialize;
 
 /// One end of a live path.
 pub struct Port {
@@ -37,29 +37,12 @@ pub struct Counts {
     pub opaque: OpaqueCounts,
 }
 
-/// Packets whose TCP header could not be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct OpaqueCounts {
-    /// Another protocol.
-    pub other_protocol: u64,
-    /// ESP or AH.
-    pub encrypted: u64,
-    /// Fragments.
-    pub fragment: u64,
-    /// Headers that contradict themselves.
-    pub malformed: u64,
-}
-
 impl Counts {
     fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.len);
-        match packet.kind {
-            Kind::Tcp => {}
-            Kind::Opaque(Opaque::OtherProtocol) => self.opaque.other_protocol += 1,
-            Kind::Opaque(Opaque::Encrypted) => self.opaque.encrypted += 1,
-            Kind::Opaque(Opaque::Fragment) => self.opaque.fragment += 1,
-            Kind::Opaque(Opaque::Malformed) => self.opaque.malformed += 1,
+        if let Kind::Opaque(why) = packet.kind {
+            self.opaque.count(why);
         }
     }
 }
@@ -112,7 +95,7 @@ impl Port {
 
     /// The round-trip time measured last on the flow that was busy last.
     pub fn last_rtt(&self) -> Option<(Instant, Duration)> {
-        let timed = self.flows.iter().filter_map(|flow| Some((flow.last, flow.outgoing.rtt.last?)));
+        let timed = self.flows.iter().filter_map(|flow| Some((flow.last, flow.outgoing.last_rtt?)));
         timed.max_by_key(|(last, _)| *last)
     }
 
@@ -147,13 +130,8 @@ impl Port {
                 && tells
             {
                 let cause = if again { SendCause::Retransmission } else { SendCause::New };
-                cx.probe(Probe::SegmentSent, move || Event::SegmentSent {
-                    ue,
-                    flow: number,
-                    seq,
-                    payload_bytes,
-                    cause,
-                });
+                let event = Event::SegmentSent { ue, flow: number, seq, payload_bytes, cause };
+                cx.probe(Probe::SegmentSent, move || event);
             }
             return;
         }
@@ -165,13 +143,8 @@ impl Port {
         }
         if let Some(seq) = flow.incoming.handle_received(packet) {
             let rcv_nxt = flow.incoming.rcv_nxt();
-            cx.probe(Probe::SegmentReceived, move || Event::SegmentReceived {
-                ue,
-                flow: number,
-                seq,
-                payload_bytes,
-                rcv_nxt,
-            });
+            let event = Event::SegmentReceived { ue, flow: number, seq, payload_bytes, rcv_nxt };
+            cx.probe(Probe::SegmentReceived, move || event);
         }
     }
 }

@@ -20,23 +20,12 @@ pub fn registry() -> Value {
     add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
     add(&mut components, "tcp.undo", &tcp::undo::Config::defaults());
-    let scenario = Scenario::default();
-    let flow = Flow::default();
-    components.push(component(
-        "",
-        "scenario",
-        &schema::<Scenario>(),
-        &json!({ "duration": scenario.duration }),
-    ));
-    components.push(component(
-        "",
-        "flow",
-        &schema::<Flow>(),
-        &serde_json::to_value(flow).unwrap_or_default(),
-    ));
-    components.push(component("", "tcp", &schema::<tcp::Config>(), &default_of::<tcp::Config>()));
-    components.push(component("", "wired", &schema::<link::Config>(), &default_of::<link::Config>()));
-    components.push(component("", "umts", &schema::<umts::Config>(), &default_of::<umts::Config>()));
+    let scenario = json!({ "duration": Scenario::default().duration });
+    components.push(component("", "scenario", &schema::<Scenario>(), &scenario));
+    components.push(part::<Flow>("flow"));
+    components.push(part::<tcp::Config>("tcp"));
+    components.push(part::<link::Config>("wired"));
+    components.push(part::<umts::Config>("umts"));
     Value::Array(components)
 }
 
@@ -44,8 +33,9 @@ fn schema<T: JsonSchema>() -> Value {
     schema_for!(T).into()
 }
 
-fn default_of<T: Serialize + Default>() -> Value {
-    serde_json::to_value(T::default()).unwrap_or_default()
+/// A part of a scenario that is no component.
+fn part<T: JsonSchema + Serialize + Default>(name: &str) -> Value {
+    component("", name, &schema::<T>(), &serde_json::to_value(T::default()).unwrap_or_default())
 }
 
 /// Adds the components of a folder: `defaults` holds each with its default configuration, which

@@ -27,6 +27,10 @@ fn scenario_error(error: CoreError) -> PyErr {
     ScenarioError::new_err((error.path, error.message, error.hint))
 }
 
+fn value_error(error: impl std::error::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 fn parse(text: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
     Scenario::parse(text, overrides).map_err(scenario_error)
 }
@@ -116,19 +120,13 @@ fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// A time with its unit, as scenarios write it, in seconds.
 #[pyfunction]
 fn seconds(text: &str) -> PyResult<f64> {
-    match text.parse::<Duration>() {
-        Ok(duration) => Ok(duration.as_secs_f64()),
-        Err(error) => Err(PyValueError::new_err(error.to_string())),
-    }
+    text.parse().map(Duration::as_secs_f64).map_err(value_error)
 }
 
 /// A size with its unit, as scenarios write it, in bytes.
 #[pyfunction]
 fn octets(text: &str) -> PyResult<u64> {
-    match text.parse::<Bytes>() {
-        Ok(bytes) => Ok(bytes.as_u64()),
-        Err(error) => Err(PyValueError::new_err(error.to_string())),
-    }
+    text.parse().map(Bytes::as_u64).map_err(value_error)
 }
 
 /// Version of the package.
@@ -252,11 +250,9 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
     let options = airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() };
     let report = py.detach(|| airpath_analyze::analyze_file(&path, options));
     match report {
-        Ok(report) => {
-            serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string()))
-        }
+        Ok(report) => serde_json::to_string(&report).map_err(value_error),
         Err(airpath_analyze::FileError::Io(error)) => Err(error.into()),
-        Err(error @ airpath_analyze::FileError::NoCapture) => Err(PyValueError::new_err(error.to_string())),
+        Err(error @ airpath_analyze::FileError::NoCapture) => Err(value_error(error)),
     }
 }
 

@@ -7,13 +7,11 @@ mod pcap;
 mod pcapng;
 mod window;
 
-use std::fmt;
 use std::io::{self, Read};
 
 use serde::Serialize;
 use window::Window;
 
-/// A packet as captured.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// Nanoseconds since 1970.
@@ -31,29 +29,14 @@ pub struct Record<'a> {
 }
 
 /// Why there is nothing to analyse.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The operating system's words.
-    Io(io::Error),
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
     /// The file does not begin as a capture does.
+    #[error("does not begin like a pcap or pcapng file")]
     NoCapture,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "cannot be read: {error}"),
-            Self::NoCapture => f.write_str("does not begin like a pcap or pcapng file"),
-        }
-    }
-}
-
-impl std::error::Error for FileError {}
-
-impl From<io::Error> for FileError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
 }
 
 /// An interface of a capture.
@@ -63,7 +46,6 @@ pub struct Interface {
     pub name: Option<String>,
     /// LINKTYPE_ of its frames.
     pub link_type: u32,
-    /// Packets captured on it.
     pub packets: u64,
 }
 
@@ -82,9 +64,7 @@ pub struct Summary {
     pub truncated_records: u64,
     /// Bytes that belong to no readable record.
     pub unreadable_bytes: u64,
-    /// Where the first of them lies.
     pub unreadable_from: Option<u64>,
-    /// The file ends within a record.
     pub ends_within_record: bool,
     /// Packets without time or interface, as in simple packet blocks: not analysed.
     pub records_without_time: u64,
@@ -93,7 +73,6 @@ pub struct Summary {
 /// More interfaces than this are taken for one.
 const MOST_INTERFACES: usize = 4096;
 
-/// A capture file being read.
 #[derive(Debug)]
 pub struct Source<R> {
     window: Window<R>,
@@ -180,6 +159,48 @@ impl Summary {
         if bytes > 0 {
             self.unreadable_bytes += bytes;
             self.unreadable_from.get_or_insert(offset);
+        }
+    }
+}
+
+/// The byte order of a file or section.
+#[derive(Clone, Copy, Debug, Default)]
+struct Order {
+    is_big_endian: bool,
+}
+
+impl Order {
+    fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
+        let word = *bytes.get(at..)?.first_chunk::<4>()?;
+        Some(if self.is_big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
+    }
+
+    fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
+        let word = *bytes.get(at..)?.first_chunk::<2>()?;
+        Some(if self.is_big_endian { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) })
+    }
+}
+
+/// Leaves bytes behind up to a place where there is a record; whether there is one. With `wanted` bytes in memory,
+/// or more, it can be told at places below `last` of their number; in the rest of the file at all.
+fn resync<R: Read>(
+    window: &mut Window<R>,
+    summary: &mut Summary,
+    wanted: usize,
+    last: impl Fn(usize) -> usize,
+    is_record: impl Fn(&[u8]) -> bool,
+) -> io::Result<bool> {
+    loop {
+        let offset = window.offset();
+        let bytes = window.fill(wanted)?;
+        let is_rest = bytes.len() < wanted;
+        let last = if is_rest { bytes.len() } else { last(bytes.len()) };
+        let found = (1..last).find(|&at| is_record(&bytes[at..]));
+        let skipped = found.unwrap_or(last).max(1);
+        summary.skipped(offset, skipped as u64);
+        window.advance(skipped);
+        if found.is_some() || is_rest {
+            return Ok(found.is_some());
         }
     }
 }

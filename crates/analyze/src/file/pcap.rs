@@ -2,12 +2,11 @@
 
 use std::io::{self, Read};
 
-use byteorder_slice::{BigEndian, LittleEndian};
-use pcap_file::pcap::{PcapHeader, RawPcapPacket};
+use pcap_file::pcap::PcapHeader;
 use pcap_file::{Endianness, TsResolution};
 
 use super::window::Window;
-use super::{Found, Summary};
+use super::{Found, Order, Summary, resync};
 
 pub(super) const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
@@ -19,7 +18,7 @@ const NEAR_SECONDS: u32 = 86_400;
 #[derive(Debug)]
 pub(super) struct Layout {
     pub link_type: u32,
-    is_big_endian: bool,
+    order: Order,
     nanos_per_tick: u64,
     largest: u32,
     /// Seconds of the last record.
@@ -41,7 +40,7 @@ impl Layout {
         Some(Self {
             // The upper bits say how long the frame check sequence is.
             link_type: u32::from(header.datalink) & 0xFFFF,
-            is_big_endian: header.endianness == Endianness::Big,
+            order: Order { is_big_endian: header.endianness == Endianness::Big },
             nanos_per_tick: if header.ts_resolution == TsResolution::NanoSecond { 1 } else { 1000 },
             largest: LARGEST_RECORD.max(header.snaplen.min(16 * LARGEST_RECORD)),
             last: None,
@@ -82,18 +81,8 @@ impl Layout {
     }
 
     fn head(&self, bytes: &[u8]) -> Option<Head> {
-        // Only the header: a record whose bytes are not there yet is judged by it as well.
-        let mut header = *bytes.first_chunk::<RECORD_HEADER_BYTES>()?;
-        let captured = *header.last_chunk::<8>()?.first_chunk::<4>()?;
-        header[8..12].fill(0);
-        let (_, raw) = if self.is_big_endian {
-            RawPcapPacket::from_slice::<BigEndian>(&header).ok()?
-        } else {
-            RawPcapPacket::from_slice::<LittleEndian>(&header).ok()?
-        };
-        let captured =
-            if self.is_big_endian { u32::from_be_bytes(captured) } else { u32::from_le_bytes(captured) };
-        Some(Head { seconds: raw.ts_sec, ticks: raw.ts_frac, captured, original: raw.orig_len })
+        let word = |at| self.order.u32(bytes, at);
+        Some(Head { seconds: word(0)?, ticks: word(4)?, captured: word(8)?, original: word(12)? })
     }
 
     fn is_plausible(&self, head: &Head) -> bool {
@@ -105,20 +94,9 @@ impl Layout {
     /// Leaves bytes behind up to a place where two records follow one another, or the last one ends; whether
     /// there is one.
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
-        loop {
-            let (offset, wanted) = (window.offset(), 2 * RECORD_HEADER_BYTES + self.largest as usize);
-            let bytes = window.fill(wanted)?;
-            let is_rest = bytes.len() < wanted;
-            // Places from which a whole record and the header behind it can be seen.
-            let last = if is_rest { bytes.len() } else { bytes.len() - wanted + 1 };
-            let found = (1..last).find(|&at| self.is_record(&bytes[at..]));
-            let skipped = found.unwrap_or(last).max(1);
-            summary.skipped(offset, skipped as u64);
-            window.advance(skipped);
-            if found.is_some() || is_rest {
-                return Ok(found.is_some());
-            }
-        }
+        let wanted = 2 * RECORD_HEADER_BYTES + self.largest as usize;
+        // Places from which a whole record and the header behind it can be seen.
+        resync(window, summary, wanted, |bytes| bytes - wanted + 1, |bytes| self.is_record(bytes))
     }
 
     fn is_record(&self, bytes: &[u8]) -> bool {

@@ -1,16 +1,13 @@
 //! Blocks of pcapng: draft-ietf-opsawg-pcapng (4.1 section header, 4.2 interface description, 4.3 enhanced packet,
 //! 4.4 simple packet, A.1 packet).
 //!
-//! The crate `pcap-file` finds the blocks. What is in them is read here: it takes every time for nanoseconds and
-//! refuses a packet for a comment that is no text.
+//! Blocks are read here: the crate `pcap-file` takes every time for nanoseconds, and refuses a packet for a comment
+//! that is no text.
 
 use std::io::{self, Read};
 
-use byteorder_slice::{BigEndian, LittleEndian};
-use pcap_file::pcapng::RawBlock;
-
 use super::window::Window;
-use super::{Found, Interface, MOST_INTERFACES, Summary};
+use super::{Found, Interface, MOST_INTERFACES, Order, Summary, resync};
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -27,7 +24,7 @@ const LARGEST_BLOCK: usize = 16 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    is_big_endian: bool,
+    order: Order,
     /// Interfaces of this section.
     interfaces: Vec<Clock>,
 }
@@ -37,17 +34,9 @@ pub(super) struct Layout {
 struct Clock {
     /// Number in the summary.
     number: usize,
-    resolution: Resolution,
+    /// `if_tsresol`: a tick of the time is 10^-n seconds or, with the highest bit, 2^-n seconds.
+    resolution: u8,
     offset_seconds: i64,
-}
-
-/// `if_tsresol`: what a tick of the time is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resolution {
-    /// 10^-n seconds.
-    Decimal(u8),
-    /// 2^-n seconds.
-    Binary(u8),
 }
 
 /// Whether a file that begins with these bytes is a pcapng.
@@ -55,12 +44,12 @@ pub(super) fn is_section(bytes: &[u8]) -> bool {
     byte_order(bytes).is_some()
 }
 
-/// Whether the section that begins here is in big-endian order.
-fn byte_order(bytes: &[u8]) -> Option<bool> {
+/// The order of the section that begins here.
+fn byte_order(bytes: &[u8]) -> Option<Order> {
     let [10, 13, 13, 10, _, _, _, _, magic @ ..] = bytes else { return None };
     match magic.first_chunk::<4>()? {
-        [0x1A, 0x2B, 0x3C, 0x4D] => Some(true),
-        [0x4D, 0x3C, 0x2B, 0x1A] => Some(false),
+        [0x1A, 0x2B, 0x3C, 0x4D] => Some(Order { is_big_endian: true }),
+        [0x4D, 0x3C, 0x2B, 0x1A] => Some(Order { is_big_endian: false }),
         _ => None,
     }
 }
@@ -73,9 +62,7 @@ impl Layout {
     ) -> io::Result<Option<Found>> {
         loop {
             let bytes = window.fill(FRAME_BYTES)?;
-            if let Some(is_big_endian) = byte_order(bytes) {
-                self.is_big_endian = is_big_endian;
-            }
+            self.order = byte_order(bytes).unwrap_or(self.order);
             let rest = bytes.len();
             let Some(len) = self.block_len(bytes) else {
                 if rest < FRAME_BYTES {
@@ -109,18 +96,16 @@ impl Layout {
 
     /// Length of the block that begins here; `None` if there is none.
     fn block_len(&self, bytes: &[u8]) -> Option<usize> {
-        let len = self.u32(bytes, 4)? as usize;
+        let len = self.order.u32(bytes, 4)? as usize;
         ((FRAME_BYTES..=LARGEST_BLOCK).contains(&len) && len.is_multiple_of(4)).then_some(len)
     }
 
     /// Type of a whole block; `None` if its lengths disagree.
     fn kind(&self, block: &[u8]) -> Option<u32> {
-        let read = if self.is_big_endian {
-            RawBlock::from_slice::<BigEndian>(block)
-        } else {
-            RawBlock::from_slice::<LittleEndian>(block)
-        };
-        read.ok().map(|(_, raw)| raw.type_)
+        let kind = self.order.u32(block, 0)?;
+        let has_order = kind != SECTION_HEADER || byte_order(block).is_some();
+        let is_whole = self.order.u32(block, 4) == self.order.u32(block, block.len() - 4);
+        (has_order && is_whole).then_some(kind)
     }
 
     /// A packet, with its place in the block's body; `None` if the block has none.
@@ -142,24 +127,20 @@ impl Layout {
     }
 
     fn on_interface(&mut self, body: &[u8], summary: &mut Summary) {
-        let link_type = self.u16(body, 0).unwrap_or(u16::MAX);
+        let link_type = self.order.u16(body, 0).unwrap_or(u16::MAX);
         let mut interface = Interface { link_type: u32::from(link_type), ..Interface::default() };
-        let mut clock = Clock { number: 0, resolution: Resolution::Decimal(6), offset_seconds: 0 };
+        let mut clock = Clock { number: 0, resolution: 6, offset_seconds: 0 };
         let mut options = body.get(8..).unwrap_or_default();
-        while let (Some(code @ 1..), Some(len)) = (self.u16(options, 0), self.u16(options, 2)) {
+        while let (Some(code @ 1..), Some(len)) = (self.order.u16(options, 0), self.order.u16(options, 2)) {
             let Some(value) = options.get(4..4 + usize::from(len)) else { break };
             match (code, value) {
                 (OPTION_IF_NAME, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
-                (OPTION_IF_TSRESOL, &[resolution]) => {
-                    clock.resolution = match resolution {
-                        0x80.. => Resolution::Binary(resolution & 0x7F),
-                        decimal => Resolution::Decimal(decimal),
-                    }
-                }
+                (OPTION_IF_TSRESOL, &[resolution]) => clock.resolution = resolution,
                 (OPTION_IF_TSOFFSET, value) => {
-                    let words = (self.u32(value, 0), self.u32(value, 4));
+                    let words = (self.order.u32(value, 0), self.order.u32(value, 4));
                     if let (Some(first), Some(second)) = words {
-                        let (high, low) = if self.is_big_endian { (first, second) } else { (second, first) };
+                        let (high, low) =
+                            if self.order.is_big_endian { (first, second) } else { (second, first) };
                         clock.offset_seconds = (u64::from(high) << 32 | u64::from(low)) as i64;
                     }
                 }
@@ -184,14 +165,14 @@ impl Layout {
 
     fn packet(&self, kind: u32, body: &[u8]) -> Option<Found> {
         let interface = if kind == ENHANCED_PACKET {
-            self.u32(body, 0)? as usize
+            self.order.u32(body, 0)? as usize
         } else {
             // The obsolete packet block has a count of drops in the other half.
-            usize::from(self.u16(body, 0)?)
+            usize::from(self.order.u16(body, 0)?)
         };
         let clock = self.interfaces.get(interface)?;
-        let ticks = u64::from(self.u32(body, 4)?) << 32 | u64::from(self.u32(body, 8)?);
-        let (captured, original_len) = (self.u32(body, 12)?, self.u32(body, 16)?);
+        let ticks = u64::from(self.order.u32(body, 4)?) << 32 | u64::from(self.order.u32(body, 8)?);
+        let (captured, original_len) = (self.order.u32(body, 12)?, self.order.u32(body, 16)?);
         let data = 20..20_usize.checked_add(captured as usize)?;
         body.get(data.clone())?;
         Some(Found { at_nanos: clock.nanos(ticks), interface: clock.number, original_len, data })
@@ -201,42 +182,20 @@ impl Layout {
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
         /// Blocks beyond that are not looked for.
         const LOOK_AHEAD: usize = 1 << 18;
-        loop {
-            let offset = window.offset();
-            let bytes = window.fill(2 * LOOK_AHEAD)?;
-            let is_rest = bytes.len() < 2 * LOOK_AHEAD;
-            let last = if is_rest { bytes.len() } else { LOOK_AHEAD };
-            let found = (1..last).find(|&at| self.is_block(&bytes[at..]));
-            let skipped = found.unwrap_or(last).max(1);
-            summary.skipped(offset, skipped as u64);
-            window.advance(skipped);
-            if found.is_some() || is_rest {
-                return Ok(found.is_some());
-            }
-        }
+        resync(window, summary, 2 * LOOK_AHEAD, |_| LOOK_AHEAD, |bytes| self.is_block(bytes))
     }
 
     fn is_block(&self, bytes: &[u8]) -> bool {
         if byte_order(bytes).is_some() {
             return true;
         }
-        let is_known = matches!(self.u32(bytes, 0), Some(1..=6));
+        let is_known = matches!(self.order.u32(bytes, 0), Some(1..=6));
         is_known
             && self
                 .block_len(bytes)
                 .and_then(|len| bytes.get(..len))
                 .and_then(|block| self.kind(block))
                 .is_some()
-    }
-
-    fn u32(&self, bytes: &[u8], at: usize) -> Option<u32> {
-        let word = *bytes.get(at..)?.first_chunk::<4>()?;
-        Some(if self.is_big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
-    }
-
-    fn u16(&self, bytes: &[u8], at: usize) -> Option<u16> {
-        let word = *bytes.get(at..)?.first_chunk::<2>()?;
-        Some(if self.is_big_endian { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) })
     }
 }
 
@@ -245,9 +204,9 @@ impl Clock {
     fn nanos(self, ticks: u64) -> u64 {
         let ticks = i128::from(ticks);
         let nanos = match self.resolution {
-            Resolution::Decimal(places @ 0..=9) => ticks * 10_i128.pow(9 - u32::from(places)),
-            Resolution::Decimal(places) => ticks / 10_i128.pow(u32::from(places - 9).min(30)),
-            Resolution::Binary(places) => (ticks * 1_000_000_000) >> places.min(126),
+            places @ 0..=9 => ticks * 10_i128.pow(9 - u32::from(places)),
+            places @ 10..0x80 => ticks / 10_i128.pow(u32::from(places - 9).min(30)),
+            binary => (ticks * 1_000_000_000) >> (binary & 0x7F).min(126),
         };
         let nanos = nanos + i128::from(self.offset_seconds) * 1_000_000_000;
         u64::try_from(nanos.max(0)).unwrap_or(u64::MAX)

@@ -76,19 +76,12 @@ pub enum Cause {
 /// Something for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByCause<T> {
-    /// Fast retransmits.
     pub fast_retransmit: T,
-    /// On partial ACKs.
     pub partial_ack: T,
-    /// By SACK, in recovery.
     pub sack: T,
-    /// At the expiration of the timer.
     pub timeout: T,
-    /// The others after a timeout.
     pub go_back_n: T,
-    /// Tail loss probes.
     pub tail_probe: T,
-    /// Not to be told.
     pub other: T,
 }
 
@@ -110,22 +103,22 @@ impl<T> ByCause<T> {
 }
 
 impl ByCause<Series> {
-    fn bytes(&self) -> usize {
-        let series = [&self.fast_retransmit, &self.partial_ack, &self.sack, &self.timeout, &self.go_back_n];
-        let rest = [&self.tail_probe, &self.other];
-        size_of::<Self>() + series.into_iter().chain(rest).map(Series::bytes).sum::<usize>()
+    fn map<T>(&self, mut to: impl FnMut(&Series) -> T) -> ByCause<T> {
+        ByCause {
+            fast_retransmit: to(&self.fast_retransmit),
+            partial_ack: to(&self.partial_ack),
+            sack: to(&self.sack),
+            timeout: to(&self.timeout),
+            go_back_n: to(&self.go_back_n),
+            tail_probe: to(&self.tail_probe),
+            other: to(&self.other),
+        }
     }
 
-    fn marks(&self, start: Instant) -> ByCause<Marks> {
-        ByCause {
-            fast_retransmit: self.fast_retransmit.marks(start),
-            partial_ack: self.partial_ack.marks(start),
-            sack: self.sack.marks(start),
-            timeout: self.timeout.marks(start),
-            go_back_n: self.go_back_n.marks(start),
-            tail_probe: self.tail_probe.marks(start),
-            other: self.other.marks(start),
-        }
+    fn bytes(&self) -> usize {
+        let mut bytes = size_of::<Self>();
+        self.map(|series| bytes += series.bytes());
+        bytes
     }
 }
 
@@ -162,7 +155,6 @@ pub struct Place {
     pub was_seen: bool,
     /// When it was last sent before this.
     pub last_at: Option<Instant>,
-    /// The shortest round trip so far.
     pub shortest_rtt: Option<Duration>,
 }
 
@@ -176,7 +168,6 @@ pub struct Causes {
     has_advanced: bool,
     /// The latest transmission that went with an ACK.
     with_ack: Option<Instant>,
-    /// The latest timeout.
     timeout_at: Option<Instant>,
     /// When the threshold of duplicate ACKs was reached.
     threshold_at: Option<Instant>,
@@ -184,7 +175,6 @@ pub struct Causes {
     timer_from: Instant,
     /// `una` was sent again since it is `una`.
     is_sent_again: bool,
-    /// The latest data.
     latest_data: Option<Instant>,
     /// Since when the sender can know that the left edge, as it was last sent, has been overtaken.
     overtaken_at: Option<Instant>,
@@ -220,7 +210,6 @@ impl Causes {
         }
     }
 
-    /// A duplicate ACK came.
     pub fn on_dupack(&mut self, now: Instant) {
         self.latest_ack = Some(now);
         self.has_advanced = false;
@@ -436,7 +425,7 @@ impl Causes {
 
     /// Retransmissions by cause over time, in seconds since `start`.
     pub fn over_time(&self, start: Instant) -> ByCause<Marks> {
-        self.over_time.as_deref().map(|over_time| over_time.marks(start)).unwrap_or_default()
+        self.over_time.as_deref().map(|all| all.map(|series| series.marks(start))).unwrap_or_default()
     }
 
     /// Bytes it takes beyond itself, about.

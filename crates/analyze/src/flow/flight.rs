@@ -54,7 +54,6 @@ pub struct Report {
 }
 
 impl Flight {
-    /// What is in flight from now on.
     pub fn set(&mut self, now: Instant, bytes: u64, full_segment: u64) {
         self.pass(now);
         self.now = bytes;
@@ -101,7 +100,6 @@ impl Flight {
         }
     }
 
-    /// Begins to count.
     pub fn start(&mut self, now: Instant) {
         self.latest.get_or_insert(now);
     }
@@ -111,7 +109,6 @@ impl Flight {
         self.window
     }
 
-    /// What is known so far.
     pub fn report(&self, start: Instant) -> Report {
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         Report {
@@ -128,7 +125,6 @@ impl Flight {
         }
     }
 
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         self.series.bytes() + self.windows.bytes()
     }

@@ -45,15 +45,12 @@ pub struct Report {
 /// A segment that fills a gap.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling {
-    /// When it came.
     pub at: Instant,
     /// Its number among those with data.
     pub number: u64,
-    /// Its TSval.
     pub tsval: Option<u32>,
     /// Duplicate ACKs for the gap so far.
     pub dupacks: u64,
-    /// Shortest round trip so far.
     pub shortest_rtt: Option<Duration>,
 }
 

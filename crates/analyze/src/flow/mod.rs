@@ -28,13 +28,10 @@ const DEFAULT_MSS: u64 = 536;
 /// What is counted of a flow.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counters {
-    /// Segments with data.
     pub segments: u64,
-    /// Their payload.
     pub bytes: u64,
     /// Segments with data sent again, as far as can be told here.
     pub retransmissions: u64,
-    /// Their payload.
     pub retransmitted_bytes: u64,
     /// Those that were seen here before.
     pub seen_before: u64,
@@ -83,21 +80,13 @@ pub struct Flow {
     causes: Causes,
     retransmissions: Retransmissions,
     late: Late,
-    /// Round trips.
     pub rtt: Rtt,
-    /// Bytes in flight.
     pub flight: Flight,
-    /// ACKs.
     pub acks: Acks,
-    /// The rate of delivery.
     pub delivery: Delivery,
-    /// Bytes acknowledged over time.
     pub progress: Series,
-    /// What was counted.
     pub counters: Counters,
-    /// When data was first seen.
     pub first_data: Option<Instant>,
-    /// When the last data was.
     pub last_data: Option<Instant>,
     /// When something was last acknowledged.
     pub last_new_ack: Option<Instant>,
@@ -118,7 +107,6 @@ impl Flow {
         self.sequence.is_near(number)
     }
 
-    /// The sender sends a segment.
     pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
         if segment.payload == 0 && !segment.has(FIN) || segment.has(SYN | RST) {
             return;
@@ -238,7 +226,6 @@ impl Flow {
         self.retransmissions.push(now, (start, end), tsval, cause, una);
     }
 
-    /// The receiver sends a segment.
     pub fn handle_ack(&mut self, now: Instant, segment: &Segment) {
         if !segment.has(ACK) || segment.has(RST) {
             return;
@@ -384,17 +371,14 @@ impl Flow {
         (to > from).then(|| to.since(from))
     }
 
-    /// Retransmissions by cause.
     pub fn causes(&self) -> &Causes {
         &self.causes
     }
 
-    /// What was needless of them.
     pub fn spurious(&self) -> retransmissions::Spurious {
         self.retransmissions.spurious()
     }
 
-    /// Reordering.
     pub fn late(&self) -> late::Report {
         self.late.report(self.counters.segments)
     }
@@ -404,7 +388,6 @@ impl Flow {
         self.pieces.forgotten
     }
 
-    /// Bytes of memory it takes, about.
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.pieces.bytes()

@@ -14,17 +14,13 @@ pub struct Piece {
     pub start: u64,
     /// Offset behind its last.
     pub end: u64,
-    /// When it was first seen.
     pub first_at: Instant,
-    /// When it was last seen.
     pub last_at: Instant,
-    /// How often it was.
     pub transmissions: u32,
     /// The receiver has reported it.
     pub is_sacked: bool,
     /// Which segment with data it was, counted as they passed.
     pub number: u64,
-    /// Its TSval.
     pub tsval: Option<u32>,
 }
 
@@ -46,7 +42,6 @@ pub struct Pieces {
 /// When an ACK came, and the shortest round trip so far.
 pub type Arrival = (Instant, Option<Duration>);
 
-/// What an ACK took away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// When the first of them was first sent.
@@ -150,7 +145,6 @@ impl Pieces {
         acked
     }
 
-    /// Bytes they take, about.
     pub fn bytes(&self) -> usize {
         size_of::<Piece>() * self.pieces.capacity()
     }

@@ -27,13 +27,9 @@ const MOST_JUDGED: usize = 512;
 /// How a retransmission was found to be spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// Acknowledged before it was sent.
     Acknowledged,
-    /// The echoed timestamp.
     Timestamps,
-    /// Reported as a duplicate.
     Dsack,
-    /// Acknowledged too soon.
     TooSoon,
 }
 
@@ -67,19 +63,14 @@ struct Cut {
 /// Spurious retransmissions as reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spurious {
-    /// All of them.
     pub total: u64,
     /// Acknowledged before they were sent.
     pub acknowledged: u64,
-    /// By timestamps.
     pub timestamps: u64,
-    /// By DSACK.
     pub dsack: u64,
     /// Acknowledged too soon.
     pub too_soon: u64,
-    /// Timeouts that were.
     pub timeouts: u64,
-    /// Fast retransmits that were.
     pub fast_retransmits: u64,
 }
 
@@ -95,7 +86,6 @@ pub struct Retransmissions {
 /// An ACK that acknowledges something new.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAck {
-    /// When it came.
     pub at: Instant,
     /// The left edge before it.
     pub una: u64,
@@ -103,12 +93,10 @@ pub struct NewAck {
     pub ack: u64,
     /// TSecr.
     pub echo: Option<u32>,
-    /// The shortest round trip so far.
     pub shortest_rtt: Option<Duration>,
 }
 
 impl Retransmissions {
-    /// A segment was sent again.
     pub fn push(
         &mut self,
         at: Instant,
@@ -199,18 +187,11 @@ impl Retransmissions {
 
     /// A duplicate was reported; whether the latest cut is found spurious by it.
     pub fn on_dsack(&mut self, (start, end): (u64, u64)) -> bool {
-        let is_meant =
-            |sent: &&mut Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
+        let may_be = |sent: &Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
         // What is known to be spurious is the likeliest to be meant, else what was sent last.
-        let known = self
-            .list
-            .iter()
-            .position(|sent| sent.is_spurious && !sent.is_reported && start <= sent.start && sent.end <= end);
-        let meant = match known {
-            Some(at) => self.list.get_mut(at),
-            None => self.list.iter_mut().rev().find(is_meant),
-        };
-        let Some(sent) = meant else { return false };
+        let known = self.list.iter().position(|sent| sent.is_spurious && may_be(sent));
+        let Some(at) = known.or_else(|| self.list.iter().rposition(may_be)) else { return false };
+        let sent = &mut self.list[at];
         sent.is_reported = true;
         if !sent.is_spurious {
             sent.is_spurious = true;
@@ -233,12 +214,10 @@ impl Retransmissions {
         is_news
     }
 
-    /// What was found so far.
     pub fn spurious(&self) -> Spurious {
         self.spurious
     }
 
-    /// Bytes they take, about.
     pub fn bytes(&self) -> usize {
         size_of::<Retransmission>() * self.list.capacity()
     }

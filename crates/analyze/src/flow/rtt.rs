@@ -25,7 +25,6 @@ pub struct Rtt {
     acks: Echoes,
     /// Forward, seconds.
     pub forward: Sketch,
-    /// Forward over time.
     pub over_time: Series,
     /// Back, seconds.
     pub back: Sketch,
@@ -75,7 +74,6 @@ impl Echoes {
 }
 
 impl Rtt {
-    /// Data passes.
     pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
         if let Some((tsval, echo)) = timestamps {
             self.sent.push(tsval, now);
@@ -111,12 +109,6 @@ impl Rtt {
         self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
-    /// The mean forward, while there is one.
-    pub fn mean(&self) -> Option<Duration> {
-        self.forward.mean().map(|seconds| Duration::from_nanos((seconds * 1e9) as u64))
-    }
-
-    /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let echoes = 16 * (self.sent.passed.capacity() + self.acks.passed.capacity());
         echoes + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()

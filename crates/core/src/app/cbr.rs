@@ -3,11 +3,10 @@
 //! Packet n leaves at start + n * size / rate, rounded up to the nanosecond, whatever became of the others. Such a
 //! flow never ends a run; with `packets` it falls silent.
 
-use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
+use super::datagrams::{Ends, Sink, Timed};
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
-use crate::time::Instant;
 use crate::units::{Bitrate, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,13 +31,9 @@ impl Default for Config {
 
 impl Component for Config {
     fn build(&self, _stream: Stream) -> Traffic {
-        let source = Source {
-            start: Instant::ZERO,
-            size: self.size.as_u64(),
-            rate: self.rate,
-            packets: self.packets.unwrap_or(u32::MAX),
-            next: 0,
-        };
+        let (rate, size) = (self.rate, self.size.as_u64());
+        let leaves = move |number| rate.time_to_send(u64::from(number) * size);
+        let source = Timed::new(size as u32, self.packets, leaves);
         Traffic::Datagrams(Ends { sender: Box::new(source), receiver: Box::new(Sink::new(None)) })
     }
 
@@ -50,43 +45,5 @@ impl Component for Config {
         super::validate_packet("size", self.size)?;
         super::validate_rate("rate", self.rate)?;
         super::validate_count("packets", self.packets)
-    }
-}
-
-struct Source {
-    start: Instant,
-    size: u64,
-    rate: Bitrate,
-    packets: u32,
-    next: u32,
-}
-
-impl Source {
-    fn leaves_at(&self, number: u32) -> Instant {
-        let since_start = self.rate.time_to_send(u64::from(number) * self.size);
-        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
-    }
-}
-
-impl Datagrams for Source {
-    fn open(&mut self, start: Instant) {
-        self.start = start;
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        (self.next < self.packets).then(|| self.leaves_at(self.next))
-    }
-
-    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
-        self.deadline().filter(|at| *at <= now)?;
-        let number = self.next;
-        self.next += 1;
-        Some(Datagram { number, len: self.size as u32, stamp: now })
-    }
-
-    fn handle_packet(&mut self, _now: Instant, _datagram: Datagram) {}
-
-    fn report(&self, report: &mut Report) {
-        report.sent = self.next.into();
     }
 }

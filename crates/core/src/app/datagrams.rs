@@ -34,8 +34,10 @@ pub trait Datagrams: Send + Sync {
     /// The next packet to be sent now.
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram>;
 
-    /// A packet arrived.
-    fn handle_packet(&mut self, now: Instant, datagram: Datagram);
+    /// A packet arrived; the sender of a flow that goes one way gets none.
+    fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
+        let _ = (now, datagram);
+    }
 
     /// Adds what this end has counted.
     fn report(&self, report: &mut Report);
@@ -89,8 +91,8 @@ pub struct Spans {
 }
 
 /// Spans of time, summed up.
-#[derive(Debug, Default)]
-pub(super) struct Sum {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum {
     count: u64,
     total: Duration,
     min: Option<Duration>,
@@ -98,6 +100,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
+    /// Takes a span in.
     pub fn add(&mut self, span: Duration) {
         self.count += 1;
         self.total += span;
@@ -105,6 +108,7 @@ impl Sum {
         self.max = self.max.max(span);
     }
 
+    /// What is known of them.
     pub fn report(&self) -> Spans {
         let ms = |span: Duration| span.as_secs_f64() * 1e3;
         let any = self.count > 0;
@@ -114,6 +118,44 @@ impl Sum {
             max: any.then(|| ms(self.max)),
             samples: self.count,
         }
+    }
+}
+
+/// A sending end whose packets, all of one length, leave at instants known ahead: packet n at `offset(n)` from the start.
+pub(super) struct Timed<F> {
+    start: Instant,
+    len: u32,
+    packets: u32,
+    next: u32,
+    offset: F,
+}
+
+impl<F: Fn(u32) -> Duration> Timed<F> {
+    /// Packets of `len` bytes, without end if their number is not given.
+    pub fn new(len: u32, packets: Option<u32>, offset: F) -> Self {
+        Self { start: Instant::ZERO, len, packets: packets.unwrap_or(u32::MAX), next: 0, offset }
+    }
+}
+
+impl<F: Fn(u32) -> Duration + Send + Sync> Datagrams for Timed<F> {
+    fn open(&mut self, start: Instant) {
+        self.start = start;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let at = || self.start.as_nanos().saturating_add((self.offset)(self.next).as_nanos());
+        (self.next < self.packets).then(|| Instant::from_nanos(at()))
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+        self.deadline().filter(|at| *at <= now)?;
+        let number = self.next;
+        self.next += 1;
+        Some(Datagram { number, len: self.len, stamp: now })
+    }
+
+    fn report(&self, report: &mut Report) {
+        report.sent = self.next.into();
     }
 }
 

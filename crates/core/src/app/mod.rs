@@ -82,7 +82,7 @@ pub enum Carrier {
 
 registry! {
     /// An application and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default Bulk, validate() {
         Bulk = bulk,
         Cbr = cbr,
         File = file,
@@ -91,12 +91,6 @@ registry! {
         Web = web,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Bulk(bulk::Config::default())
     }
 }
 

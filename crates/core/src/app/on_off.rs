@@ -127,8 +127,6 @@ impl Datagrams for Source {
         Some(Datagram { number, len: self.config.size.as_u64() as u32, stamp: now })
     }
 
-    fn handle_packet(&mut self, _now: Instant, _datagram: Datagram) {}
-
     fn report(&self, report: &mut Report) {
         report.sent = self.next.into();
     }

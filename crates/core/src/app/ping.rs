@@ -4,7 +4,7 @@
 //! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
 //! silent.
 
-use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink, Sum};
+use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink, Sum, Timed};
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
@@ -37,15 +37,10 @@ impl Default for Config {
 
 impl Component for Config {
     fn build(&self, _stream: Stream) -> Traffic {
-        let requester = Requester {
-            start: Instant::ZERO,
-            interval: self.interval,
-            len: self.request.as_u64() as u32,
-            requests: self.requests.unwrap_or(u32::MAX),
-            next: 0,
-            answers: 0,
-            rtts: Sum::default(),
-        };
+        let interval = self.interval;
+        let leaves = move |number: u32| interval.saturating_mul(number.into());
+        let requests = Timed::new(self.request.as_u64() as u32, self.requests, leaves);
+        let requester = Requester { requests, answers: 0, rtts: Sum::default() };
         let responder = Sink::new(Some(self.answer.as_u64() as u32));
         Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
     }
@@ -65,37 +60,23 @@ impl Component for Config {
     }
 }
 
-struct Requester {
-    start: Instant,
-    interval: Duration,
-    len: u32,
-    requests: u32,
-    next: u32,
+struct Requester<T> {
+    requests: T,
     answers: u64,
     rtts: Sum,
 }
 
-impl Requester {
-    fn leaves_at(&self, number: u32) -> Instant {
-        let since_start = self.interval.saturating_mul(number.into());
-        Instant::from_nanos(self.start.as_nanos().saturating_add(since_start.as_nanos()))
-    }
-}
-
-impl Datagrams for Requester {
+impl<T: Datagrams> Datagrams for Requester<T> {
     fn open(&mut self, start: Instant) {
-        self.start = start;
+        self.requests.open(start);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (self.next < self.requests).then(|| self.leaves_at(self.next))
+        self.requests.deadline()
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
-        self.deadline().filter(|at| *at <= now)?;
-        let number = self.next;
-        self.next += 1;
-        Some(Datagram { number, len: self.len, stamp: now })
+        self.requests.poll_transmit(now)
     }
 
     fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
@@ -104,7 +85,7 @@ impl Datagrams for Requester {
     }
 
     fn report(&self, report: &mut Report) {
-        report.sent = self.next.into();
+        self.requests.report(report);
         report.answers = Some(self.answers);
         report.rtt_ms = self.rtts.report();
     }

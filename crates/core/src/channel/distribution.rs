@@ -17,7 +17,7 @@ use crate::distribution::{self, Sampler};
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ impl Pieces for ByInterval {
             rate: drawn.rate.draw(&mut drawn.rate_stream.ahead(ahead)),
             delay: drawn.delay.draw(&mut drawn.delay_stream.ahead(ahead)),
             until: Instant::ZERO + self.interval.saturating_mul(number + 1),
-            ..Piece::default()
+            loss: Probability::ZERO.into(),
         };
         self.present = Some((number, piece));
         piece

@@ -157,7 +157,7 @@ pub trait Component {
 
 registry! {
     /// A channel and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default Bernoulli, validate() {
         Bernoulli = bernoulli,
         Distribution = distribution,
         MarkovFading = markov_fading,
@@ -167,11 +167,5 @@ registry! {
         TraceFile = trace_file,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Bernoulli(bernoulli::Config::default())
     }
 }

@@ -17,17 +17,6 @@ pub(super) struct Piece {
     pub until: Instant,
 }
 
-impl Default for Piece {
-    fn default() -> Self {
-        Self {
-            rate: Bitrate::default(),
-            delay: Duration::ZERO,
-            loss: Threshold::from(Probability::ZERO),
-            until: Instant::NEVER,
-        }
-    }
-}
-
 /// Pieces one behind the other.
 pub(super) trait Pieces {
     /// The piece in which an instant lies. Instants never decrease.

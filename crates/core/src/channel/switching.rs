@@ -84,12 +84,9 @@ impl Component for Config {
     fn validate(&self) -> Result<(), ScenarioError> {
         for (index, step) in self.steps.iter().enumerate() {
             if step.length < SHORTEST {
+                let (key, hint) = (format!("steps[{index}].for"), format!("write at least \"{SHORTEST}\""));
                 let message = format!("{} is too short a step", step.length);
-                return Err(ScenarioError::new(
-                    format!("steps[{index}].for"),
-                    message,
-                    format!("write at least \"{SHORTEST}\""),
-                ));
+                return Err(ScenarioError::new(key, message, hint));
             }
         }
         if self.steps.iter().all(|step| step.rate.as_bps() == 0) {

@@ -210,22 +210,13 @@ impl<A: Amount> Config<A> {
 
     /// The law of a distribution that is no list of values.
     fn law(&self) -> Option<Law> {
-        let spread = |spread: &Spread<A>| (spread.mean.to_f64(), spread.sd.to_f64());
+        let of = |spread: &Spread<A>, law: fn(f64, f64) -> Law| law(spread.mean.to_f64(), spread.sd.to_f64());
         Some(match self {
             Self::Constant(_) | Self::Empirical(_) => return None,
-            Self::Uniform(config) => {
-                let (mean, sd) = spread(config);
-                Law::uniform(mean, sd)
-            }
+            Self::Uniform(spread) => of(spread, Law::uniform),
             Self::Exponential(config) => Law::Exponential { mean: config.mean.to_f64() },
-            Self::Normal(config) => {
-                let (mean, sd) = spread(config);
-                Law::Normal { mean, sd }
-            }
-            Self::Lognormal(config) => {
-                let (mean, sd) = spread(config);
-                Law::lognormal(mean, sd)
-            }
+            Self::Normal(spread) => of(spread, |mean, sd| Law::Normal { mean, sd }),
+            Self::Lognormal(spread) => of(spread, Law::lognormal),
             Self::Poisson(config) => {
                 let unit = config.unit.to_f64();
                 Law::Poisson { unit, count: Count::new(config.mean.to_f64() / unit) }
@@ -235,16 +226,11 @@ impl<A: Amount> Config<A> {
 
     /// The mean of draws, truncation included.
     pub fn mean(&self) -> A {
-        match self {
-            Self::Constant(value) => *value,
-            Self::Empirical(config) => config.values.mean(),
-            Self::Uniform(_)
-            | Self::Exponential(_)
-            | Self::Normal(_)
-            | Self::Lognormal(_)
-            | Self::Poisson(_) => {
-                self.law().map_or_else(A::default, |law| A::from_f64(law.mean_from(A::LEAST)))
-            }
+        match (self, self.law()) {
+            (_, Some(law)) => A::from_f64(law.mean_from(A::LEAST)),
+            (Self::Constant(value), None) => *value,
+            (Self::Empirical(config), None) => config.values.mean(),
+            (_, None) => A::default(),
         }
     }
 

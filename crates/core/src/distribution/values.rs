@@ -1,12 +1,9 @@
 //! A list of values, from text and back.
 
 use super::Amount;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, as_text};
 use crate::rng::Stream;
 use crate::units::ParseUnitError;
-use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -70,29 +67,4 @@ impl<A: Amount> FromStr for Values<A> {
     }
 }
 
-impl<A: Amount> Serialize for Values<A> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_text())
-    }
-}
-
-impl<'de, A: Amount> Deserialize<'de> for Values<A> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl<A> schemars::JsonSchema for Values<A> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Values".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
-    }
-}
+as_text!(Values<A> where A: Amount, "Values", "a string", { "type": "string" });

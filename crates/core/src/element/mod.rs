@@ -46,6 +46,8 @@ use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
+use serde::Serialize;
+use serde_json::Value;
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -436,6 +438,15 @@ impl<'a> Cx<'a> {
         self.engine.transfers_left = self.engine.transfers_left.map(|left| left.saturating_sub(1));
         self.engine.stopped = self.engine.transfers_left == Some(0);
     }
+}
+
+/// The beginning of a report, and behind it what has been counted.
+pub fn with_counters(mut report: Value, counters: &impl Serialize) -> Value {
+    if let (Some(all), Ok(Value::Object(counted))) = (report.as_object_mut(), serde_json::to_value(counters))
+    {
+        all.extend(counted);
+    }
+    report
 }
 
 /// Bearers are numbered UE by UE, downlink first.

@@ -1,6 +1,9 @@
 //! What an endpoint counts.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::wire::gtp::{DecodeError, OuterError};
 
@@ -24,48 +27,31 @@ pub enum Rejection {
 impl Rejection {
     /// Its reason, as in [`Counters::report`].
     pub const fn reason(self) -> &'static str {
-        REASONS[self.index()]
-    }
-
-    const fn index(self) -> usize {
         match self {
-            Self::Outer(_) => 0,
-            Self::Address => 1,
-            Self::Malformed(DecodeError::TooShort { .. }) => 2,
-            Self::Malformed(DecodeError::Version(_)) => 3,
-            Self::Malformed(DecodeError::GtpPrime) => 4,
-            Self::Malformed(DecodeError::Length { .. }) => 5,
-            Self::Malformed(DecodeError::ExtensionTruncated(_) | DecodeError::ExtensionEmpty(_)) => 6,
+            Self::Outer(_) => "bad_datagram",
+            Self::Address => "other_address",
+            Self::Malformed(DecodeError::TooShort { .. }) => "too_short",
+            Self::Malformed(DecodeError::Version(_)) => "version",
+            Self::Malformed(DecodeError::GtpPrime) => "gtp_prime",
+            Self::Malformed(DecodeError::Length { .. }) => "length",
+            Self::Malformed(DecodeError::ExtensionTruncated(_) | DecodeError::ExtensionEmpty(_)) => {
+                "extension_headers"
+            }
             Self::Malformed(
                 DecodeError::ElementTruncated(_)
                 | DecodeError::ElementLength(_)
                 | DecodeError::ElementUnknown(_)
                 | DecodeError::ElementMissing(_),
-            ) => 7,
-            Self::MessageType(_) => 8,
-            Self::ExtensionHeader(_) => 9,
-            Self::Teid(_) => 10,
+            ) => "information_elements",
+            Self::MessageType(_) => "message_type",
+            Self::ExtensionHeader(_) => "not_comprehended",
+            Self::Teid(_) => "unknown_teid",
         }
     }
 }
 
-/// Names of the reasons, in the order of [`Rejection::index`].
-const REASONS: [&str; 11] = [
-    "bad_datagram",
-    "other_address",
-    "too_short",
-    "version",
-    "gtp_prime",
-    "length",
-    "extension_headers",
-    "information_elements",
-    "message_type",
-    "not_comprehended",
-    "unknown_teid",
-];
-
 /// What came and went at an endpoint, in datagrams.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// G-PDUs that came for a tunnel.
     pub packets_in: u64,
@@ -79,40 +65,27 @@ pub struct Counters {
     pub error_indications: u64,
     /// Supported Extension Headers Notifications that came.
     pub notifications: u64,
-    rejected: [u64; REASONS.len()],
+    /// By reason, those that occurred.
+    rejected: BTreeMap<&'static str, u64>,
 }
 
 impl Counters {
     pub(super) fn reject(&mut self, rejection: Rejection) {
-        self.rejected[rejection.index()] += 1;
+        *self.rejected.entry(rejection.reason()).or_default() += 1;
     }
 
     /// Datagrams that were refused for the same reason, whatever its details.
-    pub const fn rejected(&self, rejection: Rejection) -> u64 {
-        self.rejected[rejection.index()]
+    pub fn rejected(&self, rejection: Rejection) -> u64 {
+        self.rejected.get(rejection.reason()).copied().unwrap_or(0)
     }
 
     /// Datagrams that were refused.
     pub fn all_rejected(&self) -> u64 {
-        self.rejected.iter().sum()
+        self.rejected.values().sum()
     }
 
     /// All of them by name, under `rejected` those reasons that occurred.
     pub fn report(&self) -> Value {
-        let rejected: Map<String, Value> = REASONS
-            .iter()
-            .zip(self.rejected)
-            .filter(|(_, count)| *count > 0)
-            .map(|(reason, count)| ((*reason).to_owned(), count.into()))
-            .collect();
-        serde_json::json!({
-            "packets_in": self.packets_in,
-            "packets_out": self.packets_out,
-            "echoes_answered": self.echoes_answered,
-            "echo_responses": self.echo_responses,
-            "error_indications": self.error_indications,
-            "notifications": self.notifications,
-            "rejected": rejected,
-        })
+        serde_json::to_value(self).unwrap_or_default()
     }
 }

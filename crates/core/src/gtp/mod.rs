@@ -12,7 +12,6 @@ mod counters;
 mod relay;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::Ipv4Addr;
 
 pub use counters::{Counters, Rejection};
@@ -35,44 +34,26 @@ pub struct Tunnel {
 }
 
 /// A tunnel that cannot be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// TEID 0 at either end, which means no tunnel (TS 29.281 §5.1).
+    #[error("TEID 0 is no tunnel's")]
     ZeroTeid,
     /// A tunnel has this TEID already.
+    #[error("TEID {0:#x} is taken")]
     Taken(u32),
 }
 
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroTeid => f.write_str("TEID 0 is no tunnel's"),
-            Self::Taken(teid) => write!(f, "TEID {teid:#x} is taken"),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}
-
 /// A packet that cannot be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// No tunnel has this TEID.
+    #[error("no tunnel has TEID {0:#x}")]
     NoTunnel(u32),
     /// The packet does not fit into a datagram.
-    Encode(EncodeError),
+    #[error("{0}")]
+    Encode(#[from] EncodeError),
 }
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoTunnel(teid) => write!(f, "no tunnel has TEID {teid:#x}"),
-            Self::Encode(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for SendError {}
 
 /// What a datagram meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,7 +188,7 @@ impl Endpoint {
         g_pdu: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), SendError> {
-        self.outer_to(peer).encapsulate(g_pdu, out).map_err(SendError::Encode)?;
+        self.outer_to(peer).encapsulate(g_pdu, out)?;
         self.identification = self.identification.wrapping_add(1);
         self.counters.packets_out += 1;
         Ok(())

@@ -12,7 +12,7 @@
 //!
 //! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
 
-use super::acks::{Line, Place, Segment, is_after};
+use super::acks::{Line, Place, Segment, check_limits, is_after};
 use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
@@ -68,10 +68,8 @@ impl Component for Config {
     }
 
     fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
-        let zero = [("in_buffer", self.in_buffer), ("limit", self.limit)].into_iter().find(|(_, n)| *n == 0);
-        zero.map_or(Ok(()), |(key, _)| {
-            Err(ScenarioError::new(key, "no packet could wait there", "write at least 1"))
-        })
+        let limits = [("in_buffer", self.in_buffer), ("limit", self.limit)];
+        check_limits(&limits, "no packet could wait there")
     }
 }
 

@@ -115,24 +115,21 @@ impl Component for Config {
 
     fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         self.t_id.validate().map_err(|inner| inner.under("t_id"))?;
-        let zero = |key, message, hint| Err(ScenarioError::new(key, message, hint));
+        let error = |key, message, hint| Err(ScenarioError::new(key, message, hint));
         if let Some(after) = &self.t_id_after_drop {
             after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
             if !around.radio.has_discard_counter(self.at.towards_cell()) {
                 let message = "the buffer has no PDPC, whose counter says how long";
-                return zero(
-                    "t_id_after_drop",
-                    message,
-                    "choose queue.pdpc for the bearer, or remove the key",
-                );
+                let hint = "choose queue.pdpc for the bearer, or remove the key";
+                return error("t_id_after_drop", message, hint);
             }
         }
         check_hold_limit(self.hold_limit)?;
         if self.tti.is_zero() {
-            return zero("tti", "a TTI takes time", "write that of the bearer, such as \"10 ms\"");
+            return error("tti", "a TTI takes time", "write that of the bearer, such as \"10 ms\"");
         }
         if self.idle_release.is_zero() {
-            return zero("idle_release", "no ACK could be stranded", "write a time such as \"1 s\"");
+            return error("idle_release", "no ACK could be stranded", "write a time such as \"1 s\"");
         }
         Ok(())
     }

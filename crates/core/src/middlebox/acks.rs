@@ -137,12 +137,15 @@ impl Line {
     }
 }
 
+/// Refuses limits of zero.
+pub(super) fn check_limits(limits: &[(&str, u32)], message: &str) -> Result<(), ScenarioError> {
+    let zero = limits.iter().find(|(_, limit)| *limit == 0);
+    zero.map_or(Ok(()), |(key, _)| Err(ScenarioError::new(*key, message, "write at least 1")))
+}
+
 /// Refuses a box that could hold nothing.
 pub(super) fn check_hold_limit(segments: u32) -> Result<(), ScenarioError> {
-    if segments == 0 {
-        return Err(ScenarioError::new("hold_limit", "nothing could be held", "write at least 1"));
-    }
-    Ok(())
+    check_limits(&[("hold_limit", segments)], "nothing could be held")
 }
 
 /// Lines that hold something, by the time at which their first may leave: behind timer 0 of the box.

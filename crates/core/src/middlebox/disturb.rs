@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Loses, duplicates and reorders packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where the box stands.
@@ -42,12 +42,6 @@ pub struct Disturbance {
     pub reorder: Probability,
     /// For how long.
     pub hold: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { at: Place::Network, downlink: Disturbance::default(), uplink: Disturbance::default() }
-    }
 }
 
 impl Default for Disturbance {
@@ -96,6 +90,12 @@ struct Half {
     reorder: Threshold,
     hold: Duration,
     stream: Stream,
+    counts: Counts,
+}
+
+/// What has been counted in one direction, as reported.
+#[derive(Default, Serialize)]
+struct Counts {
     packets: u64,
     dropped: u64,
     duplicated: u64,
@@ -105,22 +105,13 @@ struct Half {
 impl Half {
     fn new(disturbance: &Disturbance, stream: Stream) -> Self {
         let Disturbance { loss, duplicate, reorder, hold } = *disturbance;
-        Self {
-            loss: loss.into(),
-            duplicate: duplicate.into(),
-            reorder: reorder.into(),
-            hold,
-            stream,
-            packets: 0,
-            dropped: 0,
-            duplicated: 0,
-            held: 0,
-        }
+        let [loss, duplicate, reorder] = [loss, duplicate, reorder].map(Threshold::from);
+        Self { loss, duplicate, reorder, hold, stream, counts: Counts::default() }
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, is_held: bool) {
         if is_held {
-            self.held += 1;
+            self.counts.held += 1;
             cx.emit_at(cx.now + self.hold, dir.index() as u32, packet);
         } else {
             cx.emit(dir, packet);
@@ -139,12 +130,12 @@ impl Element for Disturb {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let half = &mut self.halves[dir.index()];
-        half.packets += 1;
+        half.counts.packets += 1;
         let is_lost = half.stream.chance(half.loss);
         let is_sent_twice = half.stream.chance(half.duplicate);
         let [is_held, is_copy_held] = [(); 2].map(|()| half.stream.chance(half.reorder));
         if is_lost {
-            half.dropped += 1;
+            half.counts.dropped += 1;
             return cx.drop(packet, Reason::LinkLoss);
         }
         let copy = is_sent_twice.then(|| {
@@ -154,20 +145,13 @@ impl Element for Disturb {
         });
         half.send(cx, dir, packet, is_held);
         if let Some(copy) = copy {
-            half.duplicated += 1;
+            half.counts.duplicated += 1;
             half.send(cx, dir, copy, is_copy_held);
         }
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let [downlink, uplink] = self.halves.each_ref().map(|half| {
-            json!({
-                "packets": half.packets,
-                "dropped": half.dropped,
-                "duplicated": half.duplicated,
-                "held": half.held,
-            })
-        });
+        let [downlink, uplink] = self.halves.each_ref().map(|half| &half.counts);
         json!({ "element": "middlebox.disturb", "downlink": downlink, "uplink": uplink })
     }
 }

@@ -37,9 +37,9 @@
 
 mod connection;
 
-use super::acks::{Deadlines, Place, Segment, to_evict};
+use super::acks::{Deadlines, Place, Segment, check_limits, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, Outage};
+use crate::element::{Cx, Element, Layout, Outage, with_counters};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::{Duration, Instant};
@@ -96,32 +96,24 @@ impl Component for Config {
 
     fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
         let error = |key: &str, message: &str, hint: &str| Err(ScenarioError::new(key, message, hint));
-        if self.connections == 0 {
-            return error("connections", "the box could freeze nothing", "write at least 1");
-        }
+        check_limits(&[("connections", self.connections)], "the box could freeze nothing")?;
         if self.copies > 100 {
             return error("copies", "no loss is so long", "write 3, or at most 100");
         }
         if self.copies == 0 {
-            return error(
-                "copies",
-                "a frozen sender would never hear the true window",
-                "write 3, or at least 1",
-            );
+            let message = "a frozen sender would never hear the true window";
+            return error("copies", message, "write 3, or at least 1");
         }
         if self.withhold && self.hold.is_zero() {
-            return error(
-                "hold",
-                "an ACK withheld for no time",
-                "write a time such as \"200 ms\", or withhold = false",
-            );
+            let hint = "write a time such as \"200 ms\", or withhold = false";
+            return error("hold", "an ACK withheld for no time", hint);
         }
         Ok(())
     }
 }
 
-/// What has been counted.
-#[derive(Default)]
+/// What has been counted, as reported.
+#[derive(Default, Serialize)]
 struct Counters {
     freezes: u64,
     zero_window_acks_made: u64,
@@ -389,20 +381,7 @@ impl Element for Freeze {
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let counters = &self.counters;
-        json!({
-            "element": "middlebox.freeze",
-            "at": self.config.at,
-            "freezes": counters.freezes,
-            "zero_window_acks_made": counters.zero_window_acks_made,
-            "windows_closed": counters.windows_closed,
-            "probes_answered": counters.probes_answered,
-            "opening_acks_made": counters.opening_acks_made,
-            "acks_withheld": counters.acks_withheld,
-            "withheld_given": counters.withheld_given,
-            "peak_connections": counters.peak_connections,
-            "connections_evicted": counters.connections_evicted,
-        })
+        with_counters(json!({ "element": "middlebox.freeze", "at": self.config.at }), &self.counters)
     }
 }
 

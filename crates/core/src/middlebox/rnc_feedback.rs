@@ -34,9 +34,9 @@
 
 mod table;
 
-use super::acks::{Segment, are_far_apart, is_after, to_evict};
+use super::acks::{Segment, are_far_apart, check_limits, is_after, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent};
+use crate::element::{Cx, Element, Layout, RadioEvent, with_counters};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::trace::{Event, Kind};
@@ -68,10 +68,8 @@ impl Component for Config {
     }
 
     fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
-        let zero = [("cache_segments", self.cache_segments), ("connections", self.connections)];
-        zero.into_iter().find(|(_, n)| *n == 0).map_or(Ok(()), |(key, _)| {
-            Err(ScenarioError::new(key, "the box could remember nothing", "write at least 1"))
-        })
+        let limits = [("cache_segments", self.cache_segments), ("connections", self.connections)];
+        check_limits(&limits, "the box could remember nothing")
     }
 }
 
@@ -81,14 +79,17 @@ struct Connection {
     used: u64,
 }
 
-/// What has been counted; of all connections.
-#[derive(Default)]
+/// What has been counted, as reported; of all connections.
+#[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
+    peak_cached_segments: usize,
+    /// Segments in all tables.
+    #[serde(rename = "cached_at_end")]
+    segments: usize,
     evictions: u64,
     acks_flagged: u64,
     forgotten_drops: u64,
-    peak_segments: usize,
     peak_connections: usize,
     connections_evicted: u64,
 }
@@ -102,9 +103,13 @@ struct RncFeedback {
     accurate_ecn: BTreeSet<(u16, u16)>,
     /// Uses of tables so far: what comes later is larger.
     uses: u64,
-    /// Segments in all tables.
-    segments: usize,
     counters: Counters,
+}
+
+/// Records in the trace how many segments a connection has in the table.
+fn tell(cx: &mut Cx<'_>, (ue, flow): (u16, u16), cached: usize, flagged: bool) {
+    let cached_segments = cached as u32;
+    cx.probe(Kind::RncFeedback, move || Event::RncFeedback { ue, flow, cached_segments, flagged });
 }
 
 impl RncFeedback {
@@ -131,10 +136,10 @@ impl RncFeedback {
         let before = connection.table.len();
         let noted = connection.table.insert(start, packet.payload, self.config.cache_segments as usize);
         let after = connection.table.len();
-        self.segments = self.segments + after - before;
+        self.counters.segments = self.counters.segments + after - before;
         self.counters.segments_cached += u64::from(noted.is_new);
         self.counters.evictions += u64::from(noted.has_evicted);
-        self.counters.peak_segments = self.counters.peak_segments.max(self.segments);
+        self.counters.peak_cached_segments = self.counters.peak_cached_segments.max(self.counters.segments);
         self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());
         Some(after)
     }
@@ -157,7 +162,7 @@ impl RncFeedback {
         let before = connection.table.len();
         let is_lost = connection.table.on_ack(packet.ack, segment == Segment::PureAck);
         let after = connection.table.len();
-        self.segments -= before - after;
+        self.counters.segments -= before - after;
         self.counters.acks_flagged += u64::from(is_lost);
         Some((after, is_lost))
     }
@@ -169,7 +174,7 @@ impl RncFeedback {
         if !table.remove(seq) {
             return None;
         }
-        self.segments -= 1;
+        self.counters.segments -= 1;
         self.counters.forgotten_drops += 1;
         Some(table.len())
     }
@@ -189,7 +194,7 @@ impl RncFeedback {
     /// A connection begins or ends. Whether it had a table.
     fn forget(&mut self, key: (u16, u16)) -> bool {
         let gone = self.connections.remove(&key);
-        self.segments -= gone.as_ref().map_or(0, |connection| connection.table.len());
+        self.counters.segments -= gone.as_ref().map_or(0, |connection| connection.table.len());
         gone.is_some()
     }
 
@@ -211,7 +216,7 @@ impl Element for RncFeedback {
         if !packet.is_tcp() {
             return cx.emit(dir, packet);
         }
-        let before = self.segments;
+        let before = self.counters.segments;
         let cached = match dir {
             Dir::Downlink => self.note(&packet).map(|cached| (cached, false)),
             Dir::Uplink => self.judge(&packet),
@@ -220,15 +225,8 @@ impl Element for RncFeedback {
             if flagged {
                 packet.flag_radio_loss();
             }
-            if flagged || self.segments != before {
-                let (ue, flow) = (packet.ue, packet.flow);
-                let cached_segments = cached as u32;
-                cx.probe(Kind::RncFeedback, move || Event::RncFeedback {
-                    ue,
-                    flow,
-                    cached_segments,
-                    flagged,
-                });
+            if flagged || self.counters.segments != before {
+                tell(cx, (packet.ue, packet.flow), cached, flagged);
             }
         }
         cx.emit(dir, packet);
@@ -238,31 +236,14 @@ impl Element for RncFeedback {
         if event.dir != Dir::Downlink {
             return;
         }
-        let (ue, flow) = (event.ue, event.flow);
-        if let Some(cached) = self.forget_dropped((ue, flow), event.seq) {
-            let cached_segments = cached as u32;
-            cx.probe(Kind::RncFeedback, move || Event::RncFeedback {
-                ue,
-                flow,
-                cached_segments,
-                flagged: false,
-            });
+        let key = (event.ue, event.flow);
+        if let Some(cached) = self.forget_dropped(key, event.seq) {
+            tell(cx, key, cached, false);
         }
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let counters = &self.counters;
-        json!({
-            "element": "middlebox.rnc_feedback",
-            "segments_cached": counters.segments_cached,
-            "peak_cached_segments": counters.peak_segments,
-            "cached_at_end": self.segments,
-            "evictions": counters.evictions,
-            "acks_flagged": counters.acks_flagged,
-            "forgotten_drops": counters.forgotten_drops,
-            "peak_connections": counters.peak_connections,
-            "connections_evicted": counters.connections_evicted,
-        })
+        with_counters(json!({ "element": "middlebox.rnc_feedback" }), &self.counters)
     }
 }
 

@@ -39,16 +39,16 @@
 mod downlink;
 mod uplink;
 
-use super::acks::{Deadlines, to_evict};
+use super::acks::{Deadlines, check_limits, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent};
+use crate::element::{Cx, Element, Layout, RadioEvent, with_counters};
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::{Handshake, rto};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason, SnoopAction};
-use downlink::{Copies, Downlink, Fate, Limits};
+use downlink::{Books, Downlink, Fate, Limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -104,30 +104,22 @@ impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let knows_sack = |spec: &&FlowSpec| spec.tcp.sack && spec.tcp.handshake == Handshake::None;
         Box::new(Snoop {
-            limits: self.limits(),
             known_sack: plan.flows.iter().filter(knows_sack).map(|spec| (spec.ue, spec.flow)).collect(),
             config: self.clone(),
             connections: BTreeMap::new(),
             deadlines: Deadlines::default(),
             uses: 0,
-            cached: 0,
-            copies: Vec::new(),
-            counters: Counters::default(),
+            books: Books { limits: self.limits(), counters: Counters::default(), copies: Vec::new() },
         })
     }
 
     fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
-        let zero = [("cache_packets", self.cache_packets), ("connections", self.connections)];
-        if let Some((key, _)) = zero.into_iter().find(|(_, n)| *n == 0) {
-            return Err(ScenarioError::new(key, "the box could repair nothing", "write at least 1"));
-        }
+        let limits = [("cache_packets", self.cache_packets), ("connections", self.connections)];
+        check_limits(&limits, "the box could repair nothing")?;
         if self.min_timeout.is_zero() || self.min_timeout > MAX_TIMEOUT {
             let message = format!("{} is no time to wait for an ACK", self.min_timeout);
-            return Err(ScenarioError::new(
-                "min_timeout",
-                message,
-                "write a time up to 60 s, such as \"200 ms\"",
-            ));
+            let hint = "write a time up to 60 s, such as \"200 ms\"";
+            return Err(ScenarioError::new("min_timeout", message, hint));
         }
         Ok(())
     }
@@ -160,16 +152,16 @@ impl Connection {
     }
 }
 
-/// What has been counted; of all connections.
-#[derive(Default)]
+/// What has been counted, as reported; of all connections.
+#[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
     segments_not_cached: u64,
-    peak_packets: usize,
-    dupack_retransmissions: u64,
-    timer_retransmissions: u64,
-    needless_retransmissions: u64,
-    retransmitted_bytes: u64,
+    peak_cached_packets: usize,
+    /// Packets in all caches.
+    #[serde(rename = "cached_at_end")]
+    cached: usize,
+    local_retransmissions: Retransmissions,
     dupacks_suppressed: u64,
     dupacks_passed: u64,
     stale_acks: u64,
@@ -181,11 +173,20 @@ struct Counters {
     connections_evicted: u64,
 }
 
+/// What the box has sent again.
+#[derive(Default, Serialize)]
+struct Retransmissions {
+    total: u64,
+    dupack: u64,
+    timer: u64,
+    needless: u64,
+    bytes: u64,
+}
+
 type Key = (u16, u16);
 
 struct Snoop {
     config: Config,
-    limits: Limits,
     /// Flows without handshake that use SACK.
     known_sack: BTreeSet<Key>,
     /// By UE and flow.
@@ -193,11 +194,7 @@ struct Snoop {
     deadlines: Deadlines<Key>,
     /// Uses of connections so far.
     uses: u64,
-    /// Packets in all caches.
-    cached: usize,
-    /// Reused; empty between calls.
-    copies: Copies,
-    counters: Counters,
+    books: Books,
 }
 
 /// Records an action in the trace.
@@ -210,7 +207,7 @@ impl Snoop {
     /// A connection begins or ends.
     fn forget(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(gone) = self.connections.remove(&key) {
-            self.cached -= gone.cached();
+            self.books.counters.cached -= gone.cached();
             self.deadlines.change(cx, key, gone.armed, None);
         }
     }
@@ -238,9 +235,9 @@ impl Snoop {
             connection.permits_sack[dir.index()] = packet.options().sack_permitted;
             connection.accurate_ecn |= flags.has(Flags::AE);
             if dir == Dir::Downlink {
-                self.cached -= connection.cached();
+                self.books.counters.cached -= connection.cached();
                 let first = packet.seq.wrapping_add(1);
-                connection.downlink = Some(Downlink::new(first, &self.limits.timer));
+                connection.downlink = Some(Downlink::new(first, &self.books.limits.timer));
             }
         }
         true
@@ -250,11 +247,11 @@ impl Snoop {
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(cx, oldest);
-            self.counters.connections_evicted += 1;
+            self.books.counters.connections_evicted += 1;
         }
         let connection = Connection {
             downlink: None,
-            uplink: Uplink::new(&self.limits.timer),
+            uplink: Uplink::new(&self.books.limits.timer),
             permits_sack: [false; 2],
             known_sack: self.known_sack.contains(&key),
             accurate_ecn: false,
@@ -262,7 +259,8 @@ impl Snoop {
             armed: None,
         };
         self.connections.insert(key, connection);
-        self.counters.peak_connections = self.counters.peak_connections.max(self.connections.len());
+        self.books.counters.peak_connections =
+            self.books.counters.peak_connections.max(self.connections.len());
     }
 
     /// A segment from the server. The packet that goes to it in its place, if the UE has it already.
@@ -280,8 +278,8 @@ impl Snoop {
         let known = connection.downlink.take().filter(|known| !known.is_foreign(packet.seq));
         let downlink = connection
             .downlink
-            .insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.limits.timer)));
-        let answer = downlink.on_data(cx.now, packet, &self.limits, &mut self.counters);
+            .insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.books.limits.timer)));
+        let answer = downlink.on_data(cx.now, packet, &mut self.books);
         let after = downlink.len();
         self.note_cached(cx, key, before, after);
         answer
@@ -289,8 +287,9 @@ impl Snoop {
 
     /// The number of a connection's packets in the cache was `before` and is `after`.
     fn note_cached(&mut self, cx: &mut Cx<'_>, key: Key, before: usize, after: usize) {
-        self.cached = self.cached + after - before;
-        self.counters.peak_packets = self.counters.peak_packets.max(self.cached);
+        self.books.counters.cached = self.books.counters.cached + after - before;
+        self.books.counters.peak_cached_packets =
+            self.books.counters.peak_cached_packets.max(self.books.counters.cached);
         if before != after {
             let action = if after > before { SnoopAction::Cached } else { SnoopAction::Freed };
             tell(cx, key, action, after);
@@ -309,11 +308,11 @@ impl Snoop {
             return Fate::Passes;
         };
         let before = downlink.len();
-        let fate = downlink.on_ack(cx.now, packet, &self.limits, &mut self.counters, &mut self.copies);
+        let fate = downlink.on_ack(cx.now, packet, &mut self.books);
         let after = downlink.len();
         let has_ended = downlink.has_ended();
         self.note_cached(cx, key, before, after);
-        self.counters.stale_acks += u64::from(fate == Fate::Stale);
+        self.books.counters.stale_acks += u64::from(fate == Fate::Stale);
         if fate == Fate::Suppressed {
             tell(cx, key, SnoopAction::DupackSuppressed, after);
         }
@@ -327,18 +326,19 @@ impl Snoop {
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let cached = connection.cached();
-        for (action, copy) in self.copies.drain(..) {
+        for (action, copy) in self.books.copies.drain(..) {
             tell(cx, key, action, cached);
             cx.emit(Dir::Downlink, copy);
         }
         let nacks = self.config.uplink_nacks && connection.takes_nacks();
-        if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.limits) {
-            self.counters.nacks += 1;
+        if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.books.limits) {
+            self.books.counters.nacks += 1;
             tell(cx, key, SnoopAction::Nack, cached);
             cx.emit(Dir::Downlink, Box::new(nack));
         }
-        let downlink = connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.limits));
-        let uplink = if nacks { connection.uplink.deadline(&self.limits) } else { None };
+        let downlink =
+            connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.books.limits));
+        let uplink = if nacks { connection.uplink.deadline(&self.books.limits) } else { None };
         let next = downlink.into_iter().chain(uplink).min();
         if next != connection.armed {
             let before = std::mem::replace(&mut connection.armed, next);
@@ -360,13 +360,9 @@ impl Element for Snoop {
         match dir {
             Dir::Downlink => match self.handle_downlink(cx, key, &packet) {
                 Some(answer) => {
-                    self.counters.answered += 1;
-                    tell(
-                        cx,
-                        key,
-                        SnoopAction::Answered,
-                        self.connections.get(&key).map_or(0, Connection::cached),
-                    );
+                    self.books.counters.answered += 1;
+                    let cached = self.connections.get(&key).map_or(0, Connection::cached);
+                    tell(cx, key, SnoopAction::Answered, cached);
                     cx.drop(packet, Reason::AlreadyAcknowledged);
                     cx.emit(Dir::Uplink, answer);
                 }
@@ -390,7 +386,7 @@ impl Element for Snoop {
         while let Some(key) = self.deadlines.expired(cx.now) {
             let Some(connection) = self.connections.get_mut(&key) else { return };
             if let Some(downlink) = &mut connection.downlink {
-                downlink.on_deadline(cx.now, &self.limits, &mut self.counters, &mut self.copies);
+                downlink.on_deadline(cx.now, &mut self.books);
             }
             self.pump(cx, key);
         }
@@ -404,36 +400,13 @@ impl Element for Snoop {
         let before = downlink.len();
         if downlink.forget(event.seq) {
             let after = downlink.len();
-            self.counters.forgotten_drops += 1;
+            self.books.counters.forgotten_drops += 1;
             self.note_cached(cx, key, before, after);
             self.pump(cx, key);
         }
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let counters = &self.counters;
-        json!({
-            "element": "middlebox.snoop",
-            "segments_cached": counters.segments_cached,
-            "segments_not_cached": counters.segments_not_cached,
-            "peak_cached_packets": counters.peak_packets,
-            "cached_at_end": self.cached,
-            "local_retransmissions": {
-                "total": counters.dupack_retransmissions + counters.timer_retransmissions,
-                "dupack": counters.dupack_retransmissions,
-                "timer": counters.timer_retransmissions,
-                "needless": counters.needless_retransmissions,
-                "bytes": counters.retransmitted_bytes,
-            },
-            "dupacks_suppressed": counters.dupacks_suppressed,
-            "dupacks_passed": counters.dupacks_passed,
-            "stale_acks": counters.stale_acks,
-            "sender_retransmissions": counters.sender_retransmissions,
-            "answered": counters.answered,
-            "forgotten_drops": counters.forgotten_drops,
-            "nacks": counters.nacks,
-            "peak_connections": counters.peak_connections,
-            "connections_evicted": counters.connections_evicted,
-        })
+        with_counters(json!({ "element": "middlebox.snoop" }), &self.books.counters)
     }
 }

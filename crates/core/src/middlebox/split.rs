@@ -14,7 +14,7 @@
 //! not know or whose beginning it has not seen, pass unchanged and are counted.
 //!
 //! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
-//! `processing` is what each packet that reaches the box takes in it, one after another ([`processor`]).
+//! `processing` is what each packet that reaches the box takes in it, one after another ([`entrance`]).
 //!
 //! **Over a hand-over** the box is at another RNC than before, if `handover` says so. With `transfer` the state of the
 //! UE's connections follows: what the buffers hold goes from the old to the new RNC, which takes `transfer_delay` and
@@ -32,7 +32,7 @@
 //! refused.
 
 mod connection;
-mod processor;
+mod entrance;
 mod proxy;
 
 use super::{Around, Component, Plan};
@@ -42,15 +42,14 @@ use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
 use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::{self, Handshake};
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use crate::units::{Bitrate, Bytes};
 use connection::{Connection, Endpoints, Keys};
-use processor::Processor;
+use entrance::Entrance;
 use proxy::Proxy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::VecDeque;
 
 /// Ends every TCP connection and carries its bytes on over one of its own: split TCP, RFC 3135.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,13 +159,12 @@ impl Component for Config {
         }
         let flows = plan.flows;
         let ues = flows.last().map_or(0, |flow| flow.ue + 1);
-        let slots = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
+        let slots: Vec<_> = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
         Box::new(Split {
             config: self.clone(),
             index: FlowIndex::new(ues, flows),
+            entrance: Entrance::new(self.delay, self.processing, 2 * slots.len() as u32),
             slots,
-            line: VecDeque::new(),
-            processor: Processor::new(self.processing),
             passed: <[Passed; 2]>::default(),
         })
     }
@@ -219,25 +217,19 @@ struct Slot {
 }
 
 /// What passed unchanged in one direction.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Passed {
+    #[serde(rename = "passed_unread")]
     unread: u64,
+    #[serde(rename = "passed_unknown_flow")]
     unknown: u64,
-}
-
-impl Passed {
-    fn report(&self) -> serde_json::Value {
-        json!({ "passed_unread": self.unread, "passed_unknown_flow": self.unknown })
-    }
 }
 
 struct Split {
     config: Config,
     index: FlowIndex,
     slots: Vec<Slot>,
-    /// On the way from the cell to the box, with the time of arrival.
-    line: VecDeque<(Instant, Box<Packet>)>,
-    processor: Processor,
+    entrance: Entrance,
     /// By direction.
     passed: [Passed; 2],
 }
@@ -268,27 +260,8 @@ fn begins(spec: &FlowSpec, dir: Dir, packet: &Packet) -> bool {
 }
 
 impl Split {
-    /// The timer of the line from the cell.
-    fn line_key(&self) -> u32 {
-        2 * self.slots.len() as u32
-    }
-
-    /// The timer of the processor.
-    fn processor_key(&self) -> u32 {
-        self.line_key() + 1
-    }
-
     fn wire(&self) -> Wire {
         Wire { delay: self.config.delay }
-    }
-
-    /// A packet has reached the box.
-    fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if self.processor.is_instant() {
-            return self.handle(cx, dir, packet);
-        }
-        let key = self.processor_key();
-        self.processor.put(cx, key, dir, packet);
     }
 
     /// The box has a packet in hand.
@@ -311,23 +284,12 @@ impl Split {
         self.passed[dir.index()].unknown += 1;
         wire.emit(cx, dir, packet);
     }
-
-    /// The packets that are due have come over the wire from the cell.
-    fn empty_line(&mut self, cx: &mut Cx<'_>) {
-        while let Some((at, packet)) = self.line.pop_front() {
-            if at > cx.now {
-                cx.arm(self.line_key(), at);
-                return self.line.push_front((at, packet));
-            }
-            self.arrive(cx, Dir::Uplink, packet);
-        }
-    }
 }
 
 impl Element for Split {
     fn layout(&self) -> Layout {
         Layout {
-            timers: self.processor_key() + 1,
+            timers: 2 * self.slots.len() as u32 + 2,
             lanes: vec![Dir::Downlink],
             outages: self.config.handover != Handover::Keep,
             ..Layout::default()
@@ -335,22 +297,14 @@ impl Element for Split {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir == Dir::Downlink || self.config.delay.is_zero() {
-            return self.arrive(cx, dir, packet);
+        if let Some(packet) = self.entrance.enter(cx, dir, packet) {
+            self.handle(cx, dir, packet);
         }
-        let at = cx.now + self.config.delay;
-        if self.line.is_empty() {
-            cx.arm(self.line_key(), at);
-        }
-        self.line.push_back((at, packet));
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        if key == self.line_key() {
-            return self.empty_line(cx);
-        }
-        if key == self.processor_key() {
-            while let Some((dir, packet)) = self.processor.take(cx, key) {
+        if self.entrance.has_timer(key) {
+            while let Some((dir, packet)) = self.entrance.next(cx, key) {
                 self.handle(cx, dir, packet);
             }
             return;
@@ -384,12 +338,12 @@ impl Element for Split {
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
         let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
         let connections: Vec<_> = connections.map(|connection| connection.report()).collect();
-        let [downlink, uplink] = self.passed.each_ref().map(Passed::report);
+        let [downlink, uplink] = &self.passed;
         json!({
             "element": "middlebox.split",
             "downlink": downlink,
             "uplink": uplink,
-            "peak_in_processor": self.processor.peak(),
+            "peak_in_processor": self.entrance.peak,
             "connections": connections,
         })
     }

@@ -21,15 +21,37 @@ impl Component for Config {
     }
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Counts {
-    data: u64,
-    acks: u64,
+    data_segments: u64,
+    pure_acks: u64,
     bytes: u64,
-    other_protocol: u64,
-    encrypted: u64,
-    fragments: u64,
-    malformed: u64,
+    passed_unread: OpaqueCounts,
+}
+
+/// Packets whose TCP header could not be read, by the reason why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OpaqueCounts {
+    /// Another protocol.
+    pub other_protocol: u64,
+    /// ESP or AH.
+    pub encrypted: u64,
+    /// Fragments.
+    pub fragment: u64,
+    /// Headers that contradict themselves.
+    pub malformed: u64,
+}
+
+impl OpaqueCounts {
+    /// Counts a packet.
+    pub fn count(&mut self, why: Opaque) {
+        *match why {
+            Opaque::OtherProtocol => &mut self.other_protocol,
+            Opaque::Encrypted => &mut self.encrypted,
+            Opaque::Fragment => &mut self.fragment,
+            Opaque::Malformed => &mut self.malformed,
+        } += 1;
+    }
 }
 
 #[derive(Default)]
@@ -46,30 +68,15 @@ impl Element for Tap {
         let counts = &mut self.counts[dir.index()];
         counts.bytes += u64::from(packet.len);
         match packet.kind {
-            Kind::Tcp if packet.payload > 0 => counts.data += 1,
-            Kind::Tcp => counts.acks += 1,
-            Kind::Opaque(Opaque::OtherProtocol) => counts.other_protocol += 1,
-            Kind::Opaque(Opaque::Encrypted) => counts.encrypted += 1,
-            Kind::Opaque(Opaque::Fragment) => counts.fragments += 1,
-            Kind::Opaque(Opaque::Malformed) => counts.malformed += 1,
+            Kind::Tcp if packet.payload > 0 => counts.data_segments += 1,
+            Kind::Tcp => counts.pure_acks += 1,
+            Kind::Opaque(why) => counts.passed_unread.count(why),
         }
         cx.emit(dir, packet);
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        let [downlink, uplink] = self.counts.each_ref().map(|counts| {
-            json!({
-                "data_segments": counts.data,
-                "pure_acks": counts.acks,
-                "bytes": counts.bytes,
-                "passed_unread": {
-                    "other_protocol": counts.other_protocol,
-                    "encrypted": counts.encrypted,
-                    "fragment": counts.fragments,
-                    "malformed": counts.malformed,
-                },
-            })
-        });
+        let [downlink, uplink] = &self.counts;
         json!({ "element": "middlebox.tap", "downlink": downlink, "uplink": uplink })
     }
 }

@@ -128,7 +128,7 @@ pub trait Component {
 
 registry! {
     /// A queue discipline and its parameters.
-    pub enum Config: Component, validate() {
+    pub enum Config: Component, default Droptail, validate() {
         Droptail = droptail,
         Pdpc = pdpc,
         Red = red,
@@ -146,11 +146,5 @@ impl Config {
         }
         let message = "it drops packets that wait, and here the time of each is fixed when it comes";
         Err(ScenarioError::new(self.name(), message, hint))
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::Droptail(droptail::Config::default())
     }
 }

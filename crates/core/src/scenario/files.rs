@@ -85,17 +85,11 @@ impl Inlined {
         }
         let error = |message: String, hint: &str| ScenarioError::new(FILE, message, hint);
         let Some(read) = read else {
-            return Err(error(
-                format!("'{path}' is not read here"),
-                &format!("write its text, under the key {key}"),
-            ));
+            let hint = format!("write its text, under the key {key}");
+            return Err(error(format!("'{path}' is not read here"), &hint));
         };
-        let text = read(path).map_err(|wrong| {
-            error(
-                format!("'{path}' {wrong}"),
-                &format!("write the path of {what}, from the scenario's folder"),
-            )
-        })?;
+        let hint = format!("write the path of {what}, from the scenario's folder");
+        let text = read(path).map_err(|wrong| error(format!("'{path}' {wrong}"), &hint))?;
         let text = (self.read)(parent, &text)
             .map_err(|wrong| error(format!("'{path}', {}", wrong.message), &wrong.hint))?;
         table.insert((*key).to_owned(), Value::String(text));

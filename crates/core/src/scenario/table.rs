@@ -106,11 +106,8 @@ fn entry<'a>(
     let items = match table.get_mut(name) {
         Some(Value::Array(items)) => items.as_mut_slice(),
         Some(_) => {
-            return Err(ScenarioError::new(
-                path,
-                format!("{name} is no list"),
-                format!("write {name} without [{index}]"),
-            ));
+            let hint = format!("write {name} without [{index}]");
+            return Err(ScenarioError::new(path, format!("{name} is no list"), hint));
         }
         None => &mut [],
     };
@@ -121,11 +118,8 @@ fn entry<'a>(
             1 => format!("write {name}[0]"),
             _ => format!("write {name}[0] to {name}[{}]", length - 1),
         };
-        ScenarioError::new(
-            path,
-            format!("there is no {name}[{index}]: the list has {length}, counted from 0"),
-            hint,
-        )
+        let message = format!("there is no {name}[{index}]: the list has {length}, counted from 0");
+        ScenarioError::new(path, message, hint)
     })
 }
 

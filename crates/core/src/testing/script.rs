@@ -117,15 +117,14 @@ impl Setup {
         let sends = words[0] == "sender";
         match words[0].as_str() {
             "sender" | "receiver" if self.endpoint.is_none() => {
-                let role = match words.get(1).map(String::as_str) {
-                    Some("active") => Role::Active,
-                    Some("passive") => Role::Passive,
-                    _ if sends => Role::Passive,
-                    _ => Role::Active,
+                let named = match words.get(1).map(String::as_str) {
+                    Some("active") => Some(Role::Active),
+                    Some("passive") => Some(Role::Passive),
+                    _ => None,
                 };
-                self.endpoint = Some((sends, role));
-                let named = matches!(words.get(1).map(String::as_str), Some("active" | "passive"));
-                self.assign(&words[if named { 2 } else { 1 }..]);
+                let usual = if sends { Role::Passive } else { Role::Active };
+                self.endpoint = Some((sends, named.unwrap_or(usual)));
+                self.assign(&words[1 + usize::from(named.is_some())..]);
             }
             "config" => self.assign(&words[1..]),
             "bulk" if words.len() == 1 => self.supplied = u64::MAX,
@@ -156,23 +155,17 @@ impl Setup {
             .try_into()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
         config.validate().map_err(|error| error.to_string())?;
-        let mut endpoint = if sends {
-            Endpoint::Sends(Box::new(Sender::new(&config, role)))
+        let endpoint = if sends {
+            let mut sender = Sender::new(&config, role);
+            sender.open();
+            sender.supply(self.supplied);
+            Endpoint::Sends(Box::new(sender))
         } else {
-            Endpoint::Receives(Box::new(Receiver::new(&config, role)))
+            let mut receiver = Receiver::new(&config, role);
+            self.held.into_iter().for_each(|capacity| receiver.hold(capacity));
+            receiver.open();
+            Endpoint::Receives(Box::new(receiver))
         };
-        match &mut endpoint {
-            Endpoint::Sends(sender) => {
-                sender.open();
-                sender.supply(self.supplied);
-            }
-            Endpoint::Receives(receiver) => {
-                if let Some(capacity) = self.held {
-                    receiver.hold(capacity);
-                }
-                receiver.open();
-            }
-        }
         let (now, sent) = (Instant::ZERO, VecDeque::new());
         let mut runner = Runner { config, endpoint, now, passed_at_once: 0, line_at: 0, sent };
         runner.drain()?;
@@ -222,11 +215,10 @@ impl Sent {
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
             "ecn" => Some(packet.ecn.into()),
-            "ece" => packet.flags.has(Flags::ECE).then_some(1),
-            "cwr" => packet.flags.has(Flags::CWR).then_some(1),
-            "rnf" => packet.flags.has(Flags::RNF).then_some(1),
-            "psh" => packet.flags.has(Flags::PSH).then_some(1),
-            _ => Some(packet.len.into()),
+            _ => match flag(name) {
+                Some(flag) => packet.flags.has(flag).then_some(1),
+                None => Some(packet.len.into()),
+            },
         }
     }
 }
@@ -272,8 +264,8 @@ impl Runner {
             Some(">") => self.expect(at, &Described::parse(&words[1..])?),
             Some("<") => self.inject(at, &Described::parse(&words[1..])?),
             Some("?") => self.check(at, &words[1..].join(" ")),
-            Some("supply") if words.len() == 2 => self.supply(at, parse_bytes(&words[1])?),
-            Some("take") if words.len() == 2 => self.take(at, parse_number(&words[1])?),
+            Some("supply") if words.len() == 2 => self.apply(at, true, parse_bytes(&words[1])?),
+            Some("take") if words.len() == 2 => self.apply(at, false, parse_number(&words[1])?),
             Some("nothing") if words.len() == 3 && words[1] == "until" => {
                 self.line_at = parse_seconds(&words[2])?;
                 self.advance_before(Instant::from_nanos(self.line_at))?;
@@ -468,10 +460,6 @@ impl Runner {
                     packet.seq = packet.seq.wrapping_sub(1);
                 }
                 "ecn" => packet.ecn = number as u8,
-                "ece" => set(&mut packet.flags, Flags::ECE, value.is_some()),
-                "rnf" => set(&mut packet.flags, Flags::RNF, value.is_some()),
-                "psh" => set(&mut packet.flags, Flags::PSH, value.is_some()),
-                "cwr" => set(&mut packet.flags, Flags::CWR, value.is_some()),
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
                 "mss" => packet.options_mut().mss = number as u16,
@@ -479,7 +467,10 @@ impl Runner {
                 "wscale" => {
                     packet.options_mut().window_scale_plus_1 = value.map_or(0, |shift| shift as u8 + 1)
                 }
-                other => return Err(format!("`{other}` is only for what is sent")),
+                other => match flag(other) {
+                    Some(flag) => set(&mut packet.flags, flag, value.is_some()),
+                    None => return Err(format!("`{other}` is only for what is sent")),
+                },
             }
             if value.is_none() && name.starts_with("ts") {
                 packet.has_timestamps = false;
@@ -492,22 +483,15 @@ impl Runner {
         Ok(packet)
     }
 
-    fn supply(&mut self, at: Instant, bytes: u64) -> Result<(), String> {
+    /// The application supplies bytes to a sender, or takes those of a receiver up to an offset.
+    fn apply(&mut self, at: Instant, supplies: bool, number: u64) -> Result<(), String> {
         self.advance_to(at)?;
         self.nothing_left()?;
-        match &mut self.endpoint {
-            Endpoint::Sends(sender) => sender.supply(bytes),
-            Endpoint::Receives(_) => return Err("a receiver has nothing to supply".into()),
-        }
-        self.drain()
-    }
-
-    fn take(&mut self, at: Instant, offset: u64) -> Result<(), String> {
-        self.advance_to(at)?;
-        self.nothing_left()?;
-        match &mut self.endpoint {
-            Endpoint::Receives(receiver) => receiver.take(offset),
-            Endpoint::Sends(_) => return Err("a sender has nothing to take".into()),
+        match (&mut self.endpoint, supplies) {
+            (Endpoint::Sends(sender), true) => sender.supply(number),
+            (Endpoint::Receives(receiver), false) => receiver.take(number),
+            (Endpoint::Receives(_), true) => return Err("a receiver has nothing to supply".into()),
+            (Endpoint::Sends(_), false) => return Err("a sender has nothing to take".into()),
         }
         self.drain()
     }
@@ -533,6 +517,12 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// A control bit by its field's name.
+fn flag(name: &str) -> Option<Flags> {
+    let flags = [("ece", Flags::ECE), ("cwr", Flags::CWR), ("rnf", Flags::RNF), ("psh", Flags::PSH)];
+    flags.into_iter().find(|(known, _)| *known == name).map(|(_, flag)| flag)
 }
 
 /// Sets a control bit or takes it away.

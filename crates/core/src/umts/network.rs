@@ -23,6 +23,9 @@ use std::collections::VecDeque;
 /// it; those of further legs one more.
 pub const UP: u32 = 1;
 
+/// A packet on its way to the server, and when it is at the GGSN.
+type Onward = Option<(Instant, Box<Packet>)>;
+
 /// GGSN, SGSN and the legs to the RNCs.
 pub struct CoreNetwork {
     overhead: u32,
@@ -36,15 +39,16 @@ pub struct CoreNetwork {
     tunnels: Tunnels,
     /// When each leg comes into use.
     in_use: Vec<Instant>,
-    drops: Drops,
+    /// By place.
+    drops: [u64; 3],
 }
 
-/// Packets dropped.
-#[derive(Clone, Copy, Debug, Default)]
-struct Drops {
-    no_context: u64,
-    gn: u64,
-    iu: u64,
+/// Where packets are dropped: for want of a context, or of room on a leg.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Context,
+    Gn,
+    Iu,
 }
 
 /// A UE's PDP context.
@@ -136,7 +140,7 @@ impl CoreNetwork {
             iu,
             routes,
             in_use,
-            drops: Drops::default(),
+            drops: [0; 3],
         }
     }
 
@@ -147,15 +151,15 @@ impl CoreNetwork {
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
         let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= at)
         else {
-            return self.drop_without_context(cx, packet);
+            return self.drop(cx, packet, Place::Context);
         };
         let Some(at_sgsn) = self.gn[DOWN].pass(at, octets) else {
-            return self.drop_at_gn(cx, packet);
+            return self.drop(cx, packet, Place::Gn);
         };
         context.gn[DOWN].add(&packet);
         let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, at_sgsn) };
         let Some(mut at_rnc) = self.iu[leg].lines[DOWN].pass(at_sgsn, octets) else {
-            return self.drop_at_iu(cx, packet);
+            return self.drop(cx, packet, Place::Iu);
         };
         context.iu[DOWN].add(&packet);
         if !self.routes.is_empty() {
@@ -170,12 +174,12 @@ impl CoreNetwork {
 
     /// A packet comes to the RNC now; when it is at the GGSN. `None` if it is dropped, or on its way to the SGSN.
     #[inline(always)]
-    pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<(Instant, Box<Packet>)> {
+    pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Onward {
         const UPWARDS: usize = Dir::Uplink.index();
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
         let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= cx.now)
         else {
-            self.drop_without_context(cx, packet);
+            self.drop(cx, packet, Place::Context);
             return None;
         };
         let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, cx.now) };
@@ -183,7 +187,7 @@ impl CoreNetwork {
             self.tunnels.capture(cx, cx.now, Dir::Uplink, leg, &packet);
         }
         let Some(at_sgsn) = self.iu[leg].lines[UPWARDS].pass(cx.now, octets) else {
-            self.drop_at_iu(cx, packet);
+            self.drop(cx, packet, Place::Iu);
             return None;
         };
         context.iu[UPWARDS].add(&packet);
@@ -196,14 +200,9 @@ impl CoreNetwork {
 
     /// A packet from a UE comes to the SGSN at `at`.
     #[inline(always)]
-    fn leave_sgsn(
-        &mut self,
-        cx: &mut Cx<'_>,
-        at: Instant,
-        packet: Box<Packet>,
-    ) -> Option<(Instant, Box<Packet>)> {
+    fn leave_sgsn(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) -> Onward {
         let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
-            self.drop_at_gn(cx, packet);
+            self.drop(cx, packet, Place::Gn);
             return None;
         };
         let context = self.contexts.get_mut(usize::from(packet.ue))?;
@@ -223,7 +222,7 @@ impl CoreNetwork {
 
     /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to
     /// be asked until there is none.
-    pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Option<(Instant, Box<Packet>)> {
+    pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Onward {
         while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
             if at > cx.now {
                 self.iu[leg as usize].ascending.push_front((at, packet));
@@ -248,21 +247,10 @@ impl CoreNetwork {
     }
 
     #[cold]
-    fn drop_without_context(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        self.drops.no_context += 1;
-        cx.drop(packet, Reason::NoPdpContext);
-    }
-
-    #[cold]
-    fn drop_at_gn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        self.drops.gn += 1;
-        cx.drop(packet, Reason::QueueFull);
-    }
-
-    #[cold]
-    fn drop_at_iu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        self.drops.iu += 1;
-        cx.drop(packet, Reason::QueueFull);
+    fn drop(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, place: Place) {
+        self.drops[place as usize] += 1;
+        let reason = if place == Place::Context { Reason::NoPdpContext } else { Reason::QueueFull };
+        cx.drop(packet, reason);
     }
 
     /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such
@@ -285,18 +273,19 @@ impl CoreNetwork {
 
     /// Packets that found no room on a leg.
     pub fn dropped_queue_full(&self) -> u64 {
-        self.drops.gn + self.drops.iu
+        self.drops[Place::Gn as usize] + self.drops[Place::Iu as usize]
     }
 
     /// What was counted, for the results of the run.
     pub fn report(&self) -> Value {
         let contexts = self.contexts.iter().enumerate();
         let ues: Vec<_> = contexts.map(|(ue, context)| self.report_of(ue, context)).collect();
+        let [no_context, gn, iu] = self.drops;
         json!({
             "element": "umts",
             "overhead_octets_per_packet": self.overhead,
-            "dropped_no_pdp_context": self.drops.no_context,
-            "dropped_queue_full": { "gn": self.drops.gn, "iu": self.drops.iu },
+            "dropped_no_pdp_context": no_context,
+            "dropped_queue_full": { "gn": gn, "iu": iu },
             "ues": ues,
         })
     }
@@ -314,7 +303,7 @@ impl CoreNetwork {
         let is_active = context.active != Instant::NEVER;
         json!({
             "ue": ue,
-            "class": context.class.name(),
+            "class": context.class,
             "active_s": is_active.then(|| context.active.as_secs_f64()),
             "gn": leg(Tunnels::gn_teids(ue), &context.gn),
             "iu": leg(Tunnels::iu_teids(ue, 0), &context.iu),

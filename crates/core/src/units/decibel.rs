@@ -68,13 +68,7 @@ impl fmt::Display for Decibel {
 }
 
 impl Quantity for Decibel {
-    const NAME: &'static str = "Decibel";
     const EXPECTING: &'static str = "a ratio in dB, such as \"2.4 dB\"";
-
-    fn from_number(_: f64, text: &str) -> Result<Self, ParseUnitError> {
-        // Without a unit this can only be an error: let the parser word it.
-        text.parse()
-    }
 
     fn schema() -> schemars::Schema {
         schemars::json_schema!({

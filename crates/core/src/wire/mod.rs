@@ -6,6 +6,7 @@
 //! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
 //! never panic; a packet that they cannot read becomes an opaque one with the reason.
 
+mod datagram;
 mod error;
 pub mod gtp;
 pub mod ip;

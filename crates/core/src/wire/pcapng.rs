@@ -52,17 +52,17 @@ impl PcapngWriter {
     /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header
     /// only, and the length of the whole IP packet.
     pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32) {
-        self.enhanced_packet(interface, at, header, original_len, |_| {});
+        self.settle(at);
+        self.write_packet(interface, at, header, original_len, &[]);
     }
 
     /// Adds a packet that was sent on an interface and never arrived: with a checksum that is wrong (its flags),
     /// and a comment that says so.
     pub fn lost_packet(&mut self, interface: u32, at: Instant, packet: &[u8]) {
-        self.enhanced_packet(interface, at, packet, packet.len() as u32, |body| {
-            option(body, OPT_COMMENT, b"lost");
-            option(body, EPB_FLAGS, &CRC_ERROR.to_le_bytes());
-            option(body, OPT_ENDOFOPT, b"");
-        });
+        let flags = CRC_ERROR.to_le_bytes();
+        let options = [(OPT_COMMENT, &b"lost"[..]), (EPB_FLAGS, &flags), (OPT_ENDOFOPT, b"")];
+        self.settle(at);
+        self.write_packet(interface, at, packet, packet.len() as u32, &options);
     }
 
     /// Adds a whole packet that is seen on an interface at `at`, which need not have come yet: it is written before
@@ -76,22 +76,8 @@ impl PcapngWriter {
     pub fn settle(&mut self, now: Instant) {
         while let Some(next) = self.pending.first_entry().filter(|next| next.key().0 <= now) {
             let ((at, _), (interface, packet)) = next.remove_entry();
-            self.write_packet(interface, at, &packet, packet.len() as u32, |_| {});
+            self.write_packet(interface, at, &packet, packet.len() as u32, &[]);
         }
-    }
-
-    fn enhanced_packet(
-        &mut self,
-        interface: u32,
-        at: Instant,
-        header: &[u8],
-        original_len: u32,
-        write_options: impl FnOnce(&mut Vec<u8>),
-    ) {
-        if !self.pending.is_empty() {
-            self.settle(at);
-        }
-        self.write_packet(interface, at, header, original_len, write_options);
     }
 
     fn write_packet(
@@ -100,7 +86,7 @@ impl PcapngWriter {
         at: Instant,
         header: &[u8],
         original_len: u32,
-        write_options: impl FnOnce(&mut Vec<u8>),
+        options: &[(u16, &[u8])],
     ) {
         debug_assert!(interface < self.interfaces, "interface {interface} of {}", self.interfaces);
         self.block(ENHANCED_PACKET, |body| {
@@ -110,7 +96,7 @@ impl PcapngWriter {
             }
             body.extend_from_slice(header);
             pad(body, header.len());
-            write_options(body);
+            options.iter().for_each(|(code, value)| option(body, *code, value));
         });
     }
 

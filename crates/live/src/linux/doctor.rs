@@ -11,23 +11,12 @@ use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn, sockopt};
 use nix::sys::time::{TimeSpec, TimeValLike};
-use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
-
-/// What was found of one thing that a live link needs, or would be better with.
-#[derive(Debug, Serialize)]
-struct Check {
-    check: String,
-    /// Absent if it was not tried.
-    ok: Option<bool>,
-    found: String,
-    remedy: String,
-    needed: bool,
-}
 
 /// Everything needed, in the order in which it is tried.
 const NEEDED: &[&str] = &["TUN device", "namespaces", "TUN in a namespace", "link", "processes"];
@@ -36,6 +25,7 @@ const SCHEDULER_REMEDY: &str = "run as root, or allow real-time priorities: rtpr
     /etc/security/limits.conf, or setcap; without them packets leave up to some milliseconds late while the machine \
     is busy";
 
+const SOCKETS_REMEDY: &str = "load the kernel's module tcp_diag; without it there are no tcpi_* columns";
 const TIMER_REMEDY: &str = "leave the machine a core to spare; on a laptop, switch power saving off";
 /// What a machine with a core to spare reaches under SCHED_FIFO.
 const GOOD_LATENESS_US: f64 = 200.0;
@@ -90,20 +80,10 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
             return Ok(());
         }
     };
-    match sockets {
-        Ok(found) => tell(stream, "kernel's TCP state", Some(true), &found, "", false)?,
-        Err(error) => {
-            let remedy = "load the kernel's module tcp_diag; without it there are no tcpi_* columns";
-            tell(stream, "kernel's TCP state", Some(false), &error.to_string(), remedy, false)?;
-        }
-    }
-    match sys::set_fifo(1) {
-        Ok(()) => tell(stream, "real-time scheduling", Some(true), "SCHED_FIFO is allowed", "", false)?,
-        Err(error) => {
-            let found = format!("SCHED_FIFO: {error}");
-            tell(stream, "real-time scheduling", Some(false), &found, SCHEDULER_REMEDY, false)?;
-        }
-    }
+    tell_result(stream, "kernel's TCP state", sockets.map_err(|error| error.to_string()), SOCKETS_REMEDY)?;
+    let fifo = sys::set_fifo(1).map(|()| "SCHED_FIFO is allowed".to_owned());
+    let fifo = fifo.map_err(|error| format!("SCHED_FIFO: {error}"));
+    tell_result(stream, "real-time scheduling", fifo, SCHEDULER_REMEDY)?;
     examine_timers(stream)?;
     examine_congestion_controls(stream)
 }
@@ -141,8 +121,7 @@ fn examine_timers(stream: &mut UnixStream) -> io::Result<()> {
     let lateness = sleep_a_while();
     let (median, p99) = (lateness.quantile_us(0.5), lateness.quantile_us(0.99));
     let found = format!("sleeps of 1 ms ended late by {median:.0} us (median), {p99:.0} us (p99)");
-    let is_good = p99 < GOOD_LATENESS_US;
-    tell(stream, "timers", Some(is_good), &found, if is_good { "" } else { TIMER_REMEDY }, false)
+    tell_result(stream, "timers", if p99 < GOOD_LATENESS_US { Ok(found) } else { Err(found) }, TIMER_REMEDY)
 }
 
 /// How late a sleeping process wakes up here.
@@ -157,6 +136,20 @@ fn sleep_a_while() -> Lateness {
     lateness
 }
 
+/// What was found of something that a live link would be better with.
+fn tell_result(
+    stream: &mut UnixStream,
+    check: &str,
+    found: Result<String, String>,
+    remedy: &str,
+) -> io::Result<()> {
+    match found {
+        Ok(found) => tell(stream, check, Some(true), &found, "", false),
+        Err(found) => tell(stream, check, Some(false), &found, remedy, false),
+    }
+}
+
+/// What was found of one thing that a live link needs, or would be better with; `ok` is absent if it was not tried.
 fn tell(
     stream: &mut UnixStream,
     check: &str,
@@ -165,6 +158,6 @@ fn tell(
     remedy: &str,
     needed: bool,
 ) -> io::Result<()> {
-    let (check, found, remedy) = (check.to_owned(), found.to_owned(), remedy.to_owned());
-    message::write_json(stream, kind::CHECK, &Check { check, ok, found, remedy, needed })
+    let check = json!({ "check": check, "ok": ok, "found": found, "remedy": remedy, "needed": needed });
+    message::write_json(stream, kind::CHECK, &check)
 }

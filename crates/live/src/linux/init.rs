@@ -19,17 +19,16 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getppid};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// What is to be started.
 pub struct Programs<'a> {
     /// Namespaces of the server's and of the UE's end.
     pub namespaces: [&'a File; 2],
-    /// The user's program with its arguments.
     pub command: &'a [String],
     /// The end at which it runs, by the direction in which that sends: the UE's, unless that is ours.
     pub command_at: Dir,
@@ -46,30 +45,25 @@ pub struct Programs<'a> {
 }
 
 /// What the driver asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// Start the server's program.
     StartServer,
-    /// Start the user's program.
     StartCommand,
-    /// Send this signal to the user's program.
     Signal(i32),
     /// Let the stopped program go on.
     Continue,
 }
 
 /// What the driver is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
     /// The namespace is there; whether it has a /proc of its own.
     Ready(bool),
     /// The user's program ended with this exit status, 128 + n if by signal n.
     Ended(i32),
-    /// The user's program was stopped.
     Stopped,
     /// The server's program ended with this exit status.
     ServerEnded(i32),
-    /// A program cannot be started.
     Refused(String),
 }
 
@@ -124,13 +118,7 @@ impl Init {
 
     /// Gives an order. One that comes too late is lost.
     pub fn order(&self, order: Order) {
-        let message = match order {
-            Order::StartServer => vec![b'S'],
-            Order::StartCommand => vec![b'R'],
-            Order::Continue => vec![b'c'],
-            Order::Signal(number) => vec![b's', number as u8],
-        };
-        let _ = send(self.channel.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL);
+        put(&self.channel, &order);
     }
 
     /// The next report; `None` when all processes of the link have ended.
@@ -138,7 +126,7 @@ impl Init {
         let mut bytes = [0; 4096];
         loop {
             return match recv(self.channel.as_raw_fd(), &mut bytes, MsgFlags::empty()) {
-                Ok(length @ 1..) => Report::read(&bytes[..length]),
+                Ok(length @ 1..) => Some(Report::read(&bytes[..length])),
                 Err(Errno::EINTR) => continue,
                 _ => None,
             };
@@ -152,29 +140,21 @@ impl Init {
     }
 }
 
+/// Sends an order or a report. One that nobody reads any more is lost.
+fn put(channel: &OwnedFd, message: &impl Serialize) {
+    let bytes = serde_json::to_vec(message).unwrap_or_default();
+    let _ = send(channel.as_raw_fd(), &bytes, MsgFlags::MSG_NOSIGNAL);
+}
+
 impl Report {
     fn write(&self, channel: &OwnedFd) {
-        let number = |kind, value: i32| [&[kind][..], &value.to_le_bytes()].concat();
-        let message = match self {
-            Self::Ready(own_proc) => vec![b'p', u8::from(*own_proc)],
-            Self::Ended(status) => number(b'x', *status),
-            Self::Stopped => vec![b't'],
-            Self::ServerEnded(status) => number(b'e', *status),
-            Self::Refused(what) => [b"n", what.as_bytes()].concat(),
-        };
-        let _ = send(channel.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL);
+        put(channel, self);
     }
 
-    fn read(message: &[u8]) -> Option<Self> {
-        let (kind, rest) = message.split_first()?;
-        let number = || rest.first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
-        Some(match kind {
-            b'p' => Self::Ready(rest == [1]),
-            b'x' => Self::Ended(number()),
-            b't' => Self::Stopped,
-            b'e' => Self::ServerEnded(number()),
-            _ => Self::Refused(String::from_utf8_lossy(rest).into_owned()),
-        })
+    /// What is longer than a report may be is the name of a program.
+    fn read(message: &[u8]) -> Self {
+        let refused = |_| Self::Refused(String::from_utf8_lossy(message).into_owned());
+        serde_json::from_slice(message).unwrap_or_else(refused)
     }
 }
 
@@ -242,7 +222,6 @@ struct Processes<'a> {
     programs: &'a Programs<'a>,
     command: Option<Pid>,
     server: Option<Pid>,
-    /// The user's program has ended.
     ended: bool,
 }
 
@@ -318,18 +297,18 @@ impl Processes<'_> {
 
     /// Follows one order; false if there will be no more.
     fn obey(&mut self) -> bool {
-        let mut message = [0; 16];
-        match recv(self.channel.as_raw_fd(), &mut message, MsgFlags::MSG_DONTWAIT) {
-            Ok(0) => return false,
+        let mut bytes = [0; 64];
+        let length = match recv(self.channel.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
+            Ok(length @ 1..) => length,
             Err(Errno::EAGAIN | Errno::EINTR) => return true,
-            Err(_) => return false,
-            Ok(_) => {}
-        }
-        match (message[0], self.command) {
-            (b'S', _) => self.start_server(),
-            (b'R', None) => self.start_command(),
-            (b's', Some(command)) => sys::signal_group(command, i32::from(message[1])),
-            (b'c', Some(command)) => {
+            Ok(0) | Err(_) => return false,
+        };
+        let Ok(order) = serde_json::from_slice(&bytes[..length]) else { return true };
+        match (order, self.command) {
+            (Order::StartServer, _) => self.start_server(),
+            (Order::StartCommand, None) => self.start_command(),
+            (Order::Signal(number), Some(command)) => sys::signal_group(command, number),
+            (Order::Continue, Some(command)) => {
                 // Fails where standard input is no terminal, or another session's.
                 let _ = nix::unistd::tcsetpgrp(std::io::stdin(), command);
                 let _ = killpg(command, Signal::SIGCONT);

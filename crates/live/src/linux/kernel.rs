@@ -19,9 +19,7 @@ use std::os::unix::fs::FileExt;
 
 /// What the kernel knows of a namespace.
 pub struct Namespace {
-    /// Counters.
     pub counters: Counters,
-    /// Sockets.
     pub sockets: Sockets,
 }
 
@@ -32,7 +30,6 @@ impl Namespace {
     }
 }
 
-/// Counters of a namespace.
 pub struct Counters {
     interface: Interface,
     snmp: File,
@@ -106,7 +103,6 @@ fn read(file: &File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The sockets of a namespace.
 pub struct Sockets {
     socket: Socket,
     buffer: Vec<u8>,
@@ -126,9 +122,7 @@ const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
 /// What the kernel says of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Which socket it is.
     pub cookie: Cookie,
-    /// Name of the congestion control.
     pub congestion_control: String,
     /// `struct tcp_info`, as long as this kernel has it.
     raw: Vec<u8>,
@@ -238,7 +232,6 @@ impl TcpInfo {
         (response.header.state != TCP_LISTEN).then_some(Self { cookie, congestion_control, raw: raw? })
     }
 
-    /// Bytes acknowledged.
     pub fn bytes_acked(&self) -> u64 {
         u64::from_ne_bytes(self.field(120))
     }

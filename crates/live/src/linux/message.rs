@@ -17,15 +17,11 @@ pub struct Configuration {
     pub mode: Mode,
     /// A resolved scenario.
     pub scenario: String,
-    /// Seed of the run.
     pub seed: u64,
     /// Names of the kinds of event to record.
     pub probes: Vec<String>,
-    /// Whether to capture packets.
     pub capture: bool,
-    /// Whether to capture the PDUs of RLC too.
     pub capture_rlc: bool,
-    /// Whether to capture the Iu too.
     pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
@@ -59,7 +55,6 @@ pub struct Configuration {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfiguration {
-    /// Which end.
     pub end: Side,
     /// It opens connections to this port of the other end.
     pub connect: Option<u16>,
@@ -69,13 +64,10 @@ pub struct EndpointConfiguration {
     pub pause_s: f64,
 }
 
-/// An end of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The server's.
     Server,
-    /// The UE's.
     Ue,
 }
 
@@ -93,10 +85,8 @@ impl Side {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// To run a link.
     #[default]
     Run,
-    /// To say what works on this machine.
     Doctor,
 }
 
@@ -114,21 +104,14 @@ pub enum Request {
 
 /// Types of frames.
 pub mod kind {
-    /// Configuration.
     pub const CONFIGURATION: u8 = b'C';
-    /// Request.
     pub const REQUEST: u8 = b'K';
-    /// Status.
     pub const STATUS: u8 = b'S';
-    /// A stretch of the trace.
     pub const TRACE: u8 = b'T';
-    /// A stretch of the capture file.
     pub const CAPTURE: u8 = b'P';
-    /// Results.
     pub const RESULTS: u8 = b'R';
     /// Why there is no link.
     pub const OBSTACLE: u8 = b'E';
-    /// A check of the doctor.
     pub const CHECK: u8 = b'D';
 }
 
@@ -152,7 +135,6 @@ pub fn read(stream: &mut UnixStream) -> io::Result<Option<(u8, Vec<u8>)>> {
     Ok(Some((frame[0], payload)))
 }
 
-/// Writes one frame made of `parts`.
 pub fn write(stream: &mut UnixStream, kind: u8, parts: &[&[u8]]) -> io::Result<()> {
     let length: usize = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
     let mut head = (length as u32).to_le_bytes().to_vec();

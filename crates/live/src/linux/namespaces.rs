@@ -18,7 +18,6 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Addresses of the server's and of the UE's end.
 pub const SERVER: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 1), ula(1));
-/// See [`SERVER`].
 pub const UE: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 2), ula(2));
 
 /// An address of the unique local prefix fd61:6972:7061::/64, RFC 4193.
@@ -45,7 +44,6 @@ const SYSCTLS: &[(&str, &str)] = &[
 
 /// One end of the link.
 pub struct End {
-    /// The namespace.
     pub namespace: File,
     /// The device through which its packets come and go.
     pub device: SyncDevice,
@@ -55,18 +53,14 @@ pub struct End {
 
 /// Both ends, by the direction in which they send.
 pub struct Link {
-    /// The server's end and the UE's.
     pub ends: [End; 2],
-    /// Whether a user namespace was needed.
     pub user_namespace: bool,
 }
 
 /// What may be set at both ends.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// Parameters of the kernel.
     pub sysctls: &'a BTreeMap<String, String>,
-    /// TCP's congestion control.
     pub congestion_control: Option<&'a str>,
 }
 
@@ -135,7 +129,7 @@ fn create_end(
     Settings { sysctls, congestion_control }: Settings<'_>,
 ) -> Result<(End, UdpSocket), Obstacle> {
     let failed =
-        |what: &str, error: io::Error| Obstacle::refused("TUN in a namespace", what, error, UNPRIVILEGED);
+        |what: &'static str| move |error| Obstacle::refused("TUN in a namespace", what, error, UNPRIVILEGED);
     for (name, value) in SYSCTLS {
         // Kernels without IPv6 lack some of these.
         let _ = set_sysctl(name, value);
@@ -150,16 +144,15 @@ fn create_end(
             Obstacle::new("sysctl", format!("{name} = {value}: {error}"), hint)
         })?;
     }
-    netlink::bring_up("lo").map_err(|error| failed("the loopback interface cannot be brought up", error))?;
+    netlink::bring_up("lo").map_err(failed("the loopback interface cannot be brought up"))?;
     let builder = || DeviceBuilder::new().name(INTERFACE).mtu(MTU).ipv4(mine.0, 24, None);
     let device = builder()
         .ipv6(mine.1, 64)
         .build_sync()
         // A kernel without IPv6.
         .or_else(|error| if has_ipv6() { Err(error) } else { builder().build_sync() })
-        .map_err(|error| failed("a device cannot be made", error))?;
-    netlink::set_queue_length(INTERFACE, RING_PACKETS)
-        .map_err(|error| failed("its queue cannot be set", error))?;
+        .map_err(failed("a device cannot be made"))?;
+    netlink::set_queue_length(INTERFACE, RING_PACKETS).map_err(failed("its queue cannot be set"))?;
     if let Some(name) = congestion_control {
         set_congestion_control(other, name).map_err(|error| {
             let what =
@@ -167,18 +160,14 @@ fn create_end(
             Obstacle::new("--cc", what, "choose one of these, or load the kernel's module of that name")
         })?;
     }
-    device
-        .set_nonblocking(true)
-        .map_err(|error| failed("the device cannot be used without waiting", error))?;
-    let namespace =
-        File::open("/proc/thread-self/ns/net").map_err(|error| failed("/proc is not there", error))?;
-    let kernel = kernel::Namespace::open(INTERFACE)
-        .map_err(|error| failed("the kernel tells nothing of sockets", error))?;
+    device.set_nonblocking(true).map_err(failed("the device cannot be used without waiting"))?;
+    let namespace = File::open("/proc/thread-self/ns/net").map_err(failed("/proc is not there"))?;
+    let kernel = kernel::Namespace::open(INTERFACE).map_err(failed("the kernel tells nothing of sockets"))?;
     let socket = UdpSocket::bind((mine.0, 0)).and_then(|socket| {
         socket.connect((other.0, DISCARD_PORT))?;
         Ok(socket)
     });
-    let socket = socket.map_err(|error| failed("the address cannot be used", error))?;
+    let socket = socket.map_err(failed("the address cannot be used"))?;
     Ok((End { namespace, device, kernel }, socket))
 }
 

@@ -23,7 +23,6 @@ pub fn open(protocol: isize) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Brings an interface up.
 pub fn bring_up(interface: &str) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.flags = LinkFlags::Up;

@@ -23,19 +23,16 @@ const MOST_WATCHED: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Pace {
     wakes: [Instant; BURST],
-    /// Place of the oldest.
     oldest: usize,
     may_watch: Duration,
     now: Instant,
 }
 
 impl Pace {
-    /// Nothing has happened yet.
     pub fn new() -> Self {
         Self { wakes: [Instant::ZERO; BURST], oldest: 0, may_watch: MOST_WATCHED, now: Instant::ZERO }
     }
 
-    /// The driver woke up.
     pub fn woke(&mut self, now: Instant) {
         let earned = now.since(self.now).as_nanos() / WATCHED_PART;
         self.may_watch = (self.may_watch + Duration::from_nanos(earned)).min(MOST_WATCHED);

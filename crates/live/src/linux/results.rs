@@ -10,6 +10,7 @@ use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
 use crate::flows::FlowKey;
 use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
+use airpath_core::app::datagrams::Spans;
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     let start = start(ends);
     let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
     let seconds = out.last_acked.since(start).as_secs_f64();
-    let [mean, min, max] = out.rtt.ms();
+    let Spans { mean, min, max, samples } = out.rtt.report();
     let mut flow = unmeasured(number, key, dir, start);
     flow["congestion_control"] = json!(info.map(|info| &info.congestion_control));
     flow["transfer_s"] = json!(finished.then_some(seconds));
@@ -74,7 +75,7 @@ fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     flow["retransmissions"]["total"] = out.retransmissions.into();
     flow["timeouts"] = json!(info.map(TcpInfo::timeouts));
     flow["dupacks"] = out.dupacks.into();
-    flow["rtt_ms"] = json!({ "mean": mean, "min": min, "max": max, "samples": out.rtt.samples });
+    flow["rtt_ms"] = json!({ "mean": mean, "min": min, "max": max, "samples": samples });
     flow["receiver"] = json!(receiver.incoming.counters);
     flow
 }
@@ -140,7 +141,6 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
-/// What passed one end.
 pub fn end(port: &Port, tun_dropped: u64, refused: u64) -> Value {
     let Counts { packets: received, bytes: received_bytes, .. } = port.received;
     json!({
@@ -174,7 +174,6 @@ pub fn invalid_because(p99_us: f64, bound_us: f64, tun_dropped: u64, left_out: u
 /// How much happened in one direction: for statuses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// When.
     pub at: Instant,
     /// Bytes that came out, by direction.
     pub bytes: [u64; 2],

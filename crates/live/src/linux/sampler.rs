@@ -12,7 +12,6 @@ use std::time::Duration;
 /// What the kernel said last of each connection's sending end, by the number of its flow.
 pub type LastSeen = HashMap<u16, TcpInfo>;
 
-/// The thread.
 pub struct Sampler {
     /// Connections to look at; the thread ends when this is gone.
     connections: Sender<(u16, FlowKey)>,
@@ -48,12 +47,10 @@ impl Sampler {
     }
 }
 
-/// What the thread has.
 struct Watch {
     sockets: [Sockets; 2],
     clock: Clock,
     outbox: Option<Outbox>,
-    /// One end is ours.
     ours: bool,
     open: Vec<Connection>,
     last: LastSeen,
@@ -89,7 +86,6 @@ impl Watch {
         self.open.push(Connection { number, key, ends: [None; 2] });
     }
 
-    /// Looks at every connection once.
     fn look(&mut self) {
         let Self { sockets, clock, outbox, ours, open, last } = self;
         open.retain_mut(|connection| {

@@ -47,7 +47,6 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 /// Signals that a program is ended with.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// A link that works.
 pub struct Session<'a> {
     configuration: &'a Configuration,
     init: &'a Init,
@@ -438,9 +437,8 @@ impl<'a> Session<'a> {
             }
         }
         let bound = self.configuration.lateness_bound_us;
-        let lateness = self.tuns.lateness.report(bound);
-        let mut invalid_because =
-            results::invalid_because(lateness.p99, bound, tun_dropped, self.driver.left_out);
+        let p99 = self.tuns.lateness.quantile_us(0.99);
+        let mut invalid_because = results::invalid_because(p99, bound, tun_dropped, self.driver.left_out);
         if self.device_gone {
             invalid_because.push("a device of the link was removed while it was in use".to_owned());
         }
@@ -467,7 +465,7 @@ impl<'a> Session<'a> {
                 "scheduler": self.about.scheduler,
                 "user_namespace": self.about.user_namespace,
                 "notices": self.about.notices,
-                "lateness_us": lateness,
+                "lateness_us": self.tuns.lateness.report(bound),
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,

@@ -79,7 +79,6 @@ pub fn let_go(fd: BorrowedFd<'_>) -> io::Result<()> {
 pub enum Fate {
     /// It ended with this exit status, 128 + n if by signal n.
     Ended(i32),
-    /// It was stopped.
     Stopped,
 }
 

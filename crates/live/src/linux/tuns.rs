@@ -18,12 +18,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts at zero.
     pub fn start() -> Self {
         Self { epoch: monotonic_ns() }
     }
 
-    /// Time since the start.
     pub fn now(self) -> Instant {
         Instant::from_nanos(monotonic_ns().saturating_sub(self.epoch))
     }
@@ -35,7 +33,6 @@ fn monotonic_ns() -> u64 {
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// Clock and devices.
 pub struct Tuns {
     clock: Clock,
     /// By the direction in which packets read from them go.
@@ -49,7 +46,6 @@ pub struct Tuns {
     /// Which device is read next, so that neither waits for the other.
     next: usize,
     buffer: Vec<u8>,
-    /// How late packets left.
     pub lateness: Lateness,
     /// Packets that the kernel would not take, by the direction in which they went.
     pub refused: [u64; 2],

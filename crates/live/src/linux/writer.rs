@@ -19,19 +19,15 @@ use std::thread::JoinHandle;
 /// Records may take this much memory while they wait.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Something to be written.
 pub enum Record {
-    /// A status.
     Status(Value),
     /// Events up to a moment.
     Trace(Instant, Vec<(Instant, Event)>),
-    /// A stretch of the capture file.
     Capture(Vec<u8>),
     /// What the kernel said at a moment of the sending end of the flow with this number.
     Sample(Instant, u16, Box<TcpInfo>),
 }
 
-/// Where records go.
 #[derive(Clone)]
 pub struct Outbox {
     queue: Sender<Record>,

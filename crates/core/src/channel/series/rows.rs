@@ -1,12 +1,9 @@
 //! The lines of a series, from CSV and back.
 
 use crate::channel::piecewise::Known;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, as_text};
 use crate::time::Duration;
 use crate::units::{Bitrate, Probability};
-use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -105,11 +102,8 @@ fn numbers(columns: &[usize], number: usize, line: &str) -> Result<[f64; COLUMNS
         match field.parse::<f64>() {
             Ok(value) if (0.0..=*most).contains(&value) => values[*column] = value,
             _ => {
-                return wrong(
-                    number,
-                    format!("'{}' in column {name}", shown(field)),
-                    format!("write {form}"),
-                );
+                let message = format!("'{}' in column {name}", shown(field));
+                return wrong(number, message, format!("write {form}"));
             }
         }
     }
@@ -144,11 +138,8 @@ impl FromStr for Rows {
             let row = known(numbers(&columns, number, line)?);
             match rows.last() {
                 None if !row.from.is_zero() => {
-                    return wrong(
-                        number,
-                        format!("the series begins at {}", row.from),
-                        "write 0 as its first time",
-                    );
+                    let message = format!("the series begins at {}", row.from);
+                    return wrong(number, message, "write 0 as its first time");
                 }
                 Some(last) if row.from <= last.from => {
                     let message =
@@ -181,29 +172,4 @@ impl fmt::Debug for Rows {
     }
 }
 
-impl Serialize for Rows {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for Rows {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl schemars::JsonSchema for Rows {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Rows".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "time_s" })
-    }
-}
+as_text!(Rows, "Rows", "a string", { "type": "string", "pattern": "time_s" });

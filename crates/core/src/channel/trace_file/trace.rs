@@ -3,11 +3,8 @@
 //! Opportunities are kept by millisecond and not one by one, and are shared by all who use the trace: a
 //! trace of 1 Gbit/s has 83 in each millisecond, and a cell may have many UEs.
 
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, as_text};
 use crate::units::Bitrate;
-use serde::de::{Deserialize, Deserializer, Visitor};
-use serde::ser::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -162,10 +159,8 @@ impl FromStr for Trace {
                 _ if line.is_empty() => return error(format!("line {number} is empty"), FORM),
                 _ if !line.bytes().all(|byte| byte.is_ascii_digit()) => {
                     let shown: String = line.chars().take(30).flat_map(char::escape_debug).collect();
-                    return error(
-                        format!("line {number}: '{shown}' is not a whole number of milliseconds"),
-                        FORM,
-                    );
+                    let message = format!("line {number}: '{shown}' is not a whole number of milliseconds");
+                    return error(message, FORM);
                 }
                 Err(_) => {
                     let hint = format!("write times up to {}", u32::MAX);
@@ -198,45 +193,12 @@ impl fmt::Debug for Trace {
     }
 }
 
-impl Serialize for Trace {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_text())
-    }
-}
-
-struct TraceVisitor;
-
-impl Visitor<'_> for TraceVisitor {
-    type Value = Trace;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("whole milliseconds, one in each line of a text")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Trace, E> {
-        text.parse().map_err(E::custom)
-    }
-}
-
-impl<'de> Deserialize<'de> for Trace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TraceVisitor)
-    }
-}
-
-impl schemars::JsonSchema for Trace {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Trace".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^([0-9]+\r?\n)*[0-9]+(\r?\n)?$" })
-    }
-}
+as_text!(
+    Trace,
+    "Trace",
+    "whole milliseconds, one in each line of a text",
+    { "type": "string", "pattern": "^([0-9]+\r?\n)*[0-9]+(\r?\n)?$" }
+);
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,11 @@ struct Counts {
     second: Duration,
 }
 
+/// Lets a packet go.
+type Emit<'a> = &'a mut dyn FnMut(Box<Packet>);
+
 /// One bearer.
+#[derive(Default)]
 pub(super) struct Bearer {
     line: Line,
     /// The flows of which data has been seen: before, there is nothing to control.
@@ -73,17 +77,7 @@ pub(super) fn occupancy(config: &Config, view: &BearerView) -> u32 {
 
 impl Bearer {
     pub fn new(now: Instant) -> Self {
-        Self {
-            line: Line::default(),
-            flows: BTreeSet::new(),
-            wait: Wait::Nothing,
-            regime: Regime::First,
-            regime_since: now,
-            last_departure: None,
-            counted_until: now,
-            counts: Counts::default(),
-            told: None,
-        }
+        Self { regime_since: now, counted_until: now, ..Self::default() }
     }
 
     /// Whether segments of a flow are held.
@@ -106,7 +100,7 @@ impl Bearer {
         config: &Config,
         occupancy: u32,
         packet: Box<Packet>,
-        emit: &mut dyn FnMut(Box<Packet>),
+        emit: Emit<'_>,
     ) {
         self.count_held(now);
         self.counts.came += 1;
@@ -123,13 +117,7 @@ impl Bearer {
     }
 
     /// `id_timer_expiration`, or the time has come to look again.
-    pub fn handle_timer(
-        &mut self,
-        now: Instant,
-        config: &Config,
-        occupancy: u32,
-        emit: &mut dyn FnMut(Box<Packet>),
-    ) {
+    pub fn handle_timer(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.count_held(now);
         match std::mem::take(&mut self.wait) {
             Wait::Nothing => return,
@@ -140,13 +128,7 @@ impl Bearer {
     }
 
     /// `delay_and_send`, and how it goes on after an ACK that is not delayed.
-    fn delay_and_send(
-        &mut self,
-        now: Instant,
-        config: &Config,
-        occupancy: u32,
-        emit: &mut dyn FnMut(Box<Packet>),
-    ) {
+    fn delay_and_send(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.wait = Wait::Nothing;
         while !self.line.is_empty() {
             let wait = self.wait_of_first(now, config, occupancy);
@@ -184,7 +166,7 @@ impl Bearer {
     }
 
     /// The first ACK departs, and with it the segments behind it that are no ACKs.
-    fn send_first(&mut self, now: Instant, emit: &mut dyn FnMut(Box<Packet>)) {
+    fn send_first(&mut self, now: Instant, emit: Emit<'_>) {
         if let Some(packet) = self.line.pop() {
             self.last_departure = Some(now);
             emit(packet);
@@ -195,7 +177,7 @@ impl Bearer {
     }
 
     /// Everything of a flow goes: its connection begins or ends.
-    pub fn flush(&mut self, now: Instant, flow: u16, emit: &mut dyn FnMut(Box<Packet>)) {
+    pub fn flush(&mut self, now: Instant, flow: u16, emit: Emit<'_>) {
         self.count_held(now);
         self.line.take(|packet| packet.flow == flow).into_iter().for_each(emit);
         if self.line.is_empty() {

@@ -112,17 +112,29 @@ impl Function {
     }
 
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Off(_) => Ok(()),
-            Self::Constant(Constant { maxd, .. }) => check_maxd(*maxd),
-            Self::Linear(Linear { minth, maxth, maxd }) => {
-                check_thresholds(*minth, *maxth).and_then(|()| check_maxd(*maxd))
-            }
-            Self::Power(Power { minth, maxth, maxd, alpha }) => check_thresholds(*minth, *maxth)
-                .and_then(|()| check_maxd(*maxd))
-                .and_then(|()| check_alpha(*alpha)),
+        let (thresholds, maxd, alpha) = match self {
+            Self::Off(_) => return Ok(()),
+            Self::Constant(step) => (None, step.maxd, 1.0),
+            Self::Linear(line) => (Some((line.minth, line.maxth)), line.maxd, 1.0),
+            Self::Power(power) => (Some((power.minth, power.maxth)), power.maxd, power.alpha),
+        };
+        let error = |key: &str, message: String, hint: &str| {
+            Err(ScenarioError::new(key, message, hint).under(self.name()))
+        };
+        if let Some((minth, maxth)) = thresholds.filter(|(minth, maxth)| maxth <= minth) {
+            let message = format!("the time cannot grow from minth = {minth} to {maxth} SDUs");
+            return error("maxth", message, "write more than minth, such as minth = 0 and maxth = 40");
         }
-        .map_err(|inner| inner.under(self.name()))
+        if maxd.is_zero() {
+            let hint = "write a time such as \"400 ms\", or choose off = {}";
+            return error("maxd", "no ACK would be delayed".into(), hint);
+        }
+        if !(alpha.is_finite() && alpha > 0.0) {
+            let message = format!("the time does not grow with the power {alpha} of the occupancy");
+            let hint = "write a positive number such as 0.5, or choose constant for a step";
+            return error("alpha", message, hint);
+        }
+        Ok(())
     }
 
     const fn name(&self) -> &'static str {
@@ -143,37 +155,6 @@ fn rising(occupancy: u32, minth: u32, maxth: u32, maxd: Duration, alpha: f64) ->
     let share = f64::from(occupancy.saturating_sub(minth)) / f64::from(maxth - minth);
     let nanos = maxd.as_nanos() as f64 * libm::pow(share, alpha);
     Duration::from_nanos((nanos + 0.5) as u64)
-}
-
-fn check_thresholds(minth: u32, maxth: u32) -> Result<(), ScenarioError> {
-    if maxth > minth {
-        return Ok(());
-    }
-    let message = format!("the time cannot grow from minth = {minth} to {maxth} SDUs");
-    Err(ScenarioError::new("maxth", message, "write more than minth, such as minth = 0 and maxth = 40"))
-}
-
-fn check_maxd(maxd: Duration) -> Result<(), ScenarioError> {
-    if !maxd.is_zero() {
-        return Ok(());
-    }
-    Err(ScenarioError::new(
-        "maxd",
-        "no ACK would be delayed",
-        "write a time such as \"400 ms\", or choose off = {}",
-    ))
-}
-
-fn check_alpha(alpha: f64) -> Result<(), ScenarioError> {
-    if alpha.is_finite() && alpha > 0.0 {
-        return Ok(());
-    }
-    let message = format!("the time does not grow with the power {alpha} of the occupancy");
-    Err(ScenarioError::new(
-        "alpha",
-        message,
-        "write a positive number such as 0.5, or choose constant for a step",
-    ))
 }
 
 #[cfg(test)]

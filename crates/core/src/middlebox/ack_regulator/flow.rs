@@ -9,9 +9,10 @@ use crate::trace::Event;
 use serde_json::{Value, json};
 
 /// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// There is room for one packet more than is expected.
+    #[default]
     Conservative,
     /// There is none: the next one that the window brings is lost.
     NonConservative,
@@ -78,6 +79,7 @@ struct Counts {
 }
 
 /// One flow.
+#[derive(Default)]
 pub(super) struct Flow {
     pub line: Line,
     pub mode: Mode,
@@ -110,23 +112,7 @@ pub(super) struct Flow {
 
 impl Flow {
     pub fn new(now: Instant) -> Self {
-        Self {
-            line: Line::default(),
-            mode: Mode::Conservative,
-            since: now,
-            ack_release_count: 0,
-            data_end: 0,
-            segment: 0,
-            released: 0,
-            released_window: 0,
-            duplicates: 0,
-            fin: None,
-            has_ended: false,
-            is_ect: false,
-            idle_deadline: None,
-            counts: Counts::default(),
-            told: None,
-        }
+        Self { since: now, ..Self::default() }
     }
 
     /// Whether data has been seen: before, there is nothing to regulate.

@@ -82,10 +82,7 @@ impl Connection {
         if self.last.is_none() || !is_after(self.ack, packet.ack) {
             (self.ack, self.window) = (packet.ack, packet.window);
             if is_pure {
-                match &mut self.last {
-                    Some(last) => last.as_mut().clone_from(packet),
-                    None => self.last = Some(Box::new(packet.clone())),
-                }
+                self.last.get_or_insert_default().as_mut().clone_from(packet);
             } else if let Some(last) = &mut self.last {
                 last.seq = packet.seq.wrapping_add(packet.payload);
                 (last.ts_val, last.ts_ecr) = (packet.ts_val, packet.ts_ecr);

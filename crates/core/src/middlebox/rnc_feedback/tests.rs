@@ -92,12 +92,12 @@ fn connections_are_apart_and_end_with_fin_rst_and_syn() {
     assert_eq!(rnc.judge(&ack(1)), Some((1, true)));
     for flag in [Flags::FIN, Flags::RST, Flags::SYN] {
         assert_eq!(rnc.judge(&with(ack(1), flag)), Some((0, false)));
-        assert_eq!((rnc.segments, rnc.judge(&ack(1))), (1, None));
+        assert_eq!((rnc.counters.segments, rnc.judge(&ack(1))), (1, None));
         fill(&mut rnc);
     }
     for flag in [Flags::RST, Flags::SYN] {
         rnc.note(&with(segment(1, 0), flag));
-        assert_eq!((rnc.segments, rnc.judge(&ack(1))), (1, None));
+        assert_eq!((rnc.counters.segments, rnc.judge(&ack(1))), (1, None));
         fill(&mut rnc);
     }
     // Numbers of another connection, whose opening was not seen.
@@ -117,7 +117,10 @@ fn the_connection_used_least_recently_goes() {
     rnc.judge(&of(0, ack(1)));
     rnc.note(&of(2, segment(1, 10)));
     assert_eq!(rnc.connections.keys().copied().collect::<Vec<_>>(), [(0, 0), (0, 2)]);
-    assert_eq!((rnc.segments, rnc.counters.connections_evicted, rnc.counters.peak_segments), (2, 1, 2));
+    assert_eq!(
+        (rnc.counters.segments, rnc.counters.connections_evicted, rnc.counters.peak_cached_segments),
+        (2, 1, 2)
+    );
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
         rnc.note(&segment(1 + n * 1000, 1000));
     }
     assert_eq!(rnc.forget_dropped((0, 0), 1), Some(3));
-    assert_eq!((rnc.segments, rnc.counters.forgotten_drops), (3, 1));
+    assert_eq!((rnc.counters.segments, rnc.counters.forgotten_drops), (3, 1));
     assert_eq!([1, 2, 3].map(|_| rnc.judge(&ack(1))), [Some((3, false)); 3]);
     // Not known any more, within a segment, of another flow.
     assert_eq!([1, 1500].map(|seq| rnc.forget_dropped((0, 0), seq)), [None; 2]);
@@ -226,7 +229,7 @@ proptest! {
             }
             prop_assert!(rnc.connections.len() <= connections as usize);
             prop_assert!(rnc.connections.values().all(|one| one.table.len() <= limit as usize));
-            prop_assert_eq!(rnc.segments, rnc.connections.values().map(|one| one.table.len()).sum::<usize>());
+            prop_assert_eq!(rnc.counters.segments, rnc.connections.values().map(|one| one.table.len()).sum::<usize>());
         }
     }
 }

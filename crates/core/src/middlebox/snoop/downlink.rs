@@ -19,6 +19,14 @@ pub(super) struct Limits {
     pub timer: rto::Config,
 }
 
+/// What all connections of the box share.
+pub(super) struct Books {
+    pub limits: Limits,
+    pub counters: Counters,
+    /// Reused; empty between calls of the box.
+    pub copies: Copies,
+}
+
 /// A segment that has gone to the radio.
 struct Cached {
     /// Its first octet, and the one behind it; a FIN counts as one.
@@ -136,13 +144,7 @@ impl Downlink {
 
     /// A segment with data or FIN on its way to the radio. Where the UE has all of it already, the ACK that says so,
     /// to be sent to the sender in the segment's place.
-    pub fn on_data(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        limits: &Limits,
-        counters: &mut Counters,
-    ) -> Option<Box<Packet>> {
+    pub fn on_data(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Option<Box<Packet>> {
         // A SYN has a sequence number of its own, before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let fin = u32::from(packet.flags.has(Flags::FIN));
@@ -168,16 +170,16 @@ impl Downlink {
             is_sacked: false,
             is_needless: false,
         };
-        counters.sender_retransmissions += u64::from(segment.by_sender);
+        books.counters.sender_retransmissions += u64::from(segment.by_sender);
         if is_after(end, self.highest) {
             self.highest = end;
         }
-        self.insert(segment, limits, counters);
+        self.insert(segment, books);
         None
     }
 
     /// Puts a segment in its place, if there is room.
-    fn insert(&mut self, mut segment: Cached, limits: &Limits, counters: &mut Counters) {
+    fn insert(&mut self, mut segment: Cached, books: &mut Books) {
         // Mostly it is the last.
         let at = match self.segments.back().is_none_or(|last| is_after(segment.start, last.start)) {
             true => self.segments.len(),
@@ -191,24 +193,17 @@ impl Downlink {
             }
             return;
         }
-        if self.segments.len() >= limits.packets {
+        if self.segments.len() >= books.limits.packets {
             // What is in the cache is needed sooner.
-            counters.segments_not_cached += 1;
+            books.counters.segments_not_cached += 1;
             return;
         }
-        counters.segments_cached += 1;
+        books.counters.segments_cached += 1;
         self.segments.insert(at, segment);
     }
 
     /// The UE acknowledges.
-    pub fn on_ack(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        limits: &Limits,
-        counters: &mut Counters,
-        copies: &mut Copies,
-    ) -> Fate {
+    pub fn on_ack(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Fate {
         let ack = packet.ack;
         if self.is_foreign(ack) {
             return Fate::Passes;
@@ -217,11 +212,11 @@ impl Downlink {
             return if Segment::of(packet) == Segment::PureAck { Fate::Stale } else { Fate::Passes };
         }
         let window = std::mem::replace(&mut self.window, packet.window);
-        self.take_duplicate_report(packet, counters);
+        self.take_duplicate_report(packet, books);
         self.take_blocks(packet);
         if is_after(ack, self.una) {
-            self.advance(now, packet, counters);
-            self.repair_shown_gaps(now, limits, counters, copies);
+            self.advance(now, packet, books);
+            self.repair_shown_gaps(now, books);
             let repairs = self.repairs();
             self.is_awaited = false;
             return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
@@ -230,28 +225,21 @@ impl Downlink {
         if !is_duplicate(packet, window) || !is_after(self.highest, ack) {
             return Fate::Passes;
         }
-        let fate = match self.on_duplicate(now, packet.has_blocks(), limits, counters, copies) {
+        let fate = match self.on_duplicate(now, packet.has_blocks(), books) {
             // To the sender it is no duplicate without its blocks, and it waits for the window, perhaps, or the ACK.
             Fate::Suppressed if packet.window > window || self.is_awaited => Fate::PassesWithoutBlocks,
             fate => fate,
         };
         self.is_awaited &= fate == Fate::Suppressed;
         match fate {
-            Fate::Suppressed => counters.dupacks_suppressed += 1,
-            Fate::Passes | Fate::PassesWithoutBlocks | Fate::Stale => counters.dupacks_passed += 1,
+            Fate::Suppressed => books.counters.dupacks_suppressed += 1,
+            Fate::Passes | Fate::PassesWithoutBlocks | Fate::Stale => books.counters.dupacks_passed += 1,
         }
         fate
     }
 
     /// A duplicate ACK: first, expected, or unexpected.
-    fn on_duplicate(
-        &mut self,
-        now: Instant,
-        has_blocks: bool,
-        limits: &Limits,
-        counters: &mut Counters,
-        copies: &mut Copies,
-    ) -> Fate {
+    fn on_duplicate(&mut self, now: Instant, has_blocks: bool, books: &mut Books) -> Fate {
         let newest = self.newest_sacked();
         let Some(first) = self.segments.front().filter(|first| !is_after(first.start, self.una)) else {
             // It has never come as far as the radio: congestion.
@@ -266,19 +254,19 @@ impl Downlink {
             (_, true) => newest > first.turn,
             (_, false) => self.expected == 0,
         };
-        if is_lost && first.copies >= limits.retransmissions {
+        if is_lost && first.copies >= books.limits.retransmissions {
             return Fate::Passes;
         }
         if is_lost {
             // Of what went after it, this duplicate is one.
             self.expected = (self.turns - first.turn).saturating_sub(1);
-            self.copy(0, now, SnoopAction::DupackRetransmission, counters, copies);
+            self.copy(now, 0, SnoopAction::DupackRetransmission, books);
         } else {
             self.expected = self.expected.saturating_sub(1);
             // The copy is behind what has brought this one.
             self.progress_at = now;
         }
-        self.repair_shown_gaps(now, limits, counters, copies);
+        self.repair_shown_gaps(now, books);
         Fate::Suppressed
     }
 
@@ -289,7 +277,7 @@ impl Downlink {
     }
 
     /// The UE has all octets before that of the ACK.
-    fn advance(&mut self, now: Instant, packet: &Packet, counters: &mut Counters) {
+    fn advance(&mut self, now: Instant, packet: &Packet, books: &mut Books) {
         let ack = packet.ack;
         let (mut newest, mut is_ambiguous) = (None, false);
         while self.segments.front().is_some_and(|first| !is_after(first.end, ack)) {
@@ -297,7 +285,7 @@ impl Downlink {
             newest = Some(first.sent_at);
             is_ambiguous |= first.copies > 0 || first.by_sender;
             if first.copies > 0 && !first.by_sender && !first.is_needless {
-                self.judge_copy(now, &first, counters);
+                self.judge_copy(now, &first, books);
             }
         }
         if is_after(ack, self.highest) {
@@ -311,19 +299,16 @@ impl Downlink {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         if Segment::of(packet) == Segment::PureAck && !packet.has_blocks() {
-            match &mut self.last_ack {
-                Some(last) => last.as_mut().clone_from(packet),
-                None => self.last_ack = Some(Box::new(packet.clone())),
-            }
+            self.last_ack.get_or_insert_default().as_mut().clone_from(packet);
         } else {
             self.last_ack = None;
         }
     }
 
     /// An ACK that comes in less than half of the shortest round trip is not one of the copy.
-    fn judge_copy(&mut self, now: Instant, segment: &Cached, counters: &mut Counters) {
+    fn judge_copy(&mut self, now: Instant, segment: &Cached, books: &mut Books) {
         if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
-            counters.needless_retransmissions += 1;
+            books.counters.local_retransmissions.needless += 1;
             return;
         }
         if self.recent.len() == MOST_RECENT {
@@ -343,7 +328,7 @@ impl Downlink {
     }
 
     /// The UE got something twice, RFC 2883: of a segment that the box alone has sent again, a needless copy.
-    fn take_duplicate_report(&mut self, packet: &Packet, counters: &mut Counters) {
+    fn take_duplicate_report(&mut self, packet: &Packet, books: &mut Books) {
         let blocks = packet.options().sack;
         let Some(&(left, right)) = blocks.as_slice().first() else { return };
         let within = |(l, r): &(u32, u32)| !is_after(*l, left) && !is_after(right, *r);
@@ -353,11 +338,11 @@ impl Downlink {
         let reported = |start: u32, end: u32| !is_after(left, start) && !is_after(end, right);
         let before = self.recent.len();
         self.recent.retain(|&(start, end)| !reported(start, end));
-        counters.needless_retransmissions += (before - self.recent.len()) as u64;
+        books.counters.local_retransmissions.needless += (before - self.recent.len()) as u64;
         for segment in self.segments.iter_mut().filter(|one| reported(one.start, one.end)) {
             if segment.copies > 0 && !segment.by_sender && !segment.is_needless {
                 segment.is_needless = true;
-                counters.needless_retransmissions += 1;
+                books.counters.local_retransmissions.needless += 1;
             }
         }
     }
@@ -369,44 +354,31 @@ impl Downlink {
     }
 
     /// Sends again what SACK blocks show missing, and what went behind it has come.
-    fn repair_shown_gaps(
-        &mut self,
-        now: Instant,
-        limits: &Limits,
-        counters: &mut Counters,
-        copies: &mut Copies,
-    ) {
+    fn repair_shown_gaps(&mut self, now: Instant, books: &mut Books) {
         let newest = self.newest_sacked();
-        if newest == 0 || limits.retransmissions == 0 {
+        if newest == 0 || books.limits.retransmissions == 0 {
             return;
         }
         for at in 0..self.segments.len() {
             let one = &self.segments[at];
             if !one.is_sacked && one.copies == 0 && !one.by_sender && one.turn < newest {
-                self.copy(at, now, SnoopAction::DupackRetransmission, counters, copies);
+                self.copy(now, at, SnoopAction::DupackRetransmission, books);
             }
         }
     }
 
     /// Sends a segment of the cache once more.
-    fn copy(
-        &mut self,
-        at: usize,
-        now: Instant,
-        why: SnoopAction,
-        counters: &mut Counters,
-        copies: &mut Copies,
-    ) {
+    fn copy(&mut self, now: Instant, at: usize, why: SnoopAction, books: &mut Books) {
         let segment = &mut self.segments[at];
         self.turns += 1;
         (segment.turn, segment.sent_at) = (self.turns, now);
         segment.copies += 1;
-        counters.retransmitted_bytes += u64::from(segment.packet.len);
-        match why {
-            SnoopAction::TimerRetransmission => counters.timer_retransmissions += 1,
-            _ => counters.dupack_retransmissions += 1,
-        }
-        copies.push((why, segment.packet.clone()));
+        let counts = &mut books.counters.local_retransmissions;
+        counts.total += 1;
+        counts.bytes += u64::from(segment.packet.len);
+        let is_timed = why == SnoopAction::TimerRetransmission;
+        *(if is_timed { &mut counts.timer } else { &mut counts.dupack }) += 1;
+        books.copies.push((why, segment.packet.clone()));
     }
 
     /// When the local timer expires. It runs for the segment that the UE waits for, once a round trip is known.
@@ -419,19 +391,13 @@ impl Downlink {
     }
 
     /// The local timer has expired.
-    pub fn on_deadline(
-        &mut self,
-        now: Instant,
-        limits: &Limits,
-        counters: &mut Counters,
-        copies: &mut Copies,
-    ) {
-        if self.deadline(limits).is_none_or(|at| at > now) {
+    pub fn on_deadline(&mut self, now: Instant, books: &mut Books) {
+        if self.deadline(&books.limits).is_none_or(|at| at > now) {
             return;
         }
         self.expected = self.turns - self.segments[0].turn;
         self.rto.on_timeout();
-        self.copy(0, now, SnoopAction::TimerRetransmission, counters, copies);
+        self.copy(now, 0, SnoopAction::TimerRetransmission, books);
     }
 
     /// The buffer behind the box has dropped the segment that begins with octet `start`: congestion, and the sender's

@@ -2,7 +2,7 @@
 
 use super::downlink::Limits;
 use crate::middlebox::acks::{are_far_apart, is_after};
-use crate::packet::{Body, Flags, IpVersion, Kind, Packet, SackBlocks};
+use crate::packet::{Body, Flags, Kind, Packet, SackBlocks};
 use crate::tcp::rto::{self, Rto};
 use crate::time::Instant;
 use crate::wire::{Endpoints, encode_header, endpoints, tcp_header_bytes};
@@ -19,26 +19,14 @@ struct Gap {
     nack_at: Instant,
 }
 
-/// What NACKs have in common with the server's segments.
-#[derive(Clone, Copy)]
-struct Header {
-    ack: u32,
-    seq: u32,
-    window: u16,
-    timestamps: Option<(u32, u32)>,
-    ip: IpVersion,
-    ue: u16,
-    flow: u16,
-}
-
 /// Data of one connection that comes from the UE.
 pub(super) struct Uplink {
     /// In the order of their sequence numbers.
     gaps: Vec<Gap>,
     /// Behind the highest octet seen; `None` before the first.
     end: Option<u32>,
-    /// Of the server's latest ACK.
-    header: Option<Header>,
+    /// A NACK without blocks: what it has in common with the server's latest ACK.
+    template: Option<Packet>,
     /// Of real packets: from the server to the UE.
     endpoints: Option<Endpoints>,
     /// Round-trip time of the radio, from a NACK until the gap is filled.
@@ -47,7 +35,7 @@ pub(super) struct Uplink {
 
 impl Uplink {
     pub fn new(timer: &rto::Config) -> Self {
-        Self { gaps: Vec::new(), end: None, header: None, endpoints: None, rto: Rto::new(timer) }
+        Self { gaps: Vec::new(), end: None, template: None, endpoints: None, rto: Rto::new(timer) }
     }
 
     /// The server acknowledges.
@@ -56,7 +44,7 @@ impl Uplink {
         if self.end.is_some_and(|end| are_far_apart(ack, end)) {
             return;
         }
-        if self.header.is_some_and(|header| is_after(header.ack, ack)) {
+        if self.template.as_ref().is_some_and(|template| is_after(template.ack, ack)) {
             return;
         }
         if self.endpoints.is_none() {
@@ -64,14 +52,21 @@ impl Uplink {
                 packet.body.as_ref().and_then(|body| endpoints(&body.bytes)).map(|(_, ends)| ends);
         }
         let fin = u32::from(packet.flags.has(Flags::FIN) || packet.flags.has(Flags::SYN));
-        self.header = Some(Header {
+        let timestamps = packet.has_timestamps.then_some((packet.ts_val, packet.ts_ecr));
+        let (ts_val, ts_ecr) = timestamps.unwrap_or_default();
+        self.template = Some(Packet {
             ack,
             seq: packet.seq.wrapping_add(packet.payload).wrapping_add(fin),
             window: packet.window,
-            timestamps: packet.has_timestamps.then_some((packet.ts_val, packet.ts_ecr)),
+            flags: Flags::ACK | Flags::NACK,
+            has_timestamps: packet.has_timestamps,
+            ts_val,
+            ts_ecr,
             ip: packet.ip,
             ue: packet.ue,
             flow: packet.flow,
+            kind: Kind::Tcp,
+            ..Packet::default()
         });
         for gap in &mut self.gaps {
             if is_after(ack, gap.start) {
@@ -87,7 +82,7 @@ impl Uplink {
         let end = start.wrapping_add(packet.payload);
         let Some(known) = self.end.filter(|known| !are_far_apart(start, *known)) else {
             (self.end, self.gaps) = (Some(end), Vec::new());
-            self.header = self.header.filter(|header| !are_far_apart(header.ack, end));
+            self.template.take_if(|template| are_far_apart(template.ack, end));
             return;
         };
         if is_after(start, known) && self.gaps.len() < MOST_GAPS {
@@ -125,14 +120,14 @@ impl Uplink {
 
     /// Gaps that one NACK can name: there is room for three blocks, and one may be that before the first gap.
     fn nameable(&self) -> usize {
-        let begins_at_ack =
-            self.gaps.first().zip(self.header).is_some_and(|(gap, header)| gap.start == header.ack);
+        let first = self.gaps.first().zip(self.template.as_ref());
+        let begins_at_ack = first.is_some_and(|(gap, template)| gap.start == template.ack);
         SackBlocks::MAX - usize::from(!begins_at_ack)
     }
 
     /// When a NACK is due: at once for a new gap, else when the radio has had the time to fill it.
     pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        self.header?;
+        self.template.as_ref()?;
         let named = self.gaps.iter().take(self.nameable()).filter(|gap| gap.nacks < limits.retransmissions);
         named.map(|gap| if gap.nacks == 0 { Instant::ZERO } else { gap.nack_at + self.rto.value() }).min()
     }
@@ -159,31 +154,17 @@ impl Uplink {
 
     /// An ACK that names the first gaps: what came between them, and before the first.
     fn nack(&self, named: usize) -> Option<Packet> {
-        let (header, end) = (self.header?, self.end?);
+        let (mut packet, end) = (self.template.clone()?, self.end?);
         let first = self.gaps.first()?;
         let mut blocks = SackBlocks::default();
         // A block never begins at the ACK: a sender would take it for a receiver that has changed its mind.
-        let before = header.ack.wrapping_add(1);
+        let before = packet.ack.wrapping_add(1);
         if is_after(first.start, before) {
             blocks.push(before, first.start);
         }
         let ends = self.gaps.iter().skip(1).map(|gap| gap.start).chain([end]);
         for (gap, next) in self.gaps.iter().take(named).zip(ends) {
             blocks.push(gap.end, next);
-        }
-        let mut packet = Packet {
-            seq: header.seq,
-            ack: header.ack,
-            window: header.window,
-            flags: Flags::ACK | Flags::NACK,
-            ip: header.ip,
-            ue: header.ue,
-            flow: header.flow,
-            kind: Kind::Tcp,
-            ..Packet::default()
-        };
-        if let Some((ts_val, ts_ecr)) = header.timestamps {
-            (packet.has_timestamps, packet.ts_val, packet.ts_ecr) = (true, ts_val, ts_ecr);
         }
         packet.options_mut().sack = blocks;
         packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet);

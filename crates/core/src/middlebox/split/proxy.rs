@@ -19,7 +19,7 @@
 //!
 //! Left out: hand-overs of the box, data beside a SYN (it comes again), path MTU discovery, urgent data.
 
-use super::processor::Processor;
+use super::entrance::Entrance;
 use super::{Config, Passed, Wire};
 use crate::element::{Cx, Element, Layout};
 use crate::middlebox::Plan;
@@ -33,7 +33,7 @@ use crate::trace::Reason;
 use crate::units::Bytes;
 use crate::wire::{Endpoints, checked_payload, encode_segment, endpoints};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// Connections at a time, those in TIME-WAIT included.
@@ -44,8 +44,7 @@ const MOST_TOLD: usize = 4096;
 const MTU: u64 = 1500;
 /// Timers.
 const CONNECTIONS: u32 = 0;
-const LINE: u32 = 1;
-const PROCESSOR: u32 = 2;
+const ENTRANCE: u32 = 1;
 
 /// The UE, the server's address and the UE's.
 type Key = (u16, SocketAddr, SocketAddr);
@@ -180,9 +179,7 @@ pub(super) struct Proxy {
     sequence_numbers: Stream,
     connections: BTreeMap<Key, Split>,
     deadlines: Deadlines<Key>,
-    /// What comes from the cell and is on the wire to the box.
-    line: VecDeque<(Instant, Box<Packet>)>,
-    processor: Processor,
+    entrance: Entrance,
     passed: [Passed; 2],
     bad_checksums: u64,
     /// Connections for which there was no room.
@@ -208,22 +205,13 @@ impl Proxy {
             sequence_numbers: rng::stream(plan.run_seed, &name),
             connections: BTreeMap::new(),
             deadlines: Deadlines::default(),
-            line: VecDeque::new(),
-            processor: Processor::new(config.processing),
+            entrance: Entrance::new(config.delay, config.processing, ENTRANCE),
             passed: <[Passed; 2]>::default(),
             bad_checksums: 0,
             refused: 0,
             told: Vec::new(),
             identification: 0,
             octets: Vec::new(),
-        }
-    }
-
-    /// A packet has reached the box.
-    fn arrive(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match self.processor.is_instant() {
-            true => self.handle(cx, dir, packet),
-            false => self.processor.put(cx, PROCESSOR, dir, packet),
         }
     }
 
@@ -368,17 +356,6 @@ impl Proxy {
             self.deadlines.change(cx, key, before, next);
         }
     }
-
-    /// The packets that are due have come over the wire from the cell.
-    fn empty_line(&mut self, cx: &mut Cx<'_>) {
-        while let Some((at, packet)) = self.line.pop_front() {
-            if at > cx.now {
-                cx.arm(LINE, at);
-                return self.line.push_front((at, packet));
-            }
-            self.arrive(cx, Dir::Uplink, packet);
-        }
-    }
 }
 
 /// A smaller MSS is taken for this one, as in Linux.
@@ -390,22 +367,14 @@ impl Element for Proxy {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if dir == Dir::Downlink || self.wire.delay.is_zero() {
-            return self.arrive(cx, dir, packet);
+        if let Some(packet) = self.entrance.enter(cx, dir, packet) {
+            self.handle(cx, dir, packet);
         }
-        let at = cx.now + self.wire.delay;
-        if self.line.is_empty() {
-            cx.arm(LINE, at);
-        }
-        self.line.push_back((at, packet));
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        if key == LINE {
-            return self.empty_line(cx);
-        }
-        if key == PROCESSOR {
-            while let Some((dir, packet)) = self.processor.take(cx, key) {
+        if self.entrance.has_timer(key) {
+            while let Some((dir, packet)) = self.entrance.next(cx, key) {
                 self.handle(cx, dir, packet);
             }
             return;
@@ -433,14 +402,14 @@ impl Element for Proxy {
     fn report(&self, _cx: &mut Cx<'_>) -> Value {
         let open = self.connections.values().map(Split::report);
         let connections: Vec<_> = self.told.iter().cloned().chain(open).collect();
-        let [downlink, uplink] = self.passed.each_ref().map(Passed::report);
+        let [downlink, uplink] = &self.passed;
         json!({
             "element": "middlebox.split",
             "downlink": downlink,
             "uplink": uplink,
             "bad_checksums": self.bad_checksums,
             "no_room": self.refused,
-            "peak_in_processor": self.processor.peak(),
+            "peak_in_processor": self.entrance.peak,
             "connections": connections,
         })
     }

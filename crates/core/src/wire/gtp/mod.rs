@@ -14,7 +14,8 @@ mod outer;
 pub use error::{DecodeError, OuterError};
 
 use super::EncodeError;
-pub use outer::{Outer, decapsulate};
+pub use super::datagram::Headers as Outer;
+pub use outer::decapsulate;
 
 use std::net::IpAddr;
 
@@ -125,24 +126,16 @@ impl Body<'_> {
 impl<'a> Message<'a> {
     /// A G-PDU with the packet for the tunnel of this TEID.
     pub const fn g_pdu(teid: u32, sequence_number: Option<u16>, packet: &'a [u8]) -> Self {
-        Self {
-            teid,
-            sequence_number,
-            n_pdu_number: None,
-            extension_headers: Vec::new(),
-            body: Body::GPdu(packet),
-        }
+        Self::plain(teid, sequence_number, Body::GPdu(packet))
     }
 
     /// A message about the path or a tunnel: it has TEID 0 and a sequence number (§5.1).
     pub const fn signalling(sequence_number: u16, body: Body<'a>) -> Self {
-        Self {
-            teid: 0,
-            sequence_number: Some(sequence_number),
-            n_pdu_number: None,
-            extension_headers: Vec::new(),
-            body,
-        }
+        Self::plain(0, Some(sequence_number), body)
+    }
+
+    const fn plain(teid: u32, sequence_number: Option<u16>, body: Body<'a>) -> Self {
+        Self { teid, sequence_number, n_pdu_number: None, extension_headers: Vec::new(), body }
     }
 
     /// Appends the message to `out`.

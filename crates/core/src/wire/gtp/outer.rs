@@ -6,21 +6,7 @@ use etherparse::checksum::Sum16BitWords;
 use etherparse::{Ipv4HeaderSlice, ip_number};
 
 use super::{EncodeError, Message, OuterError, PORT};
-
-/// The outer IP and UDP headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outer {
-    /// Who sends the datagram.
-    pub src: SocketAddrV4,
-    /// Who is to receive it: at port 2152, or at the port that a request came from (§4.4.2).
-    pub dst: SocketAddrV4,
-    /// DSCP and ECN of the outer header.
-    pub traffic_class: u8,
-    /// Identification of the outer header (RFC 791), for fragments of datagrams too long for a link.
-    pub identification: u16,
-    /// Whether there is a UDP checksum. Over IPv4 it may be left out (RFC 768).
-    pub has_udp_checksum: bool,
-}
+use crate::wire::datagram::{Headers as Outer, IP_OCTETS, UDP_OCTETS, udp_sum};
 
 impl Outer {
     /// From port 2152 to port 2152, without UDP checksum.
@@ -43,42 +29,14 @@ impl Outer {
         let start = out.len();
         out.resize(start + IP_UDP_OCTETS, 0);
         let result = message.encode(out).and_then(|()| {
-            let octets = out.len() - start;
-            let total = u16::try_from(octets);
-            total.map_err(|_| EncodeError::TooLong { octets, room: u16::MAX.into() })
+            let (octets, room) = (out.len() - start, usize::from(u16::MAX));
+            if octets <= room { Ok(()) } else { Err(EncodeError::TooLong { octets, room }) }
         });
         match result {
-            Ok(total) => {
-                self.put_headers(total, &mut out[start..]);
-                Ok(())
-            }
-            Err(error) => {
-                out.truncate(start);
-                Err(error)
-            }
+            Ok(()) => self.put(&mut out[start..]),
+            Err(_) => out.truncate(start),
         }
-    }
-
-    /// Fills in the headers in front of a message; `total` octets altogether.
-    fn put_headers(&self, total: u16, datagram: &mut [u8]) {
-        let udp_length = total - IP_OCTETS as u16;
-        let (ip, udp) = datagram.split_at_mut(IP_OCTETS);
-        ip[..2].copy_from_slice(&[VERSION_AND_IHL, self.traffic_class]);
-        ip[2..4].copy_from_slice(&total.to_be_bytes());
-        ip[4..6].copy_from_slice(&self.identification.to_be_bytes());
-        ip[8..10].copy_from_slice(&[TIME_TO_LIVE, ip_number::UDP.0]);
-        ip[12..16].copy_from_slice(&self.src.ip().octets());
-        ip[16..].copy_from_slice(&self.dst.ip().octets());
-        // etherparse sums in native byte order.
-        let checksum = Sum16BitWords::new().add_slice(ip).ones_complement();
-        ip[10..12].copy_from_slice(&checksum.to_ne_bytes());
-        udp[..2].copy_from_slice(&self.src.port().to_be_bytes());
-        udp[2..4].copy_from_slice(&self.dst.port().to_be_bytes());
-        udp[4..6].copy_from_slice(&udp_length.to_be_bytes());
-        if self.has_udp_checksum {
-            let sum = udp_sum(*self.src.ip(), *self.dst.ip(), udp);
-            udp[6..8].copy_from_slice(&sum.to_ones_complement_with_no_zero().to_ne_bytes());
-        }
+        result
     }
 }
 
@@ -122,22 +80,7 @@ pub fn decapsulate(bytes: &[u8]) -> Result<(Outer, &[u8]), OuterError> {
     Ok((outer, message))
 }
 
-/// Of the pseudo header and the whole UDP datagram (RFC 768).
-fn udp_sum(src: Ipv4Addr, dst: Ipv4Addr, udp: &[u8]) -> Sum16BitWords {
-    Sum16BitWords::new()
-        .add_4bytes(src.octets())
-        .add_4bytes(dst.octets())
-        .add_2bytes([0, ip_number::UDP.0])
-        .add_2bytes((udp.len() as u16).to_be_bytes())
-        .add_slice(udp)
-}
-
-const IP_OCTETS: usize = 20;
-const UDP_OCTETS: usize = 8;
 pub(super) const IP_UDP_OCTETS: usize = IP_OCTETS + UDP_OCTETS;
-/// IPv4 with a header of five words.
-const VERSION_AND_IHL: u8 = 0x45;
-const TIME_TO_LIVE: u8 = 64;
 
 #[cfg(test)]
 mod tests {

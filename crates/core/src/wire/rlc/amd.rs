@@ -52,8 +52,8 @@ pub enum Tail {
 
 /// Length indicators of 7 or of 15 bits, by the size of the PDU (§9.2.2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LiFormat {
-    bits: usize,
+pub(super) struct LiFormat {
+    pub bits: usize,
 }
 
 /// A length indicator's meaning.
@@ -67,13 +67,35 @@ enum Li {
 }
 
 impl LiFormat {
-    const fn of(pdu_octets: usize) -> Self {
-        Self { bits: if has_short_li(pdu_octets) { 7 } else { 15 } }
+    /// In a PDU of `octets`, with 7 bits up to `largest_short`.
+    pub const fn of(octets: usize, largest_short: usize) -> Self {
+        Self { bits: if octets <= largest_short { 7 } else { 15 } }
     }
 
     /// The greatest value: all ones.
-    const fn ones(self) -> u32 {
+    pub const fn ones(self) -> u32 {
         (1 << self.bits) - 1
+    }
+
+    /// Octets of a length indicator and its E bit.
+    pub const fn octets(self) -> usize {
+        (self.bits + E_BITS) / 8
+    }
+
+    /// The value which says that the PDU before was one octet short.
+    pub fn one_octet_short(self) -> Result<u32, EncodeError> {
+        let allowed = "15 to tell that the PDU before was one octet short";
+        let wrong = EncodeError::Field { field: "bits of an LI", value: self.bits, allowed };
+        if self.bits == 15 { Ok(self.ones() - 4) } else { Err(wrong) }
+    }
+
+    /// Writes length indicators, each with its E bit.
+    pub fn write(self, lis: &[u32], writer: &mut BitWriter<'_>) -> Result<(), EncodeError> {
+        for (i, &li) in lis.iter().enumerate() {
+            writer.put(li, self.bits)?;
+            writer.put((i + 1 < lis.len()).into(), E_BITS)?;
+        }
+        Ok(())
     }
 
     const fn meaning(self, li: u32) -> Li {
@@ -89,28 +111,33 @@ impl LiFormat {
     }
 }
 
-/// Whether PDUs of this size have length indicators of 7 bits.
-pub(super) const fn has_short_li(pdu_octets: usize) -> bool {
-    pdu_octets <= LARGEST_WITH_SHORT_LI
+/// Length indicators for the ends of SDUs in so many octets of data.
+pub(super) fn lis_of_ends(ends: &[u16], octets: usize) -> Result<Vec<u32>, EncodeError> {
+    let mut before = 0;
+    for &end in ends {
+        if end <= before || usize::from(end) > octets {
+            let allowed = "more than the one before it, and within the data";
+            return Err(EncodeError::Field { field: "end of an SDU", value: end.into(), allowed });
+        }
+        before = end;
+    }
+    Ok(ends.iter().map(|&end| end.into()).collect())
 }
 
 impl AmdPdu {
     /// Octets for data beside `length_indicators` in a PDU of `pdu_octets`.
     pub const fn data_room(pdu_octets: usize, length_indicators: usize) -> usize {
-        let each = (LiFormat::of(pdu_octets).bits + E_BITS) / 8;
+        let each = LiFormat::of(pdu_octets, LARGEST_WITH_SHORT_LI).octets();
         pdu_octets.saturating_sub(HEADER_OCTETS + each * length_indicators)
     }
 
     pub(super) fn encode(&self, writer: &mut BitWriter<'_>) -> Result<(), EncodeError> {
         let octets = writer.octets_left();
         if octets > LARGEST {
-            return Err(EncodeError::Field {
-                field: "PDU size",
-                value: octets,
-                allowed: "at most 32761 octets",
-            });
+            let allowed = "at most 32761 octets";
+            return Err(EncodeError::Field { field: "PDU size", value: octets, allowed });
         }
-        let format = LiFormat::of(octets);
+        let format = LiFormat::of(octets, LARGEST_WITH_SHORT_LI);
         let lis = self.length_indicators(format)?;
         let extension = match self.tail {
             _ if !lis.is_empty() => HE_LENGTH_INDICATOR,
@@ -121,10 +148,7 @@ impl AmdPdu {
         writer.put_sn(self.sn)?;
         writer.put(self.poll.into(), 1)?;
         writer.put(extension, HE_BITS)?;
-        for (i, &li) in lis.iter().enumerate() {
-            writer.put(li, format.bits)?;
-            writer.put((i + 1 < lis.len()).into(), E_BITS)?;
-        }
+        format.write(&lis, writer)?;
         self.encode_data(format, writer)
     }
 
@@ -157,25 +181,12 @@ impl AmdPdu {
     }
 
     fn length_indicators(&self, format: LiFormat) -> Result<Vec<u32>, EncodeError> {
-        let mut lis = Vec::new();
-        match self.previous {
-            PreviousEnd::Told => {}
-            PreviousEnd::Exact => lis.push(0),
-            PreviousEnd::OneOctetShort if format.bits == 15 => lis.push(format.ones() - 4),
-            PreviousEnd::OneOctetShort => {
-                let allowed = "15 to tell that the PDU before was one octet short";
-                return Err(EncodeError::Field { field: "bits of an LI", value: format.bits, allowed });
-            }
-        }
-        let mut before = 0;
-        for &end in &self.ends {
-            if end <= before || usize::from(end) > self.data.len() {
-                let allowed = "more than the one before it, and within the data";
-                return Err(EncodeError::Field { field: "end of an SDU", value: end.into(), allowed });
-            }
-            before = end;
-            lis.push(end.into());
-        }
+        let mut lis = match self.previous {
+            PreviousEnd::Told => Vec::new(),
+            PreviousEnd::Exact => vec![0],
+            PreviousEnd::OneOctetShort => vec![format.one_octet_short()?],
+        };
+        lis.extend(lis_of_ends(&self.ends, self.data.len())?);
         match self.tail {
             Tail::Full | Tail::PaddingOctet => {}
             Tail::Padding => lis.push(format.ones()),
@@ -195,18 +206,11 @@ impl AmdPdu {
 
     /// Reads what follows D/C in a PDU of `octets`.
     pub(super) fn decode(octets: usize, reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
-        let sn = reader.take_sn()?;
-        let poll = reader.take(1)? == 1;
-        let mut pdu = Self {
-            sn,
-            poll,
-            previous: PreviousEnd::Told,
-            ends: Vec::new(),
-            data: Vec::new(),
-            tail: Tail::Full,
-        };
+        let (sn, poll) = (reader.take_sn()?, reader.take(1)? == 1);
+        let (previous, ends) = (PreviousEnd::Told, Vec::new());
+        let mut pdu = Self { sn, poll, previous, ends, data: Vec::new(), tail: Tail::Full };
         let mut rest = Li::Reserved;
-        let format = LiFormat::of(octets);
+        let format = LiFormat::of(octets, LARGEST_WITH_SHORT_LI);
         match reader.take(HE_BITS)? {
             HE_DATA => {}
             HE_SDU_END => pdu.tail = Tail::FullWithSduEnd,
@@ -266,7 +270,7 @@ const HEADER_OCTETS: usize = (DC_BITS + SN_BITS + 1 + HE_BITS) / 8;
 const HE_BITS: usize = 2;
 const E_BITS: usize = 1;
 /// Largest PDU with length indicators of 7 bits, octets (§9.2.2.8).
-const LARGEST_WITH_SHORT_LI: usize = 126;
+pub(super) const LARGEST_WITH_SHORT_LI: usize = 126;
 /// The greatest length indicator of 15 bits without a meaning of its own.
 const LARGEST: usize = 0x7ff9;
 

@@ -7,7 +7,10 @@
 //! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
 //! sequence numbers begin anew, after 4096 PDUs.
 
+use std::net::SocketAddrV4;
+
 use crate::packet::Dir;
+use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
 use super::{amd, umd};
 
@@ -34,19 +37,11 @@ pub enum Mode {
 }
 
 impl Mode {
-    const fn number(self) -> u8 {
+    /// Largest PDU whose length indicators have 7 bits, octets.
+    const fn largest_with_short_li(self) -> usize {
         match self {
-            Self::Tm => 0,
-            Self::Um => 1,
-            Self::Am => 2,
-        }
-    }
-
-    /// Whether length indicators have 7 bits in PDUs of this size.
-    const fn has_short_li(self, pdu_octets: usize) -> bool {
-        match self {
-            Self::Tm | Self::Um => umd::has_short_li(pdu_octets),
-            Self::Am => amd::has_short_li(pdu_octets),
+            Self::Tm | Self::Um => umd::LARGEST_WITH_SHORT_LI,
+            Self::Am => amd::LARGEST_WITH_SHORT_LI,
         }
     }
 }
@@ -60,43 +55,23 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
 /// The same with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
-    let udp_len = (UDP_OCTETS + FRAMING_OCTETS + pdu.len()) as u16;
-    let mut bytes = ip_header(channel.dir, udp_len + IP_OCTETS as u16).to_vec();
-    for field in [PORT, PORT, udp_len, NO_CHECKSUM] {
-        bytes.extend_from_slice(&field.to_be_bytes());
-    }
+    let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
     bytes.extend_from_slice(NAME);
-    bytes.extend_from_slice(&[TAG_MODE, mode.number()]);
+    bytes.extend_from_slice(&[TAG_MODE, mode as u8]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    let li_size = if mode.has_short_li(pdu.len()) { LI_7_BITS } else { LI_15_BITS };
+    let li_size = if pdu.len() <= mode.largest_with_short_li() { LI_7_BITS } else { LI_15_BITS };
     bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
     bytes.push(TAG_PDU);
     bytes.extend_from_slice(pdu);
+    let (src, dst) = if uplink { (UE, NETWORK) } else { (NETWORK, UE) };
+    let [src, dst] = [src, dst].map(|address| SocketAddrV4::new(address.into(), PORT));
+    let headers = Headers { src, dst, traffic_class: 0, identification: 0, has_udp_checksum: false };
+    headers.put(&mut bytes);
     bytes
-}
-
-/// From the network to the UE or back, with the checksum of RFC 791 (3.1).
-fn ip_header(dir: Dir, total_len: u16) -> [u8; IP_OCTETS] {
-    let (from, to) = match dir {
-        Dir::Downlink => (NETWORK, UE),
-        Dir::Uplink => (UE, NETWORK),
-    };
-    let [high, low] = total_len.to_be_bytes();
-    let mut header = [0; IP_OCTETS];
-    header[..10].copy_from_slice(&[0x45, 0, high, low, 0, 0, 0, 0, TIME_TO_LIVE, PROTOCOL_UDP]);
-    header[12..16].copy_from_slice(&from);
-    header[16..].copy_from_slice(&to);
-    let mut sum: u32 =
-        header.as_chunks::<2>().0.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
-    header
 }
 
 const NAME: &[u8] = b"umts-rlc";
@@ -116,12 +91,6 @@ const LI_15_BITS: u8 = 2;
 
 /// Name, five tags with an octet each, one with four, and the tag of the PDU.
 const FRAMING_OCTETS: usize = NAME.len() + 5 * 2 + 5 + 1;
-const IP_OCTETS: usize = 20;
-const UDP_OCTETS: usize = 8;
-/// RFC 768: no checksum was made.
-const NO_CHECKSUM: u16 = 0;
-const PROTOCOL_UDP: u8 = 17;
-const TIME_TO_LIVE: u8 = 64;
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;
 /// Addresses for documentation (RFC 5737).

@@ -5,6 +5,7 @@
 //!
 //! Left out: the alternative interpretation of the first E bit, and the values of length indicators that belong to it.
 
+use super::amd::{LiFormat, lis_of_ends};
 use super::{BitReader, BitWriter, DecodeError, EncodeError};
 
 /// Sequence number of a UMD PDU: 7 bits, modulo 128 (§9.2.2.3).
@@ -55,29 +56,9 @@ pub enum Begin {
     PreviousOneOctetShort,
 }
 
-/// Length indicators of 7 or of 15 bits, by the size of the PDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LiFormat {
-    bits: usize,
-}
-
 impl LiFormat {
-    const fn of(pdu_octets: usize) -> Self {
-        Self { bits: if has_short_li(pdu_octets) { 7 } else { 15 } }
-    }
-
-    const fn padding(self) -> u32 {
-        (1 << self.bits) - 1
-    }
-
     const fn first_octet(self) -> u32 {
-        self.padding() - 3
-    }
-
-    fn previous_one_octet_short(self) -> Result<u32, EncodeError> {
-        let allowed = "15 to tell that the PDU before was one octet short";
-        let wrong = EncodeError::Field { field: "bits of an LI", value: self.bits, allowed };
-        if self.bits == 15 { Ok(self.padding() - 4) } else { Err(wrong) }
+        self.ones() - 3
     }
 
     /// What `li` says as the first indicator, if it is one of the special values for that.
@@ -85,26 +66,21 @@ impl LiFormat {
         match li {
             0 => Some(Begin::PreviousExact),
             _ if li == self.first_octet() => Some(Begin::FirstOctet),
-            _ if self.previous_one_octet_short() == Ok(li) => Some(Begin::PreviousOneOctetShort),
+            _ if self.one_octet_short() == Ok(li) => Some(Begin::PreviousOneOctetShort),
             _ => None,
         }
     }
 
     /// Values for the other interpretation of E.
     const fn is_reserved(self, li: u32) -> bool {
-        matches!(self.padding() - li, 1 | 2) || (self.bits == 15 && self.padding() - li == 5)
+        matches!(self.ones() - li, 1 | 2) || (self.bits == 15 && self.ones() - li == 5)
     }
-}
-
-/// Whether PDUs of this size have length indicators of 7 bits.
-pub(super) const fn has_short_li(pdu_octets: usize) -> bool {
-    pdu_octets <= LARGEST_WITH_SHORT_LI
 }
 
 impl UmdPdu {
     /// Octets for data beside `length_indicators` in a PDU of `pdu_octets`.
     pub const fn data_room(pdu_octets: usize, length_indicators: usize) -> usize {
-        let each = (LiFormat::of(pdu_octets).bits + E_BITS) / 8;
+        let each = LiFormat::of(pdu_octets, LARGEST_WITH_SHORT_LI).octets();
         pdu_octets.saturating_sub(HEADER_OCTETS + each * length_indicators)
     }
 
@@ -118,16 +94,13 @@ impl UmdPdu {
             let allowed = "at most 32760 octets";
             return Err(EncodeError::Field { field: "PDU size", value: out.len(), allowed });
         }
-        let format = LiFormat::of(out.len());
+        let format = LiFormat::of(out.len(), LARGEST_WITH_SHORT_LI);
         let lis = self.length_indicators(format)?;
         out.fill(0);
         let mut writer = BitWriter::new(out);
         writer.put(self.sn.0.into(), SN_BITS)?;
         writer.put((!lis.is_empty()).into(), E_BITS)?;
-        for (i, &li) in lis.iter().enumerate() {
-            writer.put(li, format.bits)?;
-            writer.put((i + 1 < lis.len()).into(), E_BITS)?;
-        }
+        format.write(&lis, &mut writer)?;
         let wrong = |allowed| EncodeError::Field { field: "octets of data", value: self.data.len(), allowed };
         if !self.padding && self.data.len() < writer.octets_left() {
             return Err(wrong("as many as fill the PDU, or padding behind them"));
@@ -143,19 +116,11 @@ impl UmdPdu {
             Begin::Untold => Vec::new(),
             Begin::FirstOctet => vec![format.first_octet()],
             Begin::PreviousExact => vec![0],
-            Begin::PreviousOneOctetShort => vec![format.previous_one_octet_short()?],
+            Begin::PreviousOneOctetShort => vec![format.one_octet_short()?],
         };
-        let mut before = 0;
-        for &end in &self.ends {
-            if end <= before || usize::from(end) > self.data.len() {
-                let allowed = "more than the one before it, and within the data";
-                return Err(EncodeError::Field { field: "end of an SDU", value: end.into(), allowed });
-            }
-            before = end;
-            lis.push(end.into());
-        }
+        lis.extend(lis_of_ends(&self.ends, self.data.len())?);
         if self.padding {
-            lis.push(format.padding());
+            lis.push(format.ones());
         }
         Ok(lis)
     }
@@ -174,7 +139,7 @@ impl UmdPdu {
         let sn = UmdSn(reader.take_octet(SN_BITS)?);
         let mut pdu = Self { sn, begin: Begin::Untold, ends: Vec::new(), data: Vec::new(), padding: false };
         let mut more = reader.take(E_BITS)? == 1;
-        let format = LiFormat::of(bytes.len());
+        let format = LiFormat::of(bytes.len(), LARGEST_WITH_SHORT_LI);
         let mut first = true;
         while more {
             let li = reader.take(format.bits)?;
@@ -205,7 +170,7 @@ impl UmdPdu {
             self.begin = begin;
             return if first { Ok(()) } else { out_of_place };
         }
-        if li == format.padding() {
+        if li == format.ones() {
             self.padding = true;
             return if last { Ok(()) } else { out_of_place };
         }
@@ -221,7 +186,7 @@ const SN_BITS: usize = 7;
 const E_BITS: usize = 1;
 const HEADER_OCTETS: usize = (SN_BITS + E_BITS) / 8;
 /// Largest PDU with length indicators of 7 bits, octets (§9.2.2.8).
-const LARGEST_WITH_SHORT_LI: usize = 125;
+pub(super) const LARGEST_WITH_SHORT_LI: usize = 125;
 /// The greatest length indicator of 15 bits without a meaning of its own, less one for the header.
 const LARGEST: usize = 0x7ff9 - 1;
 
