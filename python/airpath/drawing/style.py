@@ -67,8 +67,10 @@ def without_frame(axes: Axes) -> None:
         axes.spines[side].set_visible(False)
 
 
-def finish(axes: Axes, x_label: str, y_label: str) -> None:
+def finish(axes: Axes, x_label: str, y_label: str, title: str = "") -> None:
     """Label the axes, and draw a grid instead of the frame."""
+    if title:
+        axes.set_title(title, loc="left", fontsize=9)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(True, color=GRID, linewidth=0.7)

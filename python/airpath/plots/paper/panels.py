@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -38,13 +39,12 @@ def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimat
             label = "published" if (x, y) == chart.marks[0] else None
             axes.plot([x], [y], "D", color=PUBLISHED, markersize=6, fillstyle="none", label=label)
         unit = unit_name(chart.unit)
-        _finish(axes, chart.title, chart.parameter, f"{chart.measured} [{unit}]" if unit else chart.measured)
+        measured = f"{chart.measured} [{unit}]" if unit else chart.measured
+        finish(axes, chart.parameter, measured, chart.title)
         if all(float(value).is_integer() for value in chart.values):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if len(chart.lines) > _INSIDE:
-            axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
-        else:
-            axes.legend(fontsize=8, frameon=False)
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2}
+        axes.legend(fontsize=8, frameon=False, **(below if len(chart.lines) > _INSIDE else {}))
     return as_bytes(figure)
 
 
@@ -55,7 +55,7 @@ def _draw_line(
     axes.errorbar(
         chart.values,
         [estimate.mean for estimate in known],
-        yerr=[0.0 if estimate.n == 1 else estimate.half_width for estimate in known],
+        yerr=_reach(known),
         marker=MARKERS[number % len(MARKERS)],
         markersize=4,
         capsize=2,
@@ -79,8 +79,8 @@ def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimat
         axes.errorbar(
             [x.mean],
             [y.mean],
-            xerr=[0.0 if x.n == 1 else x.half_width],
-            yerr=[0.0 if y.n == 1 else y.half_width],
+            xerr=_reach([x]),
+            yerr=_reach([y]),
             fmt="*",
             markersize=10,
             capsize=2,
@@ -88,15 +88,13 @@ def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimat
             label=plane.reference.label,
             zorder=5,
         )
-        names = (plane.x_name, plane.x_unit), (plane.y_name, plane.y_unit)
-        _finish(axes, plane.title, *(f"{name} [{unit_name(unit)}]" for name, unit in names))
+        x_name = f"{plane.x_name} [{unit_name(plane.x_unit)}]"
+        y_name = f"{plane.y_name} [{unit_name(plane.y_unit)}]"
+        finish(axes, x_name, y_name, plane.title)
         axes.tick_params(labelbottom=True, labelleft=True)
-        axes.legend(fontsize=7, frameon=False, title=f"marks: {_range(plane)}", title_fontsize=7)
+        marks = f"marks: {plane.parameter}, {plane.values[0]:g} (ringed) to {plane.values[-1]:g}"
+        axes.legend(fontsize=7, frameon=False, title=marks, title_fontsize=7)
     return as_bytes(figure)
-
-
-def _range(plane: Plane) -> str:
-    return f"{plane.parameter}, {plane.values[0]:g} (ringed) to {plane.values[-1]:g}"
 
 
 def _draw_path(axes: Axes, path: Path, estimates: Mapping[Quantity, Estimate], shade: float) -> None:
@@ -120,7 +118,7 @@ def traces_picture(traces: Sequence[tuple[Trace, Series | Layers]]) -> bytes:
             axes.plot(observed.x, observed.y, drawstyle=style, color=MEASURED, linewidth=1.0)
             axes.set_xlim(float(observed.x[0]), float(observed.x[-1]))
         axes.set_ylim(bottom=0)
-        _finish(axes, trace.title, trace.x_label, trace.y_label)
+        finish(axes, trace.x_label, trace.y_label, trace.title)
     return as_bytes(figure)
 
 
@@ -140,6 +138,6 @@ def _draw_layers(axes: Axes, layers: Layers) -> None:
     axes.legend(fontsize=8, frameon=False, markerscale=1 if few else 2, loc="best")
 
 
-def _finish(axes: Axes, title: str, x_label: str, y_label: str) -> None:
-    axes.set_title(title, loc="left", fontsize=9)
-    finish(axes, x_label, y_label)
+def _reach(known: Sequence[Estimate]) -> list[float]:
+    """Half the widths of intervals; 0 after one run."""
+    return [0.0 if estimate.n == 1 else estimate.half_width for estimate in known]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from airpath.drawing.style import GRID, as_bytes, without_frame
+from airpath.drawing.style import GRID, as_bytes, finish, without_frame
 from airpath.experiments.papers.base.observe import Received
 from airpath.experiments.papers.base.send_window import SendWindow
 from airpath.experiments.papers.base.wording import unit_name
@@ -26,56 +28,42 @@ def window_picture(window: SendWindow) -> bytes:
     """Draw a send window over a whole transfer, and a close-up from its middle."""
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
     middle = window.end_s / 2
-    for index, (begin, end) in enumerate(((0.0, window.end_s), (middle, middle + CLOSE_UP_S))):
-        axes = figure.add_subplot(2, 1, index + 1)
-        axes.step(
-            [*window.time_s, window.end_s],
-            [*window.segments, window.segments[-1]],
-            where="post",
-            color=MEASURED,
-            linewidth=0.6 if index == 0 else 1.2,
-        )
-        axes.set_xlim(begin, min(end, window.end_s))
-        axes.set_ylim(0, window.maximum * 1.12)
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylabel("send window [segments]")
-        title = "whole transfer" if index == 0 else f"{CLOSE_UP_S:.0f} s from its middle"
-        axes.set_title(title, loc="left", fontsize=9)
-        axes.grid(True, color=GRID, linewidth=0.7)
-        without_frame(axes)
-    axes.set_xlabel("time [s]")
+    whole, close_up = figure.subplots(2, 1)
+    _draw_window(whole, window, (0.0, window.end_s), linewidth=0.6, title="whole transfer")
+    ends, title = (middle, middle + CLOSE_UP_S), f"{CLOSE_UP_S:.0f} s from its middle"
+    _draw_window(close_up, window, ends, title=title, time="time [s]")
     return as_bytes(figure)
 
 
 def round_trips_picture(window: SendWindow, round_trip_s: float) -> bytes:
     """Draw a send window over a whole transfer, time in round trips of `round_trip_s` seconds."""
     figure = Figure(figsize=(8.0, 3.2), layout="constrained")
-    axes = figure.add_subplot()
-    axes.step(
-        [*window.time_s / round_trip_s, window.end_s / round_trip_s],
-        [*window.segments, window.segments[-1]],
-        where="post",
-        color=MEASURED,
-        linewidth=1.2,
-    )
-    axes.set_xlim(0, window.end_s / round_trip_s)
-    axes.set_ylim(0, window.maximum * 1.12)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylabel("send window [segments]")
-    axes.set_xlabel(f"time [round trips of {1000 * round_trip_s:.0f} ms]")
-    axes.grid(True, color=GRID, linewidth=0.7)
-    without_frame(axes)
+    time = f"time [round trips of {1000 * round_trip_s:.0f} ms]"
+    _draw_window(figure.add_subplot(), window, (0, window.end_s), round_trip_s, time=time)
     return as_bytes(figure)
 
 
-def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
-    """Draw the data received over time, one line per run.
+def _draw_window(
+    axes: Axes,
+    window: SendWindow,
+    ends_s: tuple[float, float],
+    unit_s: float = 1.0,
+    *,
+    linewidth: float = 1.2,
+    title: str = "",
+    time: str = "",
+) -> None:
+    times = [*window.time_s / unit_s, window.end_s / unit_s]
+    segments = [*window.segments, window.segments[-1]]
+    axes.step(times, segments, where="post", color=MEASURED, linewidth=linewidth)
+    axes.set_xlim(ends_s[0] / unit_s, min(ends_s[1], window.end_s) / unit_s)
+    axes.set_ylim(0, window.maximum * 1.12)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    finish(axes, time, "send window [segments]", title)
 
-    Parameters
-    ----------
-    curves : sequence of (str, float, Received)
-        Labels, bytes of file per byte of payload, and data.
-    """
+
+def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
+    """Draw data received over time, one line per run: its label, bytes of file per byte of payload, data."""
     figure = Figure(figsize=(8.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
     largest = max(scale * float(received.data_bytes[-1]) for _, scale, received in curves)
@@ -95,41 +83,28 @@ def received_picture(curves: Sequence[tuple[str, float, Received]]) -> bytes:
         )
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("time [s]")
-    axes.set_ylabel(f"received in order [{unit}, with headers]")
-    axes.grid(True, color=GRID, linewidth=0.7)
+    finish(axes, "time [s]", f"received in order [{unit}, with headers]")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
-    without_frame(axes)
     return as_bytes(figure)
 
 
 def comparison_picture(
     labels: list[str], unit: str, published: list[float], measured: dict[str, list[Point | None]]
 ) -> bytes:
-    """Draw published values and what each reading gives for them, one line per row.
+    """Draw published values, the first on top, and what each reading gives for them, the default one first.
 
-    Parameters
-    ----------
-    labels : list of str, length n
-        Names of the rows, the first on top.
-    unit : str
-        Unit of all values.
-    published : list of float, length n
-        Published values.
-    measured : dict of str to list of length n
-        Per reading, the default one first: a point per row, or None.
+    `labels`, `published` and the points of each reading in `measured` are as long; all values have one unit.
     """
     figure = Figure(figsize=(8.0, 1.2 + 0.5 * len(labels)), layout="constrained")
     axes = figure.add_subplot()
     rows = [-float(index) for index in range(len(labels))]
     for index, (reading, points) in enumerate(measured.items()):
-        known = [(row, point) for row, point in zip(rows, points, strict=True) if point is not None]
-        # The default reading is at the height of its row, the others below.
-        heights = [row - 0.16 * index for row, _ in known]
+        known = [(row, *point) for row, point in zip(rows, points, strict=True) if point is not None]
         axes.errorbar(
-            [mean for _, (mean, _) in known],
-            heights,
-            xerr=[0.0 if half != half else half for _, (_, half) in known],
+            [mean for _, mean, _ in known],
+            # The default reading is at the height of its row, the others below.
+            [row - 0.16 * index for row, _, _ in known],
+            xerr=[0.0 if math.isnan(half) else half for _, _, half in known],
             fmt="o",
             markersize=5 if index == 0 else 3.5,
             capsize=2,

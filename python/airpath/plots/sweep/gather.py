@@ -198,8 +198,8 @@ class _Gatherer:
         known, by = point.estimates[metric], self._factor(metric)
         if known is None:
             return None
-        ends = (known.ci_low * by, known.ci_high * by) if known.n > 1 else (None, None)
-        return Place(known.mean * by, *ends, known.n)
+        low, high = (known.ci_low * by, known.ci_high * by) if known.n > 1 else (None, None)
+        return Place(known.mean * by, low, high, known.n)
 
     def _curve(self, point: PointResult) -> Curve | None:
         """Empirical distribution of the values of a metric, with a band that holds at all values together.
