@@ -6,9 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from airpath.cli.arguments import ForceOption
+from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, opened
 from airpath.errors import ExportError
 from airpath.runs.export.source import Run
@@ -32,23 +30,21 @@ class Direction(StrEnum):
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a finished run.")],
+    run: Annotated[Path, argument("DIR", "Folder of a finished run.")],
     format_: Annotated[
         Format,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
+        option(
+            "NAME",
+            "Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
             "trace (mm-trace) of a bearer.",
+            "--format",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Write here; - is standard output.")
-    ] = STANDARD_OUTPUT,
+    out: Annotated[Path, option("FILE", "Write here; - is standard output.")] = STANDARD_OUTPUT,
     force: ForceOption = False,
-    ue: Annotated[int, typer.Option(metavar="N", help="mm-link, mm-trace: UE of the bearer.")] = 0,
+    ue: Annotated[int, option("N", "mm-link, mm-trace: UE of the bearer.")] = 0,
     direction: Annotated[
-        Direction, typer.Option(metavar="NAME", help="mm-link, mm-trace: its direction, downlink or uplink.")
+        Direction, option("NAME", "mm-link, mm-trace: its direction, downlink or uplink.")
     ] = Direction.DOWNLINK,
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
@@ -61,12 +57,8 @@ def command(
     if out.resolve() in {(run / name).resolve() for name in FILES}:
         raise ExportError("out", f"'{out}' is a file of the run itself", "choose another name")
     with opened("out", out, force) as file:
-        match format_:
-            case Format.NS2:
-                write_ns2(source, file)
-            case Format.CSV:
-                write_csv(source, file)
-            case Format.MM_LINK:
-                write_mm_link(source, file, ue=ue, direction=direction.value)
-            case Format.MM_TRACE:
-                write_mm_trace(source, file, ue=ue, direction=direction.value)
+        if format_ in (Format.NS2, Format.CSV):
+            (write_ns2 if format_ == Format.NS2 else write_csv)(source, file)
+        else:
+            write = write_mm_link if format_ == Format.MM_LINK else write_mm_trace
+            write(source, file, ue=ue, direction=direction.value)

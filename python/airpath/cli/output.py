@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import typer
+
+from airpath.drawing.picture import Picture, format_of
 from airpath.errors import OutputError
 from airpath.files.atomic import replacing
+from airpath.report.document import Part
+from airpath.report.terminal import show
+from airpath.terminal import clean
 
 STANDARD_OUTPUT = Path("-")
+
+
+def tell(json_: bool, said: Any, report: Iterable[Part]) -> None:
+    """Print a report, or what it says as JSON."""
+    if json_:
+        typer.echo(as_text(said))
+    else:
+        show(report)
+
+
+def as_text(said: Any) -> str:
+    """Write plain data as JSON for people."""
+    return json.dumps(said, indent=2)
 
 
 def check_free(option: str, file: Path, force: bool) -> None:
@@ -36,21 +56,12 @@ def output_errors(option: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def opened(option: str, file: Path, force: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file that appears complete or not at all; `-` is standard output.
-
-    Parameters
-    ----------
-    option : str
-        The option that names the file, for errors.
-    file : Path
-        The file; its folder must exist.
-    force : bool
-        Whether to replace an existing file.
+    """Open a file that appears complete or not at all; its folder must exist. `-` is standard output.
 
     Raises
     ------
     OutputError
-        If the file exists, or cannot be written.
+        If the file exists and may not be replaced, or cannot be written; its key is the option.
     """
     if file == STANDARD_OUTPUT:
         yield sys.stdout.buffer
@@ -65,6 +76,25 @@ def write_file(option: str, file: Path, content: str | bytes, force: bool = Fals
     """Write a file as `opened` opens it; text as UTF-8."""
     with opened(option, file, force) as target:
         target.write(content.encode() if isinstance(content, str) else content)
+
+
+def picture_format(file: Path, json_: bool) -> str:
+    """Format of a picture's file: PNG on standard output, which then has no JSON."""
+    if file != STANDARD_OUTPUT:
+        return format_of(file)
+    if json_:
+        what = "standard output takes the figure"
+        raise OutputError("--json", what, "leave one of --json and --out - out")
+    return "png"
+
+
+def write_picture(picture: Picture, file: Path, force: bool, json_: bool) -> None:
+    """Write a picture; print its numbers as JSON, or the name of the file."""
+    write_file("--out", file, picture.as_bytes(picture_format(file, json_)), force)
+    if json_:
+        typer.echo(as_text(picture.data))
+    elif file != STANDARD_OUTPUT:
+        typer.echo(clean(str(file)))
 
 
 def folder_for(option: str, *files: Path, force: bool) -> None:

@@ -7,32 +7,33 @@ from typing import Annotated
 
 import typer
 
-from airpath.cli.arguments import WORKERS, DaskOption, DaskWaitOption, check_dask, out_option, runs_option
+from airpath.cli.arguments import (
+    WORKERS,
+    DaskOption,
+    DaskWaitOption,
+    argument,
+    check_dask,
+    flag,
+    out_option,
+    runs_option,
+)
 from airpath.cli.status import INTERRUPTED
 from airpath.terminal import console_for, counted, say, warn
 
-SweepArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SWEEP", help="A .toml file, see docs/sweep.md, or a bundled name such as chan:figure-11."
-    ),
-]
-SweepOutOption = Annotated[
-    Path | None,
-    out_option("The sweep's folder, out/NAME if absent; its runs are kept, another sweep's refused."),
-]
-
 
 def command(
-    sweep_file: SweepArgument,
-    out: SweepOutOption = None,
+    sweep_file: Annotated[
+        str, argument("SWEEP", "A .toml file, see docs/sweep.md, or a bundled name such as chan:figure-11.")
+    ],
+    out: Annotated[
+        Path | None,
+        out_option("The sweep's folder, out/NAME if absent; its runs are kept, another sweep's refused."),
+    ] = None,
     workers: Annotated[int | None, WORKERS] = None,
     runs: Annotated[int | None, runs_option("Runs at each point, instead of the sweep's.")] = None,
     dask: DaskOption = None,
     dask_wait: DaskWaitOption = None,
-    print_: Annotated[
-        bool, typer.Option("--print", help="Print the sweep as a file to change, and run nothing.")
-    ] = False,
+    print_: Annotated[bool, flag("--print", "Print the sweep as a file to change, and run nothing.")] = False,
 ) -> None:
     """Run a scenario over many points, each with many runs; the same command resumes where it stopped."""
     from airpath.cli.sweep_bar import sweep_bar
