@@ -46,15 +46,7 @@ MOST_WITH_PICTURES = 12
 
 
 def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
-    """Summarise an analysis.
-
-    Parameters
-    ----------
-    report : dict
-        What `analyze` found, with the models' predictions.
-    name : str
-        Name of the capture.
-    """
+    """Summarise what `analyze` found in the capture of this name, with the models' predictions."""
     yield Note(f"{name}: {_content(report)}")
     yield Items(complaints(report))
     flows, small = rows(report)

@@ -16,15 +16,7 @@ Results = dict[str, Any]
 
 
 def element_parts(element: Element, results: Results) -> Iterable[Part]:
-    """Show what an element did.
-
-    Parameters
-    ----------
-    element : dict
-        Its report, one of the elements in `results.json`.
-    results : dict
-        All of `results.json`.
-    """
+    """Show what an element did: its report among the elements in `results.json`, and all of that."""
     show = SHOWN.get(element["element"])
     yield from show(element, results) if show else ()
     yield Table.of(

@@ -20,18 +20,9 @@ ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
 
 
 def live_report(results: dict[str, Any], name: str, command: list[str], width: int) -> Iterator[Part]:
-    """Report on a live run.
+    """Report on a live run of COMMAND: the driver's results.
 
-    Parameters
-    ----------
-    results : dict
-        The driver's results.
-    name : str
-        What was run.
-    command : list of str
-        COMMAND.
-    width : int
-        Columns of the terminal; the table has the flows' addresses where there is room.
+    The table has the flows' addresses where the terminal's `width`, in columns, leaves room.
     """
     live = results["live"]
     flows = sorted(results["flows"], key=carried_bytes, reverse=True)

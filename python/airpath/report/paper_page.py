@@ -25,8 +25,17 @@ from airpath.plots.paper.picture import (
     window_picture,
 )
 from airpath.report.document import Cell, Folded, Heading, Items, Note, Part, Picture, Source, Span, Table
-from airpath.report.paper import grid_table, measured_table, scores_table, tally
-from airpath.report.paper_words import CLAIM_WORDS, claims_text, heading, not_covered_text, published_text
+from airpath.report.paper import (
+    claim_words,
+    claims_text,
+    grid_table,
+    heading,
+    measured_table,
+    not_covered_text,
+    published_text,
+    scores_table,
+    tally,
+)
 from airpath.stats.estimate import Estimate
 
 
@@ -36,15 +45,7 @@ def title_of(paper: Paper) -> str:
 
 
 def paper_page(outcome: PaperOutcome, command: str) -> Iterator[Part]:
-    """Report on a reproduction in full.
-
-    Parameters
-    ----------
-    outcome : PaperOutcome
-        What came out.
-    command : str
-        The command that gives the same page.
-    """
+    """Report on a reproduction in full; `command` gives the same page."""
     paper = outcome.paper
     yield Heading(title_of(paper), level=1)
     yield Note(f"{paper.citation}.", "citation")
@@ -87,7 +88,7 @@ def _what_did_not_come_out(outcome: PaperOutcome) -> Iterator[Part]:
             if result.verdict == judged
         ]
         yield from _missed(
-            CLAIM_WORDS[judged], ("claim", "says", "why"), rows, is_open=judged == "does_not_hold"
+            claim_words(judged), ("claim", "says", "why"), rows, is_open=judged == "does_not_hold"
         )
 
 
@@ -96,7 +97,7 @@ def _missed(
 ) -> Iterator[Part]:
     if rows:
         says = f"{verdict.capitalize()}: {counted(len(rows), heads[0])}"
-        yield Folded(says, [_table(heads, rows, "reasons")], is_open)
+        yield Folded(says, [Table(*heads, rows=rows, kind="reasons")], is_open)
 
 
 def _claims(outcome: PaperOutcome) -> Iterator[Part]:
@@ -115,7 +116,7 @@ def _claims(outcome: PaperOutcome) -> Iterator[Part]:
         reason = [Note(result.reason)] if result.reason else []
         figures = [f"{'' if finding.holds else 'not so: '}{finding.figures}" for finding in findings]
         shown = Folded(counted(len(findings), "condition"), [Items(figures)])
-        verdict = Span(CLAIM_WORDS[result.verdict], result.verdict)
+        verdict = Span(claim_words(result.verdict), result.verdict)
         table.add(claim.id, claim.place, claim.text, [*reason, shown], verdict, name=claim.id)
     yield table
 
@@ -211,7 +212,7 @@ def _background(outcome: PaperOutcome) -> Iterator[Part]:
     cells = [(v.quantity.replace("_", " "), published_text(v), unit_name(v.unit), v.place) for v in values]
     yield Heading("Background")
     yield Note("Definitions, recommendations and facts that the paper cites: nothing to simulate.")
-    yield _table(("quantity", "published", "unit", "place"), cells, "words")
+    yield Table("quantity", "published", "unit", "place", rows=cells, kind="words")
 
 
 def _how_it_was_read(paper: Paper) -> Iterator[Part]:
@@ -220,13 +221,13 @@ def _how_it_was_read(paper: Paper) -> Iterator[Part]:
         for reading in paper.readings
     ]
     yield Heading(f"How {'the papers were' if paper.is_own else 'the paper was'} read")
-    yield _table((), paper.parameters, "facts")
+    yield Table(rows=paper.parameters, kind="facts")
     if not paper.is_own:
         yield Note(
             "What it leaves open can be read in several ways. One reading judges the whole paper; the others "
             "stand beside it."
         )
-    yield _table((), readings, "facts")
+    yield Table(rows=readings, kind="facts")
     if paper.choices:
         yield Note(
             "What was free, and how it was settled. A value or claim that helped to choose tests nothing."
@@ -235,15 +236,9 @@ def _how_it_was_read(paper: Paper) -> Iterator[Part]:
             (choice.place, choice.open, choice.tried, choice.taken, choice.why, _links(choice.uses))
             for choice in paper.choices
         ]
-        yield _table(("place", "left open", "tried", "taken", "because", "calibrated"), choices, "reasons")
+        heads = ("place", "left open", "tried", "taken", "because", "calibrated")
+        yield Table(*heads, rows=choices, kind="reasons")
     yield Folded(f"Base scenario {paper.scenario}.toml", [Source(paper.base.source)])
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], kind: str) -> Table:
-    table = Table(*heads, kind=kind)
-    for row in rows:
-        table.add(*row)
-    return table
 
 
 def _link(name: str) -> Span:
