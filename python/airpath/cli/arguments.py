@@ -123,13 +123,7 @@ def parse_changes(changes: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 
 
 def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
-    """Load a scenario and apply the changes of --set.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such scenario or it is not valid; its key is the scenario if no key is at fault.
-    """
+    """Load a scenario and apply the changes of --set; an error without a key has the scenario."""
     overrides = parse_changes(changes)
     try:
         return load(scenario, overrides)

@@ -58,10 +58,7 @@ def output_errors(option: str) -> Iterator[None]:
 def opened(option: str, file: Path, force: bool = False) -> Iterator[IO[bytes]]:
     """Open a file that appears complete or not at all; its folder must exist. `-` is standard output.
 
-    Raises
-    ------
-    OutputError
-        If the file exists and may not be replaced, or cannot be written; its key is the option.
+    An `OutputError` of the option says that it exists and may not be replaced, or cannot be written.
     """
     if file == STANDARD_OUTPUT:
         yield sys.stdout.buffer
@@ -98,13 +95,7 @@ def write_picture(picture: Picture, file: Path, force: bool, json_: bool) -> Non
 
 
 def folder_for(option: str, *files: Path, force: bool) -> None:
-    """Make the folder for output files before the work begins, and check that they can be written.
-
-    Raises
-    ------
-    OutputError
-        If a file exists and may not be replaced, or the folder cannot be made.
-    """
+    """Make the folder for output files before the work begins, and check that they may be written."""
     for file in files:
         check_free(option, file, force)
         with output_errors(option):

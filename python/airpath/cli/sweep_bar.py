@@ -22,11 +22,8 @@ SHOW_EVERY_S = 0.5
 def sweep_bar(name: str) -> Iterator[tuple[Callable[[int, int], None], Callable[[Progress, Worst], None]]]:
     """Show the progress of a sweep, on a terminal only.
 
-    Yields
-    ------
-    callable, callable
-        Call the first with the number of planned points and of all points, the second with the progress of
-        the runs and the metric with the widest interval.
+    The first callable takes the numbers of planned points and of all, the second the progress of the runs and
+    the widest interval.
     """
     if not sys.stderr.isatty():
         yield lambda _planned, _points: None, lambda _progress, _worst: None

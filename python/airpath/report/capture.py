@@ -24,19 +24,6 @@ PLACES = {
     "between": "between sender and receiver",
     "unknown": "not known, taken as the sender's side",
 }
-HEADINGS = (
-    "#",
-    "from > to",
-    "goodput\nkbit/s",
-    "RTT ms\nmin",
-    "RTT ms\nmedian",
-    "segments\nsent",
-    "segments\nlost",
-    "resent\ntotal",
-    "resent\nneedless",
-    "resent\ntimeout",
-    "limited by",
-)
 MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
@@ -101,25 +88,21 @@ def _anchor(row: Row) -> str:
 
 def _table(flows: list[Row]) -> Table:
     """The flows; on a page each leads to its section."""
-    table = Table(*HEADINGS, words=(1, 10))
-    for row in flows:
-        one, flow = row
-        rtt, again, goodput = flow["rtt"], flow["retransmissions"], flow["goodput_bps"]
-        passed = flow["path"] and flow["path"]["data"]
-        table.add(
-            Span(str(one["number"]), link=_anchor(row)),
-            label(row),
-            number_text(goodput and goodput / 1000, 1),
-            number_text(rtt["min_ms"]),
-            number_text(rtt["forward_ms"] and rtt["forward_ms"]["median"]),
-            str(flow["counters"]["segments"]),
-            str(passed["lost"]) if passed else "-",
-            str(again["total"]),
-            str(again["spurious"]["total"]),
-            str(again["by_cause"]["timeout"]),
-            flow["verdict"]["limited_by"],
-        )
-    return table
+    return Table.of(
+        [{**flow, "row": (one, flow)} for one, flow in flows],
+        ("#", lambda flow: Span(str(flow["row"][0]["number"]), link=_anchor(flow["row"]))),
+        ("from > to", lambda flow: label(flow["row"])),
+        ("goodput\nkbit/s", lambda flow: flow["goodput_bps"] and flow["goodput_bps"] / 1000, 1),
+        ("RTT ms\nmin", "rtt.min_ms"),
+        ("RTT ms\nmedian", lambda flow: flow["rtt"]["forward_ms"] and flow["rtt"]["forward_ms"]["median"]),
+        ("segments\nsent", "counters.segments"),
+        ("segments\nlost", lambda flow: ((flow["path"] and flow["path"]["data"]) or {}).get("lost")),
+        ("resent\ntotal", "retransmissions.total"),
+        ("resent\nneedless", "retransmissions.spurious.total"),
+        ("resent\ntimeout", "retransmissions.by_cause.timeout"),
+        ("limited by", "verdict.limited_by"),
+        words=(1, 10),
+    )
 
 
 def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:

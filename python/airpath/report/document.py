@@ -86,6 +86,7 @@ class Folded:
 Cell = Text | Sequence[Text | Note | Folded]
 """Of a table: text, or several pieces of it; a terminal shows the text."""
 Value = str | Callable[[Any], Any]
+Column = tuple[str, Value] | tuple[str, Value, int]
 
 
 class Table:
@@ -129,7 +130,7 @@ class Table:
     def of(
         cls,
         rows: Iterable[Any],
-        *columns: tuple[str, Value] | tuple[str, Value, int],
+        *columns: Column,
         words: Collection[int] = (0,),
         keys: int = 1,
     ) -> Table:
@@ -141,7 +142,7 @@ class Table:
             One for each row.
         *columns : (str, str or callable) or (str, str or callable, int)
             Heading; the value's key, dotted where dicts are nested, or a function of the row; and decimals, 0
-            if absent. Values are numbers, text or None.
+            if absent. Values are numbers, text, a span or None.
         words, keys
             As of a table.
         """
@@ -152,6 +153,6 @@ class Table:
 Part = Heading | Note | Items | Source | Tally | Picture | Folded | Table
 
 
-def _text(row: Mapping[str, Any], value: Value, digits: int = 0) -> str:
+def _text(row: Mapping[str, Any], value: Value, digits: int = 0) -> Text:
     found: Any = reduce(getitem, value.split("."), row) if isinstance(value, str) else value(row)
-    return found if isinstance(found, str) else number_text(found, digits)
+    return found if isinstance(found, Text) else number_text(found, digits)

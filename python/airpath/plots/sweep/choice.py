@@ -37,13 +37,7 @@ def listed(words: Iterable[str], between: str = ", ") -> str:
 
 
 def conditions(results: SweepResults, where: Mapping[str, Any] | Iterable[str]) -> dict[str, list[str]]:
-    """Read conditions, a mapping or KEY=VALUE; several values of a key are alternatives.
-
-    Raises
-    ------
-    SweepError
-        If one is not KEY=VALUE, or its key is not the sweep's.
-    """
+    """Read conditions on keys of the sweep, KEY=VALUE or a mapping; several values are alternatives."""
     if isinstance(where, Mapping):
         where = [
             f"{key}={'' if value is None else text_of(value)}"

@@ -30,13 +30,7 @@ _Places = dict[str, dict[object, Place]]
 
 
 def gather(results: SweepResults, asked: Request) -> Content:
-    """Gather the content of a figure.
-
-    Raises
-    ------
-    SweepError
-        If the points differ in more keys than it can show, or have no values.
-    """
+    """Gather the content of a figure; a `SweepError` if points differ in more keys than it can show."""
     return _Gatherer(results, asked).content()
 
 

@@ -71,10 +71,7 @@ def request(
 ) -> Request:
     """Check a request; the kind follows from the axes if it is not named.
 
-    Raises
-    ------
-    SweepError
-        If the sweep has no such key or metric, or no kind of figure shows them.
+    A `SweepError` says that the sweep has no such key or metric, or that no kind of figure shows them.
     """
     if kind is not None and kind not in KINDS:
         raise SweepError("--kind", f"there is no kind '{kind}'", f"choose from {', '.join(KINDS)}")
