@@ -66,8 +66,7 @@ WORKERS = number_option("N", "Runs in parallel; one for each processor if absent
 ScenarioArgument = Annotated[str, SCENARIO]
 SweepFolder = Annotated[Path, argument("DIR", "What 'airpath sweep' wrote.")]
 SetOption = Annotated[
-    list[str] | None,
-    option("PATH=VALUE", "Change a value, such as tcp.mss='536 B'. Repeatable.", "--set"),
+    list[str] | None, option("PATH=VALUE", "Change a value, such as tcp.mss='536 B'. Repeatable.", "--set")
 ]
 SeedOption = Annotated[int, option("N", "Same scenario and seed, same random draws.")]
 OutOption = Annotated[Path | None, out_option("Write results, trace and picture here.")]

@@ -88,8 +88,7 @@ def command(
     out: OutOption = None,
     force: ForceOption = False,
     sysctl: Annotated[
-        list[str] | None,
-        option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable."),
+        list[str] | None, option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable.")
     ] = None,
     cc: Annotated[
         str | None,
