@@ -37,9 +37,8 @@ def as_text(said: Any) -> str:
 def check_free(option: str, file: Path, force: bool) -> None:
     """Raise an `OutputError` if a file exists and may not be replaced."""
     if file.is_file() and not force:
-        raise OutputError(
-            option, f"'{file}' exists already", "choose another place, or replace it with --force"
-        )
+        remedy = "choose another place, or replace it with --force"
+        raise OutputError(option, f"'{file}' exists already", remedy)
 
 
 @contextlib.contextmanager

@@ -102,9 +102,8 @@ def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experime
     for kind, which in wanted:
         if (kind, which) not in there:
             known = ", ".join(e.place for e in paper.experiments if e.number is not None)
-            raise ScenarioError(
-                f"--{kind}", f"{paper.name} has no {kind} {which} to reproduce", f"choose from: {known}"
-            )
+            what = f"{paper.name} has no {kind} {which} to reproduce"
+            raise ScenarioError(f"--{kind}", what, f"choose from: {known}")
     return [experiment for key, experiment in there.items() if key in wanted]
 
 

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airpath.captures.capture import CAUSES
-from airpath.drawing.style import COLOURS, MARKERS, as_bytes, finish
-from airpath.plots.paper.picture import MEASURED, OTHERS, PUBLISHED
+from airpath.drawing.style import COLOURS, MARKERS, MEASURED, OTHERS, PUBLISHED, as_bytes, finish
 
 Plot = tuple[str, str, str, Callable[[Axes, dict[str, Any]], bool]]
 Curve = dict[str, list[float]]

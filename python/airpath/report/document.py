@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import getitem
 from typing import Any, NamedTuple
 
 from airpath.terminal import number_text
@@ -141,8 +140,8 @@ class Table:
         rows : iterable of dict
             One for each row.
         *columns : (str, str or callable) or (str, str or callable, int)
-            Heading; the value's key, dotted where dicts are nested, or a function of the row; and decimals, 0
-            if absent. Values are numbers, text, a span or None.
+            Heading; the value's key, dotted where dicts are nested or None, or a function of the row; and
+            decimals, 0 if absent. Values are numbers, text, a span or None.
         words, keys
             As of a table.
         """
@@ -154,5 +153,8 @@ Part = Heading | Note | Items | Source | Tally | Picture | Folded | Table
 
 
 def _text(row: Mapping[str, Any], value: Value, digits: int = 0) -> Text:
-    found: Any = reduce(getitem, value.split("."), row) if isinstance(value, str) else value(row)
+    if isinstance(value, str):
+        found: Any = reduce(lambda outer, key: None if outer is None else outer[key], value.split("."), row)
+    else:
+        found = value(row)
     return found if isinstance(found, Text) else number_text(found, digits)

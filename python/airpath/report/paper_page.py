@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from airpath import _core
 from airpath.experiments.papers.base.grid import Grid
-from airpath.experiments.papers.base.paper import Paper, Row
+from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.base.verdict import (
     CLAIM_VERDICTS,
     CLOSE_POINTS,
@@ -17,11 +17,13 @@ from airpath.experiments.papers.base.verdict import (
 )
 from airpath.experiments.papers.base.wording import VERDICT_WORDS, counted, unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
-from airpath.plots.paper.panels import charts_picture, planes_picture, traces_picture
-from airpath.plots.paper.picture import (
+from airpath.plots.paper import (
+    charts_picture,
     comparison_picture,
+    planes_picture,
     received_picture,
     round_trips_picture,
+    traces_picture,
     window_picture,
 )
 from airpath.report.document import Cell, Folded, Heading, Items, Note, Part, Picture, Source, Span, Table
@@ -36,7 +38,6 @@ from airpath.report.paper import (
     scores_table,
     tally,
 )
-from airpath.stats.estimate import Estimate
 
 
 def title_of(paper: Paper) -> str:
@@ -182,27 +183,19 @@ def _comparison_picture(outcome: PaperOutcome, section: Section) -> Picture:
 
     def points(reading: str) -> list[tuple[float, float] | None]:
         estimates = [c.measured if reading == default else c.others.get(reading) for c, _ in known]
-        return [_point(estimate) for estimate in estimates]
+        return [None if estimate is None else (estimate.mean, estimate.half_width) for estimate in estimates]
 
+    names = [row.cells[0].name for _, row in known]
+    if len(set(names)) < len(names):
+        names = [", ".join(row.labels) for _, row in known]
     picture = comparison_picture(
-        labels=_names(row for _, row in known),
+        names,
         unit=known[0][0].published.unit,
         published=[c.published.target for c, _ in known],
         measured={reading: points(reading) for reading in (default, *outcome.other_readings)},
     )
     place = section.experiment.place
     return Picture(picture, f"{place}: published values and what each reading gives, with 95 % intervals.")
-
-
-def _names(rows: Iterable[Row]) -> list[str]:
-    """Name rows by their cells; by their labels where several have the same."""
-    known = list(rows)
-    names = [row.cells[0].name for row in known]
-    return names if len(set(names)) == len(names) else [", ".join(row.labels) for row in known]
-
-
-def _point(estimate: Estimate | None) -> tuple[float, float] | None:
-    return None if estimate is None else (estimate.mean, estimate.half_width)
 
 
 def _background(outcome: PaperOutcome) -> Iterator[Part]:

@@ -49,9 +49,8 @@ def conditions(results: SweepResults, where: Mapping[str, Any] | Iterable[str]) 
         name, equals, value = condition.partition("=")
         if not equals or not name.strip():
             known = listed(results.parameters) or "none, it has no parameters"
-            raise SweepError(
-                "--where", f"'{condition}' is not KEY=VALUE", f"write it so, with a key of the sweep: {known}"
-            )
+            hint = f"write it so, with a key of the sweep: {known}"
+            raise SweepError("--where", f"'{condition}' is not KEY=VALUE", hint)
         key = named_in("--where", name.strip(), results.parameters, "parameter")
         wanted.setdefault(key, []).append(value.strip())
     return wanted

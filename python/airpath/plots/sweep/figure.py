@@ -126,11 +126,8 @@ def _check_folder(folder: Path) -> None:
     if (folder / "results.json").is_file() and not (folder / RUNS).is_dir():
         picture = folder / "plot.png"
         hint = f"its picture is {picture}" if picture.is_file() else "'airpath run --out DIR' draws one run"
-        raise SweepError(
-            str(folder),
-            "is the folder of a run, not of a sweep",
-            f"{hint}; figures want what 'airpath sweep' wrote",
-        )
+        hint += "; figures want what 'airpath sweep' wrote"
+        raise SweepError(str(folder), "is the folder of a run, not of a sweep", hint)
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:
