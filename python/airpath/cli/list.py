@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from airpath.cli.arguments import JsonOption, argument
 from airpath.cli.output import tell
 
 
-class Kind(StrEnum):
-    """Kinds of things to list."""
-
-    scenarios = "scenarios"
-    sweeps = "sweeps"
-    traces = "traces"
-    components = "components"
-    probes = "probes"
-
-
 def command(
     kind: Annotated[
-        Kind | None, argument("KIND", "scenarios, sweeps, components or probes; all if absent.")
+        Literal["scenarios", "sweeps", "traces", "components", "probes"] | None,
+        argument("KIND", "scenarios, sweeps, components or probes; all if absent."),
     ] = None,
     prefix: Annotated[
         str | None, argument("PREFIX", "Only names with this beginning, such as tcp.cc.")

@@ -38,8 +38,6 @@ from airpath.report import html
 from airpath.report.paper import paper_report
 from airpath.terminal import console_for, say, warn
 
-PAGE, DATA = "index.html", "report.json"
-
 
 def command(
     paper: Annotated[str, argument("PAPER", f"Name of the paper: {', '.join(PAPERS)}.")],
@@ -70,7 +68,7 @@ def command(
     wanted = {"table": table or [], "figure": figure or [], "study": study or []}
     experiments = _select(chosen_paper, wanted)
     folder = out or Path("out") / paper
-    page, data, journal = folder / PAGE, folder / DATA, folder / JOURNAL
+    page, data, journal = folder / "index.html", folder / "report.json", folder / JOURNAL
     # A resumed reproduction replaces the files of the interrupted one.
     replace = force or journal.is_file()
     folder_for("out", page, data, force=replace)

@@ -38,11 +38,8 @@ def _flow(runs: Sequence[FlowPredictions]) -> Iterator[Part]:
             f"B {links[0].buffer_packets:.0f} packets"
         )
         yield Items([text])
-    table = Table("  model", "predicted\nkbit/s", "error\n%")
-    for which in range(len(MODELS)):
-        if cells := _model_cells(runs, which):
-            table.add(*cells)
-    yield table
+    rows = [cells for which in range(len(MODELS)) if (cells := _model_cells(runs, which))]
+    yield Table("  model", "predicted\nkbit/s", "error\n%", rows=rows)
     reasons: dict[str, list[str]] = {}
     for which, model in enumerate(MODELS):
         for reason in dict.fromkeys(one.predictions[which].reason for one in runs):

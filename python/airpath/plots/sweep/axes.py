@@ -68,25 +68,18 @@ def _draw_lines(axes: Axes, content: Content) -> None:
         style = _style(number)
         x = np.array([mark.x.at for mark in series.marks])
         y = [mark.y for mark in series.marks]
-        # A band needs two points.
-        if not content.has_bands or len(x) == 1:
+        if content.has_bands and len(x) > 1:
+            axes.plot(x, [one.at for one in y], **style)
+            # Without an interval they are None, which becomes NaN.
+            low, high = np.array([(one.low, one.high) for one in y], dtype=float).T
+            axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+        else:
             if x_axis.categories and len(content.series) > 1:  # Beside each other.
                 x = x + 0.5 * (number / (len(content.series) - 1) - 0.5)
-            axes.errorbar(
-                x,
-                [one.at for one in y],
-                yerr=_reach(y),
-                capsize=2,
-                elinewidth=0.8,
-                **style | ({} if content.is_drawn_through else {"linestyle": "none"}),
-            )
-            _open_marks(axes, x, series, style)
-            continue
-        axes.plot(x, [one.at for one in y], **style)
+            if not content.is_drawn_through:
+                style["linestyle"] = "none"
+            axes.errorbar(x, [one.at for one in y], yerr=_reach(y), capsize=2, elinewidth=0.8, **style)
         _open_marks(axes, x, series, style)
-        # Without an interval they are None, which becomes NaN.
-        low, high = np.array([(one.low, one.high) for one in y], dtype=float).T
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     scale(axes, "x", x_axis)
     scale(axes, "y", content.axes["y"])
     # From zero where that costs little room, so that heights can be compared.
@@ -108,18 +101,13 @@ def _draw_plane(axes: Axes, content: Content) -> None:
         style = _style(number)
         if not content.is_joined:
             style["linestyle"] = "none"
-        x, y = ([mark.x for mark in series.marks], [mark.y for mark in series.marks])
-        axes.errorbar(
-            [one.at for one in x],
-            [one.at for one in y],
-            xerr=_reach(x),
-            yerr=_reach(y),
-            elinewidth=0.8,
-            **style,
-        )
-        _open_marks(axes, np.array([one.at for one in x]), series, style)
-        if content.is_joined and content.along is not None and x:
-            axes.plot(x[0].at, y[0].at, "o", ms=8, mfc="none", mew=0.8, color=style["color"])
+        x, y = [mark.x for mark in series.marks], [mark.y for mark in series.marks]
+        places = np.array([(mark.x.at, mark.y.at) for mark in series.marks])
+        style |= {"xerr": _reach(x), "yerr": _reach(y)}
+        axes.errorbar(places[:, 0], places[:, 1], elinewidth=0.8, **style)
+        _open_marks(axes, places[:, 0], series, style)
+        if content.is_joined and content.along is not None:
+            axes.plot(*places[0], "o", ms=8, mfc="none", mew=0.8, color=style["color"])
     for name in "xy":
         scale(axes, name, content.axes[name])
     x_better, y_better = (better(content.axes[name].key) for name in "xy")

@@ -163,10 +163,7 @@ def _whose(of: str, index: str) -> str:
 
 
 def _bare(part: str) -> str:
-    for suffix in SUFFIXES:
-        if part.endswith(suffix):
-            return part.removesuffix(suffix)
-    return part
+    return next((part.removesuffix(suffix) for suffix in SUFFIXES if part.endswith(suffix)), part)
 
 
 def _in_words(name: str) -> str:
