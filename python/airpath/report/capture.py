@@ -24,6 +24,7 @@ PLACES = {
     "between": "between sender and receiver",
     "unknown": "not known, taken as the sender's side",
 }
+CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still on the way at the end"}
 MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
@@ -184,7 +185,13 @@ def in_words(row: Row) -> list[str]:
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
         + (f" ({causes}); {again['spurious']['total']} needless" if again["total"] else ""),
-        _episodes(episodes),
+        f"loss episodes: {episodes['events']}"
+        + (
+            f" ({episodes['single']} with one fast retransmit, {episodes['double']} with more, "
+            f"{episodes['timeout']} with a timeout)"
+            if episodes["events"]
+            else ""
+        ),
         f"{counted(flow['counters']['dupacks'], 'duplicate ACK')}; "
         f"{counted(late['late_segments'], 'segment')} overtaken",
         f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
@@ -203,16 +210,6 @@ def in_words(row: Row) -> list[str]:
     if not said and NEVER_LOST not in reasons:
         lines += [f"no model applies: {reason}" for reason in reasons]
     return lines
-
-
-def _episodes(found: dict[str, Any]) -> str:
-    text = f"loss episodes: {found['events']}"
-    if found["events"]:
-        text += (
-            f" ({found['single']} with one fast retransmit, {found['double']} with more, "
-            f"{found['timeout']} with a timeout)"
-        )
-    return text
 
 
 def _name(interface: dict[str, Any]) -> str:
@@ -244,12 +241,7 @@ def _path(flow: dict[str, Any]) -> list[str]:
     for key, noun, way in ways:
         if passed := path[key]:
             text = f"{way}: {counted(passed['lost'], noun)} lost"
-            if passed["late"]:
-                text += f", {passed['late']} overtaken"
-            if passed["added"]:
-                text += f", {passed['added']} made on the way"
-            if passed["under_way"]:
-                text += f", {passed['under_way']} still on the way at the end"
+            text += "".join(f", {passed[name]} {said}" for name, said in CROSSED.items() if passed[name])
             if delay := passed["delay_ms"]:
                 text += f"; delay median {delay['median']:.0f} ms, 95 % below {delay['p95']:.0f} ms"
             lines.append(text)
