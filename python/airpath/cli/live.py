@@ -150,8 +150,8 @@ def command(
     refuse_without_out(out, force=force, probes=probes, snaplen=snaplen, **captures)
     for name, given in captures.items():
         if given and not capture:
-            option_ = f"--{name.replace('_', '-')}"
-            raise ScenarioError(option_, "there is no capture", "leave --no-capture out")
+            key = f"--{name.replace('_', '-')}"
+            raise ScenarioError(key, "there is no capture", "leave --no-capture out")
     if snaplen is not None and snaplen < LEAST_SNAPLEN:
         hint = f"write {LEAST_SNAPLEN} or more"
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)

@@ -1,4 +1,4 @@
-"""Output of commands: standard output, files and folders, never overwritten unasked."""
+"""Output of commands: reports and JSON, files and folders that are never overwritten unasked."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from airpath.experiments.papers.base.verdict import (
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
 )
-from airpath.experiments.papers.base.wording import VERDICT_WORDS, counted, unit_name
+from airpath.experiments.papers.base.wording import counted, unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
 from airpath.plots.paper import (
     charts_picture,
@@ -81,23 +81,20 @@ def _what_did_not_come_out(outcome: PaperOutcome) -> Iterator[Part]:
             if c.verdict == verdict
         ]
         heads = ("value", "published", "measured, and why it did not come out")
-        yield from _missed(VERDICT_WORDS[verdict], heads, rows, is_open=verdict == "not_reproduced")
+        yield from _missed(verdict, heads, rows)
     for judged in CLAIM_VERDICTS[1:]:
         rows = [
             (_link(result.claim.id), result.claim.text, result.reason)
             for result in outcome.claims
             if result.verdict == judged
         ]
-        yield from _missed(
-            claim_words(judged), ("claim", "says", "why"), rows, is_open=judged == "does_not_hold"
-        )
+        yield from _missed(judged, ("claim", "says", "why"), rows)
 
 
-def _missed(
-    verdict: str, heads: Sequence[str], rows: Sequence[tuple[Cell, ...]], *, is_open: bool
-) -> Iterator[Part]:
+def _missed(verdict: str, heads: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Iterator[Part]:
     if rows:
-        says = f"{verdict.capitalize()}: {counted(len(rows), heads[0])}"
+        says = f"{verdict.replace('_', ' ').capitalize()}: {counted(len(rows), heads[0])}"
+        is_open = verdict in ("not_reproduced", "does_not_hold")
         yield Folded(says, [Table(*heads, rows=rows, kind="reasons")], is_open)
 
 
