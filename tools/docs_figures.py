@@ -41,7 +41,7 @@ from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, MISSED
 from airpath.experiments.papers.base.wording import VERDICT_WORDS, number, unit_name
 from airpath.experiments.versus_kernel.measured import Figures as FlowFigures
 from airpath.experiments.versus_kernel.runs import simulate_once
-from airpath.report.paper_words import verdict_words
+from airpath.report.paper import verdict_words
 from airpath.stats.estimate import t_quantile
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -70,7 +70,7 @@ def page_digest() -> str:
     """Digest of the reproduction page after few runs, without the pictures in it."""
     with tempfile.TemporaryDirectory() as folder:
         text = page(Path(folder), "--quick")
-    return _digest(re.sub(r"base64,[^\"]*", "", text), ("plots/paper/picture.py",))
+    return _digest(re.sub(r"base64,[^\"]*", "", text), ("plots/paper.py",))
 
 
 RUN_SOURCES = ("runs/panels.py", "runs/picture.py", "drawing/style.py")

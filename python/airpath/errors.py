@@ -6,14 +6,8 @@ from __future__ import annotations
 class AirpathError(Exception):
     """Base of all errors about what a user wrote, named or asked for.
 
-    Parameters
-    ----------
-    key : str
-        What is at fault: a dotted key of a scenario, an option, or a file.
-    problem : str
-        What is wrong with it.
-    remedy : str
-        What would be right; may be empty.
+    `key` is at fault: a dotted key of a scenario, an option, or a file. `problem` is what is wrong with it,
+    and `remedy` what would be right, if that is known.
     """
 
     def __init__(self, key: str, problem: str, remedy: str) -> None:

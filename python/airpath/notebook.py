@@ -17,16 +17,9 @@ _CELL = "padding:0 1em 0 0;text-align:"
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
-    """Write a table as HTML.
+    """Write a table as HTML, between the lines `title` and `note`; the first cell of a row is its name.
 
-    Parameters
-    ----------
-    title, note : str
-        Lines above and below it.
-    headings : sequence of str
-        Of columns of numbers, and of their names before them; none if all cells are text.
-    rows : iterable of sequence of str
-        Cells; the first of a row is its name.
+    It has `headings` over columns of numbers; none if all cells are text.
     """
     lines = [f"<div><strong>{escape(title)}</strong>", '<table style="margin:0">']
     if headings:
@@ -59,13 +52,7 @@ def interval(low: float, high: float, scale: float = 1.0) -> str:
 
 
 def scenario_rows(resolved: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say of what a path is made: its links, boxes and flows, and by which components.
-
-    Parameters
-    ----------
-    resolved : dict
-        A scenario with every default.
-    """
+    """Say of what a path is made, by a scenario with every default: links, boxes, flows, their components."""
     ((cell, bearer),) = resolved["radio"].items()
     flows = resolved["flow"]
     rows = [

@@ -6,6 +6,7 @@ import contextlib
 import html
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 from airpath.terminal import clean
@@ -14,27 +15,20 @@ OnProgress: TypeAlias = Callable[[float], None]
 """Takes the share that is done, 0 to 1."""
 
 
-@contextlib.contextmanager
-def reporting(progress: bool | OnProgress | None, name: str) -> Iterator[OnProgress]:
+def reporting(progress: bool | OnProgress | None, name: str) -> AbstractContextManager[OnProgress]:
     """Report to the caller's function, to a bar if `progress` is True, or to nothing."""
-    if progress is True:
-        with progress_bar(name) as report:
-            yield report
-    else:
-        yield progress or (lambda _share: None)
+    return progress_bar(name) if progress is True else contextlib.nullcontext(progress or _ignore)
 
 
-@contextlib.contextmanager
-def progress_bar(name: str) -> Iterator[OnProgress]:
+def progress_bar(name: str) -> AbstractContextManager[OnProgress]:
     """Show a progress bar, in a notebook or on a terminal only; it vanishes at the end."""
     if (display := _notebook_display()) is not None:
-        with _notebook_bar(name, display) as report:
-            yield report
-    elif sys.stderr.isatty():
-        with _terminal_bar(name) as report:
-            yield report
-    else:
-        yield lambda _share: None
+        return _notebook_bar(name, display)
+    return _terminal_bar(name) if sys.stderr.isatty() else contextlib.nullcontext(_ignore)
+
+
+def _ignore(_share: float) -> None:
+    pass
 
 
 @contextlib.contextmanager

@@ -136,37 +136,27 @@ def load(name_or_path: str | Path, overrides: Sequence[tuple[str, str]] = ()) ->
 
 
 def read(name_or_path: str | Path) -> tuple[str, str, Path | None]:
-    """Read a scenario that may be of use only when it has been changed: its name, its text and its folder.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such scenario, or it cannot be read.
-    """
-    name = str(name_or_path)
-    bundled_file = _folder() / f"{name}.toml"
-    path = Path(name_or_path)
-    if name in _names():
-        return name, _read(name, bundled_file), None
+    """Read a scenario that may be of use only when it has been changed: its name, its text and its folder."""
+    name, path, files = str(name_or_path), Path(name_or_path), _bundled_files()
+    if name in files:
+        return name, _read(name, files[name]), None
     if path.suffix != ".toml" and not path.exists():
-        known = ", ".join(_names())
+        known = ", ".join(files)
         raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
     return path.stem, _read(name, path), None if is_descriptor(path) else path.parent
 
 
 def bundled() -> dict[str, str]:
     """Names of the bundled scenarios and what each shows (its first comment line)."""
-    texts = {name: _read(name, _folder() / f"{name}.toml") for name in _names()}
+    texts = {name: _read(name, file) for name, file in _bundled_files().items()}
     return {name: text.splitlines()[0].lstrip("# ") for name, text in texts.items()}
 
 
-def _folder() -> Traversable:
-    return resources.files("airpath") / "scenarios"
-
-
-def _names() -> list[str]:
-    files = (file.name for file in _folder().iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+def _bundled_files() -> dict[str, Traversable]:
+    folder = resources.files("airpath") / "scenarios"
+    files = (file.name for file in folder.iterdir())
+    names = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    return {name: folder / f"{name}.toml" for name in names}
 
 
 def _read(name: str, file: Path | Traversable) -> str:

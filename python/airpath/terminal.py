@@ -51,17 +51,7 @@ def styled(*parts: Styled, style: str = "") -> Text:
 
 
 def say(console: Console, *parts: Styled, style: str = "") -> None:
-    """Print a line of text; where a screen has a width, a longer line goes on, indented, below.
-
-    Parameters
-    ----------
-    console : Console
-        Where to print.
-    *parts : str or (str, str)
-        The text, or parts of it with their own styles.
-    style : str
-        Style of the whole line.
-    """
+    """Print a line of parts in their own styles; where a screen has a width, it goes on, indented, below."""
     line = styled(*parts, style=style)
     if line.cell_len <= console.width:
         console.print(line, soft_wrap=True)

@@ -20,7 +20,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
-from airpath.cli.sweep_bar import progress_words
+from airpath.cli.sweep import progress_words
 from airpath.errors import SweepError
 from airpath.experiments.sweep import store as store_module
 from airpath.experiments.sweep.plan import read_plan

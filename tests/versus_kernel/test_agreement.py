@@ -249,8 +249,8 @@ def test_the_driver_is_told_what_airpath_live_tells_it(monkeypatch, tmp_path, ai
     """A key that the driver learns, or loses, must not be forgotten here."""
     told = {}
 
-    def caught(plan):
-        told.update(plan.configuration)
+    def caught(_scenario, configuration, *_others, **_more):
+        told.update(configuration)
         return 0
 
     monkeypatch.setattr("airpath.cli.live_run.carry_out", caught)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from airpath.captures.capture import MOST_CONNECTIONS, analyze
 from airpath.captures.models import predictions
-from airpath.cli.arguments import ForceOption, JsonOption, out_option
-from airpath.cli.output import folder_for, write_file
+from airpath.cli.arguments import ForceOption, JsonOption, argument, option, out_option
+from airpath.cli.output import as_text, folder_for, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.report import html
 from airpath.report.capture import MOST_ROWS, capture_page, capture_report
-from airpath.report.terminal import show
 from airpath.terminal import console_for, say
 
 
 def command(
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file.")],
+    capture: Annotated[Path, argument("CAPTURE", "A pcap or pcapng file.")],
     json_: JsonOption = False,
     out: Annotated[
         Path | None, out_option("Write a page with plots, index.html, and the JSON, analysis.json, here.")
     ] = None,
     force: ForceOption = False,
     connection: Annotated[
-        int | None, typer.Option(metavar="N", help="Only the connection with this number in the table.")
+        int | None, option("N", "Only the connection with this number in the table.")
     ] = None,
 ) -> None:
     """Explain a capture: round trips, losses and their causes, and what limited each TCP connection."""
@@ -44,13 +40,9 @@ def command(
             remedy = f"choose from {known}" if known else "leave it out: the capture has no TCP connection"
             raise ScenarioError("--connection", f"there is no {connection}", remedy)
         report["connections"] = chosen
-    text = json.dumps(report, indent=2)
-    if json_:
-        typer.echo(text)
-    else:
-        show(capture_report(report, capture.name))
+    tell(json_, report, capture_report(report, capture.name))
     if files:
         page, data = files
         write_file("out", page, html.page(capture.name, capture_page(report, capture.name)), force)
-        write_file("out", data, text + "\n", force)
+        write_file("out", data, as_text(report) + "\n", force)
         say(console_for(stderr=json_), f"page: {page}")

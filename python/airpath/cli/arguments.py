@@ -13,72 +13,77 @@ from airpath.scenario import Scenario, bundled, load
 from airpath.terminal import warn
 
 
-def parse_folder(name: str) -> Path:
-    """Read the name of a folder.
-
-    Raises
-    ------
-    OutputError
-        If it is empty or `-`, which means standard output elsewhere.
-    """
-    if name in ("", "-"):
-        raise OutputError("--out", f"'{name}' is not a folder", "name the folder to write to")
-    return Path(name)
+def option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
+    """Make an option; `names` are needed where the parameter has another."""
+    return typer.Option(*names, metavar=metavar, help=text, **more)
 
 
-def at_least_one(option: typer.CallbackParam, count: int | None) -> int | None:
-    """Raise a `ScenarioError` if a number is not positive."""
+def flag(name: str, text: str) -> Any:
+    """Make an option without value."""
+    return typer.Option(name, help=text)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Make an argument."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
+def number_option(metavar: str, text: str, *names: str) -> Any:
+    """Make an option whose value is at least 1."""
+    return option(metavar, text, *names, callback=_at_least_one)
+
+
+def runs_option(text: str) -> Any:
+    """Make the option `--runs`: a number of runs, never of seeds."""
+    return number_option("N", text, "--runs")
+
+
+def out_option(text: str) -> Any:
+    """Make the option `--out DIR`."""
+    return option("DIR", text, "--out", parser=_parse_folder)
+
+
+def _at_least_one(option: typer.CallbackParam, count: int | None) -> int | None:
     if count is not None and count < 1:
         raise ScenarioError(option.opts[0], f"{count} is too few", "give at least 1")
     return count
+
+
+def _parse_folder(name: str) -> Path:
+    """Read the name of a folder; `-` means standard output elsewhere."""
+    if name in ("", "-"):
+        raise OutputError("--out", f"'{name}' is not a folder", "name the folder to write to")
+    return Path(name)
 
 
 def _scenario_names(incomplete: str) -> list[str]:
     return [name for name in bundled() if name.startswith(incomplete)]
 
 
-SCENARIO = typer.Argument(
-    metavar="SCENARIO", help="A .toml file or a bundled name.", autocompletion=_scenario_names
-)
+SCENARIO = argument("SCENARIO", "A .toml file or a bundled name.", autocompletion=_scenario_names)
+WORKERS = number_option("N", "Runs in parallel; one for each processor if absent.")
+
 ScenarioArgument = Annotated[str, SCENARIO]
+SweepFolder = Annotated[Path, argument("DIR", "What 'airpath sweep' wrote.")]
 SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as tcp.mss='536 B'. Repeatable."),
+    list[str] | None, option("PATH=VALUE", "Change a value, such as tcp.mss='536 B'. Repeatable.", "--set")
 ]
-SeedOption = Annotated[int, typer.Option(metavar="N", help="Same scenario and seed, same random draws.")]
-
-
-def runs_option(what: str) -> Any:
-    """Make the option `--runs`: a number of runs, never of seeds."""
-    return typer.Option("--runs", metavar="N", callback=at_least_one, help=what)
-
-
-WORKERS = typer.Option(
-    "--workers",
-    metavar="N",
-    callback=at_least_one,
-    help="Runs in parallel; one for each processor if absent.",
-)
-
-
-def out_option(text: str) -> Any:
-    """Make the option `--out DIR` of a command."""
-    return typer.Option("--out", metavar="DIR", parser=parse_folder, help=text)
-
-
+SeedOption = Annotated[int, option("N", "Same scenario and seed, same random draws.")]
 OutOption = Annotated[Path | None, out_option("Write results, trace and picture here.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist already.")]
+ForceOption = Annotated[bool, flag("--force", "Replace files that exist already.")]
 CaptureRlcOption = Annotated[
-    bool,
-    typer.Option(
-        "--capture-rlc", help="Also capture the PDUs of RLC; the capture grows some 30 times larger."
-    ),
+    bool, flag("--capture-rlc", "Also capture the PDUs of RLC; the capture grows some 30 times larger.")
 ]
 CaptureIuOption = Annotated[
-    bool,
-    typer.Option("--capture-iu", help="Also capture whole packets in GTP-U between SGSN and RNC."),
+    bool, flag("--capture-iu", "Also capture whole packets in GTP-U between SGSN and RNC.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+JsonOption = Annotated[bool, flag("--json", "Print JSON on standard output instead of tables.")]
+DaskOption = Annotated[
+    str | None, option("tcp://HOST:PORT", "Run on the workers of this Dask scheduler, not here.")
+]
+DaskWaitOption = Annotated[
+    float | None, option("SECONDS", "How long to wait for Dask workers when there are none; 60.", min=0)
+]
 
 
 def refuse_without_out(out: Path | None, **given: Any) -> None:
@@ -105,13 +110,7 @@ def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -
 
 
 def parse_changes(changes: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
-    """Split the arguments of --set into keys and values.
-
-    Raises
-    ------
-    ScenarioError
-        If a change is not PATH=VALUE.
-    """
+    """Split the arguments of --set into keys and values; raise a `ScenarioError` where one has no key."""
     overrides = []
     for change in changes or ():
         path, equals, value = change.partition("=")
@@ -123,13 +122,7 @@ def parse_changes(changes: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 
 
 def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
-    """Load a scenario and apply the changes of --set.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such scenario or it is not valid; its key is the scenario if no key is at fault.
-    """
+    """Load a scenario and apply the changes of --set; an error without a key has the scenario."""
     overrides = parse_changes(changes)
     try:
         return load(scenario, overrides)
@@ -138,16 +131,6 @@ def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
         if " " in path:  # A place in the text, not a key.
             path, message = scenario, f"{path}: {message}"
         raise ScenarioError(path or scenario, message, hint) from error
-
-
-DaskOption = Annotated[
-    str | None,
-    typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of this Dask scheduler, not here."),
-]
-DaskWaitOption = Annotated[
-    float | None,
-    typer.Option(min=0, metavar="SECONDS", help="How long to wait for Dask workers when there are none; 60."),
-]
 
 
 def check_dask(workers: int | None, dask: str | None, dask_wait: float | None) -> None:

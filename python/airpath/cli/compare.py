@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from airpath.cli.arguments import (
     SCENARIO,
     ForceOption,
     JsonOption,
     SetOption,
-    at_least_one,
+    flag,
+    number_option,
+    option,
     out_option,
     parse_changes,
     runs_option,
 )
-from airpath.cli.output import folder_for, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_file
 from airpath.errors import LiveError, ScenarioError
 from airpath.experiments.versus_kernel.campaign import (
     LIVE_PER_PROCESSOR,
@@ -40,7 +39,6 @@ from airpath.experiments.versus_kernel.tcp import check_congestion_control, cong
 from airpath.live import driver
 from airpath.progress import progress_bar
 from airpath.report.document import Part
-from airpath.report.terminal import show
 from airpath.runs.memory import check_seed
 from airpath.scenario import Scenario, load
 
@@ -50,35 +48,28 @@ COMPARISON = "comparison.json"
 def command(
     scenario: Annotated[str | None, SCENARIO] = None,
     published: Annotated[
-        bool,
-        typer.Option("--published", help="Instead of SCENARIO: published values of the papers beside both."),
+        bool, flag("--published", "Instead of SCENARIO: published values of the papers beside both.")
     ] = False,
     runs: Annotated[int, runs_option("Runs in each world, with consecutive seeds.")] = 10,
     cc: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Congestion controls; all that both worlds have if absent."),
+        str | None, option("NAME,...", "Congestion controls; all that both worlds have if absent.")
     ] = None,
     mechanism: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Also with each of these, such as ack_regulator or pdpc."),
+        str | None, option("NAME,...", "Also with each of these, such as ack_regulator or pdpc.")
     ] = None,
     tcp: Annotated[
         str | None,
-        typer.Option(
-            metavar="WAY",
-            help="linux, also if absent: the simulated TCP is like the kernel's; scenario: the kernel's like "
+        option(
+            "WAY",
+            "linux, also if absent: the simulated TCP is like the kernel's; scenario: the kernel's like "
             "[tcp]; near: the same, and the simulated does as the kernel where that does not follow.",
         ),
     ] = None,
     set_: SetOption = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first run.")] = 1,
+    seed: Annotated[int, option("N", "Seed of the first run.")] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            callback=at_least_one,
-            help=f"Live runs in parallel; {LIVE_PER_PROCESSOR} for each processor if absent.",
-        ),
+        number_option("N", f"Live runs in parallel; {LIVE_PER_PROCESSOR} for each processor if absent."),
     ] = None,
     json_: JsonOption = False,
     out: Annotated[
@@ -94,15 +85,10 @@ def command(
     check_seed(seed)
     check_seed(seed + runs - 1)
     if published:
-        for option, given in (
-            ("SCENARIO", scenario),
-            ("--cc", cc),
-            ("--mechanism", mechanism),
-            ("--tcp", tcp),
-            ("--set", set_),
-        ):
-            if given:
-                raise ScenarioError(option, "the papers have their own", "leave it out with --published")
+        given = {"SCENARIO": scenario, "--cc": cc, "--mechanism": mechanism, "--tcp": tcp, "--set": set_}
+        for name, value in given.items():
+            if value:
+                raise ScenarioError(name, "the papers have their own", "leave it out with --published")
         _compare_published(runs, seed, workers, json_, out, force)
         return
     if scenario is None:
@@ -120,13 +106,7 @@ def command(
 
 
 def names_in(option: str, text: str | None) -> list[str]:
-    """Split a list of names separated by commas.
-
-    Raises
-    ------
-    ScenarioError
-        If a name is empty or repeated.
-    """
+    """Split a list of names separated by commas; raise a `ScenarioError` if one is empty or repeated."""
     if text is None:
         return []
     names = [name.strip() for name in text.split(",")]
@@ -144,10 +124,7 @@ def make_variants(
 ) -> list[Variant]:
     """Make the variants to run: each congestion control alone, then with each mechanism.
 
-    Raises
-    ------
-    ScenarioError
-        If a part cannot run live, or is not in both worlds.
+    A `ScenarioError` names a part that cannot run live, or is not in both worlds.
     """
     for cc in congestion_controls_:
         check_congestion_control(cc)
@@ -170,19 +147,16 @@ def check_output(out: Path | None, force: bool) -> None:
 
 
 def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:
-    """Make all runs.
+    """Make all runs; raise a `LiveError` if live runs do not work here, or no run of a variant was valid."""
 
-    Raises
-    ------
-    LiveError
-        If live runs do not work here, or no run of a variant was valid.
-    """
-
-    def tell(seconds: float) -> None:
+    def say_duration(seconds: float) -> None:
         print(f"simulated; the live runs will take about {seconds:.0f} s", file=sys.stderr)
 
-    with _folder(out) as folder, progress_bar(name) as progress:
-        outcomes = run_all(jobs, folder, workers, progress, tell)
+    def temporary() -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="airpath-compare-", ignore_cleanup_errors=True)
+
+    with contextlib.nullcontext(out) if out else temporary() as folder, progress_bar(name) as progress:
+        outcomes = run_all(jobs, Path(folder), workers, progress, say_duration)
     for variant in dict.fromkeys(variant.name for variant, _ in jobs if variant.tcp):
         if not outcomes.seeds(variant):
             because = next((one.because for one in outcomes.repeated if one.variant == variant), [])
@@ -226,20 +200,6 @@ def _compare_published(
 
 
 def _write(said: dict[str, Any], report: Iterable[Part], json_: bool, out: Path | None, force: bool) -> None:
-    text = json.dumps(said, indent=2)
-    if json_:
-        typer.echo(text)
-    else:
-        show(report)
+    tell(json_, said, report)
     if out is not None:
-        write_file("out", out / COMPARISON, text + "\n", force)
-
-
-@contextlib.contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="airpath-compare-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+        write_file("out", out / COMPARISON, as_text(said) + "\n", force)

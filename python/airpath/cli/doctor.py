@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
 import typer
 
 from airpath.cli.arguments import JsonOption
+from airpath.cli.output import tell
 from airpath.errors import LiveError
 from airpath.live import driver
 from airpath.live.driver import Driver
 from airpath.report.document import Table
-from airpath.report.terminal import show
 
 WORDS = {True: "ok", False: "missing", None: "not tried"}
 NEEDED_MISSING = 1
@@ -25,11 +24,8 @@ def command(json_: JsonOption = False) -> None:
     The exit status is 0 if everything that is needed works, and 1 if not.
     """
     checks = _check()
-    if json_:
-        typer.echo(json.dumps(checks, indent=2))
-    else:
-        words = ("", lambda check: WORDS[check["ok"]])
-        show([Table.of(checks, words, ("", "check"), ("", found), words=range(3), keys=2)])
+    words = ("", lambda check: WORDS[check["ok"]])
+    tell(json_, checks, [Table.of(checks, words, ("", "check"), ("", found), words=range(3), keys=2)])
     if not all(check["ok"] for check in checks if check["needed"]):
         raise typer.Exit(NEEDED_MISSING)
 

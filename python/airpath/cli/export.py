@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
-
-from airpath.cli.arguments import ForceOption
+from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, opened
 from airpath.errors import ExportError
 from airpath.runs.export.source import Run
 from airpath.runs.recorder import FILES
 
 
-class Format(StrEnum):
-    """Formats."""
-
-    NS2 = "ns2"
-    CSV = "csv"
-    MM_LINK = "mm-link"
-    MM_TRACE = "mm-trace"
-
-
-class Direction(StrEnum):
-    """Directions of a bearer."""
-
-    DOWNLINK = "downlink"
-    UPLINK = "uplink"
-
-
 def command(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a finished run.")],
+    run: Annotated[Path, argument("DIR", "Folder of a finished run.")],
     format_: Annotated[
-        Format,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
+        Literal["ns2", "csv", "mm-link", "mm-trace"],
+        option(
+            "NAME",
+            "Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
             "trace (mm-trace) of a bearer.",
+            "--format",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Write here; - is standard output.")
-    ] = STANDARD_OUTPUT,
+    out: Annotated[Path, option("FILE", "Write here; - is standard output.")] = STANDARD_OUTPUT,
     force: ForceOption = False,
-    ue: Annotated[int, typer.Option(metavar="N", help="mm-link, mm-trace: UE of the bearer.")] = 0,
+    ue: Annotated[int, option("N", "mm-link, mm-trace: UE of the bearer.")] = 0,
     direction: Annotated[
-        Direction, typer.Option(metavar="NAME", help="mm-link, mm-trace: its direction, downlink or uplink.")
-    ] = Direction.DOWNLINK,
+        Literal["downlink", "uplink"],
+        option("NAME", "mm-link, mm-trace: its direction, downlink or uplink."),
+    ] = "downlink",
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
     from airpath.runs.export.mm_link import write_mm_link
@@ -62,11 +42,11 @@ def command(
         raise ExportError("out", f"'{out}' is a file of the run itself", "choose another name")
     with opened("out", out, force) as file:
         match format_:
-            case Format.NS2:
+            case "ns2":
                 write_ns2(source, file)
-            case Format.CSV:
+            case "csv":
                 write_csv(source, file)
-            case Format.MM_LINK:
-                write_mm_link(source, file, ue=ue, direction=direction.value)
-            case Format.MM_TRACE:
-                write_mm_trace(source, file, ue=ue, direction=direction.value)
+            case "mm-link":
+                write_mm_link(source, file, ue=ue, direction=direction)
+            case "mm-trace":
+                write_mm_trace(source, file, ue=ue, direction=direction)

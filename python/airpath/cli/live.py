@@ -19,6 +19,8 @@ from airpath.cli.arguments import (
     OutOption,
     SeedOption,
     SetOption,
+    flag,
+    option,
     refuse_without_out,
     wanted_interfaces,
 )
@@ -61,75 +63,68 @@ class BeforeCommand(TyperCommand):
 COMMAND_CLASS = BeforeCommand
 
 
-def _option(metavar: str, text: str) -> Any:
-    return typer.Option(metavar=metavar, help=text)
-
-
 def command(
     context: typer.Context,
     scenario: Annotated[str | None, SCENARIO] = None,
     set_: SetOption = None,
     seed: SeedOption = 1,
-    server: Annotated[str | None, _option("CMD", "What runs on the server's side, as for sh -c.")] = None,
+    server: Annotated[str | None, option("CMD", "What runs on the server's side, as for sh -c.")] = None,
     sender: Annotated[
-        str | None, _option("TCP", "airpath: our TCP is the server's end, in the place of the kernel's.")
+        str | None, option("TCP", "airpath: our TCP is the server's end, in the place of the kernel's.")
     ] = None,
     receiver: Annotated[
-        str | None, _option("TCP", "airpath: our TCP is the UE's end, and COMMAND runs on the server's side.")
+        str | None, option("TCP", "airpath: our TCP is the UE's end, and COMMAND runs on the server's side.")
     ] = None,
     connect: Annotated[
-        int | None, _option("PORT", "Our end opens the connection, to this port of COMMAND's.")
+        int | None, option("PORT", "Our end opens the connection, to this port of COMMAND's.")
     ] = None,
     connections: Annotated[
-        int | None, _option("N", "With --connect: number of connections, one after the other; 1 if absent.")
+        int | None, option("N", "With --connect: number of connections, one after the other; 1 if absent.")
     ] = None,
     pause: Annotated[
-        str | None, _option("TIME", "Our end reads nothing during this time after a connection has begun.")
+        str | None, option("TIME", "Our end reads nothing during this time after a connection has begun.")
     ] = None,
-    duration: Annotated[str | None, _option("TIME", "End COMMAND after this, such as 30s.")] = None,
+    duration: Annotated[str | None, option("TIME", "End COMMAND after this, such as 30s.")] = None,
     out: OutOption = None,
     force: ForceOption = False,
     sysctl: Annotated[
-        list[str] | None,
-        _option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable."),
+        list[str] | None, option("NAME=VALUE", "Set at both ends, such as net.ipv4.tcp_sack=0. Repeatable.")
     ] = None,
     cc: Annotated[
         str | None,
-        _option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
+        option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
     ] = None,
     snaplen: Annotated[
-        int | None, _option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
+        int | None, option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
     ] = None,
-    capture: Annotated[
-        bool, typer.Option("--capture/--no-capture", help="Whether there is a capture in DIR.")
-    ] = True,
+    capture: Annotated[bool, flag("--capture/--no-capture", "Whether there is a capture in DIR.")] = True,
     capture_rlc: CaptureRlcOption = False,
     capture_iu: CaptureIuOption = False,
     probes: Annotated[
-        str | None, _option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
+        str | None, option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
     ] = None,
     max_lateness: Annotated[
-        str, _option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
+        str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",
     view: Annotated[
-        bool | None, typer.Option("--view/--no-view", help="Show rates and buffers while COMMAND runs.")
+        bool | None, flag("--view/--no-view", "Show rates and buffers while COMMAND runs.")
     ] = None,
     downlink_trace: Annotated[
-        str | None, _option("FILE", "In place of SCENARIO: a mahimahi trace, a sample by name, or a rate.")
+        str | None, option("FILE", "In place of SCENARIO: a mahimahi trace, a sample by name, or a rate.")
     ] = None,
-    uplink_trace: Annotated[str | None, _option("FILE", "The same for the other direction.")] = None,
-    delay: Annotated[str | None, _option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
+    uplink_trace: Annotated[str | None, option("FILE", "The same for the other direction.")] = None,
+    delay: Annotated[str | None, option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
     downlink_queue: Annotated[
-        str | None, _option("NAME", "With traces: infinite (if absent), droptail, red or pdpc.")
+        str | None, option("NAME", "With traces: infinite (if absent), droptail, red or pdpc.")
     ] = None,
     downlink_queue_args: Annotated[
-        str | None, _option("ARGS", "Its parameters, such as packets=100,bytes=64kB; see 'airpath list'.")
+        str | None, option("ARGS", "Its parameters, such as packets=100,bytes=64kB; see 'airpath list'.")
     ] = None,
-    uplink_queue: Annotated[str | None, _option("NAME", "The same for the other direction.")] = None,
-    uplink_queue_args: Annotated[str | None, _option("ARGS", "The same for the other direction.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="With traces: the link ends with its trace.")] = False,
+    uplink_queue: Annotated[str | None, option("NAME", "The same for the other direction.")] = None,
+    uplink_queue_args: Annotated[str | None, option("ARGS", "The same for the other direction.")] = None,
+    once: Annotated[bool, flag("--once", "With traces: the link ends with its trace.")] = False,
     opportunity_bytes: Annotated[
-        int | None, _option("BYTES", "With traces: 1500 of IP a line, or 1504 as mahimahi counts.")
+        int | None, option("BYTES", "With traces: 1500 of IP a line, or 1504 as mahimahi counts.")
     ] = None,
 ) -> None:
     """Run a program behind a simulated bearer.
@@ -153,9 +148,10 @@ def command(
     check_seed(seed)
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
     refuse_without_out(out, force=force, probes=probes, snaplen=snaplen, **captures)
-    for option, given in (("--capture-rlc", capture_rlc), ("--capture-iu", capture_iu)):
+    for name, given in captures.items():
         if given and not capture:
-            raise ScenarioError(option, "there is no capture", "leave --no-capture out")
+            key = f"--{name.replace('_', '-')}"
+            raise ScenarioError(key, "there is no capture", "leave --no-capture out")
     if snaplen is not None and snaplen < LEAST_SNAPLEN:
         hint = f"write {LEAST_SNAPLEN} or more"
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
@@ -194,10 +190,10 @@ def command(
     _check_text("environment", *environment.values())
     program = driver.driver_command()
     # Imported here: it uses modules that exist on Unix only.
-    from airpath.cli.live_run import Plan, carry_out
+    from airpath.cli.live_run import carry_out
 
-    plan = Plan(chosen, seed, configuration, program, out, force, kinds, view=has_view, shell=shell)
-    raise typer.Exit(carry_out(plan))
+    status = carry_out(chosen, configuration, program, out, force, kinds, view=has_view, shell=shell)
+    raise typer.Exit(status)
 
 
 def _check_text(key: str, *texts: str) -> None:

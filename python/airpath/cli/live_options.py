@@ -1,4 +1,4 @@
-"""Reads the options of `airpath live`; errors have the option as key."""
+"""Reads the options of `airpath live`; what is wrong raises a `ScenarioError` with the option as key."""
 
 from __future__ import annotations
 
@@ -20,20 +20,13 @@ NETWORK_SYSCTL = re.compile(r"net\.[A-Za-z0-9_.-]+")
 
 
 def choose_scenario(name: str | None, changes: Sequence[str] | None, link: Link) -> Scenario:
-    """Load the named scenario, or make the one that the traces describe.
-
-    Raises
-    ------
-    ScenarioError
-        If both or neither are given, or if they are not valid.
-    """
+    """Load the named scenario, or make the one that the traces describe; not both, and not neither."""
     options = link.options()
     has_traces = any(option.endswith("-trace") for option in options)
     if name is None:
         if not has_traces:
-            hint = (
-                "name a scenario, as 'airpath list' shows them, or give --downlink-trace and --uplink-trace"
-            )
+            hint = "name a scenario, as 'airpath list' shows them, or give "
+            hint += "--downlink-trace and --uplink-trace"
             raise ScenarioError("SCENARIO", "nothing says what the link is", hint)
         try:
             return Scenario(NAME, link.text(), (*link.queues(), *parse_changes(changes)))
@@ -56,13 +49,7 @@ def congestion_control_of(scenario: Scenario) -> str:
 
 
 def positive_seconds(option: str, text: str) -> float:
-    """Read a time, in seconds.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not a time, or zero.
-    """
+    """Read a time above zero, in seconds."""
     try:
         value = _core.seconds(text)
     except ValueError as error:
@@ -87,22 +74,7 @@ def choose_endpoint(
     connections: int | None,
     pause: str | None,
 ) -> dict[str, object] | None:
-    """Choose the end where our TCP replaces the kernel's, if any.
-
-    Parameters
-    ----------
-    sender, receiver : str, optional
-        Values of these options.
-    server : str, optional
-        The command for the server's side.
-    connect, connections, pause
-        Further options, which need such an end.
-
-    Raises
-    ------
-    ScenarioError
-        If the options contradict each other, or have no effect.
-    """
+    """Choose the end where our TCP replaces the kernel's, if any; refuse options that have no effect."""
     for option, value in (("--sender", sender), ("--receiver", receiver)):
         if value not in (None, "airpath", "kernel"):
             raise ScenarioError(option, f"'{value}' is no TCP", "write airpath or kernel")
@@ -110,9 +82,8 @@ def choose_endpoint(
     if all(ends.values()):
         hint = "leave one of them to the kernel, or simulate both with 'airpath run'"
         raise ScenarioError("--receiver", "no end is left for a program", hint)
-    further = (("--connect", connect), ("--connections", connections), ("--pause", pause))
     if not any(ends.values()):
-        for option, given in further:
+        for option, given in {"--connect": connect, "--connections": connections, "--pause": pause}.items():
             if given is not None:
                 hint = "add --sender airpath or --receiver airpath"
                 raise ScenarioError(option, "there is no end of ours", hint)
@@ -122,11 +93,12 @@ def choose_endpoint(
         raise ScenarioError("--server", what, "leave it out, and let COMMAND be the other end")
     if connect is not None and not 1 <= connect <= 65535:
         raise ScenarioError("--connect", f"{connect} is no port", "write 1 to 65535")
-    if connections is not None and connect is None:
-        hint = "add --connect PORT"
-        raise ScenarioError("--connections", "our end opens none", hint)
-    if connections is not None and not 1 <= connections <= MOST_CONNECTIONS:
-        raise ScenarioError("--connections", f"{connections} connections", f"write 1 to {MOST_CONNECTIONS}")
+    if connections is not None:
+        if connect is None:
+            raise ScenarioError("--connections", "our end opens none", "add --connect PORT")
+        if not 1 <= connections <= MOST_CONNECTIONS:
+            hint = f"write 1 to {MOST_CONNECTIONS}"
+            raise ScenarioError("--connections", f"{connections} connections", hint)
     return {
         "end": "server" if ends["server"] else "ue",
         "connect": connect,
@@ -136,26 +108,14 @@ def choose_endpoint(
 
 
 def choose_probes(kinds: str | None) -> dict[str, list[str]]:
-    """Choose kinds of events, all if none is named; return them with their columns.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such kind.
-    """
+    """Choose kinds of events, all if none is named; return them with their columns."""
     wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",") if kind.strip()]
     check_probes(wanted or ())
     return {kind: columns for kind, columns in _core.probes().items() if wanted is None or kind in wanted}
 
 
 def parse_sysctls(settings: Sequence[str] | None) -> dict[str, str]:
-    """Split the arguments of --sysctl.
-
-    Raises
-    ------
-    ScenarioError
-        If a setting is not NAME=VALUE, or not one of a network namespace.
-    """
+    """Split the arguments of --sysctl; refuse those that are not NAME=VALUE or not of a network namespace."""
     parsed = {}
     for setting in settings or ():
         name, equals, value = (part.strip() for part in setting.partition("="))
@@ -170,13 +130,7 @@ def parse_sysctls(settings: Sequence[str] | None) -> dict[str, str]:
 
 
 def choose_view(wanted: bool | None, shell: bool) -> bool:
-    """Decide whether to show the view; by default, where it is visible and disturbs nothing.
-
-    Raises
-    ------
-    ScenarioError
-        If it is asked for where it cannot be shown.
-    """
+    """Decide whether to show the view; by default, where it is visible and disturbs nothing."""
     is_seen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if wanted and shell:
         raise ScenarioError("--view", "a shell has the terminal to itself", "name a COMMAND behind --")

@@ -6,8 +6,6 @@ import contextlib
 import json
 import os
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,45 +22,29 @@ from airpath.terminal import console_for, say
 STDOUT = 1
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A live run to carry out.
+def carry_out(
+    scenario: Scenario,
+    configuration: dict[str, Any],
+    program: list[str],
+    out: Path | None,
+    force: bool,
+    kinds: dict[str, list[str]],
+    *,
+    view: bool,
+    shell: bool,
+) -> int:
+    """Run COMMAND behind the link of a scenario; return its exit status.
 
-    Attributes
+    Parameters
     ----------
-    scenario : Scenario
-        The link.
-    seed : int
-        Seed of its random streams.
     configuration : dict
-        Configuration of the driver, without "terminal".
-    driver : list of str
-        The command that becomes the driver.
-    out : Path or None
-        Folder for the files.
-    force : bool
-        Whether to replace the files of an earlier run.
+        Configuration of the driver, without "terminal"; `program` is the command that becomes the driver.
+    out, force
+        Folder for the files, if any, and whether to replace those of an earlier run.
     kinds : dict of list of str
         Columns of every kind of event that is recorded, without the time.
-    view : bool
-        Whether to show the view.
-    shell : bool
-        Whether COMMAND is the default shell.
-    """
-
-    scenario: Scenario
-    seed: int
-    configuration: dict[str, Any]
-    driver: list[str]
-    out: Path | None
-    force: bool
-    kinds: dict[str, list[str]]
-    view: bool
-    shell: bool
-
-
-def carry_out(plan: Plan) -> int:
-    """Run COMMAND behind the link; return its exit status.
+    view, shell : bool
+        Whether to show the view, and whether COMMAND is the default shell.
 
     Raises
     ------
@@ -72,52 +54,45 @@ def carry_out(plan: Plan) -> int:
     OutputError
         If a file cannot be written; that ends the run.
     """
-    if plan.out:
-        prepare(plan.out, plan.force)
-    with contextlib.closing(OutputTerminal()) if plan.view else contextlib.nullcontext() as output:
-        watcher = Watcher(plan.scenario.name, record=_recorder(plan), output=output, greet=plan.shell)
-        session = Session(
-            plan.configuration,
-            watcher,
-            driver=plan.driver,
-            output=output,
-            stdout_too=os.isatty(STDOUT),
-        )
+
+    def record() -> Recorder:
+        assert out is not None
+        return Recorder(out, scenario, configuration["seed"], kinds)
+
+    def finish(results: dict[str, Any] | None) -> None:
+        """Complete the files of the run, if it has any."""
+        if watcher.recorder is None:
+            return
+        with CtrlC() as ctrl_c:
+            watcher.recorder.finish(
+                None if results is None else json.dumps(results, indent=2),
+                ctrl_c,
+                title=f"{scenario.name}, live",
+                interrupted=results is None or not results["complete"],
+                live={
+                    "kernel": platform.release(),
+                    **{key: configuration[key] for key in ("command", "server")},
+                    "duration_s": None if results is None else results["simulated_s"],
+                },
+            )
+
+    if out:
+        prepare(out, force)
+    with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
+        watcher = Watcher(scenario.name, record=record if out else None, output=output, greet=shell)
+        stdout_too = os.isatty(STDOUT)
+        session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
         try:
             with contextlib.closing(watcher):
                 results = session.run()
         except LiveError:
-            _finish(plan, watcher.recorder, None)
+            finish(None)
             raise
-    _finish(plan, watcher.recorder, results)
+    finish(results)
     console = console_for(stderr=True)
-    show(live_report(results, plan.scenario.name, plan.configuration["command"], console.width), console)
-    if plan.out:
-        names = ", ".join(sorted(file.name for file in files_in(plan.out)))
-        say(console, f"files in {plan.out}: {names}")
+    show(live_report(results, scenario.name, configuration["command"], console.width), console)
+    if out:
+        names = ", ".join(sorted(file.name for file in files_in(out)))
+        say(console, f"files in {out}: {names}")
     status: int = results["live"]["exit_status"]
     return status
-
-
-def _recorder(plan: Plan) -> Callable[[], Recorder] | None:
-    out = plan.out
-    return None if out is None else lambda: Recorder(out, plan.scenario, plan.seed, plan.kinds)
-
-
-def _finish(plan: Plan, recorder: Recorder | None, results: dict[str, Any] | None) -> None:
-    """Complete the files of a run, if it has any."""
-    if recorder is None:
-        return
-    with CtrlC() as ctrl_c:
-        recorder.finish(
-            None if results is None else json.dumps(results, indent=2),
-            ctrl_c,
-            title=f"{plan.scenario.name}, live",
-            interrupted=results is None or not results["complete"],
-            live={
-                "kernel": platform.release(),
-                "command": plan.configuration["command"],
-                "server": plan.configuration["server"],
-                "duration_s": None if results is None else results["simulated_s"],
-            },
-        )

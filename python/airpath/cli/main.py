@@ -98,13 +98,7 @@ for _name, _help in COMMANDS.items():
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the program and exit.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        The command line without the program's name; `sys.argv` if absent.
-    """
+    """Run the program and exit; `arguments` are without the program's name, `sys.argv` if absent."""
     try:
         code = _exit_code(arguments)
         for stream in (sys.stdout, sys.stderr):

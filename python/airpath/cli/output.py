@@ -1,25 +1,44 @@
-"""Output of commands: standard output, files and folders, never overwritten unasked."""
+"""Output of commands: reports and JSON, files and folders that are never overwritten unasked."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import typer
+
+from airpath.drawing.picture import Picture, format_of
 from airpath.errors import OutputError
 from airpath.files.atomic import replacing
+from airpath.report.document import Part
+from airpath.report.terminal import show
+from airpath.terminal import clean
 
 STANDARD_OUTPUT = Path("-")
+
+
+def tell(json_: bool, said: Any, report: Iterable[Part]) -> None:
+    """Print a report, or what it says as JSON."""
+    if json_:
+        typer.echo(as_text(said))
+    else:
+        show(report)
+
+
+def as_text(said: Any) -> str:
+    """Write plain data as JSON for people."""
+    return json.dumps(said, indent=2)
 
 
 def check_free(option: str, file: Path, force: bool) -> None:
     """Raise an `OutputError` if a file exists and may not be replaced."""
     if file.is_file() and not force:
-        raise OutputError(
-            option, f"'{file}' exists already", "choose another place, or replace it with --force"
-        )
+        remedy = "choose another place, or replace it with --force"
+        raise OutputError(option, f"'{file}' exists already", remedy)
 
 
 @contextlib.contextmanager
@@ -36,21 +55,9 @@ def output_errors(option: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def opened(option: str, file: Path, force: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file that appears complete or not at all; `-` is standard output.
+    """Open a file that appears complete or not at all; its folder must exist. `-` is standard output.
 
-    Parameters
-    ----------
-    option : str
-        The option that names the file, for errors.
-    file : Path
-        The file; its folder must exist.
-    force : bool
-        Whether to replace an existing file.
-
-    Raises
-    ------
-    OutputError
-        If the file exists, or cannot be written.
+    An `OutputError` of the option says that it exists and may not be replaced, or cannot be written.
     """
     if file == STANDARD_OUTPUT:
         yield sys.stdout.buffer
@@ -67,14 +74,27 @@ def write_file(option: str, file: Path, content: str | bytes, force: bool = Fals
         target.write(content.encode() if isinstance(content, str) else content)
 
 
-def folder_for(option: str, *files: Path, force: bool) -> None:
-    """Make the folder for output files before the work begins, and check that they can be written.
+def picture_format(file: Path, json_: bool) -> str:
+    """Format of a picture's file: PNG on standard output, which then has no JSON."""
+    if file != STANDARD_OUTPUT:
+        return format_of(file)
+    if json_:
+        what = "standard output takes the figure"
+        raise OutputError("--json", what, "leave one of --json and --out - out")
+    return "png"
 
-    Raises
-    ------
-    OutputError
-        If a file exists and may not be replaced, or the folder cannot be made.
-    """
+
+def write_picture(picture: Picture, file: Path, force: bool, json_: bool) -> None:
+    """Write a picture; print its numbers as JSON, or the name of the file."""
+    write_file("--out", file, picture.as_bytes(picture_format(file, json_)), force)
+    if json_:
+        typer.echo(as_text(picture.data))
+    elif file != STANDARD_OUTPUT:
+        typer.echo(clean(str(file)))
+
+
+def folder_for(option: str, *files: Path, force: bool) -> None:
+    """Make the folder for output files before the work begins, and check that they may be written."""
     for file in files:
         check_free(option, file, force)
         with output_errors(option):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from airpath.cli.arguments import JsonOption, SetOption, load_changed, runs_option
+from airpath.cli.arguments import JsonOption, SetOption, argument, load_changed, option, runs_option
+from airpath.cli.output import tell
 from airpath.errors import ScenarioError
 from airpath.files.text import parse_toml
 from airpath.models.measured import FlowPredictions, predict_run
 from airpath.progress import progress_bar
 from airpath.report.prediction import prediction_report
-from airpath.report.terminal import show
 from airpath.runs.finished import FinishedRun
 from airpath.runs.memory import run
 from airpath.runs.recorder import RESULTS
@@ -29,14 +26,9 @@ LINK = ("service_rate", "propagation_s", "round_trip_s", "buffer_packets")
 
 
 def command(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="DIR|SCENARIO", help="Folder of a finished run, or a scenario to run."),
-    ],
+    source: Annotated[str, argument("DIR|SCENARIO", "Folder of a finished run, or a scenario to run.")],
     set_: SetOption = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of the run, or of the first; 1 if absent.")
-    ] = None,
+    seed: Annotated[int | None, option("N", "Seed of the run, or of the first; 1 if absent.")] = None,
     runs: Annotated[int, runs_option("Runs of the scenario, with consecutive seeds.")] = 1,
     json_: JsonOption = False,
 ) -> None:
@@ -49,32 +41,22 @@ def command(
         done = [read_run(Path(source))]
     else:
         done = _simulate(source, set_, 1 if seed is None else seed, runs)
-    if json_:
-        said = [{"seed": number, "flows": [as_json(flow) for flow in flows]} for number, flows in done]
-        typer.echo(json.dumps({"source": source, "runs": said}, indent=2))
-    else:
-        show(prediction_report(source, done))
+    said = [{"seed": number, "flows": [as_json(flow) for flow in flows]} for number, flows in done]
+    tell(json_, {"source": source, "runs": said}, prediction_report(source, done))
 
 
 def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
-    """Read a finished run: its seed, and the models' predictions for its flows.
-
-    Raises
-    ------
-    ScenarioError
-        If the folder holds no run that can be read.
-    """
+    """Read a finished run: its seed, and the models' predictions for its flows; else a `ScenarioError`."""
     finished = FinishedRun.open(folder)
-    summary, scenario = finished.summary, finished.scenario
+    summary = finished.summary
     try:
-        flows = predict_run(summary, scenario)
+        flows = predict_run(summary, finished.scenario)
         for flow in flows:
             as_json(flow)
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         what = f"its {RESULTS} lacks what a run's has ({error!r})"
-        raise ScenarioError(
-            str(folder), what, "run the scenario again with this version of airpath"
-        ) from error
+        hint = "run the scenario again with this version of airpath"
+        raise ScenarioError(str(folder), what, hint) from error
     return summary["seed"], flows
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,11 +17,14 @@ from airpath.cli.arguments import (
     DaskWaitOption,
     ForceOption,
     JsonOption,
+    argument,
     check_dask,
+    flag,
+    option,
     out_option,
     runs_option,
 )
-from airpath.cli.output import folder_for, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_file
 from airpath.cli.status import INTERRUPTED
 from airpath.errors import ScenarioError
 from airpath.experiments.papers import PAPERS
@@ -35,26 +36,20 @@ from airpath.experiments.papers.outcome import Effort
 from airpath.experiments.papers.reproduction import Reproduction
 from airpath.report import html
 from airpath.report.paper import paper_report
-from airpath.report.terminal import show
 from airpath.terminal import console_for, say, warn
-
-PAGE, DATA = "index.html", "report.json"
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Name of the paper: {', '.join(PAPERS)}.")],
-    table: Annotated[list[int] | None, typer.Option(metavar="N", help="Only this table. Repeatable.")] = None,
-    figure: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Only this figure. Repeatable.")
-    ] = None,
-    study: Annotated[list[int] | None, typer.Option(metavar="N", help="Only this study. Repeatable.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="At most 5 runs per cell, one reading.")] = False,
+    paper: Annotated[str, argument("PAPER", f"Name of the paper: {', '.join(PAPERS)}.")],
+    table: Annotated[list[int] | None, option("N", "Only this table. Repeatable.")] = None,
+    figure: Annotated[list[int] | None, option("N", "Only this figure. Repeatable.")] = None,
+    study: Annotated[list[int] | None, option("N", "Only this study. Repeatable.")] = None,
+    quick: Annotated[bool, flag("--quick", "At most 5 runs per cell, one reading.")] = False,
     runs: Annotated[int | None, runs_option("Runs per cell, whatever the precision.")] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json_: JsonOption = False,
     out: Annotated[
-        Path | None,
-        out_option("Folder for index.html, the page, and report.json; out/PAPER if absent."),
+        Path | None, out_option("Folder for index.html, the page, and report.json; out/PAPER if absent.")
     ] = None,
     force: ForceOption = False,
     dask: DaskOption = None,
@@ -67,11 +62,13 @@ def command(
     from airpath.report.paper_page import paper_page, title_of  # Slow to import: it draws pictures.
 
     check_dask(workers, dask, dask_wait)
-    chosen_paper = _find_paper(paper)
+    if paper not in PAPERS:
+        raise ScenarioError("PAPER", f"there is no '{paper}'", f"choose one of: {', '.join(PAPERS)}")
+    chosen_paper = PAPERS[paper]
     wanted = {"table": table or [], "figure": figure or [], "study": study or []}
     experiments = _select(chosen_paper, wanted)
     folder = out or Path("out") / paper
-    page, data, journal = folder / PAGE, folder / DATA, folder / JOURNAL
+    page, data, journal = folder / "index.html", folder / "report.json", folder / JOURNAL
     # A resumed reproduction replaces the files of the interrupted one.
     replace = force or journal.is_file()
     folder_for("out", page, data, force=replace)
@@ -83,24 +80,15 @@ def command(
             workers, on_progress, dask=dask, dask_wait_s=dask_wait, journal=kept, warn=warn
         )
     outcome = reproduction.outcome(complete, background=everything)
-    text = json.dumps(outcome_as_json(outcome), indent=2)
+    said = outcome_as_json(outcome)
     parts = paper_page(outcome, _command(paper, wanted, quick, runs))
     write_file("out", page, html.page(title_of(chosen_paper), parts), replace)
-    write_file("out", data, text + "\n", replace)
-    if json_:
-        typer.echo(text)
-    else:
-        show(paper_report(outcome))
+    write_file("out", data, as_text(said) + "\n", replace)
+    tell(json_, said, paper_report(outcome))
     say(console_for(stderr=json_), f"page: {page}")
     if not complete:
         warn("interrupted: what was not finished is missing; the same command resumes")
         raise typer.Exit(INTERRUPTED)
-
-
-def _find_paper(name: str) -> Paper:
-    if name not in PAPERS:
-        raise ScenarioError("PAPER", f"there is no '{name}'", f"choose one of: {', '.join(PAPERS)}")
-    return PAPERS[name]
 
 
 def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experiment]:
@@ -112,21 +100,17 @@ def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experime
     for kind, which in wanted:
         if (kind, which) not in there:
             known = ", ".join(e.place for e in paper.experiments if e.number is not None)
-            raise ScenarioError(
-                f"--{kind}", f"{paper.name} has no {kind} {which} to reproduce", f"choose from: {known}"
-            )
+            what = f"{paper.name} has no {kind} {which} to reproduce"
+            raise ScenarioError(f"--{kind}", what, f"choose from: {known}")
     return [experiment for key, experiment in there.items() if key in wanted]
 
 
 def _command(paper: str, numbers: Mapping[str, Sequence[int]], quick: bool, runs: int | None) -> str:
     """Write the command that gives the same page, without options about workers and files."""
-    words = ["airpath", "reproduce", paper]
-    words += [
-        word for kind, chosen in numbers.items() for which in chosen for word in (f"--{kind}", str(which))
-    ]
+    words = [f"--{kind} {which}" for kind, chosen in numbers.items() for which in chosen]
     words += ["--quick"] if quick else []
-    words += ["--runs", str(runs)] if runs else []
-    return shlex.join(words)
+    words += [f"--runs {runs}"] if runs else []
+    return " ".join(["airpath", "reproduce", paper, *words])
 
 
 @contextlib.contextmanager

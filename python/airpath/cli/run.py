@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from airpath.cli.arguments import (
@@ -19,6 +17,7 @@ from airpath.cli.arguments import (
     refuse_without_out,
     wanted_interfaces,
 )
+from airpath.cli.output import tell
 from airpath.cli.status import INTERRUPTED
 
 
@@ -35,7 +34,6 @@ def command(
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
     from airpath.report.run import run_report
-    from airpath.report.terminal import show
     from airpath.runs.folder import run_to_folder
     from airpath.runs.memory import run as run_in_memory
     from airpath.terminal import console_for, say
@@ -53,12 +51,9 @@ def command(
                 chosen, seed, out, force=force, capture_rlc=pdus, capture_iu=iu, progress=progress
             )
         summary, interrupted = folder.summary, folder.interrupted
-    if json_:
-        typer.echo(json.dumps(summary, indent=2))
-    else:
-        show(run_report(summary, f"{chosen.name}, seed {seed}"))
-        if out is not None:
-            say(console_for(), f"files in {out}: {', '.join(sorted(file.name for file in folder.files))}")
+    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}"))
+    if out is not None and not json_:
+        say(console_for(), f"files in {out}: {', '.join(sorted(file.name for file in folder.files))}")
     if interrupted:
         typer.echo("interrupted: the files hold what there was until then", err=True)
         raise typer.Exit(INTERRUPTED)

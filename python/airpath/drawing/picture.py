@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airpath.errors import SweepError
 from airpath.files.atomic import write_whole
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ class Picture(ABC):
 def format_of(path: Path) -> str:
     """Format of a figure's file by its suffix: ``"png"``, ``"svg"`` or ``"pdf"``."""
     from airpath.drawing.style import FORMATS
-    from airpath.errors import SweepError
 
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -79,8 +79,6 @@ def format_of(path: Path) -> str:
 
 def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float] | None:
     """Read width and height, such as ``"8.8x6cm"``; inches without a unit."""
-    from airpath.errors import SweepError
-
     if size is None:
         return None
     try:

@@ -24,6 +24,9 @@ DOTS_PER_INCH = 120
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#882255")
 """Colours that the colour-blind tell apart: of Okabe and Ito 2008, with a dark red in place of the yellow."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+MEASURED, PUBLISHED = "#1f6fb4", "#b3261e"
+OTHERS = ("#8a9aa8", "#c08a3e", "#6f9a5b", "#9a6fa8")
+"""Beside what was measured."""
 
 FORMATS = ("png", "svg", "pdf")
 _NOTHING_OF_TODAY: dict[str, dict[str, Any]] = {
@@ -67,8 +70,10 @@ def without_frame(axes: Axes) -> None:
         axes.spines[side].set_visible(False)
 
 
-def finish(axes: Axes, x_label: str, y_label: str) -> None:
+def finish(axes: Axes, x_label: str, y_label: str, title: str = "") -> None:
     """Label the axes, and draw a grid instead of the frame."""
+    if title:
+        axes.set_title(title, loc="left", fontsize=9)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(True, color=GRID, linewidth=0.7)

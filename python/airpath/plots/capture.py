@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airpath.captures.capture import CAUSES
-from airpath.drawing.style import COLOURS, GRID, MARKERS, as_bytes, without_frame
-from airpath.plots.paper.picture import MEASURED, OTHERS, PUBLISHED
+from airpath.drawing.style import COLOURS, MARKERS, MEASURED, OTHERS, PUBLISHED, as_bytes, finish
 
 Plot = tuple[str, str, str, Callable[[Axes, dict[str, Any]], bool]]
 Curve = dict[str, list[float]]
@@ -35,12 +34,9 @@ def flow_picture(flow: dict[str, Any]) -> bytes | None:
             axes.remove()
             continue
         drawn += 1
-        axes.set_title(name, loc="left", fontsize=9)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        axes.grid(True, color=GRID, linewidth=0.7)
+        finish(axes, x, y, name)
+        axes.set_axisbelow("line")  # Yet above the ranges.
         axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3)
-        without_frame(axes)
     return as_bytes(figure) if drawn else None
 
 

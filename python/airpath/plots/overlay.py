@@ -113,30 +113,23 @@ def _names(runs: Sequence[FinishedRun], chosen: Sequence[Sequence[int]]) -> tupl
     common = {
         key: value for key, value in everything[0].items() if len({one[key] for one in everything}) == 1
     }
-    changes = _differences([run.scenario for run in runs]) if "scenario" in common else {}
+    changes = _differences([run.scenario for run in runs]) if "scenario" in common else []
     if len(changes) > MOST_DIFFERENCES:
-        changes = {"": [run.folder.name for run in runs]}
-    names = [
-        [
-            ", ".join(
-                filter(
-                    None,
-                    [*(one[key] for key in one if key not in common), *(v[place] for v in changes.values())],
-                )
-            )
-            for one in own
-        ]
-        for place, own in enumerate(described)
-    ]
+        changes = [[run.folder.name for run in runs]]
+    names = []
+    for place, own in enumerate(described):
+        changed = [values[place] for values in changes]
+        names.append([_joined(*(one[key] for key in one if key not in common), *changed) for one in own])
     flat = [name for own in names for name in own]
     distinct = [
-        [
-            name if name and flat.count(name) == 1 else ", ".join(filter(None, (name, str(run.folder))))
-            for name in own
-        ]
+        [name if name and flat.count(name) == 1 else _joined(name, str(run.folder)) for name in own]
         for run, own in zip(runs, names, strict=True)
     ]
-    return distinct, ", ".join(filter(None, common.values()))
+    return distinct, _joined(*common.values())
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(filter(None, words))
 
 
 def _descriptions(run: FinishedRun, places: Sequence[int]) -> list[dict[str, str]]:
@@ -154,19 +147,19 @@ def _descriptions(run: FinishedRun, places: Sequence[int]) -> list[dict[str, str
     ]
 
 
-def _differences(scenarios: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Keys in which scenarios differ, except congestion control, with the value of each in words."""
+def _differences(scenarios: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """In what scenarios differ, except congestion control: for each key the values of all, in words."""
     from airpath.plots.sweep.wording import key_label, value_label
 
     found = _differing("", scenarios)
     # A profile sets many keys of TCP and stands for all of them.
     if "tcp.profile" in found:
         found = {key: values for key, values in found.items() if key == "tcp.profile" or key[:4] != "tcp."}
-    return {
-        key: [f"{key_label(key)} {value_label(value)}" for value in values]
+    return [
+        [f"{key_label(key)} {value_label(value)}" for value in values]
         for key, values in found.items()
         if not (key.endswith(".cc") or ".cc." in key)
-    }
+    ]
 
 
 def _differing(path: str, values: Sequence[Any]) -> dict[str, list[Any]]:

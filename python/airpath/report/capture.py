@@ -24,19 +24,7 @@ PLACES = {
     "between": "between sender and receiver",
     "unknown": "not known, taken as the sender's side",
 }
-HEADINGS = (
-    "#",
-    "from > to",
-    "goodput\nkbit/s",
-    "RTT ms\nmin",
-    "RTT ms\nmedian",
-    "segments\nsent",
-    "segments\nlost",
-    "resent\ntotal",
-    "resent\nneedless",
-    "resent\ntimeout",
-    "limited by",
-)
+CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still on the way at the end"}
 MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
@@ -46,15 +34,7 @@ MOST_WITH_PICTURES = 12
 
 
 def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
-    """Summarise an analysis.
-
-    Parameters
-    ----------
-    report : dict
-        What `analyze` found, with the models' predictions.
-    name : str
-        Name of the capture.
-    """
+    """Summarise what `analyze` found in the capture of this name, with the models' predictions."""
     yield Note(f"{name}: {_content(report)}")
     yield Items(complaints(report))
     flows, small = rows(report)
@@ -109,25 +89,21 @@ def _anchor(row: Row) -> str:
 
 def _table(flows: list[Row]) -> Table:
     """The flows; on a page each leads to its section."""
-    table = Table(*HEADINGS, words=(1, 10))
-    for row in flows:
-        one, flow = row
-        rtt, again, goodput = flow["rtt"], flow["retransmissions"], flow["goodput_bps"]
-        passed = flow["path"] and flow["path"]["data"]
-        table.add(
-            Span(str(one["number"]), link=_anchor(row)),
-            label(row),
-            number_text(goodput and goodput / 1000, 1),
-            number_text(rtt["min_ms"]),
-            number_text(rtt["forward_ms"] and rtt["forward_ms"]["median"]),
-            str(flow["counters"]["segments"]),
-            str(passed["lost"]) if passed else "-",
-            str(again["total"]),
-            str(again["spurious"]["total"]),
-            str(again["by_cause"]["timeout"]),
-            flow["verdict"]["limited_by"],
-        )
-    return table
+    return Table.of(
+        [{**flow, "row": (one, flow)} for one, flow in flows],
+        ("#", lambda flow: Span(str(flow["row"][0]["number"]), link=_anchor(flow["row"]))),
+        ("from > to", lambda flow: label(flow["row"])),
+        ("goodput\nkbit/s", lambda flow: flow["goodput_bps"] and flow["goodput_bps"] / 1000, 1),
+        ("RTT ms\nmin", "rtt.min_ms"),
+        ("RTT ms\nmedian", "rtt.forward_ms.median"),
+        ("segments\nsent", "counters.segments"),
+        ("segments\nlost", "path.data.lost"),
+        ("resent\ntotal", "retransmissions.total"),
+        ("resent\nneedless", "retransmissions.spurious.total"),
+        ("resent\ntimeout", "retransmissions.by_cause.timeout"),
+        ("limited by", "verdict.limited_by"),
+        words=(1, 10),
+    )
 
 
 def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:
@@ -209,7 +185,13 @@ def in_words(row: Row) -> list[str]:
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
         + (f" ({causes}); {again['spurious']['total']} needless" if again["total"] else ""),
-        _episodes(episodes),
+        f"loss episodes: {episodes['events']}"
+        + (
+            f" ({episodes['single']} with one fast retransmit, {episodes['double']} with more, "
+            f"{episodes['timeout']} with a timeout)"
+            if episodes["events"]
+            else ""
+        ),
         f"{counted(flow['counters']['dupacks'], 'duplicate ACK')}; "
         f"{counted(late['late_segments'], 'segment')} overtaken",
         f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
@@ -228,16 +210,6 @@ def in_words(row: Row) -> list[str]:
     if not said and NEVER_LOST not in reasons:
         lines += [f"no model applies: {reason}" for reason in reasons]
     return lines
-
-
-def _episodes(found: dict[str, Any]) -> str:
-    text = f"loss episodes: {found['events']}"
-    if found["events"]:
-        text += (
-            f" ({found['single']} with one fast retransmit, {found['double']} with more, "
-            f"{found['timeout']} with a timeout)"
-        )
-    return text
 
 
 def _name(interface: dict[str, Any]) -> str:
@@ -269,12 +241,7 @@ def _path(flow: dict[str, Any]) -> list[str]:
     for key, noun, way in ways:
         if passed := path[key]:
             text = f"{way}: {counted(passed['lost'], noun)} lost"
-            if passed["late"]:
-                text += f", {passed['late']} overtaken"
-            if passed["added"]:
-                text += f", {passed['added']} made on the way"
-            if passed["under_way"]:
-                text += f", {passed['under_way']} still on the way at the end"
+            text += "".join(f", {passed[name]} {said}" for name, said in CROSSED.items() if passed[name])
             if delay := passed["delay_ms"]:
                 text += f"; delay median {delay['median']:.0f} ms, 95 % below {delay['p95']:.0f} ms"
             lines.append(text)

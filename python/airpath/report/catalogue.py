@@ -19,17 +19,8 @@ from airpath.scenario import bundled
 def catalogue(kind: str | None = None, prefix: str | None = None) -> dict[str, Any]:
     """Find everything that can be named: scenarios, sweeps, components, probes with columns and units.
 
-    Parameters
-    ----------
-    kind : str, optional
-        Find these alone.
-    prefix : str, optional
-        Find only those whose names begin with it.
-
-    Raises
-    ------
-    ScenarioError
-        If no name begins with `prefix`.
+    If given, only things of a kind, and only those whose names begin with `prefix`: a `ScenarioError` if none
+    does.
     """
     content: dict[str, Any] = {
         "scenarios": bundled(),
@@ -52,7 +43,7 @@ def catalogue(kind: str | None = None, prefix: str | None = None) -> dict[str, A
         chosen: Any = [component for component in named if component_name(component).startswith(prefix)]
     else:
         names = list(named)
-        chosen = {name: named[name] for name in names if name.startswith(prefix)}
+        chosen = {name: said for name, said in named.items() if name.startswith(prefix)}
     if not chosen:
         starts = ", ".join(dict.fromkeys(name.rpartition(".")[0] or name for name in names))
         raise ScenarioError("PREFIX", f"no name of {kind} begins with '{prefix}'", f"choose from {starts}")
@@ -91,10 +82,8 @@ def catalogue_report(content: dict[str, Any]) -> Iterator[Part]:
 
 def _named(title: str, named: dict[str, str]) -> Iterator[Part]:
     yield Heading(title)
-    table = Table("", "", words=(0, 1))
-    for name, shows in named.items():
-        table.add(name, shows.removeprefix(f"{name}: "))
-    yield table
+    rows = [(name, shows.removeprefix(f"{name}: ")) for name, shows in named.items()]
+    yield Table("", "", rows=rows, words=(0, 1))
 
 
 def _paragraph(text: str) -> str:

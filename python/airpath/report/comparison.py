@@ -23,21 +23,14 @@ FEW = 5
 def comparison_report(
     name: str, variants: list[Variant], carried: list[Transfer], outcomes: Outcomes, kernel: str
 ) -> Iterator[Part]:
-    """Report on a scenario in both worlds.
+    """Report on a scenario in both worlds: what the runs of its variants gave for the flows `carried`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the scenario.
-    variants : list of Variant
-        Those without mechanism first.
-    carried : list of Transfer
-        The flows.
-    outcomes : Outcomes
-        What the runs gave.
-    kernel : str
-        Release of the kernel.
+    Variants without mechanism come first; `kernel` is the kernel's release.
     """
+    labels = [
+        (number, [Note(f"flow {number}, {transfer.direction}")] if len(carried) > 1 else [])
+        for number, transfer in enumerate(carried)
+    ]
     for variant in variants:
         runs = counted(len(outcomes.seeds(variant.name)), "run")
         with_ = f" with {variant.mechanism}" if variant.mechanism else ""
@@ -45,15 +38,15 @@ def comparison_report(
         yield Items(
             [f"not the scenario's TCP: {line}" for line in (variant.tcp.unlike if variant.tcp else ())]
         )
-        for number, transfer in enumerate(carried):
-            yield from _flow_label(carried, number, transfer)
+        for number, label in labels:
+            yield from label
             yield _judgements(judge(outcomes, variant.name, number))
     for variant in variants:
         if variant.mechanism is None:
             continue
         yield Note(f"what {variant.mechanism} does with {variant.congestion_control}: with it over without")
-        for number, transfer in enumerate(carried):
-            yield from _flow_label(carried, number, transfer)
+        for number, label in labels:
+            yield from label
             yield _effects(effects(outcomes, variant.congestion_control, variant.name, number))
     yield from _notes(outcomes)
 
@@ -104,11 +97,6 @@ def mean_text(known: Estimate, scale: float, digits: int) -> str:
     """Write a mean and half the width of its interval."""
     mean = f"{known.mean * scale:.{digits}f}"
     return mean if math.isnan(known.half_width) else f"{mean} ± {known.half_width * scale:.{digits}f}"
-
-
-def _flow_label(carried: list[Transfer], number: int, transfer: Transfer) -> Iterator[Part]:
-    if len(carried) > 1:
-        yield Note(f"flow {number}, {transfer.direction}")
 
 
 def _judgements(found: list[Judgement]) -> Table:

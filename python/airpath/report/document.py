@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 from airpath.terminal import number_text
@@ -84,6 +85,7 @@ class Folded:
 Cell = Text | Sequence[Text | Note | Folded]
 """Of a table: text, or several pieces of it; a terminal shows the text."""
 Value = str | Callable[[Any], Any]
+Column = tuple[str, Value] | tuple[str, Value, int]
 
 
 class Table:
@@ -94,6 +96,8 @@ class Table:
     *headings : str
         One for each column. A heading ``"RTT ms\nmin"`` has a group, which a terminal prints once over its
         columns.
+    rows : iterable of sequence of str
+        Cells of each row, for a start.
     words : collection of int
         Columns of words: left-justified, and may fold. All others are right-justified and stay whole.
     keys : int
@@ -108,13 +112,14 @@ class Table:
     def __init__(
         self,
         *headings: str,
+        rows: Iterable[Sequence[Cell]] = (),
         words: Collection[int] = (0,),
         keys: int = 1,
         title: str = "",
         kind: str = "columns",
     ) -> None:
         self.headings, self.words, self.keys, self.title, self.kind = headings, words, keys, title, kind
-        self.rows: list[tuple[str, tuple[Cell, ...]]] = []
+        self.rows: list[tuple[str, Sequence[Cell]]] = [("", cells) for cells in rows]
 
     def add(self, *cells: Cell, name: str = "") -> None:
         """Add a row; a link on a page can lead to its `name`."""
@@ -124,7 +129,7 @@ class Table:
     def of(
         cls,
         rows: Iterable[Any],
-        *columns: tuple[str, Value] | tuple[str, Value, int],
+        *columns: Column,
         words: Collection[int] = (0,),
         keys: int = 1,
     ) -> Table:
@@ -135,28 +140,21 @@ class Table:
         rows : iterable of dict
             One for each row.
         *columns : (str, str or callable) or (str, str or callable, int)
-            Heading; the value's key, dotted where dicts are nested, or a function of the row; and decimals, 0
-            if absent. Values are numbers, text or None.
+            Heading; the value's key, dotted where dicts are nested or None, or a function of the row; and
+            decimals, 0 if absent. Values are numbers, text, a span or None.
         words, keys
             As of a table.
         """
-        table = cls(*(column[0] for column in columns), words=words, keys=keys)
-        for row in rows:
-            table.add(*(_text(_value(row, column[1]), *column[2:]) for column in columns))
-        return table
+        cells = [[_text(row, *column[1:]) for column in columns] for row in rows]
+        return cls(*(column[0] for column in columns), rows=cells, words=words, keys=keys)
 
 
 Part = Heading | Note | Items | Source | Tally | Picture | Folded | Table
 
 
-def _value(row: Mapping[str, Any], value: Value) -> Any:
-    if not isinstance(value, str):
-        return value(row)
-    found: Any = row
-    for key in value.split("."):
-        found = found[key]
-    return found
-
-
-def _text(value: Any, digits: int = 0) -> str:
-    return value if isinstance(value, str) else number_text(value, digits)
+def _text(row: Mapping[str, Any], value: Value, digits: int = 0) -> Text:
+    if isinstance(value, str):
+        found: Any = reduce(lambda outer, key: None if outer is None else outer[key], value.split("."), row)
+    else:
+        found = value(row)
+    return found if isinstance(found, Text) else number_text(found, digits)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from airpath.report.document import Note, Part, Table
+from airpath.report.document import Column, Note, Part, Table
 from airpath.terminal import counted, number_text
 
 # More flows and UEs than this are left to results.json.
@@ -13,18 +13,11 @@ MOST_ROWS = 20
 
 Element = dict[str, Any]
 Results = dict[str, Any]
+Show = Callable[[Element, Results], Iterable[Part]]
 
 
 def element_parts(element: Element, results: Results) -> Iterable[Part]:
-    """Show what an element did.
-
-    Parameters
-    ----------
-    element : dict
-        Its report, one of the elements in `results.json`.
-    results : dict
-        All of `results.json`.
-    """
+    """Show what an element did: its report among the elements in `results.json`, and all of that."""
     show = SHOWN.get(element["element"])
     yield from show(element, results) if show else ()
     yield Table.of(
@@ -75,56 +68,8 @@ def _umts(element: Element, _results: Results) -> Iterable[Part]:
     )
 
 
-def _split(element: Element, _results: Results) -> Iterable[Part]:
-    """What the box sent, held, and acknowledged before the receiver had it."""
-    yield Table.of(
-        element["connections"][:MOST_ROWS],
-        ("split\nUE.flow", flow_name),
-        ("segments\nsent", "segments_sent"),
-        ("sent again\ntotal", "retransmissions"),
-        ("sent again\nfast", "fast_retransmits"),
-        ("timer\nexpired", "timeouts"),
-        ("buffer\npeak B", "buffer_bytes.peak"),
-        ("ACKed ahead\nat most", "acked_ahead_bytes.peak"),
-        ("ACKed ahead\nat end", "acked_ahead_bytes.at_end"),
-    )
-
-
-def _ack_regulator(element: Element, results: Results) -> Iterable[Part]:
-    """How many ACKs the box held, and how often it let a packet be lost or marked."""
-    yield Table.of(
-        element["flows"][:MOST_ROWS],
-        ("regulator\nUE.flow", lambda flow: f"{flow['ue']}.{flow['flow']}"),
-        ("ACKs\ntotal", "acks"),
-        ("ACKs\nheld", "acks_held"),
-        ("most held\nat once", "peak_held_acks"),
-        ("released\nidle", "forced_releases.idle"),
-        ("released\nfull", "forced_releases.hold_limit"),
-        ("cautious\n%", _share_of_time("conservative_s", results), 1),
-        ("packets\nmarked", "packets_marked"),
-    )
-
-
-def _ack_rate_control(element: Element, results: Results) -> Iterable[Part]:
-    """How many ACKs of each UE the box held, for how long, and what drops in the bearer's buffer changed."""
-    yield Table.of(
-        element["ues"][:MOST_ROWS],
-        ("ACK rate\nUE", "ue"),
-        ("ACKs\ntotal", "acks"),
-        ("ACKs\nheld", "acks_held"),
-        ("most held\nat once", "peak_held_acks"),
-        ("hold ms\nmean", "mean_hold_ms", 1),
-        ("drops\nfollowed", "drops_followed"),
-        ("after a\ndrop %", _share_of_time("t_id_after_drop_s", results), 1),
-        ("released\nidle", "forced_releases.idle"),
-        ("released\nfull", "forced_releases.hold_limit"),
-        words=(),
-    )
-
-
-def _share_of_time(key: str, results: Results) -> Callable[[dict[str, Any]], float | None]:
-    simulated_s = results["simulated_s"]
-    return lambda row: 100 * row[key] / simulated_s if simulated_s else None
+def _share_of_time(key: str) -> Callable[[Element], float | None]:
+    return lambda row: 100 * row[key] / row["simulated_s"] if row["simulated_s"] else None
 
 
 def _rnc_feedback(element: Element, results: Results) -> Iterable[Part]:
@@ -193,12 +138,57 @@ def _evdo(element: Element, _results: Results) -> Iterable[Part]:
     yield Note(f"forward link: {busy:.1f} % of the slots busy; Jain's index {fairness}")
 
 
-SHOWN: dict[str, Callable[[Element, Results], Iterable[Part]]] = {
+def _rows(key: str, *columns: Column, words: Collection[int] = (0,)) -> Show:
+    """A table with a row for each entry that an element has under a key."""
+
+    def show(element: Element, results: Results) -> Iterable[Part]:
+        rows = [{**row, "simulated_s": results["simulated_s"]} for row in element[key][:MOST_ROWS]]
+        yield Table.of(rows, *columns, words=words)
+
+    return show
+
+
+SHOWN: dict[str, Show] = {
     "umts": _umts,
     "radio.evdo": _evdo,
-    "middlebox.split": _split,
-    "middlebox.ack_regulator": _ack_regulator,
-    "middlebox.ack_rate_control": _ack_rate_control,
+    # What the box sent, held, and acknowledged before the receiver had it.
+    "middlebox.split": _rows(
+        "connections",
+        ("split\nUE.flow", flow_name),
+        ("segments\nsent", "segments_sent"),
+        ("sent again\ntotal", "retransmissions"),
+        ("sent again\nfast", "fast_retransmits"),
+        ("timer\nexpired", "timeouts"),
+        ("buffer\npeak B", "buffer_bytes.peak"),
+        ("ACKed ahead\nat most", "acked_ahead_bytes.peak"),
+        ("ACKed ahead\nat end", "acked_ahead_bytes.at_end"),
+    ),
+    # How many ACKs the box held, and how often it let a packet be lost or marked.
+    "middlebox.ack_regulator": _rows(
+        "flows",
+        ("regulator\nUE.flow", lambda flow: f"{flow['ue']}.{flow['flow']}"),
+        ("ACKs\ntotal", "acks"),
+        ("ACKs\nheld", "acks_held"),
+        ("most held\nat once", "peak_held_acks"),
+        ("released\nidle", "forced_releases.idle"),
+        ("released\nfull", "forced_releases.hold_limit"),
+        ("cautious\n%", _share_of_time("conservative_s"), 1),
+        ("packets\nmarked", "packets_marked"),
+    ),
+    # How many ACKs of each UE the box held, for how long, and what drops in the bearer's buffer changed.
+    "middlebox.ack_rate_control": _rows(
+        "ues",
+        ("ACK rate\nUE", "ue"),
+        ("ACKs\ntotal", "acks"),
+        ("ACKs\nheld", "acks_held"),
+        ("most held\nat once", "peak_held_acks"),
+        ("hold ms\nmean", "mean_hold_ms", 1),
+        ("drops\nfollowed", "drops_followed"),
+        ("after a\ndrop %", _share_of_time("t_id_after_drop_s"), 1),
+        ("released\nidle", "forced_releases.idle"),
+        ("released\nfull", "forced_releases.hold_limit"),
+        words=(),
+    ),
     "middlebox.rnc_feedback": _rnc_feedback,
     "middlebox.snoop": _snoop,
     "middlebox.freeze": _freeze,

@@ -20,18 +20,9 @@ ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
 
 
 def live_report(results: dict[str, Any], name: str, command: list[str], width: int) -> Iterator[Part]:
-    """Report on a live run.
+    """Report on a live run of COMMAND: the driver's results.
 
-    Parameters
-    ----------
-    results : dict
-        The driver's results.
-    name : str
-        What was run.
-    command : list of str
-        COMMAND.
-    width : int
-        Columns of the terminal; the table has the flows' addresses where there is room.
+    The table has the flows' addresses where the terminal's `width`, in columns, leaves room.
     """
     live = results["live"]
     flows = sorted(results["flows"], key=carried_bytes, reverse=True)
@@ -84,19 +75,14 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
             lambda flow: None if flow["goodput_bps"] is None else flow["goodput_bps"] / 1e3,
             1,
         ),
-        *((f"RTT ms\n{which}", _within("rtt_ms", which)) for which in ("mean", "min", "max")),
-        ("sent\nagain", _within("retransmissions", "total")),
+        *((f"RTT ms\n{which}", f"rtt_ms.{which}") for which in ("mean", "min", "max")),
+        ("sent\nagain", "retransmissions.total"),
         words=range(len(names)),
     )
 
 
 def _flow_name(flow: dict[str, Any]) -> str:
     return f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction'].removesuffix('link')}"
-
-
-def _within(key: str, which: str) -> Callable[[dict[str, Any]], float | None]:
-    """Read one of several numbers that not every flow has."""
-    return lambda flow: (flow[key] or {}).get(which)
 
 
 def _endpoint_lines(live: dict[str, Any]) -> list[str]:

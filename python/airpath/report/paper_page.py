@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from airpath import _core
 from airpath.experiments.papers.base.grid import Grid
-from airpath.experiments.papers.base.paper import Paper, Row
+from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.base.verdict import (
     CLAIM_VERDICTS,
     CLOSE_POINTS,
@@ -15,19 +15,29 @@ from airpath.experiments.papers.base.verdict import (
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
 )
-from airpath.experiments.papers.base.wording import VERDICT_WORDS, counted, unit_name
+from airpath.experiments.papers.base.wording import counted, unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
-from airpath.plots.paper.panels import charts_picture, planes_picture, traces_picture
-from airpath.plots.paper.picture import (
+from airpath.plots.paper import (
+    charts_picture,
     comparison_picture,
+    planes_picture,
     received_picture,
     round_trips_picture,
+    traces_picture,
     window_picture,
 )
 from airpath.report.document import Cell, Folded, Heading, Items, Note, Part, Picture, Source, Span, Table
-from airpath.report.paper import grid_table, measured_table, scores_table, tally
-from airpath.report.paper_words import CLAIM_WORDS, claims_text, heading, not_covered_text, published_text
-from airpath.stats.estimate import Estimate
+from airpath.report.paper import (
+    claim_words,
+    claims_text,
+    grid_table,
+    heading,
+    measured_table,
+    not_covered_text,
+    published_text,
+    scores_table,
+    tally,
+)
 
 
 def title_of(paper: Paper) -> str:
@@ -36,15 +46,7 @@ def title_of(paper: Paper) -> str:
 
 
 def paper_page(outcome: PaperOutcome, command: str) -> Iterator[Part]:
-    """Report on a reproduction in full.
-
-    Parameters
-    ----------
-    outcome : PaperOutcome
-        What came out.
-    command : str
-        The command that gives the same page.
-    """
+    """Report on a reproduction in full; `command` gives the same page."""
     paper = outcome.paper
     yield Heading(title_of(paper), level=1)
     yield Note(f"{paper.citation}.", "citation")
@@ -79,24 +81,21 @@ def _what_did_not_come_out(outcome: PaperOutcome) -> Iterator[Part]:
             if c.verdict == verdict
         ]
         heads = ("value", "published", "measured, and why it did not come out")
-        yield from _missed(VERDICT_WORDS[verdict], heads, rows, is_open=verdict == "not_reproduced")
+        yield from _missed(verdict, heads, rows)
     for judged in CLAIM_VERDICTS[1:]:
         rows = [
             (_link(result.claim.id), result.claim.text, result.reason)
             for result in outcome.claims
             if result.verdict == judged
         ]
-        yield from _missed(
-            CLAIM_WORDS[judged], ("claim", "says", "why"), rows, is_open=judged == "does_not_hold"
-        )
+        yield from _missed(judged, ("claim", "says", "why"), rows)
 
 
-def _missed(
-    verdict: str, heads: Sequence[str], rows: Sequence[tuple[Cell, ...]], *, is_open: bool
-) -> Iterator[Part]:
+def _missed(verdict: str, heads: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Iterator[Part]:
     if rows:
-        says = f"{verdict.capitalize()}: {counted(len(rows), heads[0])}"
-        yield Folded(says, [_table(heads, rows, "reasons")], is_open)
+        says = f"{verdict.replace('_', ' ').capitalize()}: {counted(len(rows), heads[0])}"
+        is_open = verdict in ("not_reproduced", "does_not_hold")
+        yield Folded(says, [Table(*heads, rows=rows, kind="reasons")], is_open)
 
 
 def _claims(outcome: PaperOutcome) -> Iterator[Part]:
@@ -115,7 +114,7 @@ def _claims(outcome: PaperOutcome) -> Iterator[Part]:
         reason = [Note(result.reason)] if result.reason else []
         figures = [f"{'' if finding.holds else 'not so: '}{finding.figures}" for finding in findings]
         shown = Folded(counted(len(findings), "condition"), [Items(figures)])
-        verdict = Span(CLAIM_WORDS[result.verdict], result.verdict)
+        verdict = Span(claim_words(result.verdict), result.verdict)
         table.add(claim.id, claim.place, claim.text, [*reason, shown], verdict, name=claim.id)
     yield table
 
@@ -181,27 +180,19 @@ def _comparison_picture(outcome: PaperOutcome, section: Section) -> Picture:
 
     def points(reading: str) -> list[tuple[float, float] | None]:
         estimates = [c.measured if reading == default else c.others.get(reading) for c, _ in known]
-        return [_point(estimate) for estimate in estimates]
+        return [None if estimate is None else (estimate.mean, estimate.half_width) for estimate in estimates]
 
+    names = [row.cells[0].name for _, row in known]
+    if len(set(names)) < len(names):
+        names = [", ".join(row.labels) for _, row in known]
     picture = comparison_picture(
-        labels=_names(row for _, row in known),
+        names,
         unit=known[0][0].published.unit,
         published=[c.published.target for c, _ in known],
         measured={reading: points(reading) for reading in (default, *outcome.other_readings)},
     )
     place = section.experiment.place
     return Picture(picture, f"{place}: published values and what each reading gives, with 95 % intervals.")
-
-
-def _names(rows: Iterable[Row]) -> list[str]:
-    """Name rows by their cells; by their labels where several have the same."""
-    known = list(rows)
-    names = [row.cells[0].name for row in known]
-    return names if len(set(names)) == len(names) else [", ".join(row.labels) for row in known]
-
-
-def _point(estimate: Estimate | None) -> tuple[float, float] | None:
-    return None if estimate is None else (estimate.mean, estimate.half_width)
 
 
 def _background(outcome: PaperOutcome) -> Iterator[Part]:
@@ -211,7 +202,7 @@ def _background(outcome: PaperOutcome) -> Iterator[Part]:
     cells = [(v.quantity.replace("_", " "), published_text(v), unit_name(v.unit), v.place) for v in values]
     yield Heading("Background")
     yield Note("Definitions, recommendations and facts that the paper cites: nothing to simulate.")
-    yield _table(("quantity", "published", "unit", "place"), cells, "words")
+    yield Table("quantity", "published", "unit", "place", rows=cells, kind="words")
 
 
 def _how_it_was_read(paper: Paper) -> Iterator[Part]:
@@ -220,13 +211,13 @@ def _how_it_was_read(paper: Paper) -> Iterator[Part]:
         for reading in paper.readings
     ]
     yield Heading(f"How {'the papers were' if paper.is_own else 'the paper was'} read")
-    yield _table((), paper.parameters, "facts")
+    yield Table(rows=paper.parameters, kind="facts")
     if not paper.is_own:
         yield Note(
             "What it leaves open can be read in several ways. One reading judges the whole paper; the others "
             "stand beside it."
         )
-    yield _table((), readings, "facts")
+    yield Table(rows=readings, kind="facts")
     if paper.choices:
         yield Note(
             "What was free, and how it was settled. A value or claim that helped to choose tests nothing."
@@ -235,15 +226,9 @@ def _how_it_was_read(paper: Paper) -> Iterator[Part]:
             (choice.place, choice.open, choice.tried, choice.taken, choice.why, _links(choice.uses))
             for choice in paper.choices
         ]
-        yield _table(("place", "left open", "tried", "taken", "because", "calibrated"), choices, "reasons")
+        heads = ("place", "left open", "tried", "taken", "because", "calibrated")
+        yield Table(*heads, rows=choices, kind="reasons")
     yield Folded(f"Base scenario {paper.scenario}.toml", [Source(paper.base.source)])
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], kind: str) -> Table:
-    table = Table(*heads, kind=kind)
-    for row in rows:
-        table.add(*row)
-    return table
 
 
 def _link(name: str) -> Span:

@@ -13,15 +13,7 @@ from airpath.terminal import counted, number_text
 
 
 def prediction_report(source: str, runs: Sequence[tuple[int, Sequence[FlowPredictions]]]) -> Iterator[Part]:
-    """Report on runs of one scenario: a part for each flow that is in all of them.
-
-    Parameters
-    ----------
-    source : str
-        What was run.
-    runs : sequence of (int, sequence of FlowPredictions)
-        Seed and flows of each run.
-    """
+    """Report on runs of one scenario, each with its seed: a part for each flow that is in all of them."""
     seeds = ", ".join(str(seed) for seed, _ in runs)
     yield Note(f"{source}, seed{'s' if len(runs) > 1 else ''} {seeds}")
     # Web pages open different numbers of connections in different runs.
@@ -46,11 +38,8 @@ def _flow(runs: Sequence[FlowPredictions]) -> Iterator[Part]:
             f"B {links[0].buffer_packets:.0f} packets"
         )
         yield Items([text])
-    table = Table("  model", "predicted\nkbit/s", "error\n%")
-    for which in range(len(MODELS)):
-        if cells := _model_cells(runs, which):
-            table.add(*cells)
-    yield table
+    rows = [cells for which in range(len(MODELS)) if (cells := _model_cells(runs, which))]
+    yield Table("  model", "predicted\nkbit/s", "error\n%", rows=rows)
     reasons: dict[str, list[str]] = {}
     for which, model in enumerate(MODELS):
         for reason in dict.fromkeys(one.predictions[which].reason for one in runs):

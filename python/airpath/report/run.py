@@ -22,15 +22,7 @@ CAUSES = {
 
 
 def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
-    """Report on a run.
-
-    Parameters
-    ----------
-    results : dict
-        Content of `results.json`.
-    title : str
-        What was run.
-    """
+    """Report on the run that `title` names: the content of its `results.json`."""
     flows = results["flows"][:MOST_ROWS]
     ended = "ended" if results["complete"] else "stopped"
     yield Note(f"{title}: {ended} after {results['simulated_s']:.3f} s of simulated time")

@@ -8,8 +8,7 @@ broken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airpath.report.document import Cell, Heading, Items, Note, Part, Span, Table, Tally
 from airpath.terminal import Styled, clean, console_for, say, styled
@@ -77,14 +76,13 @@ def _print_table(console: Console, table: Table) -> None:
         return
     if table.title:
         say(console, table.title, style="italic")
-    columns = [
-        _Column(
-            "\n".join(map(clean, heading.split("\n"))),
-            [styled(*_pieces(cells[number])) for _, cells in table.rows],
-            number in table.words,
-        )
-        for number, heading in enumerate(table.headings)
-    ]
+    columns = []
+    for number, heading in enumerate(table.headings):
+        cells = [styled(*_pieces(row[number])) for _, row in table.rows]
+        longest = max((len(word) for cell in cells for word in cell.plain.split()), default=0)
+        natural = max(cell.cell_len for cell in cells)
+        clean_heading = "\n".join(map(clean, heading.split("\n")))
+        columns.append(_Column(clean_heading, cells, number in table.words, natural, longest))
     keys = band = columns[: table.keys]
     for column in columns[table.keys :]:
         if band != keys and _sum(_least([*band, column], console.width)) > console.width:
@@ -94,18 +92,12 @@ def _print_table(console: Console, table: Table) -> None:
     _print_band(console, band)
 
 
-@dataclass
-class _Column:
+class _Column(NamedTuple):
     heading: str
     cells: list[Text]
     folds: bool
-    natural: int = field(init=False)
-    longest: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Measure the cells: their width, and that of their longest word."""
-        self.natural = max((cell.cell_len for cell in self.cells), default=0)
-        self.longest = max((len(word) for cell in self.cells for word in cell.plain.split()), default=0)
+    natural: int  # Width of the widest cell.
+    longest: int  # Letters of the longest word.
 
 
 def _print_band(console: Console, columns: Sequence[_Column]) -> None:

@@ -16,9 +16,8 @@ from airpath.drawing.style import COLOURS, COLUMN_IN, INK, MARKERS, PAGE_IN, fin
 from airpath.plots.sweep.caption import caption_of
 from airpath.plots.sweep.content import Content, Place, Series
 from airpath.plots.sweep.heat import draw_heat, panels
-from airpath.plots.sweep.metric_order import better
 from airpath.plots.sweep.ticks import LETTER_IN, TICK_POINTS, scale
-from airpath.plots.sweep.wording import with_unit
+from airpath.plots.sweep.wording import better
 
 _ARROW_IN = 0.28
 _HEIGHTS = {"line": 2.6, "plane": 2.8, "cdf": 2.6, "heat": 2.6}
@@ -28,30 +27,19 @@ _LINE_STYLES = ("-", "--")
 
 
 def draw(content: Content, title: str | None, size_in: tuple[float, float] | None) -> Figure:
-    """Draw a figure; call and save it within `print_style`.
-
-    Parameters
-    ----------
-    content : Content
-        The numbers.
-    title : str or None
-        Line above it.
-    size_in : (float, float) or None
-        Width and height in inches; a column's width if absent.
-    """
+    """Draw a figure, a column wide if `size_in` (inches) is absent; call and save it within `print_style`."""
     columns, rows = panels(content)
     width = COLUMN_IN if columns == 1 else PAGE_IN
     size = size_in or (width, _HEIGHTS[content.kind] * (rows if columns < 3 else 0.85 * rows))
     figure = Figure(figsize=size, layout="constrained")
     if title:
         figure.suptitle(_wrapped(title, 9.0, size[0]), fontsize=9, x=0.01, ha="left")
-    draw_kind = {"line": _draw_lines, "plane": _draw_plane, "cdf": _draw_curves}
     if content.kind == "heat":
         draw_heat(figure, content, columns, rows)
     else:
         axes = figure.add_subplot()
-        draw_kind[content.kind](axes, content)
-        finish(axes, *(with_unit(content.axes[name].label, content.axes[name].unit) for name in "xy"))
+        {"line": _draw_lines, "plane": _draw_plane, "cdf": _draw_curves}[content.kind](axes, content)
+        finish(axes, *(content.axes[name].title for name in "xy"))
         _legend(axes, content, size[0])
     caption = _wrapped(caption_of(content), 6.0, size[0])
     figure.supxlabel(caption, fontsize=6, color="#5b6770", x=0.01, ha="left")
@@ -65,6 +53,7 @@ def _wrapped(text: str, points: float, width_in: float) -> str:
 
 def _style(number: int) -> dict[str, Any]:
     return {
+        "label": str(number),
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
         "linestyle": _LINE_STYLES[number // len(COLOURS) % len(_LINE_STYLES)],
@@ -76,30 +65,27 @@ def _style(number: int) -> dict[str, Any]:
 def _draw_lines(axes: Axes, content: Content) -> None:
     x_axis = content.axes["x"]
     for number, series in enumerate(content.series):
-        style = _style(number) | {"label": str(number)}
+        style = _style(number)
         x = np.array([mark.x.at for mark in series.marks])
         y = [mark.y for mark in series.marks]
-        # A band needs two points.
-        if not content.has_bands or len(x) == 1:
-            if x_axis.categories:
-                x = x + _beside(number, len(content.series))
-            axes.errorbar(
-                x,
-                [one.at for one in y],
-                yerr=_reach(y),
-                capsize=2,
-                elinewidth=0.8,
-                **style | ({} if content.is_drawn_through else {"linestyle": "none"}),
-            )
-            _open_marks(axes, x, series, style)
-            continue
-        axes.plot(x, [one.at for one in y], **style)
+        if content.has_bands and len(x) > 1:
+            axes.plot(x, [one.at for one in y], **style)
+            # Without an interval they are None, which becomes NaN.
+            low, high = np.array([(one.low, one.high) for one in y], dtype=float).T
+            axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+        else:
+            if x_axis.categories and len(content.series) > 1:  # Beside each other.
+                x = x + 0.5 * (number / (len(content.series) - 1) - 0.5)
+            if not content.is_drawn_through:
+                style["linestyle"] = "none"
+            axes.errorbar(x, [one.at for one in y], yerr=_reach(y), capsize=2, elinewidth=0.8, **style)
         _open_marks(axes, x, series, style)
-        low, high = (np.array([np.nan if end is None else end for end in ends]) for ends in _interval(y))
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     scale(axes, "x", x_axis)
     scale(axes, "y", content.axes["y"])
-    _from_zero(axes, content)
+    # From zero where that costs little room, so that heights can be compared.
+    lowest, highest = min(mark.y.at for mark in content.marks), max(mark.y.ends[1] for mark in content.marks)
+    if not content.axes["y"].is_log and 0 <= lowest < 0.5 * highest:
+        axes.set_ylim(bottom=0)
 
 
 def _open_marks(axes: Axes, x: NDArray[np.float64], series: Series, style: dict[str, Any]) -> None:
@@ -112,21 +98,16 @@ def _open_marks(axes: Axes, x: NDArray[np.float64], series: Series, style: dict[
 
 def _draw_plane(axes: Axes, content: Content) -> None:
     for number, series in enumerate(content.series):
-        style = _style(number) | {"label": str(number)}
+        style = _style(number)
         if not content.is_joined:
             style["linestyle"] = "none"
-        x, y = ([mark.x for mark in series.marks], [mark.y for mark in series.marks])
-        axes.errorbar(
-            [one.at for one in x],
-            [one.at for one in y],
-            xerr=_reach(x),
-            yerr=_reach(y),
-            elinewidth=0.8,
-            **style,
-        )
-        _open_marks(axes, np.array([one.at for one in x]), series, style)
-        if content.is_joined and content.along is not None and x:
-            axes.plot(x[0].at, y[0].at, "o", ms=8, mfc="none", mew=0.8, color=style["color"])
+        x, y = [mark.x for mark in series.marks], [mark.y for mark in series.marks]
+        places = np.array([(mark.x.at, mark.y.at) for mark in series.marks])
+        style |= {"xerr": _reach(x), "yerr": _reach(y)}
+        axes.errorbar(places[:, 0], places[:, 1], elinewidth=0.8, **style)
+        _open_marks(axes, places[:, 0], series, style)
+        if content.is_joined and content.along is not None:
+            axes.plot(*places[0], "o", ms=8, mfc="none", mew=0.8, color=style["color"])
     for name in "xy":
         scale(axes, name, content.axes[name])
     x_better, y_better = (better(content.axes[name].key) for name in "xy")
@@ -141,7 +122,8 @@ def _arrow(axes: Axes, content: Content, right: int, up: int) -> None:
     """Draw an arrow towards the better corner, where the fewest points are."""
     axes.autoscale_view()
     to_share = axes.transData + axes.transAxes.inverted()
-    there = np.concatenate([_on_path(to_share.transform(_places(series))) for series in content.series])
+    places = [[(mark.x.at, mark.y.at) for mark in series.marks] for series in content.series]
+    there = np.concatenate([_on_path(to_share.transform(np.array(path))) for path in places])
     corners = [(across, height) for height in (0.2, 0.85) for across in (0.13, 0.87)]
     x, y = max(corners, key=lambda corner: float(np.min(np.abs(there - corner).max(axis=1))))
     # Lengths in print, not shares of the axes, so that the arrow slants by 45 degrees.
@@ -162,10 +144,6 @@ def _arrow(axes: Axes, content: Content, right: int, up: int) -> None:
     )
 
 
-def _places(series: Series) -> NDArray[np.float64]:
-    return np.array([(mark.x.at, mark.y.at) for mark in series.marks])
-
-
 def _on_path(places: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points of a path, and more of them between each two."""
     steps = [np.linspace(places[i], places[i + 1], 12) for i in range(len(places) - 1)]
@@ -184,8 +162,8 @@ def _draw_curves(axes: Axes, content: Content) -> None:
         style = _style(number)
         x = [ends[0], *curve.x, ends[1]]
         share = np.array([0.0, *curve.share, 1.0])
-        step: Any = {"color": style["color"], "linestyle": style["linestyle"], "lw": 1.2}
-        axes.step(x, share, where="post", label=str(number), **step)
+        look: Any = {key: style[key] for key in ("label", "color", "linestyle")}
+        axes.step(x, share, where="post", lw=1.2, **look)
         # A band beyond its curve's values says little and covers other curves.
         axes.fill_between(curve.x, curve.low, curve.high, step="post", color=style["color"], alpha=0.15, lw=0)
     scale(axes, "x", content.axes["x"])
@@ -221,28 +199,6 @@ def _legend(axes: Axes, content: Content, width_in: float) -> None:
     )
 
 
-def _from_zero(axes: Axes, content: Content) -> None:
-    """Begin at zero where that costs little room, so that heights can be compared."""
-    if content.axes["y"].is_log:
-        return
-    low, high = min(mark.y.at for mark in content.marks), max(mark.y.ends[1] for mark in content.marks)
-    if 0 <= low < 0.5 * high:
-        axes.set_ylim(bottom=0)
-
-
-def _beside(number: int, count: int) -> float:
-    """Shift of a series beside a category."""
-    return 0.0 if count == 1 else 0.5 * (number / (count - 1) - 0.5)
-
-
-def _interval(places: Sequence[Place]) -> tuple[list[float | None], list[float | None]]:
-    return [place.low for place in places], [place.high for place in places]
-
-
 def _reach(places: Sequence[Place]) -> list[list[float]]:
     """Lengths of the error bars below and above; zero after one run."""
-    ends = [place.ends for place in places]
-    return [
-        [place.at - low for place, (low, _) in zip(places, ends, strict=True)],
-        [high - place.at for place, (_, high) in zip(places, ends, strict=True)],
-    ]
+    return [[place.at - place.ends[0] for place in places], [place.ends[1] - place.at for place in places]]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from airpath.plots.sweep.content import Content, RunCounts
+import math
+
+from airpath.plots.sweep.content import Axis, Content
 from airpath.plots.sweep.quantity import Value
-from airpath.plots.sweep.wording import value_label, with_unit
+from airpath.plots.sweep.wording import value_label
+from airpath.terminal import counted
 
 MOST_VALUES_NAMED = 6
 """The caption lists up to this number of values along a path."""
@@ -13,13 +16,13 @@ STAR = "*"
 
 
 def caption_of(content: Content) -> str:
-    """Captions of figures: runs, intervals, missing values."""
-    counts = content.counts
+    """Write the caption of a figure."""
+    fewest, most, is_heat = min(content.sizes), max(content.sizes), content.kind == "heat"
     level = f"{100 * content.confidence:g} %"
-    runs = f"{counts.most}" if counts.fewest == counts.most else f"{counts.fewest} to {counts.most}"
+    runs = counted(most, "run") if fewest == most else f"{fewest} to {most} runs"
     each = {"cdf": "for each curve", "heat": "for each cell"}.get(content.kind, "at each point")
-    parts = [f"{runs} {'run' if counts.most == 1 else 'runs'} {each}"]
-    if counts.most == 1 and content.kind != "cdf":
+    parts = [f"{runs} {each}"]
+    if most == 1 and content.kind != "cdf":
         parts[0] += ", no intervals"
     elif content.kind == "line":
         parts.append(f"{'bands' if content.has_bands else 'bars'}: {level} intervals of the means")
@@ -28,37 +31,28 @@ def caption_of(content: Content) -> str:
     elif content.kind == "cdf":
         parts.append(f"bands: {level} (DKW)")
     if content.along is not None:
-        parts.append(_path_words(content))
-    return "; ".join(parts + _gaps(content, counts))
+        parts.append(_path_words(content, content.along))
+    marks = list(content.marks)
+    if any(mark.not_measured for mark in marks):
+        parts.append(f"{STAR if is_heat else 'open marks'} where only some runs have a value")
+    if is_heat:
+        panel = math.prod(len(content.axes[name].categories or ()) for name in "xy")
+        if panel * len(content.series) > len(marks):
+            parts.append("hatched: no value")
+    if content.missing:
+        parts.append(f"{content.missing} of {content.runs + content.missing} runs still missing")
+    unknown = {name: count for name, count in content.not_measured.items() if count}
+    parts += [f"{count} of {content.runs} runs without {name}" for name, count in unknown.items()]
+    return "; ".join(parts)
 
 
-def _gaps(content: Content, counts: RunCounts) -> list[str]:
-    said = []
-    if any(mark.not_measured for mark in content.marks):
-        which = f"{STAR} " if content.kind == "heat" else "open marks "
-        said.append(f"{which}where only some runs have a value")
-    if content.kind == "heat" and counts.empty_cells:
-        said.append("hatched: no value")
-    if counts.missing:
-        said.append(f"{counts.missing} of {counts.runs + counts.missing} runs still missing")
-    said += [
-        f"{count} of {counts.runs} runs without {name}"
-        for name, count in counts.not_measured.items()
-        if count
-    ]
-    return said
-
-
-def _path_words(content: Content) -> str:
+def _path_words(content: Content, along: Axis) -> str:
     """Values along the paths."""
-    assert content.along is not None
     values: list[Value] = []
     for series in content.series:
         values += [mark.value for mark in series.marks if mark.value not in values]
-    name = with_unit(content.along.label, content.along.unit)
     words = [value_label(value) for value in values]
     if len(words) > MOST_VALUES_NAMED:
         words = [words[0], "...", words[-1]]
-    verb = "paths go" if content.is_joined else "points:"
-    ringed = " (ringed)" if content.is_joined else ""
-    return f"{verb} along {name}: {words[0]}{ringed}" + "".join(f", {word}" for word in words[1:])
+    verb, ringed = ("paths go", " (ringed)") if content.is_joined else ("points:", "")
+    return f"{verb} along {along.title}: {', '.join([words[0] + ringed, *words[1:]])}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from airpath.errors import SweepError
+from airpath.experiments.sweep.points import text_of
 from airpath.experiments.sweep.results import PointResult, SweepResults
 from airpath.plots.sweep.quantity import Value, quantities, quantity, same
 from airpath.plots.sweep.wording import value_label
@@ -14,22 +15,8 @@ MOST_LISTED = 12
 """An error lists up to this number of names or values."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Points with the same values under the keys of `--by`; they make a line."""
-
-    values: tuple[Value, ...]
-    points: tuple[PointResult, ...]
-
-
 def named_in(option: str, name: str, known: Sequence[str], what: str) -> str:
-    """Find a key or metric by its full name, or by an ending that is unique.
-
-    Raises
-    ------
-    SweepError
-        If there is none, or more than one.
-    """
+    """Find a key or metric by its full name, or by an ending that is unique; else raise a `SweepError`."""
     if name in known:
         return name
     ending = [one for one in known if one.endswith(f".{name}")]
@@ -49,44 +36,35 @@ def listed(words: Iterable[str], between: str = ", ") -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def conditions(results: SweepResults, where: Iterable[str]) -> dict[str, list[str]]:
-    """Read KEY=VALUE conditions; several values of a key are alternatives.
-
-    Raises
-    ------
-    SweepError
-        If one is not KEY=VALUE, or its key is not the sweep's.
-    """
+def conditions(results: SweepResults, where: Mapping[str, Any] | Iterable[str]) -> dict[str, list[str]]:
+    """Read conditions on keys of the sweep, KEY=VALUE or a mapping; several values are alternatives."""
+    if isinstance(where, Mapping):
+        where = [
+            f"{key}={'' if value is None else text_of(value)}"
+            for key, values in where.items()
+            for value in (values if isinstance(values, (list, tuple, set)) else [values])
+        ]
     wanted: dict[str, list[str]] = {}
     for condition in where:
         name, equals, value = condition.partition("=")
         if not equals or not name.strip():
             known = listed(results.parameters) or "none, it has no parameters"
-            raise SweepError(
-                "--where", f"'{condition}' is not KEY=VALUE", f"write it so, with a key of the sweep: {known}"
-            )
+            hint = f"write it so, with a key of the sweep: {known}"
+            raise SweepError("--where", f"'{condition}' is not KEY=VALUE", hint)
         key = named_in("--where", name.strip(), results.parameters, "parameter")
         wanted.setdefault(key, []).append(value.strip())
     return wanted
 
 
 def fulfilling(results: SweepResults, wanted: dict[str, list[str]]) -> list[PointResult]:
-    """Select the points that meet all conditions; an empty value means that a point does not set the key.
-
-    Raises
-    ------
-    SweepError
-        If there are none.
-    """
+    """Select the points that meet all conditions, if any; an empty value means that the key is not set."""
     points = list(results.points)
     for key, texts in wanted.items():
-        kept = [point for point in points if any(_is(point.parameters.get(key), text) for text in texts)]
         for text in texts:
             if not any(_is(point.parameters.get(key), text) for point in points):
-                raise SweepError(
-                    "--where", f"no point has {key} = {text or 'none'}", f"there is {values_of(points, key)}"
-                )
-        points = kept
+                there = _described(points, key)
+                raise SweepError("--where", f"no point has {key} = {text or 'none'}", f"there is {there}")
+        points = [point for point in points if any(_is(point.parameters.get(key), text) for text in texts)]
     return points
 
 
@@ -98,22 +76,25 @@ def _is(value: Value, text: str) -> bool:
     )
 
 
-def values_of(points: Iterable[PointResult], key: str) -> str:
+def _described(points: Iterable[PointResult], key: str) -> str:
     """Values of a key, for an error."""
-    values = ordered(
-        {same(value): value for value in (point.parameters.get(key) for point in points)}.values()
-    )
-    return listed("none set" if value is None else str(value) for value in values)
+    return listed("none set" if value is None else str(value) for value in values_of(points, key))
 
 
-def ordered(values: Iterable[Value]) -> list[Value]:
-    """Sort values by size if all have units of one family, else keep their order; unset is last."""
-    there = [value for value in values if value is not None]
-    missing = [value for value in values if value is None]
-    known = quantities(there)
-    if known is not None:
+def values_of(points: Iterable[PointResult], key: str) -> list[Value]:
+    """Different values of a key: by size if all have units of one family, else as they come; None last."""
+    found = (point.parameters.get(key) for point in points)
+    different = {same(value): value for value in found}.values()
+    there = [value for value in different if value is not None]
+    if known := quantities(there):
         there = [value for _, value in sorted(zip(known, there, strict=True), key=lambda pair: pair[0].base)]
-    return there + missing
+    return there + [None] * (None in different)
+
+
+def rank_by(points: Iterable[PointResult], key: str) -> Callable[[PointResult], int]:
+    """Make the rank by which points are sorted: the place of a point's value among those of all `points`."""
+    ranks = {same(value): place for place, value in enumerate(values_of(points, key))}
+    return lambda point: ranks[same(point.parameters.get(key))]
 
 
 def varying(points: Sequence[PointResult], keys: Iterable[str]) -> list[str]:
@@ -122,27 +103,20 @@ def varying(points: Sequence[PointResult], keys: Iterable[str]) -> list[str]:
 
 
 def refuse_mixture(points: Sequence[PointResult], keys: Sequence[str], remedy: str) -> None:
-    """Refuse points that differ in keys which the figure does not show.
-
-    Raises
-    ------
-    SweepError
-        With the keys, and the values of the first.
-    """
+    """Raise a `SweepError` if points differ in keys, which the figure does not show."""
     if keys:
         others = f", and those of different {listed(keys[1:])}" if len(keys) > 1 else ""
-        what = f"the figure would mix the points of {values_of(points, keys[0])}{others}"
+        what = f"the figure would mix the points of {_described(points, keys[0])}{others}"
         raise SweepError(keys[0], what, remedy)
 
 
-def grouped(points: Sequence[PointResult], by: Sequence[str]) -> list[Group]:
-    """Group points by their values of some keys, in the order of these values."""
+def grouped(points: Sequence[PointResult], by: Sequence[str]) -> list[list[PointResult]]:
+    """Group points that have the same values under some keys, in the order of these values."""
     groups: dict[tuple[object, ...], list[PointResult]] = {}
     for point in points:
         groups.setdefault(tuple(same(point.parameters.get(key)) for key in by), []).append(point)
-    found = [Group(tuple(own[0].parameters.get(key) for key in by), tuple(own)) for own in groups.values()]
-    for place in reversed(range(len(by))):
-        column = ordered({same(group.values[place]): group.values[place] for group in found}.values())
-        rank = {same(value): number for number, value in enumerate(column)}
-        found.sort(key=lambda group: rank[same(group.values[place])])
+    found = list(groups.values())
+    for key in reversed(by):
+        rank = rank_by([own[0] for own in found], key)
+        found.sort(key=lambda own: rank(own[0]))
     return found

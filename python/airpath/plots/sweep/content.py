@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airpath.plots.sweep.quantity import Value
+from airpath.plots.sweep.wording import with_unit
 
 FORMAT = 1
 MOST_BANDS = 6
@@ -15,20 +16,9 @@ MOST_BANDS = 6
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis.
+    """An axis: the key or metric on it, its name, and the unit of its numbers.
 
-    Attributes
-    ----------
-    key : str
-        Key of the scenario, or metric.
-    label, unit : str
-        Its name, and the unit of its numbers.
-    is_log : bool
-        Whether it is logarithmic.
-    categories : tuple of str or None
-        Names of its places 0, 1, 2 ...; None if it has numbers.
-    is_whole : bool
-        Whether its numbers are counts.
+    `categories` are the names of its places 0, 1, 2 ...; None if it has numbers. `is_whole`: they are counts.
     """
 
     key: str
@@ -37,6 +27,11 @@ class Axis:
     is_log: bool = False
     categories: tuple[str, ...] | None = None
     is_whole: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name, and the unit in brackets."""
+        return with_unit(self.label, self.unit)
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it."""
@@ -94,33 +89,17 @@ class Mark:
 
 @dataclass(frozen=True)
 class Curve:
-    """An empirical distribution: the share of runs at or below each value, with its band."""
+    """An empirical distribution: the share of runs at or below each value of `x`, with its band."""
 
     point: int
-    x: tuple[float, ...]
-    share: tuple[float, ...]
-    half_band: float
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """Lower edge of the band."""
-        return tuple(max(0.0, share - self.half_band) for share in self.share)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """Upper edge of the band."""
-        return tuple(min(1.0, share + self.half_band) for share in self.share)
-
-    @property
-    def n(self) -> int:
-        """Number of values; equal ones are one step."""
-        return len(self.x)
+    x: list[float]
+    share: list[float]
+    low: list[float]
+    high: list[float]
 
     def as_json(self) -> dict[str, Any]:
-        """Make plain data of it."""
-        return {"point": self.point, "n": self.n} | {
-            name: list(getattr(self, name)) for name in ("x", "share", "low", "high")
-        }
+        """Make plain data of it; equal values are one step."""
+        return {"point": self.point, "n": len(self.x)} | vars(self)
 
 
 @dataclass(frozen=True)
@@ -141,84 +120,40 @@ class Series:
 
 
 @dataclass(frozen=True)
-class RunCounts:
-    """How many runs a figure is made of.
-
-    Attributes
-    ----------
-    runs : int
-        Runs done.
-    missing : int
-        Runs still missing at these points, as far as known.
-    not_measured : dict of int
-        Runs without a value, by metric.
-    fewest, most : int
-        Fewest and most values of a drawn mean or curve.
-    empty_points : int
-        Points not drawn, as no run has a value.
-    empty_cells : int
-        Cells of a heat map without a value.
-    points_without_x : int
-        Points left out, as they do not set the key of an axis.
-    """
-
-    runs: int
-    missing: int
-    not_measured: dict[str, int]
-    fewest: int
-    most: int
-    empty_points: int = 0
-    empty_cells: int = 0
-    points_without_x: int = 0
-
-
-@dataclass(frozen=True)
 class Content:
-    """A figure, as numbers.
+    """A figure of a kind (``"line"``, ``"plane"``, ``"cdf"`` or ``"heat"``), as numbers.
 
-    Attributes
-    ----------
-    kind : str
-        ``"line"``, ``"plane"``, ``"cdf"`` or ``"heat"``.
-    sweep, scenario : str
-        Names of both.
-    confidence : float
-        Level of the intervals and bands.
-    axes : dict of Axis
-        By their names ``x``, ``y`` and ``z``.
-    by : tuple of str
-        Keys that distinguish the series.
-    by_label : str
-        Their names in the figure.
-    where : dict of list of str
-        Conditions on the points.
-    along : Axis or None
-        The key that changes along the paths of a plane.
-    is_joined : bool
-        Whether lines join the points; random designs are scattered.
-    series : tuple of Series
-        The series.
-    counts : RunCounts
-        How many runs it is made of.
+    Points are chosen by `where`, the keys `by` distinguish the series, and `along` a key go the paths of a
+    plane. Lines join the points if `is_joined`; random designs are scattered.
     """
 
     kind: str
     sweep: str
     scenario: str
-    confidence: float
-    axes: dict[str, Axis]
+    confidence: float  # Of the intervals and bands.
+    axes: dict[str, Axis]  # By their names x, y and z.
     by: tuple[str, ...]
     by_label: str
     where: dict[str, list[str]]
     along: Axis | None
     is_joined: bool
     series: tuple[Series, ...]
-    counts: RunCounts
+    runs: int  # Done at these points.
+    missing: int  # As far as known.
+    not_measured: dict[str, int]  # Runs without a value, by metric.
+    empty_points: int  # Not drawn, as no run has a value.
+    points_without_x: int  # Left out, as they do not set the key of an axis.
 
     @property
     def marks(self) -> Iterator[Mark]:
         """All points that are drawn."""
         return (mark for series in self.series for mark in series.marks)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of values of each mean or curve."""
+        means = [place.n for mark in self.marks for place in mark.places.values() if place.n]
+        return means + [len(series.curve.x) for series in self.series if series.curve]
 
     @property
     def is_drawn_through(self) -> bool:
@@ -232,7 +167,6 @@ class Content:
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it: everything that is drawn."""
-        counts = self.counts
         return {
             "format": FORMAT,
             "kind": self.kind,
@@ -245,7 +179,7 @@ class Content:
             "along": None if self.along is None else self.along.key,
             "joined": self.is_joined,
             "series": [series.as_json() for series in self.series],
-            "runs": {"there": counts.runs, "missing": counts.missing, "not_measured": counts.not_measured},
-            "points_without_value": counts.empty_points,
-            "points_without_x": counts.points_without_x,
+            "runs": {"there": self.runs, "missing": self.missing, "not_measured": self.not_measured},
+            "points_without_value": self.empty_points,
+            "points_without_x": self.points_without_x,
         }

@@ -9,35 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath.drawing.picture import Picture, size_in_inches
+from airpath.terminal import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from airpath.plots.sweep.content import Content
+    from airpath.plots.sweep.request import Request
 
 
 @dataclass(frozen=True, repr=False)
 class SweepFigure(Picture):
-    """A figure of a sweep.
+    """A figure of a sweep: its numbers, the line above it, and a name for its file, without suffix.
 
-    Attributes
-    ----------
-    content : Content
-        Its numbers.
-    warnings : tuple of str
-        Damaged or foreign files in the folder, and what the figure leaves out.
-    title : str or None
-        Line above it.
-    size_in : (float, float) or None
-        Width and height in inches; a column's width if None.
-    name : str
-        Name for its file, without suffix.
+    `warnings` name damaged or foreign files in the folder, and what the figure leaves out.
     """
 
     content: Content
     warnings: tuple[str, ...]
     title: str | None
-    size_in: tuple[float, float] | None
+    size_in: tuple[float, float] | None  # Width and height, inches; a column's width if None.
     name: str
 
     @property
@@ -117,21 +108,11 @@ def plot_sweep(
     inches = size_in_inches(size)
     _check_folder(Path(folder))
     results = read_results(Path(folder))
-    asked = request(
-        results,
-        kind=kind,
-        x=x,
-        y=y,
-        z=z,
-        by=_listed(by),
-        along=along,
-        where=_conditions(where),
-        log=_listed(log),
-    )
+    axes = {"x": x, "y": y, "z": z}
+    chosen = where if isinstance(where, dict) else _listed(where)
+    asked = request(results, kind, axes, by=_listed(by), along=along, where=chosen, log=_listed(log))
     found = gather(results, asked)
-    return SweepFigure(
-        found, (*results.warnings, *_left_out(found)), title, inches, _name(found, along is not None)
-    )
+    return SweepFigure(found, (*results.warnings, *_left_out(found)), title, inches, _name(asked))
 
 
 def _check_folder(folder: Path) -> None:
@@ -145,62 +126,35 @@ def _check_folder(folder: Path) -> None:
     if (folder / "results.json").is_file() and not (folder / RUNS).is_dir():
         picture = folder / "plot.png"
         hint = f"its picture is {picture}" if picture.is_file() else "'airpath run --out DIR' draws one run"
-        raise SweepError(
-            str(folder),
-            "is the folder of a run, not of a sweep",
-            f"{hint}; figures want what 'airpath sweep' wrote",
-        )
+        hint += "; figures want what 'airpath sweep' wrote"
+        raise SweepError(str(folder), "is the folder of a run, not of a sweep", hint)
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _conditions(where: dict[str, Any] | Iterable[str]) -> list[str]:
-    from airpath.experiments.sweep.points import text_of
-
-    if not isinstance(where, dict):
-        return _listed(where)
-    pairs = [
-        (key, value)
-        for key, values in where.items()
-        for value in (values if isinstance(values, (list, tuple, set)) else [values])
-    ]
-    return [f"{key}={'' if value is None else text_of(value)}" for key, value in pairs]
-
-
 def _left_out(content: Content) -> list[str]:
     """Describe the chosen points that are not in the figure."""
-    counts, axes = content.counts, content.axes
-    said = []
-    if counts.missing:
-        said.append(
-            f"the sweep is unfinished: {counts.missing} of {counts.runs + counts.missing} runs are missing"
-        )
-    for metric, count in counts.not_measured.items():
+    said, runs, missing = [], content.runs, content.missing
+    if missing:
+        said.append(f"the sweep is unfinished: {missing} of {runs + missing} runs are missing")
+    for metric, count in content.not_measured.items():
         if count:
-            said.append(f"{count} of {counts.runs} runs did not measure {metric}; they are left out")
-    if counts.empty_points:
-        said.append(f"{_points(counts.empty_points)} without any value to draw")
-    if counts.points_without_x:
-        keys = " or ".join(axis.key for axis in axes.values() if axis.key not in counts.not_measured)
-        said.append(f"{_points(counts.points_without_x)} left out, without a value of {keys}")
+            said.append(f"{count} of {runs} runs did not measure {metric}; they are left out")
+    if content.empty_points:
+        said.append(f"{counted(content.empty_points, 'point')} without any value to draw")
+    if content.points_without_x:
+        keys = " or ".join(one.key for one in content.axes.values() if one.key not in content.not_measured)
+        said.append(f"{counted(content.points_without_x, 'point')} left out, without a value of {keys}")
     return said
 
 
-def _points(count: int) -> str:
-    return f"{count} {'point' if count == 1 else 'points'}"
-
-
-def _name(content: Content, is_along_chosen: bool) -> str:
-    """Name a figure by its content; different figures have different names."""
-    shown = [content.axes[name].key for name in ("z", "y", "x") if name in content.axes]
-    parts = [content.kind, *(key for key in shown if key != "share")]
-    parts += ["by", *content.by] if content.by else []
-    parts += ["along", content.along.key] if content.along and is_along_chosen else []
-    parts += [f"{key}={'+'.join(values)}" for key, values in content.where.items()]
-    logarithmic = "".join(
-        name for name in ("x", "y", "z") if name in content.axes and content.axes[name].is_log
-    )
-    parts += ["log", logarithmic] if logarithmic else []
+def _name(asked: Request) -> str:
+    """Name a figure by what is asked for; different figures have different names."""
+    parts = [asked.kind, *(asked.names[axis] for axis in "zyx" if axis in asked.names)]
+    parts += ["by", *asked.by] if asked.by else []
+    parts += ["along", asked.along] if asked.along else []
+    parts += [f"{key}={'+'.join(values)}" for key, values in asked.where.items()]
+    parts += ["log", "".join(sorted(asked.log))] if asked.log else []
     return re.sub(r"[^A-Za-z0-9=+.]+", "_", "_".join(parts).replace("*", "all")).strip("_.")

@@ -17,7 +17,6 @@ from airpath.drawing.style import without_frame
 from airpath.plots.sweep.caption import STAR
 from airpath.plots.sweep.content import Content, Series
 from airpath.plots.sweep.ticks import log_ticks, name_places
-from airpath.plots.sweep.wording import with_unit
 
 MOST_NUMBERED = 100
 """Up to this number of cells, numbers are written into them."""
@@ -41,15 +40,12 @@ def draw_heat(figure: Figure, content: Content, columns: int, rows: int) -> None
         _draw_cells(axes, content, content.series[place], norm, colours)
         is_lowest = place + columns >= len(content.series)
         axes.tick_params(labelbottom=is_lowest, length=0)
-        axes.set_xlabel(with_unit(content.axes["x"].label, content.axes["x"].unit) if is_lowest else "")
-        axes.set_ylabel(
-            with_unit(content.axes["y"].label, content.axes["y"].unit) if place % columns == 0 else ""
-        )
+        axes.set_xlabel(content.axes["x"].title if is_lowest else "")
+        axes.set_ylabel(content.axes["y"].title if place % columns == 0 else "")
         if content.by:
             axes.set_title(f"{content.by_label}: {content.series[place].label}", loc="left", fontsize=7)
-    bar = figure.colorbar(
-        ScalarMappable(norm, colours), ax=grid, label=with_unit(z.label, z.unit), fraction=0.05, pad=0.02
-    )
+    scale = ScalarMappable(norm, colours)
+    bar = figure.colorbar(scale, ax=grid, label=z.title, fraction=0.05, pad=0.02)
     bar.outline.set_visible(False)
     if z.is_log:
         log_ticks(bar.ax.yaxis, high / low)

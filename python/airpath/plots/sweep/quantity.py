@@ -24,30 +24,26 @@ class Unit:
     size: Fraction
 
 
-def _family(of: str, **sizes: str) -> list[Unit]:
-    return [Unit(name.replace("_per_", "/"), of, Fraction(size)) for name, size in sizes.items()]
-
-
-RATIO = Unit("", "ratio", Fraction(1))
-PERCENT = Unit("%", "ratio", Fraction(1, 100))
-SECOND, MILLISECOND = Unit("s", "time", Fraction(1)), Unit("ms", "time", Fraction(1, 1000))
-_TIMES = [*_family("time", ns="1e-9", us="1e-6"), MILLISECOND, SECOND]
-_RATES = _family("rate", bit_per_s="1", kbit_per_s="1e3", Mbit_per_s="1e6", Gbit_per_s="1e9")
-_SIZES = _family("size", B="1", kB="1e3", MB="1e6", GB="1e9")
-_FREQUENCIES = _family("frequency", mHz="1e-3", Hz="1", kHz="1e3", MHz="1e6")
-_SHOWN = [*_TIMES, *_RATES, *_SIZES, *_FREQUENCIES]
-"""Units that figures choose from, in ascending order by family."""
+_FAMILIES = {
+    "time": {"ns": "1e-9", "us": "1e-6", "ms": "1e-3", "s": "1"},
+    "rate": {"bit/s": "1", "kbit/s": "1e3", "Mbit/s": "1e6", "Gbit/s": "1e9"},
+    "size": {"B": "1", "kB": "1e3", "MB": "1e6", "GB": "1e9"},
+    "frequency": {"mHz": "1e-3", "Hz": "1", "kHz": "1e3", "MHz": "1e6"},
+}
+"""Units that figures choose from, in ascending order, and their sizes."""
+_FURTHER = {
+    "time": {"min": "60", "h": "3600"},
+    "size": {"KiB": "1024", "MiB": "1048576"},
+    "ratio": {"": "1", "%": "1e-2"},
+}
 UNITS = {
-    unit.name: unit
-    for unit in (
-        *_SHOWN,
-        *_family("time", min="60", h="3600"),
-        *_family("size", KiB="1024", MiB="1048576"),
-        RATIO,
-        PERCENT,
-    )
+    name: Unit(name, of, Fraction(size))
+    for families in (_FAMILIES, _FURTHER)
+    for of, sizes in families.items()
+    for name, size in sizes.items()
 }
 """Units of scenarios by their names."""
+RATIO = UNITS[""]
 
 LEAST_OF_A_UNIT = 2
 """A larger unit is used if the largest number is at least this many of it: 1500 ms, but 2.5 s."""
@@ -60,10 +56,10 @@ SUFFIXES = {
     "_packets_per_s": Unit("packets/s", "packets/s", Fraction(1)),
     "_bps": UNITS["bit/s"],
     "_bytes": UNITS["B"],
-    "_ms": MILLISECOND,
+    "_ms": UNITS["ms"],
     "_us": UNITS["us"],
     "_ns": UNITS["ns"],
-    "_s": SECOND,
+    "_s": UNITS["s"],
 }
 """Suffixes of keys of results; the longer ones first, as they may end in a shorter one."""
 
@@ -132,7 +128,7 @@ def metric_unit(metric: str) -> Unit:
 
 def scaled_unit(unit: Unit, largest: float) -> Unit:
     """Choose the unit of an axis whose largest number is `largest` of `unit`."""
-    family = [one for one in _SHOWN if one.of == unit.of]
+    family = [UNITS[name] for name in _FAMILIES.get(unit.of, ())]
     if not family or largest <= 0:
         return unit
     base = Fraction(largest) * unit.size

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from airpath.errors import SweepError
 from airpath.experiments.sweep.results import SweepResults
 from airpath.plots.sweep.choice import conditions, listed, named_in
 
-KINDS = ("line", "plane", "cdf", "heat")
-_FORMS = {
-    "line": "--x KEY --y METRIC",
-    "plane": "--x METRIC --y METRIC, and --along KEY where points are to be joined",
-    "cdf": "--x METRIC",
-    "heat": "--x KEY --y KEY --z METRIC",
+
+class _Kind(NamedTuple):
+    form: str  # Its options.
+    axes: dict[str, str]  # What each shows: a parameter (a key of the scenario), or a metric.
+    log: str  # Axes that may be logarithmic.
+
+
+KINDS = {
+    "line": _Kind("--x KEY --y METRIC", {"x": "parameter", "y": "metric"}, "xy"),
+    "plane": _Kind(
+        "--x METRIC --y METRIC, and --along KEY where points are to be joined",
+        {"x": "metric", "y": "metric"},
+        "xy",
+    ),
+    "cdf": _Kind("--x METRIC", {"x": "metric"}, "x"),
+    "heat": _Kind("--x KEY --y KEY --z METRIC", {"x": "parameter", "y": "parameter", "z": "metric"}, "z"),
 }
-"""Options of each kind."""
-_AXES = {"line": {"x": "key", "y": "metric"}, "plane": {"x": "metric", "y": "metric"}}
-_AXES |= {"cdf": {"x": "metric"}, "heat": {"x": "key", "y": "key", "z": "metric"}}
-"""What each axis shows: a key of the scenario, or a metric."""
 
 
 @dataclass(frozen=True)
 class Request:
     """A valid request; names are full keys and metrics.
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    names : dict of str
-        Keys and metrics on the axes ``x``, ``y`` and ``z``.
-    by : tuple of str
-        Keys that distinguish lines, paths, curves or panels.
-    along : str or None
-        Key that changes along the paths of a plane, if named.
-    where : dict of list of str
-        Keys and the values that points must have.
-    log : frozenset of str
-        Logarithmic axes.
+    `names` are those on the axes ``x``, ``y`` and ``z``. The keys `by` distinguish lines, paths, curves or
+    panels; `along` changes along the paths of a plane, if named. Points have one of the values that `where`
+    has for a key; `log` are the logarithmic axes.
     """
 
     kind: str
@@ -52,42 +48,39 @@ class Request:
     @property
     def metrics(self) -> list[str]:
         """Metrics on axes."""
-        return [name for axis, name in self.names.items() if _AXES[self.kind][axis] == "metric"]
+        return self._that_are("metric")
 
     @property
     def keys(self) -> list[str]:
         """Keys on axes."""
-        return [name for axis, name in self.names.items() if _AXES[self.kind][axis] == "key"]
+        return self._that_are("parameter")
+
+    def _that_are(self, what: str) -> list[str]:
+        return [name for axis, name in self.names.items() if KINDS[self.kind].axes[axis] == what]
 
 
 def request(
     results: SweepResults,
-    *,
     kind: str | None,
-    x: str | None,
-    y: str | None,
-    z: str | None,
-    by: Sequence[str],
+    axes: Mapping[str, str | None],
+    *,
+    by: Iterable[str],
     along: str | None,
-    where: Sequence[str],
-    log: Sequence[str],
+    where: Mapping[str, Any] | Iterable[str],
+    log: Iterable[str],
 ) -> Request:
     """Check a request; the kind follows from the axes if it is not named.
 
-    Raises
-    ------
-    SweepError
-        If the sweep has no such key or metric, or no kind of figure shows them.
+    A `SweepError` says that the sweep has no such key or metric, or that no kind of figure shows them.
     """
     if kind is not None and kind not in KINDS:
         raise SweepError("--kind", f"there is no kind '{kind}'", f"choose from {', '.join(KINDS)}")
-    given = {axis: name for axis, name in (("x", x), ("y", y), ("z", z)) if name}
+    given = {axis: name for axis, name in axes.items() if name}
     if "x" not in given:
         hint = f"name a parameter, {listed(results.parameters) or 'of which it has none'}, or a metric, "
         raise SweepError("--x", "is missing", hint + listed(results.metrics))
     chosen = kind or _kind(results, given)
-    _check_axes(chosen, given)
-    names = {axis: _named(results, chosen, axis, name) for axis, name in given.items()}
+    names = _names(results, chosen, given)
     twice = [axis for axis in names if list(names.values()).count(names[axis]) > 1]
     if twice:
         raise SweepError(f"--{twice[-1]}", f"'{names[twice[-1]]}' is on another axis too", "name another")
@@ -103,48 +96,43 @@ def request(
 
 
 def _kind(results: SweepResults, given: dict[str, str]) -> str:
+    def is_metric(axis: str) -> bool:
+        everything = (*results.parameters, *results.metrics)
+        return named_in(f"--{axis}", given[axis], everything, "parameter or metric") in results.metrics
+
     if "z" in given:
         return "heat"
+    metrics = listed(results.metrics)
     if "y" not in given:
-        if _is_metric(results, "x", given["x"]):
+        if is_metric("x"):
             return "cdf"
-        metrics = listed(results.metrics)
         raise SweepError("--y", "is missing", f"name the metric to show over --x: {metrics}")
-    on_x, on_y = (_is_metric(results, axis, given[axis]) for axis in "xy")
+    on_x, on_y = is_metric("x"), is_metric("y")
     if on_y:
         return "plane" if on_x else "line"
     if on_x:
         what = f"'{given['y']}' is a parameter and '{given['x']}' a metric"
         raise SweepError("--y", what, "exchange --x and --y")
     what = "both --x and --y are parameters"
-    raise SweepError("--z", what, f"name the metric to show as colours: {listed(results.metrics)}")
+    raise SweepError("--z", what, f"name the metric to show as colours: {metrics}")
 
 
-def _is_metric(results: SweepResults, axis: str, name: str) -> bool:
-    everything = (*results.parameters, *results.metrics)
-    return named_in(f"--{axis}", name, everything, "parameter or metric") in results.metrics
-
-
-def _check_axes(kind: str, given: dict[str, str]) -> None:
-    for axis in _AXES[kind]:
+def _names(results: SweepResults, kind: str, given: dict[str, str]) -> dict[str, str]:
+    """Full names of what the axes of a kind show."""
+    form, axes, _ = KINDS[kind]
+    for axis in axes:
         if axis not in given:
-            raise SweepError(f"--{axis}", "is missing", f"a {kind} figure is {_FORMS[kind]}")
+            raise SweepError(f"--{axis}", "is missing", f"a {kind} figure is {form}")
     for axis in given:
-        if axis not in _AXES[kind]:
-            raise SweepError(
-                f"--{axis}", f"has no meaning in a {kind} figure", f"such a figure is {_FORMS[kind]}"
-            )
+        if axis not in axes:
+            raise SweepError(f"--{axis}", f"has no meaning in a {kind} figure", f"such a figure is {form}")
+    known = {"parameter": results.parameters, "metric": results.metrics}
+    return {axis: named_in(f"--{axis}", name, known[axes[axis]], axes[axis]) for axis, name in given.items()}
 
 
-def _named(results: SweepResults, kind: str, axis: str, name: str) -> str:
-    if _AXES[kind][axis] == "metric":
-        return named_in(f"--{axis}", name, results.metrics, "metric")
-    return named_in(f"--{axis}", name, results.parameters, "parameter")
-
-
-def _log(kind: str, log: Sequence[str]) -> frozenset[str]:
+def _log(kind: str, log: Iterable[str]) -> frozenset[str]:
     axes = [axis.strip() for entry in log for axis in entry.split(",") if axis.strip()]
-    possible = {"line": "xy", "plane": "xy", "cdf": "x", "heat": "z"}[kind]
+    possible = KINDS[kind].log
     for axis in axes:
         if axis not in possible:
             what = f"'{axis}' cannot be logarithmic in a {kind} figure"

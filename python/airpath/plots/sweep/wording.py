@@ -64,6 +64,12 @@ _VALUES = {
     "westwood_plus": "Westwood+",
 }
 
+_MORE_IS_BETTER = ("goodput", "throughput", "utilisation", "jain")
+_LESS_IS_BETTER = (
+    *("rtt", "delay", "transfer_s", "received_s", "wait", "queued", "lost", "dropped", "discarded"),
+    *("retransmi", "timeout", "spurious", "dupack", "loss_", "errors", "resets"),
+)
+
 
 def key_label(key: str) -> str:
     """Name of a scenario's key, without unit: ``"radio.dch.downlink.rate"`` is the downlink rate."""
@@ -97,6 +103,13 @@ def metric_label(metric: str) -> str:
             words.append(_in_words(_bare(part)))
     name = " ".join(words) if not words or words[0] in _DIRECTIONS else ", ".join(words)
     return " ".join(f"{statistic} {name}".split()) + whose
+
+
+def better(metric: str) -> int:
+    """Say 1 if more is better, -1 if less is, 0 if that is not known."""
+    if any(word in metric for word in _MORE_IS_BETTER):
+        return 1
+    return -1 if any(word in metric for word in _LESS_IS_BETTER) else 0
 
 
 def distinct_labels(names: Sequence[str], labels: Sequence[str]) -> list[str]:
@@ -150,10 +163,7 @@ def _whose(of: str, index: str) -> str:
 
 
 def _bare(part: str) -> str:
-    for suffix in SUFFIXES:
-        if part.endswith(suffix):
-            return part.removesuffix(suffix)
-    return part
+    return next((part.removesuffix(suffix) for suffix in SUFFIXES if part.endswith(suffix)), part)
 
 
 def _in_words(name: str) -> str:
