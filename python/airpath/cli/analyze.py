@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from airpath.captures.capture import MOST_CONNECTIONS, analyze
-from airpath.captures.models import predictions
+from airpath.captures import MOST_CONNECTIONS, analyze, predictions
 from airpath.cli.arguments import ForceOption, JsonOption, out_option
 from airpath.cli.output import folder_for, write_file
 from airpath.errors import ScenarioError

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airpath.captures.capture import CAUSES
+from airpath.captures import CAUSES
 from airpath.drawing.style import COLOURS, GRID, MARKERS, as_bytes, without_frame
 from airpath.plots.paper.picture import MEASURED, OTHERS, PUBLISHED
 
