@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.live.sample_traces import sample_traces
 
 NAME = "trace"
 # Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
@@ -22,14 +22,9 @@ ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 class Direction:
     """Options of one direction of the link; None if not given.
 
-    Attributes
-    ----------
-    trace : str or None
-        A file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s".
-    queue : str or None
-        Name of a queue discipline; "infinite" if absent: mahimahi's name for drop-tail without limit.
-    queue_args : str or None
-        Its parameters, such as "packets=100".
+    The trace is a file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s". The queue
+    is "infinite" if absent: mahimahi's name for drop-tail without limit. Its arguments are like
+    "packets=100".
     """
 
     trace: str | None = None
@@ -39,18 +34,9 @@ class Direction:
 
 @dataclass(frozen=True)
 class Link:
-    """Options of the link.
+    """Options of the link: one-way delay such as "20 ms", and bytes of an opportunity, 1500 or 1504.
 
-    Attributes
-    ----------
-    downlink, uplink : Direction
-        Options of each direction.
-    delay : str or None
-        One-way delay, such as "20 ms".
-    once : bool
-        Whether the link ends with its trace instead of starting it again.
-    opportunity_bytes : int or None
-        1500 or 1504; 1500 if absent.
+    With `once` the link ends with its trace instead of starting it again.
     """
 
     downlink: Direction
@@ -176,3 +162,28 @@ def _argument(option: str, argument: str) -> tuple[str, str]:
 def _quoted(text: str) -> str:
     """A TOML string: as in JSON, but characters beyond 16 bits stay as they are."""
     return json.dumps(text, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class SampleTrace:
+    """A trace of delivery opportunities that comes with airpath, and the scenario that makes it.
+
+    The file is in mahimahi's form: milliseconds, an opportunity to send 1500 bytes in each line. `make
+    traces` makes it by a run that keeps the link busy, exported as `mm-trace`.
+    """
+
+    file: Path
+    scenario: Path
+
+    @property
+    def shows(self) -> str:
+        """Its description: the first comment line of its scenario."""
+        return self.scenario.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+
+
+def sample_traces() -> dict[str, SampleTrace]:
+    """The traces by their names."""
+    folder = Path(str(resources.files("airpath"))) / "traces"
+    return {
+        file.stem: SampleTrace(file.with_suffix(".trace"), file) for file in sorted(folder.glob("*.toml"))
+    }
