@@ -31,26 +31,30 @@ class Seeds(Protocol):
 
 
 class Once:
-    """The rule of a job that has a fixed number of runs, one unless told; it keeps no outcome."""
+    """The rule of a job that has one run, or one with each of `seeds`.
 
-    __slots__ = ("_count", "_seeds", "runs")
+    It keeps no outcome, and little else, as a sweep may have a million points.
+    """
 
-    def __init__(self, seed: int = 1, count: int = 1) -> None:
-        self._seeds, self._count = range(seed, seed + count), count
-        self.runs = 0
+    __slots__ = ("_asked", "_seeds", "runs")
+
+    def __init__(self, seed: int = 1, seeds: range | None = None) -> None:
+        self._seeds, self._asked, self.runs = seeds or range(seed, seed + 1), False, 0
 
     def next_seeds(self) -> range:
         """The seeds, the first time."""
-        seeds, self._seeds = self._seeds, range(0)
-        return seeds
+        if self._asked:
+            return range(0)
+        self._asked = True
+        return self._seeds
 
     def add(self, _seed: int, _outcome: Any) -> None:
         """Count the run."""
         self.runs += 1
 
     def expected_runs(self) -> int:
-        """As many as are to be."""
-        return self._count
+        """As many as there are seeds."""
+        return len(self._seeds)
 
 
 class Wanted:

@@ -25,7 +25,8 @@ def wanted_of(
     if math.isfinite(rule.precision):
         jobs = [PointReplication(rule, metrics) for _ in range(points)]
     else:
-        jobs = [Once(rule.first_seed, rule.max_runs) for _ in range(points)]
+        seeds = range(rule.first_seed, rule.first_seed + rule.max_runs)
+        jobs = [Once(seeds=seeds) for _ in range(points)]
     return Wanted(jobs, rows, None if totals is None else lambda row: totals.add(row[0], row[2]))
 
 
