@@ -12,6 +12,7 @@ from pathlib import Path
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.scenario import inline
 
 NAME = "trace"
 # Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
@@ -73,7 +74,7 @@ class Link:
             what = f"{self.opportunity_bytes} bytes are not how a trace counts"
             hint = "write 1500 (bytes of IP) or 1504 (as mahimahi counts)"
             raise ScenarioError("--opportunity-bytes", what, hint)
-        lines = [] if self.delay is None else ["[wired]", f"delay = {_quoted(self.delay)}"]
+        lines = [] if self.delay is None else ["[wired]", f"delay = {inline(self.delay)}"]
         has_end = False
         for name, direction in (("downlink", self.downlink), ("uplink", self.uplink)):
             trace, is_file = _trace(f"--{name}-trace", direction.trace)
@@ -82,7 +83,7 @@ class Link:
                 f"[radio.variable.{name}.channel.trace_file]",
                 trace,
                 f"once = {str(self.once and is_file).lower()}",
-                f"accounting = {_quoted(accounting)}",
+                f"accounting = {inline(accounting)}",
             ]
         if self.once and not has_end:
             raise ScenarioError("--once", "a rate has no end", "give a trace, or leave --once out")
@@ -120,9 +121,9 @@ def _trace(option: str, trace: str | None) -> tuple[str, bool]:
     if not path.exists() and trace in (known := sample_traces()):
         path = known[trace].file
     if path.exists():
-        return f"file = {_quoted(str(path.resolve()))}", True
+        return f"file = {inline(str(path.resolve()))}", True
     try:
-        return f"trace = {_quoted(_core.constant_trace(trace))}", False
+        return f"trace = {inline(_core.constant_trace(trace))}", False
     except ScenarioError as error:
         if not trace[:1].isdigit():
             hint = "write a path, a name that 'airpath list traces' shows, or a rate such as '100 Mbit/s'"
@@ -157,11 +158,6 @@ def _argument(option: str, argument: str) -> tuple[str, str]:
         raise ScenarioError(f"{option}-args", f"'{argument}' is no parameter of a queue", hint)
     # mahimahi's bytes have no unit.
     return name, f"{value} B" if name == "bytes" and value.isdecimal() else value
-
-
-def _quoted(text: str) -> str:
-    """A TOML string: as in JSON, but characters beyond 16 bits stay as they are."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
