@@ -34,7 +34,7 @@ import airpath
 from airpath import _core
 from airpath.experiments.sweep import run as sweep_run
 from airpath.experiments.sweep.plan import Plan, read_plan
-from airpath.experiments.sweep.readers import Readers
+from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner.processes import processors
 from airpath.runner.work import Answer
@@ -267,10 +267,6 @@ class AnsweringPool:
     def room(self) -> int:
         return 2 * self.size - len(self._answers)
 
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._answers)
-
     def hand_in(self, task: Any) -> None:
         pickle.dumps(task.runs)
         started = time.process_time()
@@ -430,10 +426,10 @@ def print_costs(costs: list[Cost]) -> None:
 def run_and_read_s(cell: tuple[str, str, tuple[tuple[str, str], ...]], first_metric: str) -> float:
     """CPU time of a short run in a worker: the run and reading its metrics."""
     text = scenario_of(*cell[1:]).text
-    readers = Readers([first_metric, "goodput_bps", "rtt_ms.mean"])
-    list(readers.values(text, [0]))  # Where the metrics are is looked for once.
+    values = ReadMetrics((first_metric, "goodput_bps", "rtt_ms.mean")).open()
+    list(values(text, [0]))  # Where the metrics are is looked for once.
     count, started = 2000, time.process_time()
-    list(readers.values(text, range(1, count + 1)))
+    list(values(text, range(1, count + 1)))
     return (time.process_time() - started) / count
 
 

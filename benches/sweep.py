@@ -21,7 +21,7 @@ from pathlib import Path
 
 from airpath import _core
 from airpath.experiments.sweep.plan import Plan, read_plan
-from airpath.experiments.sweep.readers import Readers
+from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runs.metrics import named
 
@@ -43,11 +43,11 @@ tcp.initial_window = [1, 2, 4, 10]
 
 def bare(plan: Plan) -> None:
     """The runs without anything around them."""
-    readers = Readers(plan.metrics)
+    values = ReadMetrics(plan.metrics).open()
     for point in plan.points:
         for first in range(1, plan.rule.max_runs + 1, BLOCK):
             seeds = range(first, min(first + BLOCK, plan.rule.max_runs + 1))
-            list(readers.values(point.text, seeds))
+            list(values(point.text, seeds))
 
 
 def plain(plan: Plan) -> None:

@@ -73,7 +73,7 @@ def page_digest() -> str:
     return _digest(re.sub(r"base64,[^\"]*", "", text), ("plots/paper.py",))
 
 
-RUN_SOURCES = ("runs/panels.py", "runs/picture.py", "drawing/style.py")
+RUN_SOURCES = ("runs/picture.py", "drawing/style.py")
 PLANE_SOURCES = ("plots/sweep/axes.py", "plots/sweep/ticks.py", "drawing/style.py")
 DIGESTS = {
     "plot.png": lambda: picture_digest(run_picture(), RUN_SOURCES),

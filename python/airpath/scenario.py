@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.files.text import is_descriptor, read_text
+from airpath.files.atomic import is_descriptor
+from airpath.files.text import read_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -409,7 +409,7 @@ def test_a_damaged_capture_gives_what_can_be_read(analyzed, tmp_path):
 
 
 def with_models(report):
-    from airpath.captures.models import predictions
+    from airpath.captures import predictions
 
     for one in report["connections"]:
         for flow in one["flows"]:

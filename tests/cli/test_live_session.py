@@ -29,7 +29,7 @@ from conftest import check_error
 
 from airpath import _core
 from airpath.live import driver
-from airpath.live.frames import FrameReader, decode_events, encode
+from airpath.live.driver import FrameReader, decode_events, encode
 from airpath.report.live import verdict
 from airpath.runs.recorder import FILES
 

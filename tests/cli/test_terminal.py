@@ -8,8 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from airpath.captures.capture import analyze
-from airpath.captures.models import predictions
+from airpath.captures import analyze, predictions
 from airpath.report.capture import capture_report
 from airpath.report.document import Span, Table
 from airpath.report.run import run_report

@@ -55,7 +55,7 @@ def count(event, arguments):
         if steps == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 from airpath.cli import main as cli
-from airpath.runs import panels, picture
+import airpath.drawing.style, airpath.runs.picture
 import matplotlib.figure, pyarrow.parquet
 sys.addaudithook(count)
 cli.main(sys.argv[1:])

@@ -9,8 +9,7 @@ from conftest import check_error
 
 import airpath
 from airpath import _core
-from airpath.live.link import Direction, Link
-from airpath.live.sample_traces import sample_traces
+from airpath.live.link import Direction, Link, sample_traces
 
 TRACES = sample_traces()
 

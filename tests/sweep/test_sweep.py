@@ -24,7 +24,7 @@ from airpath.cli.sweep import progress_words
 from airpath.errors import SweepError
 from airpath.experiments.sweep import store as store_module
 from airpath.experiments.sweep.plan import read_plan
-from airpath.experiments.sweep.readers import Readers, ReadMetrics
+from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.replications import wanted_of
 from airpath.experiments.sweep.results import read_results
 from airpath.experiments.sweep.run import run_sweep
@@ -252,14 +252,14 @@ def test_metrics_that_are_no_plain_numbers_are_read_all_the_same(tmp_path):
     expected = [
         tuple(named(metric)(json.loads(_core.run(text, seed))) for metric in metrics) for seed in (1, 2, 3)
     ]
-    assert list(Readers(metrics).values(text, (1, 2, 3))) == expected
+    assert list(ReadMetrics(metrics).open()(text, (1, 2, 3))) == expected
 
 
 def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
     command = [
         sys.executable,
         "-c",
-        "import sys, airpath.runner.worker, airpath.experiments.sweep.readers; print(*sys.modules)",
+        "import sys, airpath.runner.work, airpath.experiments.sweep.readers; print(*sys.modules)",
     ]
     modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert not {"scipy", "pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
@@ -612,7 +612,7 @@ def test_a_run_that_kills_every_worker_ends_the_sweep(tmp_path):
     with Processes(1, ReadMetrics(plan.metrics)) as pool:
         pool.hand_in(Task([(2, plan.points[2].text, (9,))]))
         with pytest.raises(SweepError, match="3 workers died"):
-            while pool.is_busy:
+            for _ in range(20):
                 kill_all()
                 pool.answers(5)
 

@@ -19,8 +19,7 @@ from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner import cluster as cluster_module
 from airpath.runner import driver as driver_module
-from airpath.runner.work import Task, versions
-from airpath.runner.worker import carry_out_as
+from airpath.runner.work import Task, carry_out_as, versions
 
 pytest.importorskip("distributed", reason="Dask is not installed: python -m pip install 'airpath[dask]'")
 
@@ -222,7 +221,7 @@ def test_a_failure_of_any_kind_is_told_in_words(monkeypatch):
 
 
 def test_a_worker_without_airpath_is_named_as_such(tmp_path, cluster):
-    (tmp_path / "hide.py").write_text("import sys\nsys.modules['airpath.runner.worker'] = None\n")
+    (tmp_path / "hide.py").write_text("import sys\nsys.modules['airpath.runner.work'] = None\n")
     cluster.start_worker("without", "--preload", tmp_path / "hide.py")
     with pytest.raises(SweepError) as error:
         on(cluster, plan_of(tmp_path, SMALL), tmp_path / "out")

@@ -27,11 +27,9 @@ from airpath.experiments.versus_kernel.carried import Transfer, transfers
 from airpath.experiments.versus_kernel.judgement import effects, judge, judged, welch
 from airpath.experiments.versus_kernel.measured import METRICS, Figures, figures
 from airpath.experiments.versus_kernel.mechanism import mechanisms, with_mechanism
-from airpath.experiments.versus_kernel.nearness import as_near, as_written, near_tcp, unlike
-from airpath.experiments.versus_kernel.published import cells, jobs
-from airpath.experiments.versus_kernel.published_rows import row_of
+from airpath.experiments.versus_kernel.published import cells, jobs, row_of
 from airpath.experiments.versus_kernel.runs import LiveOutcome, Processes, configuration, kernel_timeouts
-from airpath.experiments.versus_kernel.tcp import as_linux
+from airpath.experiments.versus_kernel.tcp import as_linux, as_near, as_written, near_tcp, unlike
 from airpath.live import driver
 from airpath.live.transfer import receive, send
 from airpath.report.comparison import published_report
@@ -686,4 +684,4 @@ def test_a_sender_whose_peer_has_gone_says_so():
 
 
 def test_figures_are_plain_numbers():
-    assert set(some(1.0)[0].json()) == {field.name for field in dataclasses.fields(Figures)}
+    assert set(dataclasses.asdict(some(1.0)[0])) == {field.name for field in dataclasses.fields(Figures)}

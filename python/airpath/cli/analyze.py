@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from airpath.captures.capture import MOST_CONNECTIONS, analyze
-from airpath.captures.models import predictions
+from airpath.captures import MOST_CONNECTIONS, analyze, predictions
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option, out_option
 from airpath.cli.output import as_text, folder_for, tell, write_file
 from airpath.errors import ScenarioError

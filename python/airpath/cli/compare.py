@@ -34,8 +34,7 @@ from airpath.experiments.versus_kernel.campaign import (
 )
 from airpath.experiments.versus_kernel.carried import transfers
 from airpath.experiments.versus_kernel.mechanism import split_changes, with_mechanism
-from airpath.experiments.versus_kernel.nearness import WAYS
-from airpath.experiments.versus_kernel.tcp import check_congestion_control, congestion_controls
+from airpath.experiments.versus_kernel.tcp import WAYS, check_congestion_control, congestion_controls
 from airpath.live import driver
 from airpath.progress import progress_bar
 from airpath.report.document import Part
@@ -175,7 +174,7 @@ def write(
     force: bool,
 ) -> None:
     """Print the tables or the JSON, and write it into the folder."""
-    from airpath.experiments.versus_kernel.as_json import comparison_as_json
+    from airpath.experiments.versus_kernel.judgement import comparison_as_json
     from airpath.report.comparison import comparison_report
 
     carried, kernel = transfers(variants[0].live), platform.release()
@@ -187,8 +186,7 @@ def _compare_published(
     runs: int, seed: int, workers: int | None, json_: bool, out: Path | None, force: bool
 ) -> None:
     """Run the cells of the papers' values; print the table or the JSON, and write it into the folder."""
-    from airpath.experiments.versus_kernel.published import cells, jobs
-    from airpath.experiments.versus_kernel.published_rows import row_of, rows_as_json
+    from airpath.experiments.versus_kernel.published import cells, jobs, row_of, rows_as_json
     from airpath.report.comparison import published_report
 
     driver.driver_command()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, opened
 from airpath.errors import ExportError
-from airpath.runs.export.source import Run
+from airpath.runs.export.source import Run, write_csv
 from airpath.runs.recorder import FILES
 
 
@@ -32,10 +32,8 @@ def command(
     ] = "downlink",
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
-    from airpath.runs.export.mm_link import write_mm_link
-    from airpath.runs.export.mm_trace import write_mm_trace
+    from airpath.runs.export.mahimahi import write_mm_link, write_mm_trace
     from airpath.runs.export.ns2 import write_ns2
-    from airpath.runs.export.table import write_csv
 
     source = Run.open(run)
     if out.resolve() in {(run / name).resolve() for name in FILES}:

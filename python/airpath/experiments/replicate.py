@@ -122,12 +122,7 @@ def reporting_runs(
 def simulation_of(scenario: Any) -> Callable[[int], Results]:
     """Make what runs one seed of a scenario, given as TOML or as an object with an attribute `text`."""
     text = scenario if isinstance(scenario, str) else scenario.text
-
-    def simulate(seed: int) -> Results:
-        results: Results = json.loads(_core.run(text, seed))
-        return results
-
-    return simulate
+    return lambda seed: json.loads(_core.run(text, seed))
 
 
 def read_metrics(

@@ -19,19 +19,9 @@ DESCRIPTORS = ("/dev/", "/proc/")
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file such that `path` is either what it was or has all of `content`.
+    """Write a file such that `path` is either what it was or has all of `content`; text as UTF-8.
 
-    Parameters
-    ----------
-    path : Path
-        The file; a symbolic link to a file keeps pointing there.
-    content : bytes or str
-        What it gets; text is written as UTF-8.
-
-    Raises
-    ------
-    OSError
-        As `replacing` does.
+    Links and errors are as of `replacing`.
     """
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         write_all(file, content.encode() if isinstance(content, str) else content)
@@ -46,17 +36,8 @@ def write_all(file: IO[bytes], content: bytes) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path for new content, which replaces `path` at the end.
 
-    If the body fails, the temporary file is removed and `path` is as it was.
-
-    Parameters
-    ----------
-    path : Path
-        The file; a symbolic link to a file keeps pointing there.
-
-    Yields
-    ------
-    Path
-        Where to write: in the folder of `path`, or `path` itself if that is a device or a pipe.
+    It is in the folder of `path`, or `path` itself if that is a device or a pipe; a symbolic link to a file
+    keeps pointing there. If the body fails, the temporary file is removed and `path` is as it was.
 
     Raises
     ------
@@ -79,6 +60,11 @@ def replacing(path: Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             raise
+
+
+def is_descriptor(path: Path) -> bool:
+    """Whether a path is an open file of this process rather than a place in a folder."""
+    return str(path.absolute()).startswith(DESCRIPTORS)
 
 
 def sync(path: Path) -> None:
@@ -109,7 +95,7 @@ def _opened_special(path: Path) -> IO[bytes] | None:
     if stat.S_ISREG(mode):
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        if not str(path.absolute()).startswith(DESCRIPTORS):
+        if not is_descriptor(path):
             return None
     elif not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
         raise OSError(errno.EINVAL, "is not a file, a pipe or a terminal", str(path))

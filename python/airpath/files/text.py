@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from airpath.files.atomic import DESCRIPTORS
+from airpath.files.atomic import is_descriptor
 
 MOST_BYTES = 64_000_000
 """No scenario or sweep is larger: the core reads traces up to this size."""
@@ -25,14 +25,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """Read a file of UTF-8 text.
 
     A pipe is read if it is an open descriptor, such as `/dev/stdin` or what a shell makes of `<(...)`. One
-    with a name in a folder is refused: without a writer it would block for ever.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    most : int
-        Limit of its size in bytes.
+    with a name in a folder is refused: without a writer it would block for ever. `most` limits the size in
+    bytes.
 
     Raises
     ------
@@ -50,11 +44,6 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than {most / 1e6:g} MB", str(path))
     return content.decode()
-
-
-def is_descriptor(path: Path) -> bool:
-    """Whether a path is an open file of this process rather than a place in a folder."""
-    return str(path.absolute()).startswith(DESCRIPTORS)
 
 
 def parse_json(text: str) -> Any:
@@ -92,15 +81,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 def misfit(content: Any, shape: Any, name: str = "it") -> str:
     """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
 
-    Parameters
-    ----------
-    content : object
-        Parsed JSON.
-    shape : dict, list or type
-        A dict of shapes for keys that must be there; a list with the one shape of all items; or a type, where
-        `float` stands for any number.
-    name : str
-        What the content is called.
+    A shape is a dict of shapes for keys that must be there, a list with the one shape of all items, or a
+    type, where `float` stands for any number. `name` is what the content is called.
     """
     if isinstance(shape, type):
         fits = isinstance(content, (int, float) if shape is float else shape)

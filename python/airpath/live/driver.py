@@ -3,27 +3,95 @@
 It is a bare interpreter with one thread (see `driver_main.py`) at the other end of a socket. It leads a
 process group of its own: signals of the terminal, such as Ctrl-C, reach it as frames only. When our end of
 the socket closes, it ends everything.
+
+Both sides speak in frames: length (u32, little-endian; it counts what follows), type (one letter), payload.
+A chunk of trace is the length of a JSON header (u32), the header,
+`{kind: {"rows": n, "columns": [[name, type], ...]}}`, and the columns one after the other: type "u64" takes
+eight bytes a row, a list of words one byte, an index into the list.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from airpath import _core
 from airpath.errors import LiveError
-from airpath.live.frames import Frame, FrameReader, encode
+from airpath.runs.trace import Events, RawColumn
+
+LENGTH = struct.Struct("<I")
 
 # Time for the driver to clean up after its last frame, in seconds.
 GRACE_S = 10.0
 # Bytes read at most before other events are handled.
 MOST_BYTES = 1 << 20
+
+
+class Frame(NamedTuple):
+    """One frame: its letter and its payload."""
+
+    kind: str
+    payload: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Payload of a JSON frame."""
+        content: dict[str, Any] = json.loads(self.payload)
+        return content
+
+
+class FrameReader:
+    """Assembles frames from pieces of a stream."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, piece: bytes) -> Iterator[Frame]:
+        """Take a piece of the stream; return the frames that it completes."""
+        self._pending += piece
+        start = 0
+        while len(self._pending) >= start + LENGTH.size:
+            (length,) = LENGTH.unpack_from(self._pending, start)
+            end = start + LENGTH.size + length
+            if len(self._pending) < end:
+                break
+            body = bytes(self._pending[start + LENGTH.size : end])
+            start = end
+            yield Frame(body[:1].decode("ascii"), body[1:])
+        del self._pending[:start]
+
+
+def encode(kind: str, content: dict[str, Any]) -> bytes:
+    """Make a frame of JSON."""
+    payload = json.dumps(content).encode()
+    return LENGTH.pack(len(payload) + 1) + kind.encode("ascii") + payload
+
+
+def decode_events(payload: bytes) -> Events:
+    """Read a chunk of trace, as `Simulation.take_trace` returns it, with read-only views of `payload`."""
+    (length,) = LENGTH.unpack_from(payload)
+    place = LENGTH.size + length
+    events: Events = {}
+    for kind, table in json.loads(payload[LENGTH.size : place]).items():
+        columns: dict[str, RawColumn] = {}
+        for name, values in table["columns"]:
+            if values == "u64":
+                columns[name] = np.frombuffer(payload, "<u8", table["rows"], place)
+                place += 8 * table["rows"]
+            else:
+                columns[name] = (np.frombuffer(payload, np.uint8, table["rows"], place), values)
+                place += table["rows"]
+        events[kind] = columns
+    return events
 
 
 def driver_command() -> list[str]:
@@ -43,14 +111,8 @@ def driver_command() -> list[str]:
 class Driver:
     """A running driver.
 
-    Parameters
-    ----------
-    command : sequence of str
-        As `driver_command` gives it.
-    configuration : dict
-        Content of the first frame.
-    stdout, stderr : int, optional
-        Descriptors that become COMMAND's; ours if absent.
+    `command` is as `driver_command` gives it, `configuration` the content of the first frame; `stdout` and
+    `stderr` become COMMAND's, which has ours if absent.
 
     Raises
     ------
@@ -90,17 +152,7 @@ class Driver:
             self._socket.sendall(encode(kind, content))
 
     def receive(self, *, wait: bool = False) -> list[Frame] | None:
-        """Receive a piece of the stream.
-
-        Parameters
-        ----------
-        wait : bool
-            Whether to wait until something arrives.
-
-        Returns
-        -------
-        list of Frame or None
-            Frames that the piece completes; None if nothing has arrived.
+        """Receive a piece of the stream: the frames that it completes; None if nothing has arrived.
 
         Raises
         ------

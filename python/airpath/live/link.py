@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.live.sample_traces import sample_traces
+from airpath.scenario import inline
 
 NAME = "trace"
 # Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
@@ -22,14 +23,9 @@ ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 class Direction:
     """Options of one direction of the link; None if not given.
 
-    Attributes
-    ----------
-    trace : str or None
-        A file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s".
-    queue : str or None
-        Name of a queue discipline; "infinite" if absent: mahimahi's name for drop-tail without limit.
-    queue_args : str or None
-        Its parameters, such as "packets=100".
+    The trace is a file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s". The queue
+    is "infinite" if absent: mahimahi's name for drop-tail without limit. Its arguments are like
+    "packets=100".
     """
 
     trace: str | None = None
@@ -39,18 +35,9 @@ class Direction:
 
 @dataclass(frozen=True)
 class Link:
-    """Options of the link.
+    """Options of the link: one-way delay such as "20 ms", and bytes of an opportunity, 1500 or 1504.
 
-    Attributes
-    ----------
-    downlink, uplink : Direction
-        Options of each direction.
-    delay : str or None
-        One-way delay, such as "20 ms".
-    once : bool
-        Whether the link ends with its trace instead of starting it again.
-    opportunity_bytes : int or None
-        1500 or 1504; 1500 if absent.
+    With `once` the link ends with its trace instead of starting it again.
     """
 
     downlink: Direction
@@ -87,7 +74,7 @@ class Link:
             what = f"{self.opportunity_bytes} bytes are not how a trace counts"
             hint = "write 1500 (bytes of IP) or 1504 (as mahimahi counts)"
             raise ScenarioError("--opportunity-bytes", what, hint)
-        lines = [] if self.delay is None else ["[wired]", f"delay = {_quoted(self.delay)}"]
+        lines = [] if self.delay is None else ["[wired]", f"delay = {inline(self.delay)}"]
         has_end = False
         for name, direction in (("downlink", self.downlink), ("uplink", self.uplink)):
             trace, is_file = _trace(f"--{name}-trace", direction.trace)
@@ -96,7 +83,7 @@ class Link:
                 f"[radio.variable.{name}.channel.trace_file]",
                 trace,
                 f"once = {str(self.once and is_file).lower()}",
-                f"accounting = {_quoted(accounting)}",
+                f"accounting = {inline(accounting)}",
             ]
         if self.once and not has_end:
             raise ScenarioError("--once", "a rate has no end", "give a trace, or leave --once out")
@@ -134,9 +121,9 @@ def _trace(option: str, trace: str | None) -> tuple[str, bool]:
     if not path.exists() and trace in (known := sample_traces()):
         path = known[trace].file
     if path.exists():
-        return f"file = {_quoted(str(path.resolve()))}", True
+        return f"file = {inline(str(path.resolve()))}", True
     try:
-        return f"trace = {_quoted(_core.constant_trace(trace))}", False
+        return f"trace = {inline(_core.constant_trace(trace))}", False
     except ScenarioError as error:
         if not trace[:1].isdigit():
             hint = "write a path, a name that 'airpath list traces' shows, or a rate such as '100 Mbit/s'"
@@ -173,6 +160,26 @@ def _argument(option: str, argument: str) -> tuple[str, str]:
     return name, f"{value} B" if name == "bytes" and value.isdecimal() else value
 
 
-def _quoted(text: str) -> str:
-    """A TOML string: as in JSON, but characters beyond 16 bits stay as they are."""
-    return json.dumps(text, ensure_ascii=False)
+@dataclass(frozen=True)
+class SampleTrace:
+    """A trace of delivery opportunities that comes with airpath, and the scenario that makes it.
+
+    The file is in mahimahi's form: milliseconds, an opportunity to send 1500 bytes in each line. `make
+    traces` makes it by a run that keeps the link busy, exported as `mm-trace`.
+    """
+
+    file: Path
+    scenario: Path
+
+    @property
+    def shows(self) -> str:
+        """Its description: the first comment line of its scenario."""
+        return self.scenario.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+
+
+def sample_traces() -> dict[str, SampleTrace]:
+    """The traces by their names."""
+    folder = Path(str(resources.files("airpath"))) / "traces"
+    return {
+        file.stem: SampleTrace(file.with_suffix(".trace"), file) for file in sorted(folder.glob("*.toml"))
+    }

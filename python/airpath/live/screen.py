@@ -19,13 +19,7 @@ LONGEST_LINE = 1 << 16
 
 
 class Screen:
-    """The bottom of a terminal.
-
-    Parameters
-    ----------
-    fd : int
-        A descriptor of the terminal.
-    """
+    """The bottom of a terminal, of which `fd` is a descriptor."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

@@ -9,11 +9,10 @@ from __future__ import annotations
 import selectors
 import signal
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from airpath.errors import LiveError
-from airpath.live.driver import Driver
-from airpath.live.frames import Frame, decode_events
+from airpath.live.driver import Driver, Frame, decode_events
 from airpath.live.terminal import (
     OutputTerminal,
     SignalPipe,
@@ -27,8 +26,8 @@ from airpath.runs.trace import Events
 MOST_PIECES = 64
 
 
-class Listener(Protocol):
-    """Receives the events of a session."""
+class Listener:
+    """Receives the events of a session; by default it ignores them."""
 
     def handle_status(self, status: dict[str, Any]) -> None:
         """Receive a status of the driver: "up", "running", "notice" or "ended"."""
@@ -49,18 +48,8 @@ class Listener(Protocol):
 class Session:
     """One live run.
 
-    Parameters
-    ----------
-    configuration : dict
-        The driver's, without "terminal".
-    listener : Listener
-        Receives the events.
-    driver : sequence of str
-        The command that becomes the driver.
-    output : OutputTerminal, optional
-        Receives COMMAND's standard error; it goes to ours if absent.
-    stdout_too : bool
-        Whether COMMAND's standard output goes there too.
+    `configuration` is the driver's, without "terminal", and `driver` the command that becomes it. `output`,
+    if there is one, receives COMMAND's standard error, and with `stdout_too` its standard output.
     """
 
     def __init__(
@@ -83,12 +72,7 @@ class Session:
         self._over = False
 
     def run(self) -> dict[str, Any]:
-        """Run it.
-
-        Returns
-        -------
-        dict
-            The results.
+        """Run it, and return the results.
 
         Raises
         ------

@@ -9,22 +9,7 @@ from collections.abc import Mapping
 
 
 def marked_shell(name: str, environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Choose the shell and mark its prompt.
-
-    Parameters
-    ----------
-    name : str
-        Name of the scenario, for the prompt.
-    environ : mapping
-        Our environment.
-
-    Returns
-    -------
-    command : list of str
-        The user's shell, or sh.
-    environment : dict
-        Variables to add to its environment.
-    """
+    """Choose the user's shell, or sh, and variables that mark its prompt with the scenario's name."""
     shell = environ.get("SHELL") or "sh"
     # Shells expand prompts: the name must hold nothing special to them.
     mark = f"(airpath {re.sub(r'[^A-Za-z0-9._+-]', '_', name)}) "

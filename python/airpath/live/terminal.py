@@ -63,13 +63,7 @@ def _note(_number: int, _frame: FrameType | None) -> None:
 
 
 class Terminal:
-    """The terminal on standard input, if there is one.
-
-    Attributes
-    ----------
-    lent : bool
-        Whether COMMAND's process group has it.
-    """
+    """The terminal on standard input, if there is one, and whether it is lent to COMMAND's process group."""
 
     def __init__(self, fd: int = 0) -> None:
         self._fd = fd
@@ -98,19 +92,22 @@ def stop_with_group() -> None:
 
     SIGTSTP and not SIGSTOP: the kernel ignores it where no shell could continue this process.
     """
-    previous = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-    os.killpg(0, signal.SIGTSTP)
-    signal.signal(signal.SIGTSTP, previous)
+    with _handled(signal.SIGTSTP, signal.SIG_DFL):
+        os.killpg(0, signal.SIGTSTP)
+
+
+def terminal_output_allowed() -> contextlib.AbstractContextManager[None]:
+    """Allow writes to the terminal while COMMAND owns it, even with `stty tostop`."""
+    return _handled(signal.SIGTTOU, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
-def terminal_output_allowed() -> Iterator[None]:
-    """Allow writes to the terminal while COMMAND owns it, even with `stty tostop`."""
-    previous = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+def _handled(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    previous = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTTOU, previous)
+        signal.signal(number, previous)
 
 
 @contextlib.contextmanager
@@ -125,12 +122,8 @@ def _blocked(number: signal.Signals) -> Iterator[None]:
 class OutputTerminal:
     """A pseudo-terminal for COMMAND's output, which is shown above the status lines.
 
-    Bytes pass unchanged: the real terminal processes them.
-
-    Attributes
-    ----------
-    inner : int
-        The descriptor that becomes COMMAND's standard output or error.
+    Bytes pass unchanged: the real terminal processes them. The descriptor `inner` becomes COMMAND's standard
+    output or error.
     """
 
     def __init__(self) -> None:

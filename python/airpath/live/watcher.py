@@ -1,34 +1,38 @@
-"""Turns a live run's frames into files, the view while it runs, and lines for the user."""
+"""Turns a live run's frames into files, lines for the user, and a view while it runs.
+
+The view has rates, round-trip time, buffers, drops and lateness.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airpath.live.screen import Screen
+from airpath.live.session import Listener
 from airpath.live.terminal import OutputTerminal
-from airpath.live.view import View
 from airpath.runs.recorder import Recorder
 from airpath.runs.trace import Events
+from airpath.terminal import clean, counted, number_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 STDERR = 2
+DIRECTIONS = ("downlink", "uplink")
+# Intervals in a history of the rate.
+HISTORY = 16
+LEVELS, PLAIN_LEVELS = "▁▂▃▄▅▆▇█", "._-=+*%#"
 
 
-class Watcher:
+class Watcher(Listener):
     """Listens to a session.
 
-    Parameters
-    ----------
-    name : str
-        Name of the run.
-    record : callable, optional
-        Opens the files; called when the link works, so that a run that failed to start leaves no file.
-    output : OutputTerminal, optional
-        COMMAND's output; with it, there is a view.
-    greet : bool
-        Whether to print the addresses, for the user of a shell.
+    `record` opens the files; it is called when the link works, so that a run that failed to start leaves no
+    file. With `output`, COMMAND's, there is a view. `greet` prints the addresses, for the user of a shell.
     """
 
     def __init__(
@@ -100,3 +104,73 @@ class Watcher:
         else:
             with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
+
+
+class View:
+    """Lays out the driver's statuses, with a history of the rates; `plain` terminals show ASCII only."""
+
+    def __init__(self, name: str, *, plain: bool = False) -> None:
+        self._name, self._levels = name, PLAIN_LEVELS if plain else LEVELS
+        self._rates = {direction: deque[float](maxlen=HISTORY) for direction in DIRECTIONS}
+
+    def table(self, status: dict[str, Any]) -> Table:
+        """Lay out a status of the driver; add its rates to the history."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for justify in ("left", "right", "left", "right", "right", "right", "right"):
+            table.add_column(no_wrap=True, justify=justify)
+        table.add_row("", "rate", "", "", "buffer", "drains in", "dropped", style="dim")
+        for direction in DIRECTIONS:
+            now = status[direction]
+            rates = self._rates[direction]
+            rates.append(now["rate_bps"])
+            table.add_row(
+                direction,
+                rate_text(now["rate_bps"]),
+                history(rates, self._levels),
+                f"{now['queued_sdus']} SDUs",
+                f"{now['queued_bytes'] / 1e3:.1f} kB",
+                drain_text(now),
+                str(now["dropped"]),
+            )
+        minutes, seconds = divmod(int(status["now_s"]), 60)
+        rtt, lateness = (number_text(status[key]) for key in ("rtt_ms", "lateness_p99_us"))
+        head = [
+            f"{clean(self._name)}  {minutes}:{seconds:02d}",
+            counted(status["flows"], "flow"),
+            f"RTT {rtt} ms",
+            f"lateness p99 {lateness} us",
+        ]
+        if ours := status.get("endpoint"):
+            again, timeouts = ours["retransmissions"], ours["timeouts"]
+            head.append(f"our TCP: {ours['open']} open, {again} sent again, {counted(timeouts, 'timeout')}")
+        outer = Table.grid()
+        outer.add_row(Text("  ".join(head), style="bold", no_wrap=True))
+        outer.add_row(table)
+        return outer
+
+
+def history(rates: deque[float], levels: str) -> str:
+    """One character for each rate, scaled to the highest; a blank when idle."""
+    top = max(rates, default=0.0)
+    steps = (int(rate / top * (len(levels) - 1) + 0.5) if top else 0 for rate in rates)
+    drawn = (levels[step] if rate else " " for step, rate in zip(steps, rates, strict=True))
+    return "".join(drawn).rjust(HISTORY)
+
+
+def rate_text(bps: float) -> str:
+    """A rate in a suitable unit, such as "361.0 kbit/s"."""
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6)):
+        if bps >= size:
+            return f"{bps / size:.2f} {unit}"
+    return f"{bps / 1e3:.1f} kbit/s"
+
+
+def drain_text(direction: dict[str, Any]) -> str:
+    """Time to drain the buffer at the current rate."""
+    bits, rate = 8 * direction["queued_bytes"], direction["rate_bps"]
+    if not bits:
+        return "0 s"
+    return f"{bits / rate:.2f} s" if rate else "- s"

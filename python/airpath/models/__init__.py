@@ -6,12 +6,11 @@ Each module names its source, the equations, and where they are valid; `docs/ana
 
 from airpath.models import capacity
 from airpath.models.catalogue import MODELS, Model
-from airpath.models.chan import FORMS, chan_ramjee
+from airpath.models.chan import FORMS, chan_ramjee, lakshman_madhow
 from airpath.models.inputs import Episodes, Link, Throughput
 from airpath.models.mathis import mathis
 from airpath.models.misra import misra
 from airpath.models.padhye import padhye, padhye_approximate, timeout_probability
-from airpath.models.sawtooth import lakshman_madhow
 
 __all__ = [
     "FORMS",

@@ -1,44 +1,70 @@
-"""Reno where rate and delay vary and losses come in bursts, [chan2002].
+"""Saw-tooths of the window at a bottleneck: [lakshman1997], and [chan2002] on top of it.
+
+T. V. Lakshman, U. Madhow, "The Performance of Networks with High Bandwidth-delay Products and Random Loss",
+IEEE/ACM ToN 5(3), 1997, as equations 1 to 4 of [chan2002] sum it up: one loss per cycle at a bottleneck of
+constant rate and delay.
 
 M. C. Chan, R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation", MobiCom
-2002, section 4, equations 5 to 19: the saw-tooth (`sawtooth`), and cycles that begin with two fast
-retransmits, or with two and a timeout.
+2002, section 4, equations 5 to 19: Reno where rate and delay vary and losses come in bursts, with cycles that
+begin with two fast retransmits, or with two and a timeout.
 
-Valid for one long Reno flow whose window is not limited and whose losses are overflows of the bottleneck's
-buffer. Where Wf stays below mu T, the window is taken to grow to mu T all the same: the paper drops the
-epoch at the full buffer and leaves the one before as it is.
+Both are valid for one long Reno flow whose window is not limited and whose losses are overflows of the
+bottleneck's buffer. Where Wf stays below mu T, the window is taken to grow to mu T all the same: the paper
+drops the epoch at the full buffer and leaves the one before as it is.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 from airpath.models.inputs import Link, Throughput, not_negative, positive
-from airpath.models.sawtooth import buffer_fills_s, window_grows
 
 Form = Literal["fitting", "literal"]
 FORMS: tuple[Form, ...] = ("fitting", "literal")
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Where the two forms differ.
+def lakshman_madhow(link: Link) -> Throughput:
+    """Throughput of the window's saw-tooth from Wmax / 2 to Wmax = mu tau + B + 1.
 
-    Attributes
+    A buffer that never empties (Wmax / 2 above mu T) leaves only the second epoch: the rate is mu.
+
+    Parameters
     ----------
-    windows : tuple of float
-        W01, W02, W03: windows after one, two and three losses, packets.
-    retransmission_s : float
-        t_R: from the first fast retransmit to the second, seconds.
-    slow_start_packets : float
-        n_ss: packets of the slow start after a timeout.
-    """
+    link : Link
+        Service rate, propagation delay and buffer.
 
-    windows: tuple[float, float, float]
-    retransmission_s: float
-    slow_start_packets: float
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+    mu, pipe = link.service_rate, link.pipe_packets
+    # mu tau + 1 is mu T.
+    top = pipe + not_negative("buffer_packets", link.buffer_packets, "packets")
+    growing_s, growing = window_grows(top / 2, link)
+    full_s = buffer_fills_s(top, link)
+    if full_s == 0:
+        return Throughput(growing / growing_s)
+    return Throughput((growing + mu * full_s) / (growing_s + full_s))
+
+
+def window_grows(start: float, link: Link) -> tuple[float, float]:
+    """Duration in seconds and packets of the epoch in which the window grows from `start` to mu T.
+
+    [chan2002] equations 1 and 2 (6, 7; 12, 13; 17, 18); zero if the window is beyond mu T already.
+    """
+    round_trip_s = link.round_trip_s
+    seconds = max(0.0, round_trip_s * (link.pipe_packets - start))
+    return seconds, (start * seconds + seconds**2 / (2 * round_trip_s)) / round_trip_s
+
+
+def buffer_fills_s(top: float, link: Link) -> float:
+    """Duration in seconds of the epoch in which the window grows from mu T to `top`, with a busy link.
+
+    [chan2002] equation 3 (8); zero if the window does not get there.
+    """
+    return max(0.0, (top**2 - link.pipe_packets**2) / (2 * link.service_rate))
 
 
 def chan_ramjee(
@@ -80,15 +106,14 @@ def chan_ramjee(
     """
     p1, p2, p3 = _shares(single_share, double_share)
     top = positive("max_window", max_window, "packets")
-    steps = _steps(form, link, top)
-    (t_a1, n_a1), (t_a2, n_a2), (t_a3, n_a3) = (window_grows(window, link) for window in steps.windows)
+    windows, t_r, n_ss = _steps(form, link, top)
+    (t_a1, n_a1), (t_a2, n_a2), (t_a3, n_a3) = (window_grows(window, link) for window in windows)
     t_b = buffer_fills_s(top, link)
     # A slow start that takes no time does not occur: [chan2002], below equation 19.
-    t_ss = link.round_trip_s * math.log2(max(1.0, steps.windows[2]))
-    n_ss = steps.slow_start_packets if t_ss > 0 else 0.0
+    t_ss = link.round_trip_s * math.log2(max(1.0, windows[2]))
+    n_ss = n_ss if t_ss > 0 else 0.0
     t_0 = not_negative("timeout_s", timeout_s, "seconds") if p3 > 0 else 0.0
     packets = p3 * (n_ss + n_a3) + p2 * n_a2 + p1 * n_a1 + link.service_rate * t_b
-    t_r = steps.retransmission_s
     seconds = p3 * (t_r + t_0 + t_ss + t_a3) + p2 * (t_r + t_a2) + p1 * t_a1 + t_b
     if seconds == 0:
         what = f"max_window = {max_window} stays below the {link.pipe_packets:.1f} packets of the pipe"
@@ -96,15 +121,15 @@ def chan_ramjee(
     return Throughput(packets / seconds)
 
 
-def _steps(form: Form, link: Link, top: float) -> _Steps:
+def _steps(form: Form, link: Link, top: float) -> tuple[tuple[float, float, float], float, float]:
+    """Where the forms differ: W01 to W03 after one to three losses in packets, t_R in seconds, and n_ss."""
     waiting = not_negative("buffer_packets", link.buffer_packets, "packets")
     round_trip_s, whole = link.round_trip_s, math.floor(top)
     if form == "fitting":
-        t_r = round_trip_s + (waiting + 1) / link.service_rate
-        return _Steps((whole / 2, whole / 4, whole / 8), t_r, 0.0)
+        return (whole / 2, whole / 4, whole / 8), round_trip_s + (waiting + 1) / link.service_rate, 0.0
     if form == "literal":
         windows = whole // 2, whole // 4, whole // 8
-        return _Steps(windows, round_trip_s + waiting / link.service_rate, windows[2] / round_trip_s)
+        return windows, round_trip_s + waiting / link.service_rate, windows[2] / round_trip_s
     raise ValueError(f"form = {form!r} is unknown; give one of {', '.join(FORMS)}")
 
 

@@ -12,13 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Throughput:
-    """Prediction of a model.
-
-    Attributes
-    ----------
-    packets_per_s : float
-        Packets per second.
-    """
+    """Prediction of a model, packets per second."""
 
     packets_per_s: float
 
@@ -147,11 +141,4 @@ def checked_loss_probability(value: float) -> float:
         raise ValueError("loss_probability = 0: nothing was lost; give a probability above 0 and below 1")
     if not 0 < value < 1:
         raise ValueError(f"loss_probability = {value} is out of range; give one above 0 and below 1")
-    return value
-
-
-def checked_packets_per_ack(value: float) -> float:
-    """Raise a `ValueError` unless a number of packets per ACK is 1 or more; return it."""
-    if not (math.isfinite(value) and value >= 1):
-        raise ValueError(f"packets_per_ack = {value} is too few; give 1, or 2 with delayed ACKs")
     return value

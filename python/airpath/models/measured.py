@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airpath import _core
-from airpath.models.catalogue import MODELS, Model
-from airpath.models.inputs import Episodes, Link, Throughput
+from airpath.models.catalogue import MODELS, Model, Prediction
+from airpath.models.inputs import Episodes, Link
 from airpath.runs.metrics import bearer, with_specs
 
 OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
@@ -20,42 +20,11 @@ UNSCALED_WINDOW_BYTES = 65_535
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """Prediction of a model for a flow.
-
-    Attributes
-    ----------
-    model : Model
-        The model.
-    throughput : Throughput or None
-        Its prediction; None if it does not apply.
-    reason : str or None
-        Why it does not apply.
-    """
-
-    model: Model
-    throughput: Throughput | None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
 class FlowPredictions:
-    """A flow, measured and predicted.
+    """A flow of `results.json`, measured and predicted by each model, in the order of `MODELS`.
 
-    Attributes
-    ----------
-    flow : dict
-        Its entry in `results.json`.
-    segment_bytes : int or None
-        Payload of a full segment; None if the flow has none, and then no model applies.
-    episodes : Episodes or None
-        Counts of its losses; None if there are none.
-    link : Link or None
-        The bottleneck as measured.
-    no_link : str or None
-        Why it is not known.
-    predictions : tuple of Prediction
-        One for each model, in the order of `MODELS`.
+    `segment_bytes` is the payload of a full segment; without it, or without `episodes`, no model applies.
+    `link` is the bottleneck as measured, or `no_link` says why it is not known.
     """
 
     flow: dict[str, Any] = field(repr=False)
@@ -84,15 +53,7 @@ class FlowPredictions:
 
 
 def predict_run(summary: dict[str, Any], scenario: dict[str, Any]) -> list[FlowPredictions]:
-    """Apply every model to every flow of a run.
-
-    Parameters
-    ----------
-    summary : dict
-        Content of `results.json`.
-    scenario : dict
-        The resolved scenario: `scenario.resolved.toml`, or `Scenario.text` read as TOML.
-    """
+    """Apply every model to every flow of a run, from `results.json` and the resolved scenario."""
     return [
         predict_flow(summary, scenario, flow, spec)
         for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))
@@ -118,12 +79,7 @@ def predict_flow(
 def measured_episodes(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -> Episodes:
     """Counts of a TCP flow's losses in a simulated run.
 
-    Parameters
-    ----------
-    summary, flow : dict
-        Content of `results.json`, and one of its flows with `loss_episodes`.
-    tcp : dict
-        The flow's parameters in the resolved scenario.
+    `flow` is one of the `summary` with `loss_episodes`, `tcp` its parameters in the resolved scenario.
     """
     found, payload = flow["loss_episodes"], segment_bytes(tcp)
     events, rtt_ms = found["events"], flow["rtt_ms"]["mean"]
@@ -158,7 +114,8 @@ def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[
         return "the flow crosses no radio bearer"
     if any("split" in box for box in scenario["middlebox"]):
         return "a box splits the connection: its sender does not see the bearer"
-    if sum(_same_bearer(flow, other) for other in summary["flows"]) > 1:
+    bearers = [(other["ue"], other["direction"]) for other in summary["flows"]]
+    if bearers.count((flow["ue"], direction)) > 1:
         return "the bearer has other flows, and the model is of one"
     if kind == "evdo" and cell["ues"] > 1:
         return "the UEs share the channel, and the model is of one"
@@ -195,10 +152,6 @@ def buffer_packets(queue: dict[str, Any]) -> int | None:
     return None if limit is None else limit - int(droptail["in_service"] == "counted")
 
 
-def _same_bearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return bool(one["ue"] == other["ue"] and one["direction"] == other["direction"])
-
-
 def _never(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -> str | None:
     """Why no model applies to a flow, if none does."""
     if "datagrams" in flow:
@@ -219,15 +172,8 @@ def _never(summary: dict[str, Any], flow: dict[str, Any], tcp: dict[str, Any]) -
 
 
 def _predict(model: Model, episodes: Episodes, link: Link | None, no_link: str | None) -> Prediction:
-    if model.needs_link and no_link:
-        return Prediction(model, None, no_link)
     window, limit = episodes.max_window, episodes.window_limit
-    if not model.knows_limit and window is not None and limit is not None and window >= limit:
+    has_limit = window is not None and limit is not None and window >= limit
+    if has_limit and not model.knows_limit and not (model.needs_link and no_link):
         return Prediction(model, None, f"the window was limited to {limit} segments")
-    if model.needs_timeout and episodes.timeout_s is None:
-        return Prediction(model, None, "no timeout was seen, and the model needs its length")
-    try:
-        return Prediction(model, model.predict(episodes, link))
-    except ValueError as error:
-        # The part after the semicolon is for callers of the function.
-        return Prediction(model, None, str(error).partition(";")[0])
+    return model.apply(episodes, link, no_link)

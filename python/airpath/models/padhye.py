@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from airpath.models.inputs import Throughput, checked_loss_probability, checked_packets_per_ack, positive
+from airpath.models.inputs import Throughput, checked_loss_probability, positive
 
 
 def padhye(
@@ -42,15 +42,13 @@ def padhye(
     ValueError
         If a value is out of range.
     """
-    p, b = checked_loss_probability(loss_probability), checked_packets_per_ack(packets_per_ack)
-    rtt_s, timeout_s = positive("rtt_s", rtt_s, "seconds"), positive("timeout_s", timeout_s, "seconds")
+    p, b, rtt_s, timeout_s = _checked(loss_probability, packets_per_ack, rtt_s, timeout_s, window_limit)
     offset = (2 + b) / (3 * b)
     window = offset + math.sqrt(8 * (1 - p) / (3 * b * p) + offset**2)
     rounds = b / 2 * window + 1
-    limit = _checked_limit(window_limit)
-    if limit is not None and window >= limit:
-        window = limit
-        rounds = b / 8 * limit + (1 - p) / (p * limit) + 2
+    if window_limit is not None and window >= window_limit:
+        window = window_limit
+        rounds = b / 8 * window + (1 - p) / (p * window) + 2
     timeout_share = timeout_probability(p, window)
     # Consecutive timeouts double up to 64 T0.
     backoff = 1 + sum(2 ** (n - 1) * p**n for n in range(1, 7))
@@ -71,12 +69,10 @@ def padhye_approximate(
 
     The parameters, and the errors, are those of `padhye`.
     """
-    p, b = checked_loss_probability(loss_probability), checked_packets_per_ack(packets_per_ack)
-    rtt_s, timeout_s = positive("rtt_s", rtt_s, "seconds"), positive("timeout_s", timeout_s, "seconds")
+    p, b, rtt_s, timeout_s = _checked(loss_probability, packets_per_ack, rtt_s, timeout_s, window_limit)
     timeout_share = min(1.0, 3 * math.sqrt(3 * b * p / 8))
     seconds = rtt_s * math.sqrt(2 * b * p / 3) + timeout_s * timeout_share * p * (1 + 32 * p**2)
-    limit = _checked_limit(window_limit)
-    return Throughput(1 / seconds if limit is None else min(1 / seconds, limit / rtt_s))
+    return Throughput(1 / seconds if window_limit is None else min(1 / seconds, window_limit / rtt_s))
 
 
 def timeout_probability(p: float, window: float) -> float:
@@ -95,7 +91,13 @@ def _some_lost(p: float, n: float) -> float:
     return -math.expm1(n * math.log1p(-p))
 
 
-def _checked_limit(limit: float | None) -> float | None:
+def _checked(
+    loss_probability: float, packets_per_ack: float, rtt_s: float, timeout_s: float, limit: float | None
+) -> tuple[float, float, float, float]:
+    p = checked_loss_probability(loss_probability)
+    if not (math.isfinite(packets_per_ack) and packets_per_ack >= 1):
+        raise ValueError(f"packets_per_ack = {packets_per_ack} is too few; give 1, or 2 with delayed ACKs")
+    rtt_s, timeout_s = positive("rtt_s", rtt_s, "seconds"), positive("timeout_s", timeout_s, "seconds")
     if limit is not None and not (math.isfinite(limit) and limit >= 1):
         raise ValueError(f"window_limit = {limit} is too small; give at least 1 packet, or none")
-    return limit
+    return p, packets_per_ack, rtt_s, timeout_s

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airpath.captures.capture import CAUSES
+from airpath.captures import CAUSES
 from airpath.drawing.style import COLOURS, MARKERS, MEASURED, OTHERS, PUBLISHED, as_bytes, finish
 
 Plot = tuple[str, str, str, Callable[[Axes, dict[str, Any]], bool]]

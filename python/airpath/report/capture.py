@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airpath.captures.capture import CAUSES
-from airpath.captures.models import NEVER_LOST
+from airpath.captures import CAUSES, NEVER_LOST
 from airpath.models.catalogue import MODELS
 from airpath.report.document import BLANK, Folded, Heading, Items, Note, Part, Picture, Span, Table
 from airpath.report.elements import percent

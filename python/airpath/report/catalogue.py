@@ -10,7 +10,7 @@ from typing import Any
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.experiments.sweep.bundled import bundled as bundled_sweeps
-from airpath.live.sample_traces import sample_traces
+from airpath.live.link import sample_traces
 from airpath.report.document import Heading, Note, Part, Span, Table
 from airpath.runs.trace import UNITS
 from airpath.scenario import bundled

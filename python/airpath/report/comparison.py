@@ -11,7 +11,7 @@ from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
 from airpath.experiments.versus_kernel.carried import Transfer
 from airpath.experiments.versus_kernel.judgement import Effect, Judgement, effects, judge
 from airpath.experiments.versus_kernel.measured import METRICS
-from airpath.experiments.versus_kernel.published_rows import Row, unlike
+from airpath.experiments.versus_kernel.published import Row, unlike
 from airpath.report.document import Items, Note, Part, Table
 from airpath.stats.estimate import Estimate
 from airpath.terminal import counted

@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster, in place of processes on this machine.
+"""The workers of a Dask cluster, in place of processes on this machine; and which of the two are wanted.
 
 Scheduler and workers are somebody else's processes; they come and go while runs are made. The scheduler gives
 tasks of workers that died to others. It is handed octets that only workers open, so that it needs no airpath.
@@ -14,16 +14,14 @@ import pickle
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from airpath.errors import SweepError
-from airpath.runner.processes import AHEAD, TASK_S, lethal
-from airpath.runner.work import Answer, Runs, Task, Work, versions
-from airpath.runner.worker import carry_out_as
+from airpath.runner.processes import AHEAD, TASK_S, Processes, lethal, processors
+from airpath.runner.work import Answer, Task, Work, carry_out_as, versions
 
 CONNECT_S = 10.0
 """How long a scheduler has to answer at the start."""
@@ -39,18 +37,10 @@ REMEDY = "what was written before is safe: the same command resumes"
 
 
 class Cluster:
-    """The workers behind a Dask scheduler, as a pool; a context manager that lets go of them.
+    """The workers behind a Dask scheduler, as a `Pool`; a context manager that lets go of them.
 
-    Parameters
-    ----------
-    address : str
-        The scheduler, as in ``tcp://host:8786``.
-    work : Work
-        How runs are made.
-    workers_s : float
-        How many seconds to wait when there is no worker.
-    warn : callable
-        Called once when there is none.
+    `address` is like ``tcp://host:8786``. When there is no worker, `warn` is called once, and one is waited
+    for, `workers_s` seconds. `size` is the number of threads of all workers.
     """
 
     def __init__(self, address: str, work: Work, workers_s: float, warn: Callable[[str], None]) -> None:
@@ -62,11 +52,15 @@ class Cluster:
         self._outcomes: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
         self._error: SweepError | None = None
         self._jobs: set[Future[None]] = set()
-        self._threads = 0
+        self.size, self.task_s = 0, TASK_S
 
     def __enter__(self) -> Cluster:
         """Connect to the scheduler."""
-        _load_dask()
+        try:
+            import distributed  # noqa: F401
+        except ImportError as error:
+            what = f"Dask is not installed ({error})"
+            raise SweepError("--dask", what, "install it: python -m pip install 'airpath[dask]'") from error
         with contextlib.ExitStack() as stack:
             stack.enter_context(_quiet())
             self._client = _connected(self._address)
@@ -81,26 +75,11 @@ class Cluster:
         self._ending.close()
 
     @property
-    def size(self) -> int:
-        """How many runs are made at once: threads of all workers."""
-        return self._threads
-
-    @property
-    def task_s(self) -> float:
-        """How long a task should take: longer with many workers, as one scheduler serves them all."""
-        return max(TASK_S, AHEAD * self._threads / TASKS_PER_S)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any task was handed in and is not answered."""
-        return bool(self._tasks or self._suspects)
-
-    @property
     def room(self) -> int:
         """How many tasks it would take now; it follows the workers that there are."""
         if self._suspects or any(task.deaths for task in self._tasks.values()):
             return 0
-        return AHEAD * self._threads - len(self._tasks)
+        return AHEAD * self.size - len(self._tasks)
 
     def hand_in(self, task: Task) -> None:
         """Give a task to whomever the scheduler chooses."""
@@ -167,7 +146,7 @@ class Cluster:
         now = time.monotonic()
         if now - self._heard > SILENT_S:
             return self._lost(f"no answer for {SILENT_S:.0f} s")
-        if self._threads:
+        if self.size:
             self._staffed, self._has_warned = now, False
         elif now - self._staffed > self._workers_s:
             what = f"the scheduler at '{self._address}' had no worker for {self._workers_s:g} s"
@@ -201,7 +180,9 @@ class Cluster:
         try:
             while True:
                 threads = await self._client.nthreads(asynchronous=True)
-                self._threads, self._heard = sum(threads.values()), time.monotonic()
+                self.size, self._heard = sum(threads.values()), time.monotonic()
+                # Longer with many workers, as one scheduler serves them all.
+                self.task_s = max(TASK_S, AHEAD * self.size / TASKS_PER_S)
                 await asyncio.sleep(LOOK_S)
         except Exception as error:
             self._outcomes.put((None, error))
@@ -213,24 +194,14 @@ class Cluster:
             self._client.close(timeout=5)
 
 
-@dataclass(frozen=True)
 class _Order:
     """A task as octets: who reads them carries it out."""
 
-    versions: tuple[str, str]
-    runs: Sequence[Runs]
-    work: Work
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
 
     def __reduce__(self) -> tuple[Callable[..., Answer], tuple[Any, ...]]:
-        return carry_out_as, (self.versions, self.runs, self.work)
-
-
-def _load_dask() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError as error:
-        what = f"Dask is not installed ({error})"
-        raise SweepError("--dask", what, "install it: python -m pip install 'airpath[dask]'") from error
+        return carry_out_as, self._arguments
 
 
 def _connected(address: str) -> Any:
@@ -266,3 +237,16 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
+
+
+def pool_of(
+    work: Work, workers: int | None, dask: str | None, dask_wait_s: float | None, warn: Callable[[str], None]
+) -> Processes | Cluster:
+    """Make a pool: so many processes on this machine, or the workers of a Dask scheduler.
+
+    As many processes as processors if `workers` is None. `dask` is the scheduler's address; when it has no
+    worker, `warn` is called, and one is waited for, a minute if `dask_wait_s` is None.
+    """
+    if dask is None:
+        return Processes(workers or processors(), work)
+    return Cluster(dask, work, WORKERS_S if dask_wait_s is None else dask_wait_s, warn)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from types import FrameType
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from airpath.errors import SweepError
 from airpath.runner.wanted import Wanted
 from airpath.runner.work import Answer, Row, Task
+from airpath.runs.recorder import CtrlC
 
 MAX_TASK_RUNS = 20_000
 # Towards the end tasks become shorter, down to this share of what they should take.
@@ -25,17 +24,13 @@ POLL_S = 0.2
 
 
 class Pool(Protocol):
-    """Workers, as the driver sees them."""
+    """Workers, as the driver sees them.
 
-    @property
-    def size(self) -> int:
-        """How many runs are made at once."""
-        ...
+    They make `size` runs at once, and a task should take `task_s` seconds.
+    """
 
-    @property
-    def task_s(self) -> float:
-        """How long a task should take, seconds."""
-        ...
+    size: int
+    task_s: float
 
     @property
     def room(self) -> int:
@@ -74,24 +69,11 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Make all runs that are wanted, and say how many were made.
+    """Make all runs that are wanted, unless `stopped`, and say how many were made.
 
-    Parameters
-    ----------
-    wanted : Wanted
-        What is to be run; it is finished afterwards, unless `stopped`.
-    pool : Pool
-        Makes the runs.
-    made_from : callable
-        What the workers make the runs of a job from.
-    name : callable
-        What a job is called in an error.
-    keep : callable
-        Writes rows; called every few seconds and in the end, after a failure too, unless it failed itself.
-    on_row, on_progress : callable
-        Called with each run, and several times a second.
-    stopped : callable
-        Whether to end early.
+    The workers make the runs of a job from what `made_from` gives, and `name` says what it is called in an
+    error. `keep` writes rows, every few seconds and in the end, after a failure too, unless it failed itself.
+    `on_row` is called with each run, `on_progress` several times a second.
 
     Raises
     ------
@@ -101,21 +83,19 @@ def run(
     return _Driver(wanted, pool, made_from, name, keep, on_row).run(on_progress, stopped)
 
 
+@dataclass
 class _Driver:
-    def __init__(
-        self,
-        wanted: Wanted,
-        pool: Pool,
-        made_from: Callable[[int], Any],
-        name: Callable[[int], str],
-        keep: Callable[[Sequence[Row]], None],
-        on_row: Callable[[Row], None],
-    ) -> None:
-        self._wanted, self._pool, self._made_from, self._name = wanted, pool, made_from, name
-        self._keep, self._on_row = keep, on_row
-        self._unwritten: list[Row] = []
-        self._fresh = 0
-        self._task_runs = 1
+    _wanted: Wanted
+    _pool: Pool
+    _made_from: Callable[[int], Any]
+    _name: Callable[[int], str]
+    _keep: Callable[[Sequence[Row]], None]
+    _on_row: Callable[[Row], None]
+    _unwritten: list[Row] = field(default_factory=list)
+    _fresh: int = 0
+    _task_runs: int = 1
+
+    def __post_init__(self) -> None:
         self._started = self._written_at = time.monotonic()
 
     def run(self, on_progress: Callable[[Progress], None], stopped: Callable[[], bool]) -> int:
@@ -149,18 +129,15 @@ class _Driver:
         if answer.rows and answer.seconds > 0:
             fitting = self._pool.task_s * len(answer.rows) / answer.seconds
             most = min(fitting, 4 * self._task_runs, MAX_TASK_RUNS)
-            self._task_runs = max(1, int(min(most, max(self._fair_share(), SHORTEST_TASK * fitting))))
+            # Towards the end tasks become shorter, so that no worker is left alone with a long one.
+            fair = (self._wanted.expected - self._wanted.done) / (4 * max(self._pool.size, 1))
+            self._task_runs = max(1, int(min(most, max(fair, SHORTEST_TASK * fitting))))
 
     def _refuse_failure(self, answer: Answer) -> None:
         if answer.failure is not None:
             job, seed, what = answer.failure
             remedy = "correct it and give the same command; runs that succeeded are kept"
             raise SweepError("run", f"{self._name(job)}, seed {seed}: {what}", remedy)
-
-    def _fair_share(self) -> float:
-        """Towards the end tasks become shorter, so that no worker is left alone with a long one."""
-        left = self._wanted.expected - self._wanted.done
-        return left / (4 * max(self._pool.size, 1))
 
     def _write_if_due(self) -> None:
         now = time.monotonic()
@@ -183,18 +160,5 @@ class _Driver:
 @contextmanager
 def signals() -> Iterator[Callable[[], bool]]:
     """Have Ctrl-C and SIGTERM end the runs between two steps, never in the middle of a file."""
-    came: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    try:
-        before = {number: signal.signal(number, note) for number in wanted}
-    except ValueError:  # Not in the main thread: signals are somebody else's.
-        before = {}
-    try:
-        yield lambda: bool(came)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with CtrlC() as ctrl_c:
+        yield lambda: ctrl_c.pressed

@@ -23,7 +23,6 @@ MAX_DEATHS = 3
 AHEAD = 2
 """Tasks that a worker has at once, so that it need not wait for the driver between them."""
 
-
 TASK_S = 0.5
 """How long a task should take a worker: short enough to lose, long enough that handing out is nothing."""
 
@@ -49,21 +48,14 @@ def processors() -> int:
 
 
 class Processes:
-    """So many worker processes; a context manager that ends them.
+    """So many worker processes, as a `Pool`; a context manager that ends them."""
 
-    Attributes
-    ----------
-    size : int
-        How many runs are made at once.
-    task_s : float
-        How long a task should take, seconds.
-    """
+    task_s = TASK_S
 
     def __init__(self, workers: int, work: Work) -> None:
         self._work = work
         self._workers: list[_Worker] = []
         self.size = workers
-        self.task_s = TASK_S
         self._again: deque[Task] = deque()
 
     def __enter__(self) -> Self:
@@ -75,11 +67,6 @@ class Processes:
             worker.process.kill()
         for worker in self._workers:
             worker.process.wait()
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any task was handed in and is not answered."""
-        return bool(self._again) or any(worker.tasks for worker in self._workers)
 
     @property
     def room(self) -> int:
@@ -123,7 +110,7 @@ class Processes:
         # A program of its own: a fork would take threads, locks and the sweep's memory along, and the "spawn"
         # of multiprocessing loads the main program again.
         here, there = Pipe()
-        begin = f"import sys; sys.path[:] = {sys.path!r}; from airpath.runner.worker import main"
+        begin = f"import sys; sys.path[:] = {sys.path!r}; from airpath.runner.work import main"
         command = [sys.executable, "-c", f"{begin}; main({there.fileno()})"]
         with _ignored_interrupts():
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()])
@@ -137,14 +124,11 @@ class Processes:
         worker.connection.close()
         worker.process.kill()
         worker.process.wait()
-        # Only the first of its tasks was being worked on.
-        for number, task in enumerate(worker.tasks):
-            if number > 0:
-                self._again.append(task)
-                continue
+        if worker.tasks:  # Only the first of them was being worked on.
+            task = worker.tasks.popleft()
             if task.deaths + 1 >= MAX_DEATHS:
                 raise lethal(task, f"{MAX_DEATHS} workers died (code {worker.process.returncode})")
-            self._again.extend(task.singly())
+            self._again.extend([*task.singly(), *worker.tasks])
 
 
 @contextlib.contextmanager

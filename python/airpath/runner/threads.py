@@ -13,16 +13,10 @@ from airpath.runner.work import Answer, Row, Task
 
 
 class Threads:
-    """So many threads that make runs; a context manager that ends them.
+    """So many threads, as a `Pool`; a context manager that ends them.
 
-    Parameters
-    ----------
-    size : int
-        How many runs are made at once.
-    simulate : callable
-        Makes a run of a job, from the job's number and a seed.
-    end : callable
-        Tells runs to end when an exception leaves the pool.
+    `simulate` makes a run from a job's number and a seed; `end` tells runs to end when an exception leaves
+    the pool.
     """
 
     task_s = 0.0
@@ -74,19 +68,9 @@ def run_here(
 ) -> None:
     """Make all runs of `jobs` on threads, the first jobs first.
 
-    Parameters
-    ----------
-    jobs : sequence of Seeds
-        Which seeds each job wants; it is given what its runs gave.
-    simulate : callable
-        Makes a run, from the job's number and a seed.
-    workers : int, optional
-        Number of threads; that of the processors if absent.
-    on_run : callable
-        Called in this thread with every run that has ended.
-    end : callable
-        Tells runs to end after a failure or Ctrl-C: no new run begins, and none is left when the exception
-        leaves this function. What has ended stays in the jobs.
+    As many threads as processors, unless `workers` says otherwise. `on_run` is called in this thread with
+    every run that has ended. After a failure or Ctrl-C no new run begins, `end` tells the others to end, and
+    none is left when the exception leaves this function; what has ended stays in the jobs.
     """
     with Threads(workers or os.cpu_count() or 1, simulate, end) as pool:
         run(Wanted(jobs), pool, on_row=on_run)

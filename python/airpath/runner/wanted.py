@@ -31,45 +31,43 @@ class Seeds(Protocol):
 
 
 class Once:
-    """The rule of a job that is one run."""
+    """The rule of a job that has one run, or one with each of `seeds`.
 
-    def __init__(self, seed: int = 1) -> None:
-        self._seeds = range(seed, seed + 1)
-        self.runs = 0
+    It keeps no outcome, and little else, as a sweep may have a million points.
+    """
+
+    __slots__ = ("_asked", "_seeds", "runs")
+
+    def __init__(self, seed: int = 1, seeds: range | None = None) -> None:
+        self._seeds, self._asked, self.runs = seeds or range(seed, seed + 1), False, 0
 
     def next_seeds(self) -> range:
-        """The seed, the first time."""
-        seeds, self._seeds = self._seeds, range(0)
-        return seeds
+        """The seeds, the first time."""
+        if self._asked:
+            return range(0)
+        self._asked = True
+        return self._seeds
 
     def add(self, _seed: int, _outcome: Any) -> None:
         """Count the run."""
-        self.runs = 1
+        self.runs += 1
 
     def expected_runs(self) -> int:
-        """One."""
-        return 1
+        """As many as there are seeds."""
+        return len(self._seeds)
 
 
 class Wanted:
     """Runs that are to be made, job by job in the order of the seeds.
 
-    Which they are in the end depends on the jobs alone, not on the order in which runs end.
-
-    Parameters
-    ----------
-    jobs : sequence of Seeds
-        Which seeds each job wants.
-    rows : iterable of Row
-        Runs that were made before.
-    on_counted : callable, optional
-        Called with every run that counts, made before or now.
+    Which they are in the end depends on the jobs alone, not on the order in which runs end. `rows` are runs
+    that were made before; `on_counted` is called with every run that counts, made before or now.
     """
 
     def __init__(
         self, jobs: Sequence[Seeds], rows: Iterable[Row] = (), on_counted: Callable[[Row], None] | None = None
     ) -> None:
-        self.done, self.jobs_done, self.expected = 0, 0, 0
+        self.done, self.jobs_done, self.expected, self.jobs = 0, 0, 0, len(jobs)
         self._jobs, self._on_counted = jobs, on_counted
         self._there: dict[int, dict[int, Any]] = {}
         for job, seed, outcome in rows:
@@ -82,14 +80,9 @@ class Wanted:
             self._ask(job)
 
     @property
-    def jobs(self) -> int:
-        """Number of jobs."""
-        return len(self._jobs)
-
-    @property
     def is_finished(self) -> bool:
         """Whether no run is missing."""
-        return self.jobs_done == len(self._jobs)
+        return self.jobs_done == self.jobs
 
     def take(self, most: int) -> list[tuple[int, list[int]]]:
         """Take up to so many runs to make, as jobs and seeds."""

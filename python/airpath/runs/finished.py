@@ -39,11 +39,6 @@ class FinishedRun:
     """A folder that a run has filled.
 
     Every attribute raises a `ScenarioError` if its file is missing or damaged.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder.
     """
 
     folder: Path

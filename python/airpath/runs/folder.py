@@ -18,17 +18,7 @@ from airpath.scenario import Scenario
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder that a run has filled.
-
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    summary : dict
-        The content of its `results.json`.
-    interrupted : bool
-        Whether Ctrl-C ended the run.
-    """
+    """A folder that a run has filled, the content of its `results.json`, and whether Ctrl-C ended the run."""
 
     path: Path
     summary: dict[str, Any] = field(repr=False)
@@ -58,22 +48,14 @@ def run_to_folder(
 
     Parameters
     ----------
-    scenario : Scenario
-        What to run.
-    seed : int
-        Seed of the random streams.
+    scenario, seed, capture_rlc, capture_iu, progress
+        As for :func:`airpath.run`; the packets are always captured.
     out : Path
         The folder; made if it does not exist.
     probes : sequence of str, optional
         Kinds of events to record; all if absent.
-    capture_rlc : bool
-        Whether to capture RLC PDUs too, on an interface `rlc`.
-    capture_iu : bool
-        Whether to capture the GTP-U datagrams between SGSN and RNC too, on an interface `iu`.
     force : bool
         Whether to replace the files of an earlier run.
-    progress : bool or callable, optional
-        As for :func:`airpath.run`.
 
     Raises
     ------
@@ -84,14 +66,14 @@ def run_to_folder(
     """
     kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
     names = list(kinds) if probes is None else probes
-    simulation = simulate(scenario, seed, names, capture=True, capture_rlc=capture_rlc, capture_iu=capture_iu)
+    simulation = simulate(scenario, seed, names, True, capture_rlc, capture_iu)
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)
         with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
-            for step in steps(simulation):
-                recorder.write(step.events, step.capture)
-                report(step.progress)
+            for events, capture, done in steps(simulation):
+                recorder.write(events, capture)
+                report(done)
                 if ctrl_c.pressed:
                     break
         results = simulation.results()

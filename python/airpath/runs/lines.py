@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -48,26 +48,14 @@ RETRANSMISSIONS = (
 class FlowLines:
     """The lines of one flow, gathered piece by piece and thinned to a bounded number of points.
 
-    Attributes
-    ----------
-    flow : dict
-        What `results.json` says of the flow.
-    name : str
-        Its name, such as ``"UE 1: cubic"``.
-    run_s : float
-        Length of the run in seconds.
-    end_s : float
-        End of the time axis in seconds.
+    The run is `run_s` seconds long, and the time axis `end_s`.
     """
 
     flow: dict[str, Any]
     name: str
     run_s: float
     end_s: float
-
-    def __post_init__(self) -> None:
-        """Begin without lines."""
-        self._points: dict[str, NDArray[np.float64]] = {}
+    _points: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, columns: Columns) -> None:
         """Add the flow's rows of a piece of trace."""
@@ -118,10 +106,8 @@ class FlowLines:
         if not acked.size:
             return acked
         window_s, transfer_s = goodput_window_s(self.end_s), self.flow["transfer_s"]
-        # A flow that stalls has no events at the end, but its last windows count.
         lasts_s = self.run_s if transfer_s is None else self.flow["start_s"] + transfer_s
-        time_s, carried = np.append(acked[0], max(lasts_s, acked[0, -1])), np.append(acked[1], acked[1, -1])
-        ends, goodput_bps = goodput_series(time_s, carried * 1e6, window_s)
+        ends, goodput_bps = goodput_series(acked[0], acked[1] * 1e6, window_s, lasts_s)
         # The last value is repeated at the end of its window.
         return np.stack([np.append(0.0, ends), np.append(goodput_bps, goodput_bps[-1:]) / 1e3])
 
@@ -147,15 +133,7 @@ def choose_flows(summary: dict[str, Any], most: int = MOST_LINES) -> list[int]:
 
 
 def congestion_controls(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
-    """Name the congestion control of each flow, or its application where it has none.
-
-    Parameters
-    ----------
-    summary : dict
-        Content of `results.json`.
-    scenario : dict
-        The resolved scenario.
-    """
+    """Name the congestion control of each flow, or its application where it has none."""
     if "live" in summary:  # A live run: the kernel chose it, not the scenario.
         return [flow.get("congestion_control") or "" for flow in summary["flows"]]
     return [
@@ -182,18 +160,10 @@ def flow_names(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
 def read_lines(
     trace: Path | BinaryIO, summary: dict[str, Any], flows: Sequence[tuple[int, str]], end_s: float
 ) -> list[FlowLines]:
-    """Read the lines of some flows.
+    """Read the lines of some flows from a `trace.parquet`.
 
-    Parameters
-    ----------
-    trace : Path or file
-        A `trace.parquet`.
-    summary : dict
-        Content of `results.json`.
-    flows : sequence of (int, str)
-        Places of the flows in `summary`, and their names.
-    end_s : float
-        End of the time axis in seconds.
+    `flows` are their places in `summary`, the content of `results.json`, and their names; the time axis ends
+    after `end_s` seconds.
     """
     run_s = summary["simulated_s"]
     lines = [FlowLines(summary["flows"][place], name, run_s, end_s) for place, name in flows]

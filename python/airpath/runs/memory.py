@@ -135,39 +135,12 @@ class Result:
             )
             for name, flow in zip(names, self.flows, strict=True)
         ]
-        headings = (
-            "flow",
-            "direction",
-            "goodput kbit/s",
-            "RTT ms",
-            "retransmissions",
-            "timeouts",
-            "transfer s",
-        )
+        heads = ("flow", "direction", "goodput kbit/s", "RTT ms", "retransmissions", "timeouts", "transfer s")
         more = len(rows) - MOST_FLOWS
         title = f"{self.scenario.name}, seed {self.summary['seed']}: {number(self.summary['simulated_s'])} s"
-        shown = table(title, headings, rows[:MOST_FLOWS], f"and {more} more in .flows" if more > 0 else "")
+        shown = table(title, heads, rows[:MOST_FLOWS], f"and {more} more in .flows" if more > 0 else "")
         has_events = any(len(columns["time_s"]) for columns in self.trace.values())
         return shown + (image(self.plot()) if has_events else "")
-
-
-@dataclass(frozen=True)
-class Step:
-    """Output of a step of a simulation.
-
-    Attributes
-    ----------
-    events : dict
-        Events by kind, as the core returns them.
-    capture : bytes
-        Part of a pcapng file.
-    progress : float
-        Share of the run that is done, 0 to 1.
-    """
-
-    events: Events
-    capture: bytes
-    progress: float
 
 
 def run(
@@ -210,26 +183,19 @@ def run(
     chunks: list[Events] = []
     packets: list[bytes] = []
     with reporting(progress, f"{scenario.name}, seed {seed}") as report:
-        for step in steps(simulation):
-            chunks.append(step.events)
-            packets.append(step.capture)
-            report(step.progress)
+        for events, part, done in steps(simulation):
+            chunks.append(events)
+            packets.append(part)
+            report(done)
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in probes}
     return Result(json.loads(simulation.results()), concatenate(chunks, kinds), scenario, b"".join(packets))
 
 
-def simulate(
-    scenario: Scenario,
-    seed: int,
-    probes: Sequence[str],
-    capture: bool,
-    capture_rlc: bool,
-    capture_iu: bool,
-) -> _core.Simulation:
-    """Prepare a simulation; see `run` for the parameters."""
+def simulate(scenario: Scenario, seed: int, probes: Sequence[str], *captures: bool) -> _core.Simulation:
+    """Prepare a simulation; `captures` are `capture`, `capture_rlc` and `capture_iu` of `run`."""
     check_seed(seed)
     check_probes(probes)
-    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc, capture_iu)
+    return _core.Simulation(scenario.text, seed, list(probes), *captures)
 
 
 def check_seed(seed: int) -> None:
@@ -246,8 +212,8 @@ def check_probes(probes: Sequence[str]) -> None:
             raise ScenarioError("probes", f"there is no probe '{probe}'", f"choose from {', '.join(known)}")
 
 
-def steps(simulation: _core.Simulation) -> Iterator[Step]:
-    """Advance a simulation to its end; yield the output of each step."""
+def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]:
+    """Advance a simulation to its end; yield each step's events, part of the pcapng file, and share done."""
     step_s, finished = FIRST_STEP_S, False
     while not finished:
         finished = simulation.advance(step_s)
@@ -257,4 +223,4 @@ def steps(simulation: _core.Simulation) -> Iterator[Step]:
             step_s /= 2
         elif size < FEW_EVENTS:
             step_s = min(2 * step_s, LONGEST_STEP_S)
-        yield Step(events, capture, simulation.progress)
+        yield events, capture, simulation.progress

@@ -16,16 +16,9 @@ class NotMeasuredError(ValueError):
 
 
 def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
-    """Counters of one radio bearer, or None if the run had no such bearer.
+    """Counters of one radio bearer in `results.json`, or None if the run had no such bearer.
 
-    Parameters
-    ----------
-    summary : dict
-        Content of `results.json`.
-    ue : int
-        Number of the UE.
-    direction : str
-        ``"downlink"`` or ``"uplink"``.
+    The direction is ``"downlink"`` or ``"uplink"``.
     """
     for element in summary["elements"]:
         # Boxes may count by UE too.
@@ -38,13 +31,10 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
 def named(name: str) -> Callable[[dict[str, Any]], float]:
     """Make a function that reads the metric of this name from the content of `results.json`.
 
-    Parameters
-    ----------
-    name : str
-        Keys from the outside to the inside with dots between, such as
-        ``"elements.1.ues.0.downlink.utilisation"``. Of a list, a number chooses one (from 0) and ``*``
-        averages over all: ``"flows.*.goodput_bps"``. A name that is no key of the results is a key of
-        the first flow: ``"goodput_bps"``, ``"rtt_ms.mean"``.
+    The name has keys from the outside to the inside with dots between, such as
+    ``"elements.1.ues.0.downlink.utilisation"``. Of a list, a number chooses one (from 0) and ``*`` averages
+    over all: ``"flows.*.goodput_bps"``. A name that is no key of the results is a key of the first flow:
+    ``"goodput_bps"``, ``"rtt_ms.mean"``.
 
     Raises
     ------
@@ -128,7 +118,7 @@ def block_error_share(counters: dict[str, Any]) -> float:
 
 
 def goodput_series(
-    time_s: NDArray[np.float64], acked_bytes: NDArray[Any], window_s: float
+    time_s: NDArray[np.float64], acked_bytes: NDArray[Any], window_s: float, end_s: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Goodput in consecutive windows.
 
@@ -140,13 +130,15 @@ def goodput_series(
         Bytes acknowledged since the start, such as the column `snd_una`.
     window_s : float
         Length of a window in seconds, positive. The last, partial window is left out.
+    end_s : float
+        End of the flow in seconds: one that stalls has no ACKs there, but its last windows count.
 
     Returns
     -------
     end_s, goodput_bps : ndarray, shape (m,), float64
         End of each window in seconds, and goodput in it in bit/s.
     """
-    ends = np.arange(1.0, int(time_s[-1] / window_s) + 1) * float(window_s)
+    ends = np.arange(1.0, int(max(end_s, time_s[-1]) / window_s) + 1) * float(window_s)
     last = np.searchsorted(time_s, ends, side="right") - 1
     acked = np.where(last >= 0, np.asarray(acked_bytes, dtype=float)[last], 0.0)
     return ends, np.diff(acked, prepend=0.0) * 8 / window_s
@@ -169,21 +161,8 @@ def with_specs(
 def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) -> NDArray[np.intp]:
     """Choose points whose line looks like that of all: first, lowest, highest and last of each bin.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-        Ascending.
-    y : ndarray, shape (n,)
-        Values; no NaN.
-    start, end : float
-        Range of `x` that is divided into bins.
-    bins : int
-        Number of bins.
-
-    Returns
-    -------
-    ndarray, shape (m,), m <= min(n, 4 * (bins + 2))
-        Indices of the points, ascending.
+    `x` is ascending, and its range from `start` to `end` is divided into bins; `y` has no NaN. The indices of
+    the points are ascending, at most 4 * (bins + 2).
     """
     n = len(x)
     if n <= 4 * bins or end <= start:

@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from airpath.drawing.picture import PAGE_DPI, Picture
 from airpath.runs.lines import FlowLines, choose_flows, flow_names, read_lines
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 SHOWN = ("cwnd", "rtt", "buffer", "sequence")
+FEW = 2
+"""Up to this number of flows, the panels show all details of each."""
+_STEPS: dict[str, Any] = {"drawstyle": "steps-post"}
+_MARK: dict[str, Any] = {"linestyle": "none", "clip_on": False, "zorder": 3}
+
+
+class Trail(NamedTuple):
+    """A line or a row of marks in a panel; a detail is left out where there are many flows."""
+
+    line: str
+    word: str
+    look: dict[str, Any]
+    is_detail: bool = False
+
+
+class Panel(NamedTuple):
+    """A panel: the label of its axis, its lines, and its relative height."""
+
+    label: str
+    trails: tuple[Trail, ...]
+    height: float
+
+
+PANELS = {
+    "cwnd": Panel(
+        "window (segments)",
+        (
+            Trail("cwnd", "cwnd", {"lw": 1.0, **_STEPS}),
+            Trail("window", "send window", {"lw": 2.5, "alpha": 0.35, **_STEPS}, is_detail=True),
+            Trail("ssthresh", "ssthresh", {"lw": 1.0, "ls": "--", "alpha": 0.7, **_STEPS}, is_detail=True),
+            Trail("timeout", "timeout", {"marker": "v", "ms": 5, **_MARK}),
+        ),
+        3,
+    ),
+    "rtt": Panel("RTT (ms)", (Trail("rtt", "each sample", {"marker": ".", "ms": 2, "ls": "none"}),), 2),
+    "buffer": Panel(
+        "bearer buffer (SDUs)",
+        (
+            Trail("queued", "queue at each arrival", {"lw": 0.8}),
+            Trail("dropped", "packet dropped", {"marker": "x", "ms": 4.5, "mew": 0.9, **_MARK}),
+        ),
+        2,
+    ),
+    "goodput": Panel("goodput (kbit/s)", (Trail("goodput", "", {"lw": 1.0, **_STEPS}),), 2),
+    "sequence": Panel(
+        "sequence number (MB)",
+        (
+            Trail("sent", "sent", {"marker": ".", "ms": 2, "ls": "none", "alpha": 0.6}, is_detail=True),
+            Trail("acked", "acknowledged", {"lw": 1.0, **_STEPS}),
+            Trail("retransmitted", "retransmitted", {"marker": "x", "ms": 4.5, "mew": 0.8, **_MARK}),
+        ),
+        3,
+    ),
+}
 
 
 @dataclass(frozen=True, repr=False)
 class RunPicture(Picture):
-    """The picture of a run.
-
-    Attributes
-    ----------
-    flows : tuple of FlowLines
-        Flows that are drawn.
-    title, time_label : str
-        Line above it, and label of the time axis.
-    end_s : float
-        End of the time axis in seconds.
-    panels : tuple of str
-        Names of the panels, from the top.
-    size_in : (float, float) or None
-        Width and height in inches; a page's width if None.
-    """
+    """The picture of a run, with its panels from the top; as wide as a page unless `size_in` is given."""
 
     flows: tuple[FlowLines, ...]
     title: str
@@ -44,49 +87,115 @@ class RunPicture(Picture):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Numbers of the lines, as plain data, by panel and flow."""
-        from airpath.runs.panels import panels_data
-
-        return panels_data(self.panels, self.flows)
+        """By panel, flow and line: times in seconds, and values."""
+        return {
+            name: {
+                flow.name: {
+                    trail.line: {"time_s": points[0].tolist(), "value": points[1].tolist()}
+                    for trail in PANELS[name].trails
+                    if (points := flow.line(trail.line)).size
+                }
+                for flow in self.flows
+            }
+            for name in self.panels
+        }
 
     def _draw(self) -> Figure:
-        from airpath.runs.panels import FEW
-
         return self._draw_panels(has_details=len(self.flows) <= FEW)
 
     def _draw_panels(self, has_details: bool, words: dict[str, str] | None = None) -> Figure:
-        from airpath.runs.panels import draw_panels
+        """Draw the panels, a colour for each flow; `words` are of the legend, for lines without their own."""
+        from matplotlib.figure import Figure
 
-        return draw_panels(
-            self.panels,
-            self.flows,
-            title=self.title,
-            time_label=self.time_label,
-            end_s=self.end_s,
-            has_details=has_details,
-            size_in=self.size_in,
-            words=words,
-        )
+        from airpath.drawing.style import PAGE_IN
+
+        chosen = [PANELS[name] for name in self.panels]
+        heights = [panel.height for panel in chosen]
+        figure = Figure(figsize=self.size_in or (PAGE_IN, 0.9 + 0.75 * sum(heights)), layout="constrained")
+        axes = figure.subplots(len(chosen), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+        for place, panel in zip(axes, chosen, strict=True):
+            _draw_panel(place, panel, self.flows, has_details, words or {})
+        axes[-1].set_xlabel(self.time_label)
+        axes[-1].set_xlim(0, max(self.end_s, 1e-3))
+        _name_flows(figure, self.title, self.flows)
+        return figure
 
     def __repr__(self) -> str:
         return f"RunPicture({self.title!r})"
 
 
+def _draw_panel(
+    axes: Axes, panel: Panel, flows: Sequence[FlowLines], has_details: bool, words: dict[str, str]
+) -> None:
+    from airpath.drawing.style import COLOURS, finish
+
+    legend: dict[str, list[Line2D]] = {}
+    for trail in panel.trails:
+        if trail.is_detail and not has_details:
+            continue
+        for number, flow in enumerate(flows):
+            points = flow.line(trail.line)
+            if points.size:
+                (drawn,) = axes.plot(*points, color=COLOURS[number % len(COLOURS)], **trail.look)
+                legend.setdefault(words.get(trail.line, trail.word), []).append(drawn)
+    finish(axes, "", panel.label)
+    axes.set_ylim(bottom=0)
+    shown = {word: drawn for word, drawn in legend.items() if word}
+    if shown:
+        # One entry for all flows: in the flow's colour if there is one flow, else in black.
+        handles = [drawn[0] if len(flows) == 1 else _in_ink(drawn[0]) for drawn in shown.values()]
+        axes.legend(
+            handles,
+            list(shown),
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(shown),
+            frameon=False,
+            borderaxespad=0.1,
+            columnspacing=1.4,
+            handletextpad=0.5,
+        )
+
+
+def _in_ink(drawn: Line2D) -> Line2D:
+    from matplotlib.lines import Line2D
+
+    from airpath.drawing.style import INK
+
+    copy = Line2D([], [])
+    copy.update_from(drawn)
+    copy.set(color=INK, markeredgecolor=INK, markerfacecolor=INK)
+    return copy
+
+
+def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines]) -> None:
+    """Write the title above the panels, and each flow's colour."""
+    from matplotlib.lines import Line2D
+
+    from airpath.drawing.style import COLOURS
+
+    handles = [Line2D([], [], color=COLOURS[number % len(COLOURS)], lw=2.5) for number in range(len(flows))]
+    longest = max((len(flow.name) for flow in flows), default=0)
+    columns = max(1, min(len(flows), 4, int(figure.get_figwidth() / (0.45 + 0.06 * longest))))
+    figure.legend(
+        handles,
+        [flow.name for flow in flows],
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        borderaxespad=0.1,
+        handlelength=1.4,
+        columnspacing=1.6,
+        title=title,
+        title_fontsize=9,
+        alignment="left",
+    )
+
+
 def picture_of(
     trace: Path | BinaryIO, summary: dict[str, Any], scenario: dict[str, Any], title: str
 ) -> RunPicture:
-    """Make the picture of a run.
-
-    Parameters
-    ----------
-    trace : Path or file
-        Its `trace.parquet`.
-    summary : dict
-        Content of its `results.json`.
-    scenario : dict
-        The resolved scenario.
-    title : str
-        Line above the picture.
+    """Make the picture of a run from `trace.parquet`, `results.json` and the resolved scenario.
 
     Raises
     ------

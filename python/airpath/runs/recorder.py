@@ -40,7 +40,6 @@ RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
     "manifest.json",
 )
 
-
 # Subfolder of the files until the run has ended.
 UNFINISHED = ".unfinished"
 
@@ -71,21 +70,10 @@ def files_in(out: Path) -> list[Path]:
 
 
 class Recorder:
-    """Writes the files of one run, in place of those of an earlier one.
+    """Writes the files of one run into a folder that `prepare` made, in place of those of an earlier one.
 
     Call `write` during the run, `close` when it has ended, then `finish`. Until then an earlier run
-    stays in place.
-
-    Parameters
-    ----------
-    out : Path
-        The folder, as `prepare` left it.
-    scenario : Scenario
-        What is run.
-    seed : int
-        Its seed.
-    kinds : dict of list of str
-        Columns of every kind of event that is recorded, without the time.
+    stays in place. `kinds` has the columns of every kind of event that is recorded, without the time.
 
     Raises
     ------
@@ -124,16 +112,8 @@ class Recorder:
     def finish(self, results: str | None, ctrl_c: CtrlC, *, title: str, **provenance: Any) -> None:
         """Write scenario, results, picture and manifest, and move all files to their places.
 
-        Parameters
-        ----------
-        results : str or None
-            JSON; None if the run ended without results, and then there is no picture.
-        ctrl_c : CtrlC
-            Ctrl-C leaves the picture out.
-        title : str
-            Line above the picture.
-        **provenance
-            Further entries of the manifest.
+        `results` is JSON; None if the run ended without results, and then there is no picture. Nor is there
+        one after Ctrl-C. `provenance` are further entries of the manifest.
         """
         out = self._unfinished
         with self._writing():
@@ -144,7 +124,12 @@ class Recorder:
                     scenario = tomllib.loads(self._scenario.text)
                     picture_of(out / TRACE, json.loads(results), scenario, title).save(out / PLOT)
             manifest = {
-                **_provenance(),
+                "airpath": _core.version(),
+                "git": _git_commit(),
+                "rng": _core.RNG_VERSION,
+                "python": platform.python_version(),
+                "host": platform.node(),
+                "platform": platform.platform(),
                 "scenario": self._scenario.name,
                 "scenario_sha256": hashlib.sha256(self._scenario.text.encode()).hexdigest(),
                 "seed": self._seed,
@@ -239,18 +224,6 @@ def _output_errors(out: Path) -> Iterator[None]:
     except OSError as error:
         what = f"cannot write to '{out}': {error.strerror or error}"
         raise OutputError("out", what, "choose a folder on a disk with room that you may write to") from error
-
-
-def _provenance() -> dict[str, Any]:
-    """Program and machine."""
-    return {
-        "airpath": _core.version(),
-        "git": _git_commit(),
-        "rng": _core.RNG_VERSION,
-        "python": platform.python_version(),
-        "host": platform.node(),
-        "platform": platform.platform(),
-    }
 
 
 def _git_commit() -> str | None:

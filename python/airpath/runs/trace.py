@@ -27,55 +27,21 @@ Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 # Columns of words.
 WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase")
 
-# Units of the columns; an empty unit is a number without one (an index or a code).
-UNITS = {
-    "time_s": "s",
-    "event": "",
-    "ue": "",
-    "flow": "",
-    "direction": "",
-    "cause": "",
-    "reason": "",
-    "action": "",
-    "phase": "",
-    "element": "",
-    "seq": "B",
-    "snd_una": "B",
-    "rcv_nxt": "B",
-    "len_bytes": "B",
-    "payload_bytes": "B",
-    "queued_bytes": "B",
-    "queued_sdus": "SDU",
-    "pdus_sent": "PDU",
-    "pdus_lost": "PDU",
-    "first_sn": "",
-    "pdus": "PDU",
-    "poll": "",
-    "lost": "",
-    "lsn": "",
-    "missing_pdus": "PDU",
-    "delay_ns": "ns",
-    "rtt_us": "us",
-    "send_window": "segment",
-    "tcpi_snd_cwnd": "segment",
-    "tcpi_snd_ssthresh": "segment",
-    "tcpi_unacked": "segment",
-    "tcpi_rtt": "us",
-    "tcpi_rttvar": "us",
-    "tcpi_rto": "us",
-    "tcpi_ca_state": "",
-    "cached_segments": "segment",
-    "cached_packets": "packet",
-    "flagged": "",
-    "held_acks": "segment",
-    "held_bytes": "B",
-    "ack_release_count": "segment",
-    "conservative": "",
-    "window_segments": "segment",
-    "occupancy_sdus": "SDU",
-    "t_id_us": "us",
-    "after_drop": "",
+# Columns by their units; an empty unit is a number without one (an index or a code), or a word.
+_BY_UNIT = {
+    "s": "time_s",
+    "": "event ue flow direction cause reason action phase element first_sn poll lost lsn "
+    "tcpi_ca_state flagged conservative after_drop",
+    "B": "seq snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
+    "SDU": "queued_sdus occupancy_sdus",
+    "PDU": "pdus_sent pdus_lost pdus missing_pdus",
+    "ns": "delay_ns",
+    "us": "rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
+    "segment": "send_window tcpi_snd_cwnd tcpi_snd_ssthresh tcpi_unacked cached_segments held_acks "
+    "ack_release_count window_segments",
+    "packet": "cached_packets",
 }
+UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in columns.split()}
 
 # Linux reports an unset slow start threshold as this or more.
 UNLIMITED_SSTHRESH = 2**31 - 1
@@ -92,18 +58,10 @@ def count_rows(events: Events) -> int:
 def concatenate(chunks: list[Events], kinds: dict[str, list[str]]) -> Trace:
     """Join the chunks of a simulation's trace, for use in memory.
 
-    Parameters
-    ----------
-    chunks : list of dict
-        As `Simulation.take_trace` returns them; kinds without an event may be absent.
-    kinds : dict of list of str
-        Columns of every recorded kind, without the time.
-
-    Returns
-    -------
-    dict of dict of ndarray
-        `trace[kind][column]`, columns of a kind with the same length. `time_s` (float64, seconds) is first;
-        words are strings, everything else is uint64 with the unit that `UNITS` gives.
+    `chunks` are as `Simulation.take_trace` returns them, where kinds without an event may be absent; `kinds`
+    has the columns of every recorded kind, without the time. The columns of a kind have the same length:
+    `time_s` (float64, seconds) first; words are strings, everything else is uint64 with the unit that `UNITS`
+    gives.
     """
     trace: Trace = {}
     for kind, columns in kinds.items():
@@ -153,14 +111,8 @@ def _plain(column: RawColumn) -> NDArray[Any]:
 class TraceWriter:
     """Writes `trace.parquet` piece by piece; the file is a valid table whenever it is closed.
 
-    Parameters
-    ----------
-    file : binary file
-        Open for writing; the caller closes it.
-    kinds : dict of list of str
-        Columns of every recorded kind, without the time.
-    metadata : dict of str
-        Metadata of the schema; must not depend on clock or machine.
+    The caller closes `file`. `kinds` has the columns of every recorded kind, without the time; `metadata` of
+    the schema must not depend on clock or machine.
     """
 
     def __init__(self, file: IO[bytes], kinds: dict[str, list[str]], metadata: dict[str, str]) -> None:
@@ -173,17 +125,12 @@ class TraceWriter:
         self._words: dict[str, list[str]] = {column: [] for column in WORD_COLUMNS}
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
-        fields = [self._field("time_s", pa.float64()), self._field("event", _word_type())]
-        for column in self._columns:
-            fields.append(self._field(column, _word_type() if column in WORD_COLUMNS else pa.uint64()))
+        words = pa.dictionary(pa.int32(), pa.string())
+        types = {"time_s": pa.float64(), "event": words}
+        types |= {column: words if column in WORD_COLUMNS else pa.uint64() for column in self._columns}
+        fields = [pa.field(column, kind, metadata={"unit": UNITS[column]}) for column, kind in types.items()]
         self._schema = pa.schema(fields, metadata=metadata)
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
-
-    @staticmethod
-    def _field(column: str, kind: pa.DataType) -> pa.Field:
-        import pyarrow as pa
-
-        return pa.field(column, kind, metadata={"unit": UNITS[column]})
 
     def write(self, events: Events) -> None:
         """Add the next events; kinds that are not recorded are skipped.
@@ -257,12 +204,6 @@ class TraceWriter:
         known = self._words[column]
         known.extend(word for word in words if word not in known)
         return np.array([known.index(word) for word in words], dtype=np.int32)[codes]
-
-
-def _word_type() -> pa.DataType:
-    import pyarrow as pa
-
-    return pa.dictionary(pa.int32(), pa.string())
 
 
 def _words(codes: NDArray[Any], words: list[str], missing: NDArray[np.bool_] | None = None) -> pa.Array:

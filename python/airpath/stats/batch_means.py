@@ -38,9 +38,6 @@ MOST_BATCHES = 1024
 LEAST_BATCHES = 16
 """Fewest batches, and fewest independent batches that a run must be worth."""
 
-LEAST_OBSERVATIONS = LEAST_BATCHES
-"""Fewest observations for an interval."""
-
 CORRELATED = 0.5
 """Batches are too short while their correlation exceeds this many standard errors, 1/sqrt(batches)."""
 
@@ -161,7 +158,7 @@ def batch_means(series: ArrayLike, confidence: float = CONFIDENCE) -> SteadyEsti
         If there are too few observations, one is not finite, or the level is out of range.
     """
     check_confidence(confidence)
-    values = _checked(series, LEAST_OBSERVATIONS)
+    values = _checked(series, LEAST_BATCHES)
     size = math.ceil(len(values) / MOST_BATCHES)
     means = _batches(values, size)
     while not _is_uncorrelated(means) and len(values) // (2 * size) >= LEAST_BATCHES:

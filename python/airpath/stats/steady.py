@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Series = NDArray[np.float64]
 
-_Flow = dict[str, Any]
-
 
 def steady(
     scenario: Scenario | str | Path | Result,
@@ -96,13 +94,6 @@ def _series(result: Result, metric: str, number: int, window_s: float) -> Series
         return np.asarray(events["rtt_us"][mine] / 1e3)
     if metric == "delay_ms":
         return np.asarray(events["delay_ns"][mine] / 1e6)
-    return _goodput(result, flow, events["time_s"][mine], events["snd_una"][mine], window_s)
-
-
-def _goodput(result: Result, flow: _Flow, time_s: Series, acked: NDArray[Any], window_s: float) -> Series:
-    """Goodput by window, from the start of the flow to its end."""
-    transfer_s = flow["transfer_s"]
-    end_s = result.summary["simulated_s"] - flow["start_s"] if transfer_s is None else transfer_s
-    # A flow that stalls has no events at the end, but its last windows count.
-    since_start = np.append(time_s - flow["start_s"], max(end_s, time_s[-1] - flow["start_s"]))
-    return goodput_series(since_start, np.append(acked, acked[-1]), window_s)[1]
+    start_s, transfer_s = flow["start_s"], flow["transfer_s"]
+    end_s = result.summary["simulated_s"] - start_s if transfer_s is None else transfer_s
+    return goodput_series(events["time_s"][mine] - start_s, events["snd_una"][mine], window_s, end_s)[1]

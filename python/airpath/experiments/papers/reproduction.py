@@ -128,7 +128,7 @@ class Reproduction:
         progress : callable
             Called after every run.
         dask, dask_wait_s
-            A Dask scheduler whose workers make the runs, see `airpath.runner.pools.pool_of`.
+            A Dask scheduler whose workers make the runs, see `airpath.runner.cluster.pool_of`.
         journal : Journal, optional
             Keeps the runs, begun with `digest`: what it holds is not run again. It is removed in the end.
         warn : callable

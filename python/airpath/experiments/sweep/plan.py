@@ -12,7 +12,8 @@ from typing import Any
 
 from airpath.errors import ScenarioError, SweepError
 from airpath.experiments.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
-from airpath.files.text import is_descriptor, parse_toml, read_text
+from airpath.files.atomic import is_descriptor
+from airpath.files.text import parse_toml, read_text
 from airpath.runner.work import versions
 from airpath.runs.metrics import named
 from airpath.scenario import Scenario, read
@@ -27,31 +28,13 @@ OWN_COLUMNS = ("key", "point", "seed")
 
 
 def run_key(digest: str, seed: int, airpath: str, rng: str) -> str:
-    """Address of a run by its content.
-
-    Parameters
-    ----------
-    digest : str
-        SHA-256 of its resolved scenario, in hexadecimal digits.
-    seed : int
-        Its seed.
-    airpath, rng : str
-        Versions of the models and of the random streams.
-    """
+    """Address of a run by its content; `digest` is the SHA-256 of its resolved scenario, in hexadecimal."""
     return hashlib.sha256(f"{digest}\nseed {seed}\nairpath {airpath}\nrng {rng}\n".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Written:
-    """A sweep as text.
-
-    Attributes
-    ----------
-    name : str
-        For its folder, and for people.
-    text : str
-        TOML, see docs/sweep.md.
-    """
+    """A sweep as TOML (see docs/sweep.md), and its name for its folder and for people."""
 
     name: str
     text: str
@@ -76,22 +59,10 @@ class PlannedPoint:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep.
+    """A sweep: the file's name without its suffix, its text and the scenario's name as written.
 
-    Attributes
-    ----------
-    name : str
-        The file's name without its suffix.
-    text : str
-        The file as written.
-    scenario : str
-        Name or path of the scenario, as written.
-    metrics : tuple of str
-        What is read off each run, see `airpath.runs.metrics.named`.
-    rule : Rule
-        How many runs each point has; infinite precision stands for a fixed number.
-    points : tuple of PlannedPoint
-        The points.
+    Metrics are as for `airpath.runs.metrics.named`. Infinite precision of the rule stands for a fixed number
+    of runs at each point.
     """
 
     name: str
@@ -116,16 +87,10 @@ def read_plan(
     runs: int | None = None,
     on_point: Callable[[int, int], None] = lambda _planned, _points: None,
 ) -> Plan:
-    """Read a sweep's file and everything that it names.
+    """Read a sweep's file, or a bundled sweep, and everything that it names.
 
-    Parameters
-    ----------
-    source : Path or Written
-        The file, or a bundled sweep.
-    runs : int, optional
-        Runs at each point, instead of what the file says.
-    on_point : callable, optional
-        Called with the number of points that are planned and of all, after each.
+    With `runs`, there are so many at each point, whatever the file says. `on_point` is called after each
+    point that is planned, with the number of those and of all.
 
     Raises
     ------
@@ -208,9 +173,8 @@ def _metrics(sweep: dict[str, Any]) -> tuple[str, ...]:
 
 def _rule(sweep: dict[str, Any], seed: int) -> Rule:
     if ("runs" in sweep) == ("precision" in sweep):
-        raise SweepError(
-            "runs", "either runs or precision must be there", "write runs = 20, or precision = 0.05"
-        )
+        what, remedy = "either runs or precision must be there", "write runs = 20, or precision = 0.05"
+        raise SweepError("runs", what, remedy)
     if "runs" in sweep:
         for key in ("min_runs", "max_runs", "confidence"):
             if key in sweep:
@@ -263,10 +227,8 @@ def _check_distinct(points: Sequence[PlannedPoint]) -> None:
     for point in points:
         other = first.setdefault(point.digest, point)
         if other is not point:
-            what = (
-                f"two points are the same scenario: '{words(other.parameters)}', '{words(point.parameters)}'"
-            )
-            raise SweepError("axes", what, "leave one out")
+            both = f"'{words(other.parameters)}', '{words(point.parameters)}'"
+            raise SweepError("axes", f"two points are the same scenario: {both}", "leave one out")
 
 
 def _kind(value: object) -> str:

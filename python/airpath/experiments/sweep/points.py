@@ -70,7 +70,7 @@ def points_of(sweep: dict[str, Any], seed: int) -> list[Point]:
     """
     parts: list[list[Point]] = []
     if "axes" in sweep:
-        parts.append(_grid(_flat("axes", sweep["axes"], lambda entry: not isinstance(entry, dict))))
+        parts.append(_grid(_columns("axes", sweep["axes"])))
     parts += _groups(sweep.get("together", []))
     parts += [_design(name, sweep[name], seed) for name in DESIGNS if name in sweep]
     keys = [key for part in parts for key in part[0]]
@@ -80,17 +80,13 @@ def points_of(sweep: dict[str, Any], seed: int) -> list[Point]:
     size = math.prod(len(part) for part in parts)
     if size > MAX_POINTS:
         raise SweepError("axes", f"makes {size} points", f"write at most {MAX_POINTS}")
-    points = [_joined(combination) for combination in itertools.product(*parts)] if parts else []
+    combined = itertools.product(*parts) if parts else ()
+    points = [{key: value for part in those for key, value in part.items()} for those in combined]
     points += _explicit(sweep.get("list", []))
-    points = points or [{}]
-    seen: set[tuple[tuple[str, Value], ...]] = set()
-    kept = []
-    for point in points:
-        known = tuple(sorted((key, repr(value)) for key, value in point.items()))
-        if known not in seen:
-            seen.add(known)
-            kept.append(point)
-    return kept
+    kept: dict[frozenset[tuple[str, str]], Point] = {}
+    for point in points or [{}]:
+        kept.setdefault(frozenset((key, repr(value)) for key, value in point.items()), point)
+    return list(kept.values())
 
 
 def text_of(value: Value) -> str:
@@ -100,7 +96,7 @@ def text_of(value: Value) -> str:
 
 def flat_values(name: str, table: Any) -> Point:
     """Flatten a table of single values, such as `[set]`, to dotted keys."""
-    flat = _flat(name, table, lambda entry: not isinstance(entry, dict))
+    flat = _flat(name, table)
     return {key: _checked(f"{name}.{key}", value) for key, value in flat.items()}
 
 
@@ -110,16 +106,18 @@ def drawn_keys(sweep: dict[str, Any]) -> set[str]:
     return {key for name, table in designs.items() for key in _drawn(name, table)}
 
 
-def _joined(parts: tuple[Point, ...]) -> Point:
-    return {key: value for part in parts for key, value in part.items()}
-
-
-def _grid(axes: dict[str, Any]) -> list[Point]:
-    for key, values in axes.items():
+def _columns(name: str, table: Any) -> dict[str, list[Value]]:
+    """Keys of a table with a list of values for each."""
+    columns = _flat(name, table)
+    for key, values in columns.items():
         if not isinstance(values, list) or not values:
-            raise SweepError(f"axes.{key}", f"{values!r} is no list of values", "write values in [...]")
+            raise SweepError(f"{name}.{key}", f"{values!r} is no list of values", "write values in [...]")
         for value in values:
-            _checked(f"axes.{key}", value)
+            _checked(f"{name}.{key}", value)
+    return columns
+
+
+def _grid(axes: dict[str, list[Value]]) -> list[Point]:
     size = math.prod(len(values) for values in axes.values())
     if size > MAX_POINTS:
         raise SweepError("axes", f"makes {size} points", f"write at most {MAX_POINTS}")
@@ -133,19 +131,10 @@ def _groups(tables: Any) -> list[list[Point]]:
     groups = []
     for number, table in enumerate(tables):
         name = f"together.{number}"
-        columns = _flat(name, table, lambda entry: not isinstance(entry, dict))
-        lengths = {}
-        for key, values in columns.items():
-            if not isinstance(values, list) or not values:
-                raise SweepError(f"{name}.{key}", f"{values!r} is no list of values", "write values in [...]")
-            for value in values:
-                _checked(f"{name}.{key}", value)
-            lengths[key] = len(values)
-        if len(set(lengths.values())) != 1:
-            what = (
-                f"has lists of {', '.join(f'{count} ({key})' for key, count in lengths.items()) or 'nothing'}"
-            )
-            raise SweepError(name, what, "write as many values for each key of a group")
+        columns = _columns(name, table)
+        if len({len(values) for values in columns.values()}) != 1:
+            lengths = ", ".join(f"{len(values)} ({key})" for key, values in columns.items()) or "nothing"
+            raise SweepError(name, f"has lists of {lengths}", "write as many values for each key of a group")
         groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
     return groups
 
@@ -195,10 +184,7 @@ def _range(key: str, table: Any) -> Range:
     scale = table.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise SweepError(f"{key}.scale", f"is {scale!r}", "write 'linear' or 'log'")
-    (low, low_unit), (high, high_unit) = (
-        _quantity(f"{key}.min", table["min"]),
-        _quantity(f"{key}.max", table["max"]),
-    )
+    (low, low_unit), (high, high_unit) = (_quantity(f"{key}.{end}", table[end]) for end in ("min", "max"))
     if low_unit != high_unit:
         raise SweepError(key, f"has '{low_unit}' at one end and '{high_unit}' at the other", "write one unit")
     if not low < high:
@@ -238,7 +224,9 @@ def _is_range(entry: Any) -> bool:
     return any(not isinstance(entry.get(name, {}), dict) for name in ("min", "max", "scale"))
 
 
-def _flat(name: str, table: Any, is_leaf: Callable[[Any], bool]) -> dict[str, Any]:
+def _flat(
+    name: str, table: Any, is_leaf: Callable[[Any], bool] = lambda entry: not isinstance(entry, dict)
+) -> dict[str, Any]:
     """Keys as in TOML, `tcp.mss` or `"tcp.mss"`, both as dotted text."""
     if not isinstance(table, dict):
         raise SweepError(name, f"{table!r} is no table", f"write [{name}] with KEY = VALUE lines")

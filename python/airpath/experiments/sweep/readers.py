@@ -18,49 +18,33 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class ReadMetrics:
-    """The work of a sweep: runs of scenarios, given as text, and the metrics of each.
+    """The work of a sweep: runs scenarios, given as text, and reads metrics off the results of each run.
 
-    Attributes
-    ----------
-    metrics : tuple of str
-        Their names, see `airpath.runs.metrics.named`.
+    The metrics are named as for `airpath.runs.metrics.named`.
     """
 
     metrics: tuple[str, ...]
 
     def open(self) -> MakeRuns:
-        """Prepare for many runs."""
-        return Readers(self.metrics).values
-
-
-class Readers:
-    """Runs scenarios and reads metrics off their results."""
-
-    def __init__(self, metrics: Sequence[str]) -> None:
-        self._metrics = tuple(metrics)
-        self._named = [named(name) for name in metrics]
+        """Prepare for many runs; a run raises `ValueError` if its results have no such metric."""
+        readers = [named(name) for name in self.metrics]
         # Where the metrics are, as the first results tell: what all results have at the top is the same.
-        self._paths: list[list[str]] | None = None
+        paths: list[list[str]] = []
 
-    def values(self, text: str, seeds: Sequence[int]) -> Iterator[Values]:
-        """Run a scenario with each seed; the metrics of one run after the other.
+        def read(results: dict[str, Any]) -> Values:
+            return tuple(_read(results, reader) for reader in readers)
 
-        Raises
-        ------
-        ScenarioError, ValueError
-            If the scenario cannot be run, or a run's results have no such metric.
-        """
-        if self._paths is None:
-            results = json.loads(_core.run(text, seeds[0]))
-            self._paths = [path_of(name, results) for name in self._metrics]
-            yield self._read(results)
-            seeds = seeds[1:]
-        for measured in _core.measure(text, seeds, self._paths):
-            # What is no plain number, such as a mean over flows, `named` knows how to read.
-            yield self._read(json.loads(measured)) if isinstance(measured, str) else tuple(measured)
+        def values(text: str, seeds: Sequence[int]) -> Iterator[Values]:
+            if not paths:
+                results = json.loads(_core.run(text, seeds[0]))
+                paths.extend([path_of(name, results) for name in self.metrics])
+                yield read(results)
+                seeds = seeds[1:]
+            for measured in _core.measure(text, seeds, paths):
+                # What is no plain number, such as a mean over flows, `named` knows how to read.
+                yield read(json.loads(measured)) if isinstance(measured, str) else tuple(measured)
 
-    def _read(self, results: dict[str, Any]) -> Values:
-        return tuple(_read(results, reader) for reader in self._named)
+        return values
 
 
 def _read(results: dict[str, Any], reader: Callable[[dict[str, Any]], float]) -> float | None:

@@ -16,20 +16,10 @@ from airpath.stats.replication import Rule
 
 @dataclass(frozen=True)
 class PointResult:
-    """What is known of a point.
+    """What is known of a point: its number in the dataset, its dotted keys, and how many runs are there.
 
-    Attributes
-    ----------
-    point : int
-        Its number in the dataset.
-    parameters : dict
-        Dotted keys and values.
-    runs : int
-        Runs that are there.
-    estimates : dict of Estimate or None
-        By metric; None where no run measured it.
-    rows : tuple of (int, tuple of float or None)
-        Seed and metrics of every run, in the order of the seeds.
+    The estimates, by metric, are None where no run measured it; `rows` are seed and metrics of every run, in
+    the order of the seeds.
     """
 
     point: int

@@ -12,7 +12,7 @@ from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.replications import Totals, wanted_of
 from airpath.experiments.sweep.store import Store
 from airpath.runner import driver
-from airpath.runner.pools import pool_of
+from airpath.runner.cluster import pool_of
 
 Worst = Callable[[], float]
 """Gives the widest interval of any metric and point, half of it as a fraction of the mean; NaN if none."""
@@ -41,21 +41,10 @@ def run_sweep(
 ) -> Outcome:
     """Make all runs of a sweep that its folder lacks.
 
-    What the folder holds in the end depends on `plan` alone: neither on the workers nor on how often a sweep
-    was interrupted.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to run.
-    out : Path
-        The folder; made if it is not there.
-    workers, dask, dask_wait_s
-        See `airpath.runner.pools.pool_of`.
-    on_progress : callable, optional
-        Called several times a second with the progress and what gives the widest interval.
-    warn : callable, optional
-        Called with each file in the folder that is damaged or not the sweep's, and when there is no worker.
+    What the folder `out`, made if it is not there, holds in the end depends on `plan` alone: neither on the
+    workers (see `airpath.runner.cluster.pool_of`) nor on how often a sweep was interrupted. `on_progress` is
+    called several times a second with the progress and what gives the widest interval, `warn` with each file
+    in the folder that is damaged or not the sweep's, and when there is no worker.
 
     Raises
     ------

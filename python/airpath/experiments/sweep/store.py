@@ -55,14 +55,8 @@ _TYPES = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
 class Store:
     """A sweep's folder, locked for one writer; a context manager.
 
-    Attributes
-    ----------
-    points : list of PlannedPoint
-        The points under their numbers: those that were there before keep theirs.
-    rows : list of Row
-        The runs that are there.
-    warnings : list of str
-        Files that are damaged or not the sweep's.
+    `points` are under their numbers: those that were there before keep theirs. `rows` are the runs that are
+    there, `warnings` name files that are damaged or not the sweep's.
     """
 
     def __init__(self, out: Path, plan: Plan) -> None:
@@ -121,25 +115,20 @@ class Store:
         self._next_part = max(numbers, default=0) + 1
 
     def _table(self, rows: Sequence[Row]) -> pa.Table:
-        parameters: dict[str, list[Any]] = {key: [] for key in self._parameters}
-        for point, _, _ in rows:
-            own = self.points[point].parameters
-            for key, column in parameters.items():
-                column.append(own.get(key))
-        texts = {key for key, kind in self._parameters.items() if kind == "text"}
         digests, here = [point.digest for point in self.points], versions()
         columns: list[list[Any]] = [
             [run_key(digests[point], seed, *here) for point, seed, _ in rows],
             [point for point, _, _ in rows],
-            *(
-                [None if value is None else str(value) for value in column] if key in texts else column
-                for key, column in parameters.items()
-            ),
+            *([self._parameter(point, key) for point, _, _ in rows] for key in self._parameters),
             [seed for _, seed, _ in rows],
             *([values[i] for _, _, values in rows] for i in range(len(self._plan.metrics))),
         ]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _parameter(self, point: int, key: str) -> Any:
+        value = self.points[point].parameters.get(key)
+        return str(value) if value is not None and self._parameters[key] == "text" else value
 
 
 def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
@@ -152,10 +141,8 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
     """
     path = out / MANIFEST
     if (out / "results.json").is_file() and (out / "scenario.resolved.toml").is_file():
-        remedy = (
-            f"name a sweep's folder; a run's numbers are in its results.json, or use 'airpath predict {out}'"
-        )
-        raise SweepError(str(out), "is the folder of a run, not of a sweep", remedy)
+        remedy = "name a sweep's folder; a run's numbers are in its results.json, or use 'airpath predict"
+        raise SweepError(str(out), "is the folder of a run, not of a sweep", f"{remedy} {out}'")
     try:
         manifest: dict[str, Any] = parse_json(read_text(path, MOST_BYTES))
         if wrong := misfit(manifest, {"format": int}):
@@ -266,9 +253,8 @@ def _rows_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> li
             return None
         if key != run_key(digests[number], seed, *made_by):
             return None
-    columns = [table[name].to_pylist() for name in manifest["metrics"]]
-    values = zip(*columns, strict=True)
-    return [(n, seed, tuple(own)) for n, seed, own in zip(numbers, seeds, values, strict=True)]
+    values = zip(*(table[name].to_pylist() for name in manifest["metrics"]), strict=True)
+    return list(zip(numbers, seeds, values, strict=True))
 
 
 def _manifest_of(plan: Plan, points: Sequence[PlannedPoint]) -> dict[str, Any]:
@@ -306,10 +292,8 @@ def _continued(before: dict[str, Any], plan: Plan, out: Path) -> list[PlannedPoi
     for point, old in zip(kept, before["points"], strict=True):
         if point is None:
             named = ", ".join(f"{key} = {value}" for key, value in old["parameters"].items())
-            what = (
-                f"'{out}' holds a sweep with a point that this one lacks, or whose scenario differs: {named}"
-            )
-            raise SweepError("axes", what, remedy)
+            what = f"'{out}' holds a sweep with a point that this one lacks, or whose scenario differs"
+            raise SweepError("axes", f"{what}: {named}", remedy)
     return [point for point in kept if point is not None] + list(planned.values())
 
 
@@ -352,7 +336,5 @@ def output_errors(out: Path, verb: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         what = f"'{out}' cannot be {verb}: {error.strerror or error}"
-        remedy = (
-            "make room or choose another folder, and give the same command: what was written before is safe"
-        )
-        raise SweepError("out", what, remedy) from error
+        remedy = "make room or choose another folder, and give the same command"
+        raise SweepError("out", what, f"{remedy}: what was written before is safe") from error

@@ -29,21 +29,11 @@ LIVE_PER_PROCESSOR = 4
 
 @dataclass(frozen=True)
 class Variant:
-    """What is run in both worlds.
+    """What is run in both worlds, under a name for folders and people.
 
-    Attributes
-    ----------
-    name : str
-        For folders and people.
-    congestion_control : str
-        Of the sender.
-    mechanism : str or None
-        What the scenario has in addition.
-    simulated, live : Scenario
-        What is simulated, and the path of the live run; they differ in `[tcp]` at most, which a live run
-        ignores.
-    tcp : KernelTcp or None
-        The kernel's; None where there is no live run.
+    `mechanism` is what the scenario has in addition. What is `simulated` and the path of the `live` run
+    differ in `[tcp]` at most, which a live run ignores. `tcp` is the kernel's; None where there is no live
+    run.
     """
 
     name: str
@@ -56,19 +46,13 @@ class Variant:
 
 Job = tuple[Variant, int]
 """A variant and a seed."""
+Runs = dict[tuple[str, int], list[Figures]]
+"""Figures of each transfer by variant's name and seed."""
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """A live run that was not valid.
-
-    Attributes
-    ----------
-    variant, seed, attempt
-        Which; attempts count from 1.
-    because : list of str
-        Why its figures were not used.
-    """
+    """A live run that was not valid, and why; attempts count from 1."""
 
     variant: str
     seed: int
@@ -78,20 +62,10 @@ class Repeated:
 
 @dataclass
 class Outcomes:
-    """What all runs gave.
+    """What all runs gave, with live runs that were not valid in `repeated` alone."""
 
-    Attributes
-    ----------
-    simulated, live : dict
-        Figures of each transfer by variant's name and seed; of live runs only those that were valid.
-    repeated : list of Repeated
-        Live runs that were not.
-    lateness_p99_us : list of float
-        Of the valid live runs.
-    """
-
-    simulated: dict[tuple[str, int], list[Figures]] = field(default_factory=dict)
-    live: dict[tuple[str, int], list[Figures]] = field(default_factory=dict)
+    simulated: Runs = field(default_factory=dict)
+    live: Runs = field(default_factory=dict)
     repeated: list[Repeated] = field(default_factory=list)
     lateness_p99_us: list[float] = field(default_factory=list)
 
@@ -112,20 +86,10 @@ def run_all(
     progress: Callable[[float], None] | None = None,
     on_simulated: Callable[[float], None] | None = None,
 ) -> Outcomes:
-    """Make all runs.
+    """Make all runs, each in either world; they leave their files in `folder`/VARIANT/WORLD-SEED/.
 
-    Parameters
-    ----------
-    jobs : sequence of (Variant, int)
-        What to run in either world, with which seed of the channels' draws.
-    folder : Path
-        Where the runs leave their files: `VARIANT/WORLD-SEED/`.
-    workers : int, optional
-        Live runs side by side.
-    progress : callable, optional
-        Called with the share of the live runs that is done, 0 to 1.
-    on_simulated : callable, optional
-        Called when the simulated runs are done, with the seconds that the live ones will take.
+    `workers` are the live runs side by side. `progress` is called with the share of the live runs that is
+    done, 0 to 1, and `on_simulated` before them, with the seconds that they will take.
 
     Raises
     ------
@@ -172,46 +136,37 @@ def _run_live(
     workers: int,
     progress: Callable[[float], None] | None,
 ) -> None:
-    alive, left = Processes(), jobs
-    for attempt in range(1, MOST_ATTEMPTS + 1):
-        left = _attempt(left, attempt, outcomes, folder, workers, alive, progress)
-        if not left:
-            return
-        workers = 1 if attempt == MOST_ATTEMPTS - 1 else max(1, workers // 2)
+    alive, wanted = Processes(), len(jobs)
 
+    def attempt(jobs: list[Job], number: int, workers: int) -> list[Job]:
+        """Make live runs, and say which were not valid."""
+        invalid: list[Job] = []
 
-def _attempt(
-    jobs: list[Job],
-    attempt: int,
-    outcomes: Outcomes,
-    folder: Path,
-    workers: int,
-    alive: Processes,
-    progress: Callable[[float], None] | None,
-) -> list[Job]:
-    """Make live runs, and say which were not valid."""
-    wanted = len(outcomes.live) + len(jobs)
-    invalid: list[Job] = []
+        def live(job: int, seed: int) -> LiveOutcome:
+            variant = jobs[job][0]
+            assert variant.tcp is not None
+            return run_live_once(
+                variant.live, variant.tcp, seed, _place(folder, variant, "live", seed), alive
+            )
 
-    def live(job: int, seed: int) -> LiveOutcome:
-        variant = jobs[job][0]
-        assert variant.tcp is not None
-        return run_live_once(variant.live, variant.tcp, seed, _place(folder, variant, "live", seed), alive)
+        def take_in(row: Row) -> None:
+            job, seed, outcome = row
+            name = jobs[job][0].name
+            if outcome.invalid_because:
+                outcomes.repeated.append(Repeated(name, seed, number, outcome.invalid_because))
+                invalid.append(jobs[job])
+                return
+            outcomes.live[name, seed] = outcome.figures
+            outcomes.lateness_p99_us.append(outcome.lateness_us["p99"])
+            if progress:
+                progress(len(outcomes.live) / wanted)
 
-    def take_in(row: Row) -> None:
-        job, seed, outcome = row
-        name = jobs[job][0].name
-        if outcome.invalid_because:
-            outcomes.repeated.append(Repeated(name, seed, attempt, outcome.invalid_because))
-            invalid.append(jobs[job])
-            return
-        outcomes.live[name, seed] = outcome.figures
-        outcomes.lateness_p99_us.append(outcome.lateness_us["p99"])
-        if progress:
-            progress(len(outcomes.live) / wanted)
+        run_here([Once(seed) for _, seed in jobs], live, workers, take_in, end=alive.end)
+        return invalid
 
-    run_here([Once(seed) for _, seed in jobs], live, workers, take_in, end=alive.end)
-    return invalid
+    for number in range(1, MOST_ATTEMPTS + 1):
+        jobs = attempt(jobs, number, workers) if jobs else []
+        workers = 1 if number == MOST_ATTEMPTS - 1 else max(1, workers // 2)
 
 
 def _place(folder: Path, variant: Variant, world: str, seed: int) -> Path:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airpath import _core
@@ -13,17 +15,7 @@ from airpath.scenario import Scenario
 
 @dataclass(frozen=True)
 class Transfer:
-    """A flow of a scenario.
-
-    Attributes
-    ----------
-    direction : str
-        "downlink" or "uplink".
-    size_bytes : int or None
-        TCP payload; None of a transfer without end.
-    start_s : float
-        When it begins.
-    """
+    """A flow of a scenario; `size_bytes` is TCP payload, None of a transfer without end."""
 
     direction: str
     size_bytes: int | None
@@ -33,6 +25,16 @@ class Transfer:
 def resolved(scenario: Scenario) -> dict[str, Any]:
     """What a scenario says, every default written out."""
     return tomllib.loads(scenario.text)
+
+
+def changed(scenario: Scenario, changes: Iterable[tuple[str, str]]) -> Scenario:
+    """A scenario with further overrides."""
+    return replace(scenario, overrides=(*scenario.overrides, *changes))
+
+
+def registered(folder: str) -> list[str]:
+    """Names of the simulator's components of a kind."""
+    return [part["name"] for part in json.loads(_core.registry()) if part["folder"] == folder]
 
 
 def transfers(scenario: Scenario) -> list[Transfer]:
@@ -46,9 +48,8 @@ def transfers(scenario: Scenario) -> list[Transfer]:
     says = resolved(scenario)
     (cell,) = says["radio"].values()
     if cell.get("ues", 1) != 1:
-        raise ScenarioError(
-            "radio", f"a live link has one UE, and the cell has {cell['ues']}", "set ues to 1"
-        )
+        what = f"a live link has one UE, and the cell has {cell['ues']}"
+        raise ScenarioError("radio", what, "set ues to 1")
     for number, box in enumerate(says.get("middlebox", ())):
         if "split" in box:
             what = "split ends connections and makes segments without payload: there is no live one"

@@ -1,4 +1,4 @@
-"""Intervals, differences and verdicts: how far simulated and live agree.
+"""Intervals, differences and verdicts: how far simulated and live agree, also as JSON.
 
 Run by run with the same seed, simulated less live: the interval of the mean of these differences holds
 whether or not the seed brings the two closer together. That of independent runs (Welch) stands beside it
@@ -8,15 +8,17 @@ in the JSON. A difference is a share of the live mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
 from scipy.special import stdtrit
 
+from airpath import _core
 from airpath.experiments.paired import PairedComparison, paired
-from airpath.experiments.versus_kernel.campaign import Outcomes
+from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
+from airpath.experiments.versus_kernel.carried import Transfer
 from airpath.experiments.versus_kernel.measured import METRICS, Figures, Metric
 from airpath.stats.estimate import Estimate, by_seed, estimate
 
@@ -29,20 +31,11 @@ EFFECT_TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class Judgement:
-    """One figure in both worlds.
+    """One figure in both worlds: how far simulated is above live.
 
-    Attributes
-    ----------
-    metric : Metric
-        Which.
-    pair : PairedComparison
-        Simulated and live, and how far the first is above the second.
-    welch : (float, float)
-        Interval of the difference, in the metric's unit, if the runs were not paired; NaN after one run.
-    verdict : str
-        "agree", "unsure", "differ" or, of counts, which have no tolerance, "no_difference_seen".
-    words : str
-        The verdict for people.
+    `welch` is the interval of the difference, in the metric's unit, if the runs were not paired; NaN after
+    one run. The `verdict` is "agree", "unsure", "differ" or, of counts, which have no tolerance,
+    "no_difference_seen"; `words` say it to people.
     """
 
     metric: Metric
@@ -54,19 +47,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a mechanism does to a figure, in both worlds.
-
-    Attributes
-    ----------
-    metric : Metric
-        Which.
-    simulated, live : Estimate
-        Mean with the mechanism over mean without.
-    difference : Estimate
-        Simulated less live.
-    verdict, words
-        As of a `Judgement`.
-    """
+    """What a mechanism does to a figure, in both worlds: the mean with it over that without."""
 
     metric: Metric
     simulated: Estimate
@@ -106,12 +87,13 @@ def effects(outcomes: Outcomes, base: str, variant: str, transfer: int) -> list[
         ratios = []
         for world in (outcomes.simulated, outcomes.live):
             values = [_values(world, name, seeds, transfer, metric) for name in (variant, base)]
-            if not all(values) or (metric.tolerance is None and fmean(values[1]) < LEAST_COUNT):
-                continue
-            if (ratio := _ratio(*values)) is not None:
-                ratios.append(ratio)
-        if len(ratios) == 2:
-            found.append(_effect(metric, *ratios))
+            if all(values) and (metric.tolerance is not None or fmean(values[1]) >= LEAST_COUNT):
+                ratios.append(_ratio(*values))
+        match ratios:
+            case [Estimate() as simulated, Estimate() as live]:
+                difference = by_seed(lambda one, other: one - other, simulated, live)
+                verdict, words = _within(difference, EFFECT_TOLERANCE, "points")
+                found.append(Effect(metric, simulated, live, difference, verdict, words))
     return found
 
 
@@ -141,17 +123,7 @@ def _values(
 
 def _ratio(changed: Sequence[float], base: Sequence[float]) -> Estimate | None:
     relative = paired(estimate(changed), estimate(base)).relative
-    return None if relative is None else _shifted(relative, lambda share: 1 + share)
-
-
-def _shifted(known: Estimate, shift: Callable[[float], float]) -> Estimate:
-    return estimate([shift(value) for value in known.values], known.confidence)
-
-
-def _effect(metric: Metric, simulated: Estimate, live: Estimate) -> Effect:
-    difference = by_seed(lambda one, other: one - other, simulated, live)
-    verdict, words = _within(difference, EFFECT_TOLERANCE, "points")
-    return Effect(metric, simulated, live, difference, verdict, words)
+    return None if relative is None else estimate(1 + share for share in relative.values)
 
 
 def _within(share: Estimate, tolerance: float, unit: str) -> tuple[str, str]:
@@ -183,16 +155,91 @@ def _of_counts(pair: PairedComparison, metric: Metric) -> tuple[str, str]:
 
 def as_json(known: Estimate) -> dict[str, Any]:
     """An estimate for files; numbers that are none are null."""
-    interval = [known.ci_low, known.ci_high]
     return {
         "mean": known.mean,
-        "sd": _or_null(known.sd),
-        "interval": None if math.isnan(interval[0]) else interval,
+        "sd": known.sd if math.isfinite(known.sd) else None,
+        "interval": None if math.isnan(known.ci_low) else [known.ci_low, known.ci_high],
         "confidence": known.confidence,
         "n": known.n,
         "values": list(known.values),
     }
 
 
-def _or_null(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+def comparison_as_json(
+    name: str,
+    variants: Sequence[Variant],
+    carried: Sequence[Transfer],
+    seeds: Sequence[int],
+    outcomes: Outcomes,
+    kernel: str,
+) -> dict[str, Any]:
+    """A comparison for files: every value of every run, intervals, verdicts, and how both worlds were set.
+
+    Units are in the names; `difference` is simulated less live, `relative` that over the live mean.
+    """
+    return {
+        "airpath": _core.version(),
+        "rng": _core.RNG_VERSION,
+        "kernel": kernel,
+        "scenario": name,
+        "seeds": list(seeds),
+        "flows": [asdict(transfer) for transfer in carried],
+        "comparisons": [_variant(variant, carried, outcomes) for variant in variants],
+        "live": {
+            "repeated": [asdict(one) for one in outcomes.repeated],
+            "lateness_p99_us": outcomes.lateness_p99_us,
+        },
+    }
+
+
+def _variant(variant: Variant, carried: Sequence[Transfer], outcomes: Outcomes) -> dict[str, Any]:
+    return {
+        "congestion_control": variant.congestion_control,
+        "mechanism": variant.mechanism,
+        "simulated_scenario": variant.simulated.text,
+        "kernel_tcp": asdict(variant.tcp) if variant.tcp else None,
+        "flows": [_flow(variant, number, outcomes) for number in range(len(carried))],
+    }
+
+
+def _flow(variant: Variant, number: int, outcomes: Outcomes) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "metrics": {one.metric.name: _judgement(one) for one in judge(outcomes, variant.name, number)}
+    }
+    if variant.mechanism:
+        found = effects(outcomes, variant.congestion_control, variant.name, number)
+        said["effects"] = {one.metric.name: _effect(one) for one in found}
+    said["runs"] = [
+        {
+            "seed": seed,
+            "simulated": asdict(outcomes.simulated[variant.name, seed][number]),
+            "live": asdict(outcomes.live[variant.name, seed][number]),
+        }
+        for seed in outcomes.seeds(variant.name)
+    ]
+    return said
+
+
+def _judgement(one: Judgement) -> dict[str, Any]:
+    pair = one.pair
+    return {
+        "simulated": as_json(pair.a),
+        "live": as_json(pair.b),
+        "difference": as_json(pair.difference),
+        "difference_if_unpaired": None if math.isnan(one.welch[0]) else list(one.welch),
+        "relative": None if pair.relative is None else as_json(pair.relative),
+        "correlation": None if math.isnan(pair.correlation) else pair.correlation,
+        "tolerance": one.metric.tolerance,
+        "verdict": one.verdict,
+        "words": one.words,
+    }
+
+
+def _effect(one: Effect) -> dict[str, Any]:
+    return {
+        "simulated_ratio": as_json(one.simulated),
+        "live_ratio": as_json(one.live),
+        "difference": as_json(one.difference),
+        "verdict": one.verdict,
+        "words": one.words,
+    }

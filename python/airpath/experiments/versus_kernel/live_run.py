@@ -14,12 +14,12 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from airpath.errors import LiveError
 from airpath.files.atomic import write_whole
 from airpath.live.driver import driver_command
-from airpath.live.session import Session
+from airpath.live.session import Listener, Session
 from airpath.runs.recorder import CAPTURE, RESULTS
 from airpath.runs.trace import Events
 
@@ -27,27 +27,15 @@ FAILED = 3
 STDIN = 0
 
 
-class CaptureFile:
+class CaptureFile(Listener):
     """Listens to a session and keeps nothing but the packets."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
-    def handle_status(self, status: dict[str, Any]) -> None:
-        """See `Listener`."""
-
     def handle_record(self, events: Events, capture: bytes) -> None:
         """See `Listener`."""
         self._file.write(capture)
-
-    def handle_output(self, output: bytes) -> None:
-        """See `Listener`."""
-
-    def handle_resize(self) -> None:
-        """See `Listener`."""
-
-    def pause(self) -> None:
-        """See `Listener`."""
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ it was sent again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +18,13 @@ from airpath.captures import analyze
 from airpath.errors import ScenarioError
 from airpath.experiments.versus_kernel.carried import Transfer
 
-_Found = tuple[Transfer, dict[str, Any], dict[str, Any]]
-"""A transfer, its connection and its data as `airpath analyze` reports them."""
-
 
 @dataclass(frozen=True)
 class Metric:
-    """One of the figures, for people.
+    """One of the `Figures`, for people: title with its unit, scale to that unit, and digits behind the point.
 
-    Attributes
-    ----------
-    name : str
-        Field of `Figures`.
-    title : str
-        With its unit.
-    scale : float
-        From the field's unit to that of the title.
-    digits : int
-        Behind the point.
-    tolerance : float or None
-        Difference, as a share of the live value, within which simulated and live agree; None of counts of
-        rare events, for which only the interval of the difference is judged.
+    `tolerance` is the difference, as a share of the live value, within which simulated and live agree; None
+    of counts of rare events, for which only the interval of the difference is judged.
     """
 
     name: str
@@ -59,28 +45,13 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Figures:
-    """One transfer of one run.
+    """One transfer of one run; None is what could not be told.
 
-    Attributes
-    ----------
-    goodput_bps : float
-        Bytes acknowledged, from the first data to the last ACK that moved the left edge.
-    bytes_acked : int
-        In the whole run.
-    rtt_mean_ms, rtt_median_ms, rtt_p95_ms : float or None
-        Of the round trips; None where not one could be told.
-    retransmissions : int
-        Segments sent again, for whatever reason.
-    timeouts : int or None
-        How often the retransmission timer expired: the sender's own count; None if it is not known.
-    transfer_s : float or None
-        The same time, if all of the data arrived.
-    segments, spurious_retransmissions : int
-        Segments with data, and of those sent again what was certainly needless.
-    retransmissions_by_cause : dict
-        As `airpath analyze` tells them apart, which sees packets and no timers.
-    initial_rtt_ms : float or None
-        Of the handshake.
+    Goodput is of bytes acknowledged, from the first data to the last ACK that moved the left edge;
+    `transfer_s` is the same time, if all of the data arrived. `bytes_acked` is of the whole run. `timeouts`
+    are counted by the sender itself. `segments` have data; `spurious_retransmissions` were certainly
+    needless. Causes are as `airpath analyze` tells them apart, which sees packets and no timers.
+    `initial_rtt_ms` is the handshake's.
     """
 
     goodput_bps: float
@@ -96,10 +67,6 @@ class Figures:
     retransmissions_by_cause: dict[str, int]
     initial_rtt_ms: float | None
 
-    def json(self) -> dict[str, Any]:
-        """For files."""
-        return asdict(self)
-
 
 def figures(capture: Path, transfers: list[Transfer], timeouts: Sequence[int | None]) -> list[Figures]:
     """Read the figures of each transfer off a capture, but for the timeouts, which its sender has counted.
@@ -112,44 +79,23 @@ def figures(capture: Path, transfers: list[Transfer], timeouts: Sequence[int | N
     ScenarioError
         If a connection is missing or carried nothing.
     """
-    report = analyze(capture)
-    return [
-        _figures(_of_transfer(report, transfers, number), timeouts[number])
-        for number in range(len(transfers))
-    ]
+    found = sorted(analyze(capture)["connections"], key=_ports)
+    if len(found) != len(transfers):
+        found = [{"flows": []}] * len(transfers)
+    numbered = enumerate(zip(transfers, found, timeouts, strict=True))
+    return [_figures(number, *one) for number, one in numbered]
 
 
-def _of_transfer(report: dict[str, Any], transfers: list[Transfer], number: int) -> _Found:
-    """The connection of a transfer, at the sender, and its data."""
-    transfer = transfers[number]
-    here = "server" if transfer.direction == "downlink" else "ue"
-    found = sorted(report["connections"], key=_ports)
-    if len(found) == len(transfers):
-        connection = found[number]
-        sender_port = _ports(connection)[transfer.direction == "uplink"]
-        for flow in connection["flows"]:
-            if (
-                _port(connection[flow["sender"]]) == sender_port
-                and flow["interface"] == here
-                and flow["bytes_acked"]
-                and flow["goodput_bps"]
-            ):
-                return transfer, connection, flow
-    what = f"flow {number}, {transfer.direction}, carried nothing in a run"
-    raise ScenarioError("duration", what, "let runs last longer")
-
-
-def _ports(connection: dict[str, Any]) -> list[int]:
-    """Ports of the server and of the UE: in both worlds the server's is the lower one."""
-    return sorted(_port(connection[end]) for end in ("client", "server"))
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2])
-
-
-def _figures(found: _Found, timeouts: int | None) -> Figures:
-    transfer, connection, flow = found
+def _figures(number: int, transfer: Transfer, connection: dict[str, Any], timeouts: int | None) -> Figures:
+    is_uplink = transfer.direction == "uplink"
+    for flow in connection["flows"]:
+        is_sender = _port(connection[flow["sender"]]) == _ports(connection)[is_uplink]
+        is_here = flow["interface"] == ("ue" if is_uplink else "server")
+        if is_sender and is_here and flow["bytes_acked"] and flow["goodput_bps"]:
+            break
+    else:
+        what = f"flow {number}, {transfer.direction}, carried nothing in a run"
+        raise ScenarioError("duration", what, "let runs last longer")
     rtt, again = flow["rtt"]["forward_ms"], flow["retransmissions"]
     is_complete = transfer.size_bytes is not None and flow["bytes_acked"] >= transfer.size_bytes
     return Figures(
@@ -166,3 +112,12 @@ def _figures(found: _Found, timeouts: int | None) -> Figures:
         retransmissions_by_cause=again["by_cause"],
         initial_rtt_ms=connection["handshake_rtt_ms"],
     )
+
+
+def _ports(connection: dict[str, Any]) -> list[int]:
+    """Ports of the server and of the UE: in both worlds the server's is the lower one."""
+    return sorted(_port(connection[end]) for end in ("client", "server"))
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.experiments.versus_kernel.carried import resolved, transfers
+from airpath.experiments.versus_kernel.carried import changed, registered, resolved, transfers
 from airpath.scenario import Scenario, inline
 
 PREFIX = "mechanism."
@@ -17,14 +15,8 @@ LIMITS = ("packets", "bytes")
 
 def mechanisms() -> list[str]:
     """Names of what can be added to a live link: boxes but `split`, queue disciplines but drop-tail."""
-    parts = json.loads(_core.registry())
-    boxes = [part["name"] for part in parts if part["folder"] == "middlebox" and part["name"] != "split"]
-    return boxes + _disciplines()
-
-
-def _disciplines() -> list[str]:
-    parts = json.loads(_core.registry())
-    return [part["name"] for part in parts if part["folder"] == "queue" and part["name"] != "droptail"]
+    known = (*registered("middlebox"), *registered("queue"))
+    return [name for name in known if name not in ("split", "droptail")]
 
 
 def split_changes(
@@ -51,17 +43,10 @@ def split_changes(
 
 
 def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, str]] = ()) -> Scenario:
-    """Add a mechanism.
+    """Add one of `mechanisms()` to a scenario; `changes` are keys of it, and values.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Without it.
-    name : str
-        One of `mechanisms()`: a box comes behind the boxes that are there, a queue discipline in the
-        place of the bearer's drop-tail queue in the direction of the first flow's data, with its limits.
-    changes : sequence of (str, str)
-        Keys of the mechanism, and values.
+    A box comes behind the boxes that are there, a queue discipline in the place of the bearer's drop-tail
+    queue in the direction of the first flow's data, with its limits.
 
     Raises
     ------
@@ -71,27 +56,22 @@ def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, s
     if name not in mechanisms():
         hint = f"choose from {', '.join(mechanisms())}"
         raise ScenarioError("--mechanism", f"there is no '{name}' for a live link", hint)
-    if name in _disciplines():
-        return _with_discipline(scenario, name, changes)
-    boxes = resolved(scenario).get("middlebox", [])
-    if any(name in box for box in boxes):
+    says = resolved(scenario)
+    if name in registered("queue"):
+        ((cell, bearer),) = says["radio"].items()
+        direction = transfers(scenario)[0].direction
+        queue = bearer.get(direction, {}).get("queue", {})
+        is_there = name in queue
+        path = f"radio.{cell}.{direction}.queue.{name}"
+        limits = {key: value for key, value in queue.get("droptail", {}).items() if key in LIMITS}
+        whole = (path, inline(limits))
+    else:
+        boxes = says.get("middlebox", [])
+        is_there = any(name in box for box in boxes)
+        path = f"middlebox.{len(boxes)}.{name}"
+        # All of them behind the overrides, which may set the whole list themselves.
+        whole = ("middlebox", inline([*boxes, {name: {}}]))
+    if is_there:
         hint = "name a scenario without it"
         raise ScenarioError("--mechanism", f"{scenario.name} has {name} already", hint)
-    # All of them behind the overrides, which may set the whole list themselves.
-    all_ = ("middlebox", inline([*boxes, {name: {}}]))
-    own = tuple((f"middlebox.{len(boxes)}.{name}.{path}", value) for path, value in changes)
-    return Scenario(scenario.name, scenario.source, (*scenario.overrides, all_, *own), scenario.folder)
-
-
-def _with_discipline(scenario: Scenario, name: str, changes: Sequence[tuple[str, str]]) -> Scenario:
-    ((cell, says),) = resolved(scenario)["radio"].items()
-    direction = transfers(scenario)[0].direction
-    queue = says.get(direction, {}).get("queue", {})
-    if name in queue:
-        hint = "name a scenario without it"
-        raise ScenarioError("--mechanism", f"{scenario.name} has {name} already", hint)
-    limits = {key: value for key, value in queue.get("droptail", {}).items() if key in LIMITS}
-    path = f"radio.{cell}.{direction}.queue.{name}"
-    own = tuple((f"{path}.{key}", value) for key, value in changes)
-    overrides = (*scenario.overrides, (path, inline(limits)), *own)
-    return Scenario(scenario.name, scenario.source, overrides, scenario.folder)
+    return changed(scenario, (whole, *((f"{path}.{key}", value) for key, value in changes)))

@@ -1,15 +1,18 @@
-"""Published values that live runs can be set beside: a handful of cells of three papers, short enough.
+"""Published values, simulated and live beside each other: a handful of cells of three papers, short enough.
 
 Each cell is the paper's own scenario, as `airpath reproduce` simulates it, and where that lasts an hour a
 shorter one; simulated and live are as long as each other. The simulated TCP is the paper's, the kernel's
-as near to it as it comes (`nearness.as_written`).
+as near to it as it comes (`tcp.as_written`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from airpath import _core
 from airpath.experiments.papers.alcaraz import model as alcaraz
 from airpath.experiments.papers.alcaraz.measured import PACKET_BYTES, PAYLOAD_BYTES
 from airpath.experiments.papers.base.cell import Overrides
@@ -17,10 +20,12 @@ from airpath.experiments.papers.base.published import Published, load_published
 from airpath.experiments.papers.chan import model as chan
 from airpath.experiments.papers.downloads import NO_BLOCK_ERRORS, Download
 from airpath.experiments.papers.lundsten import model as lundsten
-from airpath.experiments.versus_kernel.campaign import Job, Variant, crossed
-from airpath.experiments.versus_kernel.measured import Figures
-from airpath.experiments.versus_kernel.nearness import as_near, as_written
-from airpath.scenario import Scenario, load
+from airpath.experiments.versus_kernel.campaign import Job, Outcomes, Runs, Variant, crossed
+from airpath.experiments.versus_kernel.judgement import Judgement, as_json, judged
+from airpath.experiments.versus_kernel.measured import Figures, Metric
+from airpath.experiments.versus_kernel.tcp import as_near, as_written
+from airpath.scenario import load
+from airpath.stats.estimate import Estimate, estimate
 
 CONGESTION_CONTROL = "reno"
 CHAN_RUN_S = 240
@@ -29,21 +34,17 @@ LUNDSTEN_FILE_BYTES = 2_000_000
 """Instead of 16,000,000."""
 CHAN_PACKET_BYTES, CHAN_PAYLOAD_BYTES = 1000, 960
 
+TOLERANCE = 0.05
+"""Within which simulated and live agree."""
+
 Measure = Callable[[Figures], float | None]
 
 
 @dataclass(frozen=True)
 class Trio:
-    """The runs of a cell.
+    """The runs of a cell: `paper` with the paper's TCP is simulated alone, `kernel` live too.
 
-    Attributes
-    ----------
-    paper : Variant
-        Simulated with the paper's TCP, and not live.
-    kernel : Variant
-        Live with the kernel's, simulated with one like that.
-    repeat : int
-        So many times the number of runs that was asked for: short runs scatter widely, and cost little.
+    They are made `repeat` times as often as was asked for: short runs scatter widely, and cost little.
     """
 
     paper: Variant
@@ -55,19 +56,9 @@ class Trio:
 class PublishedCell:
     """A published value, and the runs that give the same quantity.
 
-    Attributes
-    ----------
-    published : Published
-        As printed.
-    runs : Trio
-        What is run.
-    measure : callable
-        From the figures of a run to the published quantity in its unit, before the twin.
-    twin : Trio or None
-        With the same seeds; then the quantity is the percentage by which the twin's is above: an increase of
-        time where what is measured is a speed.
-    note : str
-        How the runs differ from the paper's.
+    `measure` makes it, in its unit, of the figures of a run. With a `twin`, which has the same seeds, it is
+    the percentage by which the twin's is above: an increase of time where what is measured is a speed. The
+    `note` says how the runs differ from the paper's.
     """
 
     published: Published
@@ -93,8 +84,7 @@ def jobs(chosen: list[PublishedCell], runs: int, first_seed: int) -> list[Job]:
 
 
 def _trio(name: str, base: str, overrides: Overrides, repeat: int = 1) -> Trio:
-    scenario = load(base)
-    changed = Scenario(scenario.name, scenario.source, overrides, scenario.folder)
+    changed = load(base, overrides)
     near, kernel = as_near(changed, CONGESTION_CONTROL)
     _, told = as_written(changed, CONGESTION_CONTROL)
     paper = Variant(f"{name}-paper", CONGESTION_CONTROL, None, changed, changed, None)
@@ -104,7 +94,7 @@ def _trio(name: str, base: str, overrides: Overrides, repeat: int = 1) -> Trio:
 
 def _lundsten() -> list[PublishedCell]:
     published = load_published("lundsten")
-    tie = dict((reading.name, reading.overrides) for reading in lundsten.READINGS)[lundsten.DEFAULT_READING]
+    tie = next(known.overrides for known in lundsten.READINGS if known.name == lundsten.DEFAULT_READING)
     made = []
     for packet_bytes in (576, 1500):
         download = lundsten.make_download(384, packet_bytes, lundsten.SMALL_FILE_BYTES)
@@ -168,3 +158,83 @@ def _speed(download: Download) -> Measure:
 def _goodput(packet_bytes: int, payload_bytes: int, run_s: float) -> Measure:
     """Packets acknowledged over the whole run, headers included, kbit/s."""
     return lambda figures: figures.bytes_acked / payload_bytes * packet_bytes * 8 / 1000 / run_s
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published value with what was measured.
+
+    `paper` is simulated with the paper's TCP, and the `judgement` is of a TCP like the kernel's, simulated
+    and live; None if a run did not have the quantity.
+    """
+
+    cell: PublishedCell
+    paper: Estimate | None
+    judgement: Judgement | None
+
+
+def row_of(cell: PublishedCell, outcomes: Outcomes) -> Row:
+    """Set what the runs of a cell gave beside the published value."""
+    trios = [trio for trio in (cell.runs, cell.twin) if trio]
+    live = [set(outcomes.seeds(trio.kernel.name)) for trio in trios]
+    seeds = sorted(set.intersection(*live))
+    metric = Metric(cell.published.id, cell.published.quantity, 1.0, 1, TOLERANCE)
+    simulated = _values(cell, outcomes.simulated, seeds, lambda trio: trio.kernel.name)
+    measured = _values(cell, outcomes.live, seeds, lambda trio: trio.kernel.name)
+    paper = _values(cell, outcomes.simulated, seeds, lambda trio: trio.paper.name)
+    return Row(
+        cell,
+        estimate(paper) if paper else None,
+        judged(metric, simulated, measured) if simulated and measured else None,
+    )
+
+
+def _values(
+    cell: PublishedCell, world: Runs, seeds: Sequence[int], name: Callable[[Trio], str]
+) -> list[float]:
+    """The quantity in every run; empty if a run does not have it."""
+    found = []
+    for seed in seeds:
+        value = cell.measure(world[name(cell.runs), seed][0])
+        other = cell.measure(world[name(cell.twin), seed][0]) if cell.twin else 0.0
+        if value is None or other is None:
+            return []
+        found.append(100 * (other / value - 1) if cell.twin else value)
+    return found
+
+
+def unlike(trio: Trio) -> list[str]:
+    """Where the kernel's TCP is not the paper's."""
+    return trio.kernel.tcp.unlike if trio.kernel.tcp else []
+
+
+def rows_as_json(rows: Sequence[Row], outcomes: Outcomes) -> dict[str, Any]:
+    """Everything for files."""
+    return {
+        "airpath": _core.version(),
+        "rng": _core.RNG_VERSION,
+        "kernel": platform.release(),
+        "cells": [_row(row) for row in rows],
+        "live": {"repeated": len(outcomes.repeated), "lateness_p99_us": outcomes.lateness_p99_us},
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    value, found, kernel = row.cell.published, row.judgement, row.cell.runs.kernel
+    return {
+        "id": value.id,
+        "place": value.place,
+        "quantity": value.quantity,
+        "unit": value.unit,
+        "published": value.target,
+        "simulated_paper": None if row.paper is None else as_json(row.paper),
+        "simulated_like_kernel": None if found is None else as_json(found.pair.a),
+        "live": None if found is None else as_json(found.pair.b),
+        "relative": None if found is None or found.pair.relative is None else as_json(found.pair.relative),
+        "verdict": None if found is None else found.verdict,
+        "words": None if found is None else found.words,
+        "note": row.cell.note,
+        "scenario": row.cell.runs.paper.simulated.text,
+        "kernel_sysctl": kernel.tcp.sysctls if kernel.tcp else None,
+        "unlike": unlike(row.cell.runs),
+    }

@@ -31,16 +31,9 @@ STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 1.0, 0.05
 
 @dataclass(frozen=True)
 class LiveOutcome:
-    """What became of a live run.
+    """What became of a live run: figures of each transfer, and quantiles of how late packets left.
 
-    Attributes
-    ----------
-    figures : list of Figures
-        Of each transfer; empty if the run is not valid.
-    invalid_because : list of str
-        Why its figures describe the machine and not the link; empty if they do not.
-    lateness_us : dict
-        Quantiles of how late packets left.
+    There are no figures if they describe the machine and not the link; `invalid_because` says why.
     """
 
     figures: list[Figures]

@@ -29,16 +29,25 @@ Source: the trace formats in ns-2's manual, and its output.
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Container, Iterator, MutableSequence
+from dataclasses import dataclass, field
 from itertools import count, groupby
 from operator import attrgetter
 from typing import IO, NamedTuple
 
-from airpath.runs.export.packets import DOWNLINK, HEADER_BYTES, SERVER, STATION, UPLINK, Flow, Packet, take
 from airpath.runs.export.source import Run
 
 KINDS = ("segment_sent", "segment_received", "bearer_enqueued", "bearer_delivered", "dropped")
+
+DOWNLINK, UPLINK = "downlink", "uplink"
+# Numbers of the nodes.
+SERVER, STATION, FIRST_UE = 0, 1, 2
+# IP and TCP without options: no header is shorter.
+HEADER_BYTES = 40
+FLAGS = "-------"
+# Packets remembered on the wire, which may lose them.
+ON_WIRE = 64
 
 # Time and line.
 Line = tuple[int, str]
@@ -61,8 +70,93 @@ class Event(NamedTuple):
     reason: str
 
 
+@dataclass(eq=False)
+class Flow:
+    """A flow and its packets: its number in `results.json`, that of its UE, and its number there.
+
+    `direction` is that of the data, `segment` the payload of a full segment in bytes (0 until known),
+    `header` the bytes of a packet beside its payload. Data on its way to the bearer is `sent`; packets on the
+    wire towards the server are `on_wire`. `rcv_nxt` are the next expected bytes after each segment of this
+    instant; the last value stays.
+    """
+
+    fid: int
+    ue: int
+    number: int
+    direction: str
+    segment: int = 0
+    header: int = HEADER_BYTES
+    sent: deque[Packet] = field(default_factory=deque)
+    on_wire: deque[Packet] = field(default_factory=lambda: deque(maxlen=ON_WIRE))
+    rcv_nxt: list[int] = field(default_factory=lambda: [0])
+
+    @property
+    def against(self) -> str:
+        """Direction of the ACKs."""
+        return UPLINK if self.direction == DOWNLINK else DOWNLINK
+
+    def acknowledged(self) -> int:
+        """Number of the last in-order segment that the next ACK acknowledges; -1 if none."""
+        offset = self.rcv_nxt.pop(0) if len(self.rcv_nxt) > 1 else self.rcv_nxt[0]
+        return -(-offset // self.segment) - 1 if self.segment else -1
+
+
+@dataclass
+class Packet:
+    """A packet on its way: bytes of IP, sequence number in segments, time of sending in ns.
+
+    `kind` is ``"tcp"`` with data, ``"ack"`` without.
+    """
+
+    uid: int
+    flow: Flow
+    towards: str
+    size: int
+    seq: int
+    since: int
+    kind: str = "tcp"
+
+    @property
+    def bearer(self) -> tuple[int, int]:
+        """Nodes at the ends of its radio bearer."""
+        ends = STATION, FIRST_UE + self.flow.ue
+        return ends if self.towards == DOWNLINK else ends[::-1]
+
+    def line(self, event: str, time: int, source: int, target: int) -> tuple[int, str]:
+        """Line of an event, with its time."""
+        flow = self.flow
+        ends = f"{SERVER}.{flow.number}", f"{FIRST_UE + flow.ue}.{flow.number}"
+        sender, receiver = ends if self.towards == DOWNLINK else ends[::-1]
+        what = f"{self.kind} {self.size} {FLAGS} {flow.fid} {sender} {receiver} {self.seq} {self.uid}"
+        return time, f"{event} {time / 1e9:.15g} {source} {target} {what}\n"
+
+
+def take(
+    packets: MutableSequence[Packet],
+    size: int,
+    *,
+    flow: Flow | None = None,
+    since: int | None = None,
+    seqs: Container[int] | None = None,
+    last: bool = False,
+) -> Packet | None:
+    """Remove the first packet, or the last, of a size, and of a flow, time or one of the numbers if given."""
+    indices = range(len(packets))
+    for index in reversed(indices) if last else indices:
+        packet = packets[index]
+        if (
+            packet.size == size
+            and (flow is None or packet.flow is flow)
+            and (since is None or packet.since == since)
+            and (seqs is None or packet.seq in seqs)
+        ):
+            del packets[index]
+            return packet
+    return None
+
+
 def write_ns2(run: Run, out: IO[bytes]) -> None:
-    """Write a run as a trace of ns-2; `run` and `out` as of `write_mm_link`.
+    """Write a run as a trace of ns-2.
 
     Raises
     ------

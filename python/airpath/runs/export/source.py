@@ -1,4 +1,4 @@
-"""Reads a finished run for exporters: the trace row by row, and the run's other files.
+"""Reads a finished run for exporters: the trace row by row, and the run's other files; exports it as CSV.
 
 Memory holds one batch of rows, so that traces of any length can be read.
 """
@@ -6,7 +6,7 @@ Memory holds one batch of rows, so that traces of any length can be read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from airpath import _core
 from airpath.errors import ExportError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 # Rows in memory at a time.
 BATCH_ROWS = 65_536
-
-
 # Channels behind which the delay is the bearer's.
 CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
@@ -77,7 +75,7 @@ class Run(FinishedRun):
         import pyarrow as pa
 
         for batch in self.batches(BATCH_ROWS, columns):
-            fields = [pa.field(field.name, plain(field.type)) for field in batch.schema]
+            fields = [pa.field(field.name, _plain(field.type)) for field in batch.schema]
             arrays = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
             yield pa.record_batch(arrays, schema=pa.schema(fields))
 
@@ -106,8 +104,25 @@ class Run(FinishedRun):
                     raise self.unreadable(TRACE, f"an event {kind} has no {column}")
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
+def _plain(kind: pa.DataType) -> pa.DataType:
     """Type of a column, or of the words in its dictionary."""
     import pyarrow as pa
 
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def write_csv(run: Run, out: IO[bytes]) -> None:
+    """Write the whole trace as CSV: the columns of `trace.parquet` in its order, named in the first line.
+
+    A column that an event lacks is empty, words are not quoted, and times have enough digits to read the same
+    number again.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    schema = pa.schema([(field.name, _plain(field.type)) for field in run.trace.schema_arrow])
+    out.write(",".join(schema.names).encode() + b"\n")
+    options = pa_csv.WriteOptions(include_header=False, quoting_style="none")
+    with pa_csv.CSVWriter(out, schema, write_options=options) as writer:
+        for batch in run.plain_batches():
+            writer.write_batch(batch)

@@ -1,6 +1,6 @@
-"""Exports a bearer as a log of mahimahi's `mm-link`.
+"""Exports a bearer for mahimahi: as a log of its `mm-link`, or as a trace of opportunities to send.
 
-After header lines that begin with `#`, T is a time in whole milliseconds since the run began:
+In a log, after header lines that begin with `#`, T is a time in whole milliseconds since the run began:
 
 ```text
 T # BYTES           an opportunity to send
@@ -22,14 +22,16 @@ from collections.abc import Iterator
 from typing import IO
 
 from airpath import _core
+from airpath.errors import ExportError
 from airpath.runs.export.source import LET_IN, Run
 
 KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
 COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")
 
 NS_PER_MS = 1_000_000
+PACKET_BYTES = 1500
 # Bytes of an opportunity, by `channel.trace_file.accounting`.
-OPPORTUNITY_BYTES = {"ip_1500": 1500, "tun_1504": 1504}
+OPPORTUNITY_BYTES = {"ip_1500": PACKET_BYTES, "tun_1504": 1504}
 # Longest packet without payload: IPv6, TCP, timestamps.
 PURE_ACK_BYTES = 40 + 20 + 12
 
@@ -38,18 +40,7 @@ Line = tuple[int, int, str]
 
 
 def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
-    """Write a bearer's packets as a log of `mm-link`.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    out : binary file
-        Open for writing.
-    ue : int
-        Number of the UE.
-    direction : str
-        ``"downlink"`` or ``"uplink"``.
+    """Write a bearer's packets as a log of `mm-link`; `direction` is ``"downlink"`` or ``"uplink"``.
 
     Raises
     ------
@@ -62,6 +53,30 @@ def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
     out.writelines(f"{line}\n".encode() for line in header)
     lines = heapq.merge(_opportunities(run, direction), _events(run, ue, direction, behind_ns))
     out.writelines(line.encode() for _, _, line in lines)
+
+
+def write_mm_trace(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
+    """Write a bearer's deliveries for mahimahi: a line for each millisecond in which 1500 bytes left.
+
+    mahimahi records such traces on a busy link. The same holds here: if the flows offer more than the bearer
+    carries, the trace describes the link, otherwise the flows. Times are rounded up to whole milliseconds.
+
+    Raises
+    ------
+    ExportError
+        If the run had no such bearer, or it delivered nothing after the first millisecond.
+    """
+    run.require_bearer(("bearer_delivered",), ue)
+    delivered, last_ms = 0, 0
+    for time, _, of_ue, towards, size in run.rows(("bearer_delivered",), ("ue", "direction", "len_bytes")):
+        if (of_ue, towards) == (ue, direction):
+            before, delivered = delivered, delivered + size
+            last_ms = -(-time // NS_PER_MS)
+            lines = delivered // PACKET_BYTES - before // PACKET_BYTES
+            out.write(b"%d\n" % last_ms * lines)
+    if delivered < PACKET_BYTES or last_ms == 0:
+        what = f"UE {ue} had no {PACKET_BYTES} bytes delivered on its {direction}"
+        raise ExportError(str(run.folder), what, "choose the other --direction, or another --ue")
 
 
 def _opportunities(run: Run, direction: str) -> Iterator[Line]:

@@ -1,13 +1,66 @@
-"""The throughput models with inputs from a capture."""
+"""Explains the TCP connections of a pcap or pcapng file: losses, models, and what limited them.
+
+The analysis is Rust (`crates/analyze`); this module reads it and adds the throughput models.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import Any
 
-from airpath.models.catalogue import MODELS
+from airpath import _core
+from airpath.errors import ScenarioError
+from airpath.models.catalogue import MODELS, Prediction
 from airpath.models.inputs import Episodes, Link
 
+MOST_CONNECTIONS = 100
+"""Connections described in full: those with most data."""
+CAUSES = {
+    "fast_retransmit": "fast retransmit",
+    "partial_ack": "partial ACK",
+    "sack": "SACK",
+    "timeout": "timeout",
+    "go_back_n": "go-back-N",
+    "tail_probe": "tail loss probe",
+    "other": "unknown cause",
+}
+"""Causes of retransmissions, and what they are called."""
 NEVER_LOST = "nothing was lost"
+
+
+def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> dict[str, Any]:
+    """Analyze the TCP connections in a capture.
+
+    Parameters
+    ----------
+    capture : path
+        A pcap or pcapng file.
+    most : int
+        Connections to describe in full; the others are summed up.
+
+    Returns
+    -------
+    dict
+        As `airpath analyze --json` writes it, without the models' predictions; see docs/analyze.md.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is not a capture.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(capture)
+    # Opened here: Python's errors name the file.
+    with path.open("rb"):
+        pass
+    try:
+        report: dict[str, Any] = json.loads(_core.analyze(path, most))
+    except ValueError as error:
+        raise ScenarioError(str(path), str(error), "name a file that tcpdump or Wireshark wrote") from error
+    return report
 
 
 def episodes_of(flow: dict[str, Any]) -> Episodes | None:
@@ -47,24 +100,16 @@ def link_of(flow: dict[str, Any]) -> Link | None:
 
 def predictions(flow: dict[str, Any]) -> list[dict[str, Any]]:
     """Prediction of each model for a flow of the analysis, or why it does not apply."""
-    episodes, link = episodes_of(flow), link_of(flow)
-    goodput = flow["goodput_bps"]
+    episodes, link, goodput = episodes_of(flow), link_of(flow), flow["goodput_bps"]
     said = []
     for model in MODELS:
-        kbit, reason = None, None
         if episodes is None:
-            reason = "its sender's losses and round trips are not known from here"
+            one = Prediction(model, None, "its sender's losses and round trips are not known from here")
         elif not flow["loss_episodes"]["events"]:
-            reason = NEVER_LOST
-        elif model.needs_link and link is None:
-            reason = "the bottleneck's rate is not known"
-        elif model.needs_timeout and episodes.timeout_s is None:
-            reason = "no timeout was seen, and the model needs its length"
+            one = Prediction(model, None, NEVER_LOST)
         else:
-            try:
-                kbit = model.predict(episodes, link).kbit_per_s(flow["segment_bytes"])
-            except ValueError as error:
-                reason = str(error).partition(";")[0]
+            one = model.apply(episodes, link, "the bottleneck's rate is not known")
+        kbit = None if one.throughput is None else one.throughput.kbit_per_s(flow["segment_bytes"])
         off = None if kbit is None or not goodput else kbit * 1000 / goodput - 1
-        said.append({"name": model.name, "kbit_per_s": kbit, "relative_error": off, "reason": reason})
+        said.append({"name": model.name, "kbit_per_s": kbit, "relative_error": off, "reason": one.reason})
     return said
