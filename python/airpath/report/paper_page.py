@@ -15,7 +15,7 @@ from airpath.experiments.papers.base.verdict import (
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
 )
-from airpath.experiments.papers.base.wording import VERDICT_WORDS, counted, unit_name
+from airpath.experiments.papers.base.wording import VERDICT_WORDS, unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
 from airpath.plots.paper.panels import charts_picture, planes_picture, traces_picture
 from airpath.plots.paper.picture import (
@@ -28,6 +28,7 @@ from airpath.report.document import Cell, Folded, Heading, Items, Note, Part, Pi
 from airpath.report.paper import grid_table, measured_table, scores_table, tally
 from airpath.report.paper_words import CLAIM_WORDS, claims_text, heading, not_covered_text, published_text
 from airpath.stats.estimate import Estimate
+from airpath.terminal import counted
 
 
 def title_of(paper: Paper) -> str:

@@ -25,34 +25,22 @@ TWIN_SEED = 1
 
 @dataclass
 class Job:
-    """The runs of a cell under a reading.
-
-    Attributes
-    ----------
-    name : str
-        The cell's, and the reading's.
-    cell : Cell
-        What is run; cells with the same text are one job.
-    text, reference : str, str or None
-        The resolved scenario, and that of the cell's twin.
-    traced : bool
-        Whether the send window over time is wanted.
-    rule : Rule
-        How many runs there are.
-    deciding : tuple of Metric
-        Metrics that must be precise, the cell's own first.
-    metrics : dict of Metric to int
-        All metrics, and the place of each in what is kept of a run.
-    """
+    """The runs of a cell under a reading."""
 
     name: str
     cell: Cell
+    """What is run; cells with the same text are one job."""
     text: str
+    """The resolved scenario; `reference` is that of the cell's twin."""
     reference: str | None
     traced: bool
+    """Whether the send window over time is wanted."""
     rule: Rule
+    """How many runs there are."""
     deciding: tuple[Metric, ...]
+    """Metrics that must be precise, the cell's own first."""
     metrics: dict[Metric, int] = field(default_factory=dict)
+    """All metrics, and the place of each in what is kept of a run."""
 
     def __post_init__(self) -> None:
         """Measure what decides."""

@@ -10,21 +10,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class SendWindow:
-    """A step function: from `time_s[i]` on the window is `segments[i]`.
-
-    Attributes
-    ----------
-    time_s : ndarray of float, shape (n,)
-        Times of the steps in seconds, increasing.
-    segments : ndarray of int, shape (n,)
-        What the sender may have in flight, segments.
-    end_s : float
-        End of the transfer, seconds.
-    """
+    """A step function of shape (n,): from `time_s[i]` on the window is `segments[i]`."""
 
     time_s: NDArray[np.float64]
+    """Times of the steps in seconds, increasing."""
     segments: NDArray[np.int64]
+    """What the sender may have in flight, segments."""
     end_s: float
+    """End of the transfer, seconds."""
 
     @classmethod
     def from_trace(cls, time_ns: NDArray[np.uint64], segments: NDArray[np.uint64]) -> SendWindow:

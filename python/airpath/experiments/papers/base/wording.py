@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 
-from airpath.experiments.papers.base.choices import Choice
 from airpath.experiments.papers.base.published import Published
-from airpath.experiments.papers.base.verdict import MET, Verdict
+from airpath.experiments.papers.base.verdict import MET, VERDICTS, Verdict
 from airpath.stats.estimate import Estimate
+from airpath.terminal import counted
 
-VERDICT_WORDS: dict[Verdict, str] = {
-    "reproduced": "reproduced",
-    "holds": "holds",
-    "consistent": "consistent",
-    "close": "close",
-    "not_reproduced": "not reproduced",
-    "more_runs_needed": "more runs needed",
-    "calibrated": "calibrated",
-    "background": "background",
-}
+VERDICT_WORDS: dict[Verdict, str] = {verdict: verdict.replace("_", " ") for verdict in VERDICTS}
 
 _UNITS = {"percent": "%", "1": ""}
 _COUNTED = ("1", "SDU", "byte", "packets", "segments")
@@ -37,11 +27,6 @@ def number(value: float) -> str:
     size = abs(value)
     digits = 0 if size >= 100 else 1 if size >= 10 else 3 if 0 < size < 0.1 else 2
     return f"{value:z.{digits}f}"
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number of things: 1 run, 2 runs."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def possible(low: float, high: float, unit: str, quantity: str = "") -> tuple[float, float]:
@@ -78,18 +63,10 @@ def interval_text(known: tuple[float, float], unit: str, quantity: str = "") -> 
     return "" if math.isnan(known[0]) else f"{number(low)} … {number(high)}"
 
 
-def helped_to_choose(choice: Choice) -> str:
-    """Say why a value or a claim tests nothing."""
-    return f"helped to choose: {choice.open}"
-
-
 def reason_for(
     value: Published,
     where: str,
-    reading: str,
-    measured: Estimate,
-    others: dict[str, Estimate],
-    judge: Callable[[Estimate], Verdict],
+    readings: dict[str, tuple[Estimate, Verdict]],
     averaged_runs: int = 1,
     remark: str = "",
     *,
@@ -103,12 +80,8 @@ def reason_for(
         The published value.
     where : str
         The experiment: table or figure and row.
-    reading : str
-        The default reading.
-    measured, others : Estimate, dict of str to Estimate
-        Under the default reading and under the others that were simulated.
-    judge : callable
-        How an estimate would be judged.
+    readings : dict of str to (Estimate, Verdict)
+        What was measured under each reading that was simulated; the first one judges.
     averaged_runs : int
         How many runs the paper averaged.
     remark : str
@@ -116,7 +89,7 @@ def reason_for(
     more_readings : bool
         Whether the paper has other readings at all.
     """
-    judged = judge(measured)
+    (reading, (measured, judged)), *others = readings.items()
     if judged in MET:
         return ""
     unit = f" {unit_name(value.unit)}".rstrip()
@@ -131,13 +104,12 @@ def reason_for(
     elif judged == "more_runs_needed":
         parts.append("too few runs to tell")
     elif judged == "not_reproduced" and others:
-        means = [estimate.mean for estimate in (measured, *others.values())]
+        means = [estimate.mean for estimate, _ in readings.values()]
         spread = f"all {len(means)} readings give {number(min(means))} to {number(max(means))}{unit}"
-        verdicts = {name: judge(estimate) for name, estimate in others.items()}
         fitting = [
-            f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
-            for name, judged in verdicts.items()
-            if judged not in ("not_reproduced", "more_runs_needed")
+            f"'{name}' {number(estimate.mean)} ({VERDICT_WORDS[verdict]})"
+            for name, (estimate, verdict) in others
+            if verdict not in ("not_reproduced", "more_runs_needed")
         ]
         parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
     elif judged == "not_reproduced" and more_readings:

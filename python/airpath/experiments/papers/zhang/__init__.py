@@ -15,14 +15,14 @@ from airpath.experiments.papers.downloads import (
     lowest_window,
     retransmission_share,
 )
-from airpath.experiments.papers.lundsten.model import READINGS
+from airpath.experiments.papers.lundsten.model import READINGS, Key
 from airpath.experiments.papers.zhang.choices import CHOICES
-from airpath.experiments.papers.zhang.claims import NOT_REPRODUCED, claims
+from airpath.experiments.papers.zhang.claims import CLAIMS, NOT_REPRODUCED
 from airpath.experiments.papers.zhang.model import CELLS, DEFAULT_READING, PARAMETERS, WINDOWS
 from airpath.experiments.papers.zhang.studies import DELAY
 
 
-def _row(name: str, what: str, key: tuple[int, int], metric: Metric, *, traced: bool = False) -> Row:
+def _row(name: str, what: str, key: Key, metric: Metric, *, traced: bool = False) -> Row:
     return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
 
 
@@ -45,7 +45,7 @@ def _table() -> tuple[Row, ...]:
     )
 
 
-def _window(number: int, key: tuple[int, int], *more: Row) -> Experiment:
+def _window(number: int, key: Key, *more: Row) -> Experiment:
     """Draw a send window over time."""
     rate, packet = key
     limit = _row(f"s24-win-{rate}-{packet}", "largest window", key, largest_window, traced=True)
@@ -88,7 +88,7 @@ PAPER = Paper(
     readings=READINGS,
     default_reading=DEFAULT_READING,
     experiments=EXPERIMENTS,
-    claims=claims(CELLS),
+    claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
 )
