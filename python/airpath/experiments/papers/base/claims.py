@@ -57,18 +57,9 @@ def judge(
     known_reasons: Mapping[str, str],
     calibrated: Mapping[str, Choice],
 ) -> ClaimResult:
-    """Check a claim against what was measured for its quantities.
+    """Check a claim against what was measured; one that needs more than that is not checkable.
 
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    estimates : mapping of Quantity to Estimate
-        What was measured; a claim that needs more is not checkable.
-    known_reasons : mapping of str to str
-        By id of a claim, why it does not hold.
-    calibrated : mapping of str to Choice
-        By id of a claim, what it helped to choose.
+    By id of a claim, `known_reasons` has why it does not hold, and `calibrated` what it helped to choose.
     """
     missing = [quantity.name for quantity in claim.quantities if quantity not in estimates]
     if missing:

@@ -32,14 +32,8 @@ def number(value: float) -> str:
 def possible(low: float, high: float, unit: str, quantity: str = "") -> tuple[float, float]:
     """Cut an interval to what can be: no count is below zero, no share outside of 0 to 1 or 100 %.
 
-    Parameters
-    ----------
-    low, high : float
-        Limits of the interval.
-    unit : str
-        Unit of the value; what has no unit (``1``) is a count, a ratio or a share.
-    quantity : str
-        What is published, as `Published.quantity` names it; empty where nothing is.
+    `quantity` is what is published, as `Published.quantity` names it. What has no unit (``1``) is a count, a
+    ratio or a share.
     """
     is_share = _SHARES.search(quantity) is not None
     least = 0.0 if is_share or unit in _COUNTED else -math.inf
@@ -74,20 +68,9 @@ def reason_for(
 ) -> str:
     """Say what shows that a value did not come out, and what the other readings give; nothing if it did.
 
-    Parameters
-    ----------
-    value : Published
-        The published value.
-    where : str
-        The experiment: table or figure and row.
-    readings : dict of str to (Estimate, Verdict)
-        What was measured under each reading that was simulated; the first one judges.
-    averaged_runs : int
-        How many runs the paper averaged.
-    remark : str
-        What is known about the value beside.
-    more_readings : bool
-        Whether the paper has other readings at all.
+    `where` is the experiment, with table or figure and row. `readings` are those that were simulated; the
+    first one judges. `more_readings` says whether the paper has others at all, `remark` what is known about
+    the value beside.
     """
     (reading, (measured, judged)), *others = readings.items()
     if judged in MET:

@@ -17,7 +17,6 @@ from airpath.experiments.papers.base.conditions import (
 )
 from airpath.experiments.papers.base.paper import Experiment
 from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
-from airpath.experiments.papers.downloads import fast_retransmits
 from airpath.experiments.papers.extensions.hand_over import (
     BEARERS,
     HANDOVER,
@@ -34,6 +33,7 @@ from airpath.experiments.papers.extensions.pages import PAGES
 from airpath.experiments.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.experiments.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath.experiments.papers.extensions.users import USERS
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
 
 _WORST, _FAST, _MIDDLE = _HURT = ("384/576", "384/1500", "128/576")
 _UNHURT = ("128/1500", "64/576", "64/1500")
@@ -46,11 +46,6 @@ def _of(study: Experiment, line: str, column: str, *more: str) -> Quantity:
 
 def _lines(study: Experiment, column: str, *lines: str) -> tuple[Quantity, ...]:
     return tuple(_of(study, line, column) for line in lines)
-
-
-def _per_run(quantity: Quantity) -> Quantity:
-    """The fast retransmits in the same runs."""
-    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")
 
 
 def _claim(number: int, study: Experiment, text: str, *conditions: Condition) -> Claim:
@@ -137,7 +132,7 @@ CLAIMS = (
         "Lost blocks on the uplink, 20 % of them, change the transfer by less than two points: ACKs are "
         "cumulative, and at 384/576 ACKs that come late and together even hide reordering.",
         Less(*_lines(UPLINK, _WORST, "20 %", "0 %")),
-        Less(*map(_per_run, _lines(UPLINK, _WORST, "20 %", "0 %"))),
+        Less(*map(fast_retransmits_of, _lines(UPLINK, _WORST, "20 %", "0 %"))),
         *(WithinPoints(Minus(*_lines(UPLINK, key, "20 %", "0 %")), 0, 2) for key in (_FAST, _MIDDLE)),
     ),
     _claim(

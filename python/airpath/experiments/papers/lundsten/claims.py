@@ -28,7 +28,6 @@ from airpath.experiments.papers.base.observe import RTO_PER_RTT
 from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
 from airpath.experiments.papers.downloads import (
     FLOOR,
-    fast_retransmits,
     increase,
     increase_without_retransmissions,
     largest_window,
@@ -56,6 +55,7 @@ from airpath.experiments.papers.lundsten.model import (
 )
 from airpath.experiments.papers.lundsten.small_files import SMALL_FILE_CLAIMS
 from airpath.experiments.papers.lundsten.studies import STUDY_CLAIMS
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
 
 SLOW = ((128, 1500), (64, 576), (64, 1500))
 
@@ -94,11 +94,6 @@ _OF_THE_WINDOW: dict[str, tuple[Metric, str]] = {
 def _window(key: Key, what: str) -> Quantity:
     metric, unit = _OF_THE_WINDOW[what]
     return _named(key, CELLS[key], metric, what, unit=unit, traced=True)
-
-
-def _fast_retransmits(quantity: Quantity) -> Quantity:
-    """The fast retransmits in the same runs."""
-    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")
 
 
 def _timeouts(quantity: Quantity) -> Quantity:
@@ -154,7 +149,7 @@ def _gains(variant: Callable[[Key], Quantity]) -> tuple[Condition, ...]:
 
 def _needless(variant: Quantity) -> tuple[Condition, ...]:
     """Often: a tenth of what Reno does and more. Mostly: more than half of what is left above the floor."""
-    often = Less(Times(0.1, _fast_retransmits(RENO[WORST])), _fast_retransmits(variant))
+    often = Less(Times(0.1, fast_retransmits_of(RENO[WORST])), fast_retransmits_of(variant))
     # Every segment sent again takes the link's retransmissions with it.
     again = Quantity(f"segments sent again, {variant.name}", variant.cell, retransmitted)
     left = Quantity(f"above the floor, {variant.name}", variant.cell, _above_floor)
@@ -228,7 +223,7 @@ CLAIMS = (
         "Figure 15",
         "128/576: now and then a fast retransmit halves the window "
         "(fewer than one in a hundred segments, and the window stays at the limit between).",
-        AtLeast(_fast_retransmits(RENO[MIDDLE]), 1, slack=0),
+        AtLeast(fast_retransmits_of(RENO[MIDDLE]), 1, slack=0),
         AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, retransmitted), 1, slack=0),
         AtLeast(_window(MIDDLE, "time at the limit"), 10, slack=0),
     ),
@@ -237,7 +232,7 @@ CLAIMS = (
         "Figure 16",
         "128/1500: no fast retransmit; after the first slow start the window never leaves its limit of 7.",
         AtLeast(_window((128, 1500), "lowest window"), 7, slack=0),
-        Never(_fast_retransmits(RENO[128, 1500])),
+        Never(fast_retransmits_of(RENO[128, 1500])),
     ),
     _claim(
         10,
@@ -312,7 +307,7 @@ CLAIMS = (
         19,
         "Sections 5.3.4, 5.5.1, 6.2",
         "In-sequence delivery ends fast retransmits but brings timeouts.",
-        Never(_fast_retransmits(IN_SEQUENCE[WORST])),
+        Never(fast_retransmits_of(IN_SEQUENCE[WORST])),
         AtLeast(_timeouts(IN_SEQUENCE[WORST]), 1, slack=0),
     ),
     _claim(
@@ -359,7 +354,7 @@ CLAIMS = (
         25,
         "Section 5.5.1",
         "PDUs of 40 bytes in sequence: no fast retransmits, but timeouts, most at 384 kbit/s.",
-        Never(_fast_retransmits(SMALL_IN_SEQUENCE[WORST])),
+        Never(fast_retransmits_of(SMALL_IN_SEQUENCE[WORST])),
         AtLeast(_timeouts(SMALL_IN_SEQUENCE[WORST]), 1, slack=0),
     ),
     _claim(

@@ -9,7 +9,7 @@ from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.grid import Grid, make_grid
 from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.downloads import increase
+from airpath.experiments.papers.downloads import fast_retransmits, increase
 from airpath.experiments.papers.lundsten.model import Key, beside_reno, make_download
 
 Lines = Mapping[str, Callable[[Any], Cell]]
@@ -57,3 +57,8 @@ def with_options(*options: tuple[str, str]) -> Callable[[Key], Cell]:
 def of_variant(**variant: Any) -> Callable[[Key], Cell]:
     """Make a variant of TCP beside Reno without block errors."""
     return lambda key: beside_reno(*key, variant)
+
+
+def fast_retransmits_of(quantity: Quantity) -> Quantity:
+    """The fast retransmits in the same runs."""
+    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")

@@ -17,15 +17,10 @@ from airpath.experiments.papers.base.conditions import (
     rising,
 )
 from airpath.experiments.papers.base.quantity import Quantity, Times
-from airpath.experiments.papers.downloads import (
-    FLOOR,
-    fast_retransmits,
-    increase,
-    largest_window,
-    lowest_window,
-)
+from airpath.experiments.papers.downloads import FLOOR, increase, largest_window, lowest_window
 from airpath.experiments.papers.lundsten.model import CELLS as THESIS_CELLS
 from airpath.experiments.papers.lundsten.model import Key
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
 from airpath.experiments.papers.zhang.model import CELLS, make_download
 
 _MATCHES = {
@@ -40,10 +35,6 @@ _claim = claims_of("zhang")
 
 def _window(key: Key, metric: Metric, what: str) -> Quantity:
     return Quantity(f"{what} {key[0]}/{key[1]}", CELLS[key], metric, unit="segments", traced=True)
-
-
-def _fast(key: Key) -> Quantity:
-    return Quantity(f"fast retransmits {key[0]}/{key[1]}", CELLS[key], fast_retransmits, unit="1")
 
 
 def _used(key: Key) -> Quantity:
@@ -90,13 +81,13 @@ CLAIMS = (
         "So does 144/1500, whose window never falls after slow start (within 1 point).",
         WithinPoints(_RISE[144, 1500], FLOOR, 1),
         AtLeast(_window((144, 1500), lowest_window, "lowest window"), 7, slack=0),
-        Never(_fast((144, 1500))),
+        Never(fast_retransmits_of(_RISE[144, 1500])),
     ),
     _claim(
         5,
         "Figure 3",
         "144/576: fast retransmits halve the window.",
-        AtLeast(_fast((144, 576)), 1, slack=0),
+        AtLeast(fast_retransmits_of(_RISE[144, 576]), 1, slack=0),
         AtMost(_window((144, 576), lowest_window, "lowest window"), 5.5, slack=0),
     ),
     _claim(
