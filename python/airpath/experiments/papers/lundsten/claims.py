@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import combinations, starmap
 from typing import Any
 
+from airpath.experiments.papers import downloads
 from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import (
@@ -26,18 +27,6 @@ from airpath.experiments.papers.base.conditions import (
 )
 from airpath.experiments.papers.base.observe import RTO_PER_RTT
 from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
-from airpath.experiments.papers.downloads import (
-    FLOOR,
-    increase,
-    increase_without_retransmissions,
-    largest_window,
-    lowest_window,
-    observed,
-    retransmitted,
-    timeouts,
-    window_at_limit,
-    window_variation,
-)
 from airpath.experiments.papers.lundsten.model import (
     CELLS,
     EIFEL,
@@ -68,15 +57,15 @@ def _named(key: Key, cell: Cell, metric: Metric, what: str = "", **more: Any) ->
 
 def _reno(key: Key, what: str = "", **differs: Any) -> Quantity:
     """The increase with Reno."""
-    return _named(key, make_download(*key, **differs).against_no_errors(), increase, what)
+    return _named(key, make_download(*key, **differs).against_no_errors(), downloads.increase, what)
 
 
 def _eifel(key: Key, **differs: Any) -> Quantity:
-    return _named(key, beside_reno(*key, EIFEL, **differs), increase, "Eifel")
+    return _named(key, beside_reno(*key, EIFEL, **differs), downloads.increase, "Eifel")
 
 
 def _westwood(key: Key, **differs: Any) -> Quantity:
-    return _named(key, beside_reno(*key, WESTWOOD, **differs), increase, "Westwood")
+    return _named(key, beside_reno(*key, WESTWOOD, **differs), downloads.increase, "Westwood")
 
 
 def _split(key: Key, **differs: Any) -> Quantity:
@@ -84,10 +73,10 @@ def _split(key: Key, **differs: Any) -> Quantity:
 
 
 _OF_THE_WINDOW: dict[str, tuple[Metric, str]] = {
-    "largest window": (largest_window, "segments"),
-    "lowest window": (lowest_window, "segments"),
-    "time at the limit": (window_at_limit, "percent"),
-    "variation of the window": (window_variation, "percent"),
+    "largest window": (downloads.largest_window, "segments"),
+    "lowest window": (downloads.lowest_window, "segments"),
+    "time at the limit": (downloads.window_at_limit, "percent"),
+    "variation of the window": (downloads.window_variation, "percent"),
 }
 
 
@@ -98,7 +87,7 @@ def _window(key: Key, what: str) -> Quantity:
 
 def _timeouts(quantity: Quantity) -> Quantity:
     """The timeouts in the same runs."""
-    return Quantity(f"timeouts {quantity.name}", quantity.cell, timeouts, unit="1")
+    return Quantity(f"timeouts {quantity.name}", quantity.cell, downloads.timeouts, unit="1")
 
 
 RENO = {key: _reno(key, "Reno") for key in SIX}
@@ -119,11 +108,11 @@ def _all_ranges(key: Key, low: float, high: float, reno: float) -> tuple[Conditi
 
 
 def _floor(*quantities: Quantity, points: float = 0.3) -> tuple[Condition, ...]:
-    return tuple(WithinPoints(quantity, FLOOR, points) for quantity in quantities)
+    return tuple(WithinPoints(quantity, downloads.FLOOR, points) for quantity in quantities)
 
 
 def _net(key: Key) -> Quantity:
-    return _named(key, CELLS[key], increase_without_retransmissions, "without the link's")
+    return _named(key, CELLS[key], downloads.increase_without_retransmissions, "without the link's")
 
 
 def _error_free(key: Key) -> Quantity:
@@ -139,7 +128,7 @@ def _speed(quantity: Quantity, **differs: Any) -> Quantity:
 
 def _rto(what: str, **differs: Any) -> Quantity:
     cell = make_download(*WORST, **{**SMALL_PDUS, **differs}).watched(RTO_PER_RTT)
-    return _named(WORST, cell, observed, f"timeout over round trip, {what}", unit="1")
+    return _named(WORST, cell, downloads.observed, f"timeout over round trip, {what}", unit="1")
 
 
 def _gains(variant: Callable[[Key], Quantity]) -> tuple[Condition, ...]:
@@ -151,13 +140,13 @@ def _needless(variant: Quantity) -> tuple[Condition, ...]:
     """Often: a tenth of what Reno does and more. Mostly: more than half of what is left above the floor."""
     often = Less(Times(0.1, fast_retransmits_of(RENO[WORST])), fast_retransmits_of(variant))
     # Every segment sent again takes the link's retransmissions with it.
-    again = Quantity(f"segments sent again, {variant.name}", variant.cell, retransmitted)
+    again = Quantity(f"segments sent again, {variant.name}", variant.cell, downloads.retransmitted)
     left = Quantity(f"above the floor, {variant.name}", variant.cell, _above_floor)
     return (often, Less(Times(0.5, left), again))
 
 
 def _above_floor(outcome: Any) -> float:
-    return increase(outcome) - FLOOR
+    return downloads.increase(outcome) - downloads.FLOOR
 
 
 CLAIMS = (
@@ -185,7 +174,7 @@ CLAIMS = (
         "Section 5.3.1",
         "No large file is cheaper than about 11 %.",
         *(
-            AtLeast(quantity, FLOOR, slack=0.3)
+            AtLeast(quantity, downloads.FLOOR, slack=0.3)
             for quantity in (
                 *(q for of in (RENO, IN_SEQUENCE, SMALL, SMALL_IN_SEQUENCE) for q in of.values()),
                 *(remedy(key) for key in THREE for remedy in (_split, _eifel)),
@@ -224,7 +213,7 @@ CLAIMS = (
         "128/576: now and then a fast retransmit halves the window "
         "(fewer than one in a hundred segments, and the window stays at the limit between).",
         AtLeast(fast_retransmits_of(RENO[MIDDLE]), 1, slack=0),
-        AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, retransmitted), 1, slack=0),
+        AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, downloads.retransmitted), 1, slack=0),
         AtLeast(_window(MIDDLE, "time at the limit"), 10, slack=0),
     ),
     _claim(
@@ -367,7 +356,7 @@ CLAIMS = (
         27,
         "Sections 5.5.2, 6.2",
         "There, split TCP comes close to the floor.",
-        About(SMALL_SPLIT, FLOOR),
+        About(SMALL_SPLIT, downloads.FLOOR),
     ),
     _claim(
         28,
