@@ -225,21 +225,24 @@ class Reproduction:
 
     def _section(self, experiment: Experiment) -> Section:
         comparisons = [self._compare(experiment, row) for row in experiment.rows]
-        cells = (experiment.window_of, *experiment.single_runs)
-        # The first runs of cells under the default reading; None if they were not made.
-        drawn = [self._drawn.get(self._key(cell, self._readings[0])) if cell else None for cell in cells]
-        curves = zip(experiment.curves, drawn[1:], strict=False)
-        traces = zip(experiment.traces, drawn[1 + len(experiment.curves) :], strict=True)
-        of_window = drawn[0]
+        drawn = self._first(experiment.window_of) if experiment.window_of else None
         return Section(
             experiment,
             tuple(comparison for comparison in comparisons if comparison is not None),
-            of_window.window if of_window else None,
-            of_window.flow["rtt_ms"]["mean"] / 1000 if of_window and experiment.in_round_trips else None,
-            tuple((curve.label, curve.scale, run.observed) for curve, run in curves if run is not None),
+            drawn.window if drawn else None,
+            drawn.flow["rtt_ms"]["mean"] / 1000 if drawn and experiment.in_round_trips else None,
+            tuple(
+                (of.label, of.scale, run.observed)
+                for of in experiment.curves
+                if (run := self._first(of.cell))
+            ),
             {quantity: self._measured(quantity) for quantity in experiment.quantities},
-            tuple((trace, run.observed) for trace, run in traces if run is not None),
+            tuple((of, run.observed) for of in experiment.traces if (run := self._first(of.cell))),
         )
+
+    def _first(self, cell: Cell) -> Outcome | None:
+        """The first run of a cell under the default reading; None if it was not made."""
+        return self._drawn.get(self._key(cell, self._readings[0]))
 
     def _compare(self, experiment: Experiment, row: Row) -> Comparison | None:
         default = self._readings[0]
