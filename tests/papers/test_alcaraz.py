@@ -16,12 +16,11 @@ from airpath.experiments.papers.alcaraz.observed import PACKETS, in_order_s, occ
 from airpath.experiments.papers.alcaraz.operation import BUFFER, counter
 from airpath.experiments.papers.alcaraz.studies import RED
 from airpath.experiments.papers.alcaraz.tables import CELLS, TABLE_2
-from airpath.experiments.papers.base.combined import AllOf, HalfWidth, Highest, OneOf
-from airpath.experiments.papers.base.conditions import AtMost, Less
+from airpath.experiments.papers.base.conditions import AllOf, AtMost, HalfWidth, Less, OneOf
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.paired import reduction
 from airpath.experiments.papers.base.panel import Path, Plane, Reference
-from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.quantity import Highest, Quantity
 from airpath.experiments.papers.outcome import Effort
 from airpath.experiments.papers.reproduction import Reproduction
 from airpath.scenario import Scenario, load

@@ -24,26 +24,18 @@ _Pair = tuple[Results, Results]
 
 @dataclass(frozen=True, repr=False)
 class PairedComparison:
-    """How far a variant is above another, from runs with the same seeds.
-
-    Attributes
-    ----------
-    a, b : Estimate
-        The metric of each variant; the values are in the order of the seeds.
-    difference : Estimate
-        a - b, in the unit of the metric.
-    relative : Estimate or None
-        The ratio of the means less 1: 0.1 if `a` is 10 % above `b`. Its values are those of the ratio made
-        linear around the means (delta method). None where the mean of `b` is 0.
-    correlation : float
-        Of the two variants' values over the seeds, -1 to 1; NaN if one of them never varies.
-    """
+    """How far a variant is above another, from runs with the same seeds."""
 
     a: Estimate
+    """The metric of the first variant; the values are in the order of the seeds, as those of `b`."""
     b: Estimate
     difference: Estimate
+    """a - b, in the unit of the metric."""
     relative: Estimate | None
+    """The ratio of the means less 1: 0.1 if `a` is 10 % above `b`. Its values are those of the ratio made
+    linear around the means (delta method). None where the mean of `b` is 0."""
     correlation: float
+    """Of the two variants' values over the seeds, -1 to 1; NaN if one of them never varies."""
 
     @property
     def runs(self) -> int:

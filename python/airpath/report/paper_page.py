@@ -15,7 +15,7 @@ from airpath.experiments.papers.base.verdict import (
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
 )
-from airpath.experiments.papers.base.wording import counted, unit_name
+from airpath.experiments.papers.base.wording import unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
 from airpath.plots.paper import (
     charts_picture,
@@ -38,6 +38,7 @@ from airpath.report.paper import (
     scores_table,
     tally,
 )
+from airpath.terminal import counted
 
 
 def title_of(paper: Paper) -> str:

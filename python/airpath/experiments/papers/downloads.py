@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
 from airpath.experiments.papers.base.observe import Observation
-from airpath.stats.replication import Results
 
 HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
 # A file that is not worth a word.
@@ -15,72 +14,65 @@ LARGE_FILE_BYTES = 10_000_000
 
 ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
 RETURN = f"{ARQ}.retransmission_delay"
+FLOOR = 100 * (1 / 0.9 - 1)
+"""What the link's own retransmissions cost at 10 % block errors, percent."""
+
 NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
 
 
 @dataclass(frozen=True)
 class Download:
-    """A download; what is not said is as in the paper's base scenario.
-
-    Attributes
-    ----------
-    rate_kbps, packet_bytes : int
-        Speed of the bearer and size of a packet, headers included.
-    window : int
-        Window limit and initial slow start threshold, segments.
-    file_bytes : int
-        Size of the file, headers included.
-    delay_ms : int, optional
-        One-way delay between server and cell.
-    small_pdus : bool
-        Whether a TTI holds PDUs of 40 bytes instead of one block.
-    in_sequence : bool
-        Whether the link layer hands packets up in sequence.
-    initial_window : int, optional
-        Segments.
-    timestamps : bool
-        Whether segments carry timestamps, which leaves less room for data.
-    variant : str
-        Name of what `options` make of TCP.
-    options : tuple
-        Further changes to the base scenario.
-    """
+    """A download; what is not said is as in the paper's base scenario."""
 
     rate_kbps: int
+    """Speed of the bearer."""
     packet_bytes: int
+    """Size of a packet, headers included."""
     window: int
+    """Window limit and initial slow start threshold, segments."""
     file_bytes: int
+    """Size of the file, headers included."""
     delay_ms: int | None = None
+    """One-way delay between server and cell."""
     small_pdus: bool = False
+    """Whether a TTI holds PDUs of 40 bytes instead of one block."""
     in_sequence: bool = False
+    """Whether the link layer hands packets up in sequence."""
     initial_window: int | None = None
+    """Segments."""
     timestamps: bool = False
+    """Whether segments carry timestamps, which leaves less room for data."""
     variant: str = ""
+    """Name of what `options` make of TCP."""
     options: Overrides = ()
+    """Further changes to the base scenario."""
+
+    @property
+    def _differences(self) -> list[tuple[str, tuple[str, str]]]:
+        """In what it differs from the base scenario: in words, and the change."""
+        known = (
+            (self.delay_ms is not None, f"{self.delay_ms} ms", ("wired.delay", f"{self.delay_ms} ms")),
+            (self.small_pdus, "PDUs of 40 B", (f"{ARQ}.pdu", "40 B")),
+            (self.in_sequence, "in sequence", (f"{ARQ}.delivery", "in_sequence")),
+            (
+                self.initial_window is not None,
+                f"initial window {self.initial_window}",
+                ("tcp.initial_window", f"{self.initial_window}"),
+            ),
+        )
+        return [(words, change) for differs, words, change in known if differs]
 
     @property
     def name(self) -> str:
         """What it is, as far as it differs from the base scenario."""
-        words = [f"{self.rate_kbps} kbit/s", f"{self.packet_bytes} B"]
-        if self.file_bytes < LARGE_FILE_BYTES:
-            words.append(f"{self.file_bytes // 1000} kB")
-        if self.delay_ms is not None:
-            words.append(f"{self.delay_ms} ms")
-        if self.small_pdus:
-            words.append("PDUs of 40 B")
-        if self.in_sequence:
-            words.append("in sequence")
-        if self.initial_window is not None:
-            words.append(f"initial window {self.initial_window}")
-        if self.variant:
-            words.append(self.variant)
-        return ", ".join(words)
+        size = [f"{self.file_bytes // 1000} kB"] if self.file_bytes < LARGE_FILE_BYTES else []
+        differs = [words for words, _ in self._differences] + ([self.variant] if self.variant else [])
+        return ", ".join([f"{self.rate_kbps} kbit/s", f"{self.packet_bytes} B", *size, *differs])
 
     @property
     def payload_bytes(self) -> int:
         """Data in a packet."""
-        mss = self.packet_bytes - HEADER_BYTES
-        return mss - TIMESTAMPS_BYTES if self.timestamps else mss
+        return self.packet_bytes - HEADER_BYTES - (TIMESTAMPS_BYTES if self.timestamps else 0)
 
     @property
     def packets(self) -> int:
@@ -88,24 +80,17 @@ class Download:
         return math.ceil(self.file_bytes / self.packet_bytes)
 
     @property
-    def overrides(self) -> tuple[tuple[str, str], ...]:
+    def overrides(self) -> Overrides:
         """Changes to the base scenario."""
-        changes = [
+        return (
             ("radio.dch.downlink.rate", f"{self.rate_kbps} kbit/s"),
             ("tcp.mss", f"{self.packet_bytes - HEADER_BYTES} B"),
             ("tcp.max_window", f"{self.window}"),
             ("tcp.initial_ssthresh", f"{self.window * self.payload_bytes} B"),
             ("flow[0].app.file.size", f"{self.packets * self.payload_bytes} B"),
-        ]
-        if self.delay_ms is not None:
-            changes.append(("wired.delay", f"{self.delay_ms} ms"))
-        if self.small_pdus:
-            changes.append((f"{ARQ}.pdu", "40 B"))
-        if self.in_sequence:
-            changes.append((f"{ARQ}.delivery", "in_sequence"))
-        if self.initial_window is not None:
-            changes.append(("tcp.initial_window", f"{self.initial_window}"))
-        return (*changes, *self.options)
+            *(change for _, change in self._differences),
+            *self.options,
+        )
 
     @property
     def is_read(self) -> bool:
@@ -134,7 +119,32 @@ class Download:
 
     def speed(self, outcome: Outcome) -> float:
         """Size of the file, headers included, over the transfer time, kbit/s."""
-        return self.packets * self.packet_bytes * 8 / 1000 / _transfer_s(outcome.results)
+        return self.packets * self.packet_bytes * 8 / 1000 / transfer_s(outcome)
+
+    def share_of_bearer(self, outcome: Outcome) -> float:
+        """Speed in percent of the bearer's."""
+        return 100 * self.speed(outcome) / self.rate_kbps
+
+
+def transfer_s(outcome: Outcome) -> float:
+    """Transfer time, seconds."""
+    return _time_s(outcome, "transfer_s")
+
+
+def received_s(outcome: Outcome) -> float:
+    """Time until the receiver has the last byte, seconds."""
+    return _time_s(outcome, "received_s")
+
+
+def _time_s(outcome: Outcome, key: str) -> float:
+    time_s = outcome.flow[key]
+    if time_s is None:
+        raise ValueError("the transfer did not end within the scenario's duration")
+    return float(time_s)
+
+
+def _time_ratio(outcome: Outcome) -> float:
+    return transfer_s(outcome) / transfer_s(outcome.twin)
 
 
 def increase(outcome: Outcome) -> float:
@@ -149,7 +159,7 @@ def decrease(outcome: Outcome) -> float:
 
 def received_later(outcome: Outcome) -> float:
     """Extra time until the receiver has the last byte, percent."""
-    return 100 * (_received_s(outcome.results) / _received_s(outcome.reference_results) - 1)
+    return 100 * (received_s(outcome) / received_s(outcome.twin) - 1)
 
 
 def received_earlier(outcome: Outcome) -> float:
@@ -164,8 +174,9 @@ def increase_without_retransmissions(outcome: Outcome) -> float:
 
 def retransmission_share(outcome: Outcome) -> float:
     """Lost blocks per block that arrived, percent."""
-    downlink = _downlink(outcome.results)
-    return 100 * downlink["pdus_lost"] / (downlink["pdus_sent"] - downlink["pdus_lost"])
+    downlink = outcome.element("radio.dch")["ues"][0]["downlink"]
+    lost, sent = int(downlink["pdus_lost"]), int(downlink["pdus_sent"])
+    return 100 * lost / (sent - lost)
 
 
 def largest_window(outcome: Outcome) -> float:
@@ -185,40 +196,33 @@ def lowest_window(outcome: Outcome) -> float:
 
 def saved_s(outcome: Outcome) -> float:
     """Transfer time saved, seconds."""
-    return _transfer_s(outcome.reference_results) - _transfer_s(outcome.results)
-
-
-def transfer_s(outcome: Outcome) -> float:
-    """Transfer time, seconds."""
-    return _transfer_s(outcome.results)
-
-
-def received_s(outcome: Outcome) -> float:
-    """Time until the receiver has the last byte, seconds."""
-    return _received_s(outcome.results)
+    return transfer_s(outcome.twin) - transfer_s(outcome)
 
 
 def stale_acks(outcome: Outcome) -> float:
     """ACKs older than the latest that have come to a snoop box."""
-    boxes = (element for element in outcome.results["elements"] if element["element"] == "middlebox.snoop")
-    return float(next(boxes)["stale_acks"])
+    return float(outcome.element("middlebox.snoop")["stale_acks"])
 
 
 def fast_retransmits(outcome: Outcome) -> float:
     """Fast retransmits in a run."""
-    return float(outcome.results["flows"][0]["fast_retransmits"])
+    return float(outcome.flow["fast_retransmits"])
 
 
 def timeouts(outcome: Outcome) -> float:
     """Timeouts in a run."""
-    return float(outcome.results["flows"][0]["timeouts"])
+    return float(outcome.flow["timeouts"])
+
+
+def sent_again(outcome: Outcome) -> float:
+    """Segments that the server sent again."""
+    return float(outcome.flow["retransmissions"]["total"])
 
 
 def retransmitted(outcome: Outcome) -> float:
     """Segments sent again per segment sent for the first time, percent."""
-    flow = outcome.results["flows"][0]
-    again = int(flow["retransmissions"]["total"])
-    return 100 * again / (int(flow["segments_sent"]) - again)
+    again = sent_again(outcome)
+    return 100 * again / (float(outcome.flow["segments_sent"]) - again)
 
 
 def window_at_limit(outcome: Outcome) -> float:
@@ -238,29 +242,4 @@ def observed(outcome: Outcome) -> float:
 
 def observed_round_trips(outcome: Outcome) -> float:
     """The observed time in round-trip times of the idle path."""
-    return 1000 * observed(outcome) / float(outcome.results["flows"][0]["rtt_ms"]["min"])
-
-
-def _time_ratio(outcome: Outcome) -> float:
-    return _transfer_s(outcome.results) / _transfer_s(outcome.reference_results)
-
-
-def _transfer_s(results: Results) -> float:
-    return _time_s(results, "transfer_s")
-
-
-def _received_s(results: Results) -> float:
-    return _time_s(results, "received_s")
-
-
-def _time_s(results: Results, key: str) -> float:
-    time_s = results["flows"][0][key]
-    if time_s is None:
-        raise ValueError("the transfer did not end within the scenario's duration")
-    return float(time_s)
-
-
-def _downlink(results: Results) -> dict[str, int]:
-    cell = next(element for element in results["elements"] if element["element"] == "radio.dch")
-    downlink: dict[str, int] = cell["ues"][0]["downlink"]
-    return downlink
+    return 1000 * observed(outcome) / float(outcome.flow["rtt_ms"]["min"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from airpath.experiments.papers.base.claims import ClaimResult
 from airpath.experiments.papers.base.observe import Received
@@ -22,24 +22,16 @@ FULL_RULE = Rule(min_runs=20, batch=10, looks=2)
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to simulate.
-
-    Attributes
-    ----------
-    rule : Rule
-        When a cell has been replicated often enough.
-    all_readings : bool
-        Whether to simulate the readings that do not judge too.
-    is_full : bool
-        Whether cells that want more runs get them.
-    is_exact : bool
-        Whether the number of runs is the user's, and the same for all cells.
-    """
+    """How much to simulate."""
 
     rule: Rule = FULL_RULE
+    """When a cell has been replicated often enough."""
     all_readings: bool = True
+    """Whether to simulate the readings that do not judge too."""
     is_full: bool = False
+    """Whether cells that want more runs get them."""
     is_exact: bool = False
+    """Whether the number of runs is the user's, and the same for all cells."""
 
     @classmethod
     def of(cls, quick: bool, runs: int | None) -> Effort:
@@ -67,36 +59,20 @@ class Effort:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published value beside its measurement.
-
-    Attributes
-    ----------
-    row : Row or None
-        Where it stands; None for background.
-    published : Published
-        The published value.
-    measured : Estimate or None
-        Under the default reading; None for background.
-    first_run : float or None
-        What the first run alone gives under the default reading; None for background.
-    others : dict of str to Estimate
-        Under the other readings, by name; those that were not simulated are missing.
-    verdict : str
-        How the two compare.
-    reason : str
-        Why it did not come out; empty where it did, and for background.
-    readings : dict of str to (Estimate, str)
-        Measurement and verdict under every reading that was simulated, the default one first.
-    """
+    """A published value beside its measurement under the default reading; background has None."""
 
     row: Row | None
     published: Published
     measured: Estimate | None
     first_run: float | None
+    """What the first run alone gives."""
     others: dict[str, Estimate]
+    """Under the other readings, by name; those that were not simulated are missing."""
     verdict: Verdict
     reason: str
+    """Why it did not come out; empty where it did, and for background."""
     readings: dict[str, tuple[Estimate, Verdict]]
+    """Measurement and verdict under every reading that was simulated, the default one first."""
 
     @property
     def like_the_paper(self) -> Estimate | None:
@@ -115,33 +91,20 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Section:
-    """An experiment with its comparisons, and what there is to draw.
-
-    Attributes
-    ----------
-    experiment : Experiment
-        The experiment.
-    comparisons : tuple of Comparison
-        Those that are complete.
-    window : SendWindow or None
-        A send window over time.
-    round_trip_s : float or None
-        Mean round-trip time of that run, seconds, where time is drawn in round trips.
-    curves : tuple of (str, float, Received)
-        Labels, bytes of file per byte of payload, and data received over time.
-    grid : dict of Quantity to Estimate or None
-        What was measured for the experiment's grids; None where that is not complete.
-    traces : tuple of (Trace, Series or Layers)
-        What is drawn of single runs, and its points.
-    """
+    """An experiment with its comparisons that are complete, and what there is to draw."""
 
     experiment: Experiment
     comparisons: tuple[Comparison, ...]
-    window: SendWindow | None = None
-    round_trip_s: float | None = None
-    curves: tuple[tuple[str, float, Received], ...] = ()
-    grid: dict[Quantity, Estimate | None] = field(default_factory=dict)
-    traces: tuple[tuple[Trace, Series | Layers], ...] = ()
+    window: SendWindow | None
+    """A send window over time."""
+    round_trip_s: float | None
+    """Mean round-trip time of that run, seconds, where time is drawn in round trips."""
+    curves: tuple[tuple[str, float, Received], ...]
+    """Labels, bytes of file per byte of payload, and data received over time."""
+    grid: dict[Quantity, Estimate | None]
+    """What was measured for the experiment's grids; None where that is not complete."""
+    traces: tuple[tuple[Trace, Series | Layers], ...]
+    """What is drawn of single runs, and its points."""
 
     @property
     def averaged_runs(self) -> int:
@@ -151,30 +114,16 @@ class Section:
 
 @dataclass(frozen=True)
 class PaperOutcome:
-    """What came out.
-
-    Attributes
-    ----------
-    paper : Paper
-        The paper.
-    effort : Effort
-        How much was simulated.
-    sections : tuple of Section
-        The experiments asked for, without comparisons that are not complete.
-    background : tuple of Comparison
-        Published values that nothing can be set against; empty unless everything was asked for.
-    claims : tuple of ClaimResult
-        The paper's claims; empty unless everything was asked for.
-    incomplete : bool
-        Whether it was interrupted.
-    """
+    """What came out of the experiments that were asked for; background and claims if all were."""
 
     paper: Paper
     effort: Effort
     sections: tuple[Section, ...]
     background: tuple[Comparison, ...]
+    """Published values that nothing can be set against."""
     claims: tuple[ClaimResult, ...]
     incomplete: bool
+    """Whether it was interrupted."""
 
     @property
     def comparisons(self) -> list[Comparison]:

@@ -20,7 +20,7 @@ from airpath.experiments.papers.base.paper import Experiment, Paper, Row
 from airpath.experiments.papers.base.published import Published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.base.verdict import Verdict, verdict
-from airpath.experiments.papers.base.wording import helped_to_choose, reason_for
+from airpath.experiments.papers.base.wording import reason_for
 from airpath.experiments.papers.journal import Journal
 from airpath.experiments.papers.outcome import Comparison, Effort, PaperOutcome, Section
 from airpath.experiments.papers.runs import Job, Measured, Runs
@@ -43,24 +43,15 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class PaperRuns:
-    """The work of a reproduction, for workers elsewhere: they plan the same jobs.
-
-    Attributes
-    ----------
-    paper : str
-        Its name.
-    experiments : tuple of int
-        Places of the experiments among the paper's.
-    effort : Effort
-        How much to simulate.
-    claims : bool
-        Whether the claims are checked, too.
-    """
+    """The work of a reproduction, for workers elsewhere: they plan the same jobs."""
 
     paper: str
+    """Its name."""
     experiments: tuple[int, ...]
+    """Places of the experiments among the paper's."""
     effort: Effort
     claims: bool
+    """Whether the claims are checked, too."""
 
     def open(self) -> MakeRuns:
         """Plan the reproduction."""
@@ -70,19 +61,7 @@ class PaperRuns:
 
 
 class Reproduction:
-    """The simulations that the chosen experiments of a paper need.
-
-    Parameters
-    ----------
-    paper : Paper
-        The paper.
-    experiments : sequence of Experiment
-        Those to reproduce.
-    effort : Effort
-        How much to simulate.
-    claims : bool
-        Whether to check the paper's claims, too.
-    """
+    """The simulations that the chosen experiments of a paper need, and its claims if they are checked."""
 
     def __init__(
         self, paper: Paper, experiments: Sequence[Experiment], effort: Effort, *, claims: bool = False
@@ -98,8 +77,8 @@ class Reproduction:
         asked = [quantity for experiment in experiments for quantity in experiment.quantities]
         asked += [q for claim in self._claims for q in claim.quantities]
         self._quantities = list(dict.fromkeys(asked))
-        drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
-        self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(drawn)
+        self._windows = [experiment.window_of for experiment in experiments if experiment.window_of]
+        self._traced = {cell for row in self._rows if row.traced for cell in row.cells} | set(self._windows)
         self._traced |= {quantity.cell for quantity in self._quantities if quantity.traced}
         self._jobs: dict[_Key, Job] = {}
         self._plan_all()
@@ -184,10 +163,8 @@ class Reproduction:
 
     def _draw(self, workers: int | None) -> None:
         """Make the runs of pictures, one each."""
-        cells = [e.window_of for e in self._experiments if e.window_of is not None]
-        cells += [curve.cell for experiment in self._experiments for curve in experiment.curves]
-        cells += [trace.cell for experiment in self._experiments for trace in experiment.traces]
-        keys = list(dict.fromkeys(self._key(cell, self._readings[0]) for cell in cells))
+        single = [cell for experiment in self._experiments for cell in experiment.single_runs]
+        keys = list(dict.fromkeys(self._key(cell, self._readings[0]) for cell in [*self._windows, *single]))
 
         def take_in(run: Run) -> None:
             self._drawn[keys[run[0]]] = run[2]
@@ -214,18 +191,15 @@ class Reproduction:
     def _plan_all(self) -> None:
         """Make the jobs: rows first, under every reading, then what is needed under the default one."""
         default = self._readings[0]
-        experiments = self._experiments
-        drawn = [experiment.window_of for experiment in experiments if experiment.window_of]
-        cells = list(dict.fromkeys([*(cell for row in self._rows for cell in row.cells), *drawn]))
+        cells = dict.fromkeys([*(cell for row in self._rows for cell in row.cells), *self._windows])
         for reading in self._readings:
             for cell in cells:
                 self._plan(cell, reading, self._rule(cell))
         for quantity in self._quantities:
             self._plan(quantity.cell, default, self._rule(quantity.cell))
-        single = [curve.cell for experiment in experiments for curve in experiment.curves]
-        single += [trace.cell for experiment in experiments for trace in experiment.traces]
-        for cell in single:
-            self._plan(cell, default, Rule.exactly(1))
+        for experiment in self._experiments:
+            for cell in experiment.single_runs:
+                self._plan(cell, default, Rule.exactly(1))
 
     def _rule(self, cell: Cell) -> Rule:
         averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
@@ -246,69 +220,53 @@ class Reproduction:
             job.ask(metric)
 
     def _key(self, cell: Cell, reading: Reading) -> _Key:
-        text = self._paper.text(cell, cell.overrides, reading)
-        return text, self._reference_text(cell, reading), cell.observe
-
-    def _reference_text(self, cell: Cell, reading: Reading) -> str | None:
-        return None if cell.reference is None else self._paper.text(cell, cell.reference, reading)
+        twin = None if cell.reference is None else self._paper.text(cell, cell.reference, reading)
+        return self._paper.text(cell, cell.overrides, reading), twin, cell.observe
 
     def _section(self, experiment: Experiment) -> Section:
         comparisons = [self._compare(experiment, row) for row in experiment.rows]
-        known = tuple(c for c in comparisons if c is not None)
-        curves = tuple(
-            (curve.label, curve.scale, outcome.observed)
-            for curve in experiment.curves
-            if (outcome := self._first(curve.cell)) is not None
-        )
-        traces = tuple(
-            (trace, outcome.observed)
-            for trace in experiment.traces
-            if (outcome := self._first(trace.cell)) is not None
-        )
-        grid = {quantity: self._measured(quantity) for quantity in experiment.quantities}
         drawn = self._first(experiment.window_of) if experiment.window_of else None
-        if drawn is None:
-            return Section(experiment, known, curves=curves, grid=grid, traces=traces)
-        round_trip_s = (
-            drawn.results["flows"][0]["rtt_ms"]["mean"] / 1000 if experiment.in_round_trips else None
+        return Section(
+            experiment,
+            tuple(comparison for comparison in comparisons if comparison is not None),
+            drawn.window if drawn else None,
+            drawn.flow["rtt_ms"]["mean"] / 1000 if drawn and experiment.in_round_trips else None,
+            tuple(
+                (of.label, of.scale, run.observed)
+                for of in experiment.curves
+                if (run := self._first(of.cell))
+            ),
+            {quantity: self._measured(quantity) for quantity in experiment.quantities},
+            tuple((of, run.observed) for of in experiment.traces if (run := self._first(of.cell))),
         )
-        return Section(experiment, known, drawn.window, round_trip_s, curves)
 
     def _first(self, cell: Cell) -> Outcome | None:
         """The first run of a cell under the default reading; None if it was not made."""
         return self._drawn.get(self._key(cell, self._readings[0]))
 
     def _compare(self, experiment: Experiment, row: Row) -> Comparison | None:
-        default, *others = self._readings
-        measured = self._estimate(row, default)
-        if measured is None:
-            return None
-        beside = {reading.name: self._estimate(row, reading) for reading in others}
-        known = {name: found for name, found in beside.items() if found is not None}
+        default = self._readings[0]
+        estimates = {reading.name: self._estimate(row, reading) for reading in self._readings}
         value = self._paper.published[row.published_id]
         choice = self._paper.calibrated.get(value.id)
-
-        def judge(measured: Estimate) -> Verdict:
-            return "calibrated" if choice else _judge(value, measured, row.averaged_runs)
-
-        readings = {name: (e, judge(e)) for name, e in {default.name: measured, **known}.items()}
+        readings = {
+            name: (known, "calibrated" if choice else _judge(value, known, row.averaged_runs))
+            for name, known in estimates.items()
+            if known is not None
+        }
+        if default.name not in readings:
+            return None
+        measured, judged = readings[default.name]
+        where = f"{experiment.place} ({', '.join(row.labels)})"
+        more = len(self._paper.readings) > 1
         reason = (
-            helped_to_choose(choice)
+            choice.reason
             if choice
-            else reason_for(
-                value,
-                f"{experiment.place} ({', '.join(row.labels)})",
-                default.name,
-                measured,
-                known,
-                judge,
-                row.averaged_runs,
-                row.remark,
-                more_readings=len(self._paper.readings) > 1,
-            )
+            else reason_for(value, where, readings, row.averaged_runs, row.remark, more_readings=more)
         )
         first_run = row.pick([estimate(each.values[:1]) for each in self._estimates(row, default)]).mean
-        return Comparison(row, value, measured, first_run, known, judge(measured), reason, readings)
+        others = {name: known for name, (known, _) in readings.items() if name != default.name}
+        return Comparison(row, value, measured, first_run, others, judged, reason, readings)
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
         """Estimate what a row measures under a reading; None if that is not complete."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from airpath import _core
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
-from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.send_window import SendWindow
+from airpath.experiments.replicate import simulation_of
 from airpath.stats.estimate import Estimate
 from airpath.stats.replication import Replication, Results, Rule, without_seed
 
@@ -25,34 +25,22 @@ TWIN_SEED = 1
 
 @dataclass
 class Job:
-    """The runs of a cell under a reading.
-
-    Attributes
-    ----------
-    name : str
-        The cell's, and the reading's.
-    cell : Cell
-        What is run; cells with the same text are one job.
-    text, reference : str, str or None
-        The resolved scenario, and that of the cell's twin.
-    traced : bool
-        Whether the send window over time is wanted.
-    rule : Rule
-        How many runs there are.
-    deciding : tuple of Metric
-        Metrics that must be precise, the cell's own first.
-    metrics : dict of Metric to int
-        All metrics, and the place of each in what is kept of a run.
-    """
+    """The runs of a cell under a reading."""
 
     name: str
     cell: Cell
+    """What is run; cells with the same text are one job."""
     text: str
+    """The resolved scenario; `reference` is that of the cell's twin."""
     reference: str | None
     traced: bool
+    """Whether the send window over time is wanted."""
     rule: Rule
+    """How many runs there are."""
     deciding: tuple[Metric, ...]
+    """Metrics that must be precise, the cell's own first."""
     metrics: dict[Metric, int] = field(default_factory=dict)
+    """All metrics, and the place of each in what is kept of a run."""
 
     def __post_init__(self) -> None:
         """Measure what decides."""
@@ -99,39 +87,26 @@ class Runs:
 
     def outcome(self, job: Job, seed: int) -> Outcome:
         """Run a job with a seed, and keep everything."""
-        twin = self._twin(job, seed)
-        # One trace per run, for the send window and for what the cell observes.
-        if job.traced or job.cell.observe:
-            results, window, observed = _run_traced(job.text, seed, job.traced, job.cell.observe)
-            return Outcome(results, twin, window, observed)
-        return Outcome(_run(job.text, seed), twin, None)
+        twin, observe = self._twin(job, seed), job.cell.observe
+        if not (job.traced or observe):
+            return Outcome(simulation_of(job.text)(seed), twin)
+        # One trace, for the send window and for what the cell observes.
+        probes = {*(("tcp_state",) if job.traced else ()), *(observe.probes if observe else ())}
+        simulation = _core.Simulation(job.text, seed, sorted(probes), False)
+        while not simulation.advance(simulation.end_s):
+            pass
+        events, window = simulation.take_trace(), None
+        if job.traced:
+            states = events["tcp_state"]
+            window = SendWindow.from_trace(np.asarray(states["time_ns"]), np.asarray(states["send_window"]))
+        results: Results = json.loads(simulation.results())
+        return Outcome(results, twin, window, observe.reduce(events) if observe else None)
 
     def _twin(self, job: Job, seed: int) -> Results | None:
         if job.reference is None:
             return None
         if job.cell.paired:
-            return _run(job.reference, seed)
+            return simulation_of(job.reference)(seed)
         if job.reference not in self._twins:
-            self._twins[job.reference] = _run(job.reference, TWIN_SEED)
+            self._twins[job.reference] = simulation_of(job.reference)(TWIN_SEED)
         return self._twins[job.reference]
-
-
-def _run(text: str, seed: int) -> Results:
-    results: Results = json.loads(_core.run(text, seed))
-    return results
-
-
-def _run_traced(
-    text: str, seed: int, traced: bool, observe: Observation | None
-) -> tuple[Results, SendWindow | None, Any]:
-    probes = {*(("tcp_state",) if traced else ()), *(observe.probes if observe else ())}
-    simulation = _core.Simulation(text, seed, sorted(probes), False)
-    while not simulation.advance(simulation.end_s):
-        pass
-    events = simulation.take_trace()
-    window = None
-    if traced:
-        states = events["tcp_state"]
-        window = SendWindow.from_trace(np.asarray(states["time_ns"]), np.asarray(states["send_window"]))
-    results: Results = json.loads(simulation.results())
-    return results, window, observe.reduce(events) if observe else None

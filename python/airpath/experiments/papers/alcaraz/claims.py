@@ -18,19 +18,21 @@ from airpath.experiments.papers.alcaraz.planes import FLOW_COUNTS, MAXTHS, RATIO
 from airpath.experiments.papers.alcaraz.tables import CELLS, delay, goodput, quantity
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.claims import Claim
-from airpath.experiments.papers.base.combined import AllOf, HalfWidth, Highest, OneOf
 from airpath.experiments.papers.base.conditions import (
     About,
+    AllOf,
     AtLeast,
     AtMost,
     Condition,
+    HalfWidth,
     Less,
     NotLess,
+    OneOf,
     Tie,
     WithinPoints,
     rising,
 )
-from airpath.experiments.papers.base.quantity import Gain, Minus, Operand, Quantity
+from airpath.experiments.papers.base.quantity import Gain, Highest, Minus, Operand, Quantity
 
 SIZES = (10, 20, 30, 40, 50)
 """Buffers of Figure 1 up to that of all other figures, SDUs."""

@@ -16,47 +16,36 @@ Overrides = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run of a cell.
-
-    Attributes
-    ----------
-    results : dict
-        Results of the run.
-    reference : dict or None
-        Results of the cell's error-free twin.
-    window : SendWindow or None
-        The send window over time, if it was traced.
-    observed : object
-        What the cell's observation made of the trace; None if it has none.
-    """
+    """One run of a cell: its results, and those of the cell's error-free twin if it has one."""
 
     results: Results
-    reference: Results | None
-    window: SendWindow | None
+    reference: Results | None = None
+    window: SendWindow | None = None
+    """The send window over time, if it was traced."""
     observed: Any = None
+    """What the cell's observation made of the trace; None if it has none."""
 
     @property
-    def reference_results(self) -> Results:
-        """Results of the error-free twin.
+    def flow(self) -> dict[str, Any]:
+        """Results of the first flow."""
+        flow: dict[str, Any] = self.results["flows"][0]
+        return flow
 
-        Raises
-        ------
-        ValueError
-            If the cell has none.
-        """
+    def element(self, name: str) -> dict[str, Any]:
+        """Results of the first element of the path with this name."""
+        element: dict[str, Any] = next(e for e in self.results["elements"] if e["element"] == name)
+        return element
+
+    @property
+    def twin(self) -> Outcome:
+        """The run of the error-free twin; a `ValueError` if the cell has none."""
         if self.reference is None:
             raise ValueError("this cell has no error-free twin")
-        return self.reference
+        return Outcome(self.reference)
 
     @property
     def traced_window(self) -> SendWindow:
-        """The send window over time.
-
-        Raises
-        ------
-        ValueError
-            If it was not traced.
-        """
+        """The send window over time; a `ValueError` if it was not traced."""
         if self.window is None:
             raise ValueError("the send window of this cell was not traced")
         return self.window
@@ -67,40 +56,25 @@ Metric = Callable[[Outcome], float]
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario to replicate: a base scenario with changes.
-
-    Attributes
-    ----------
-    name : str
-        What it is, for progress and captions.
-    overrides : tuple
-        Changes to the base scenario.
-    reference : tuple or None
-        Changes to the base scenario that make the twin that it is compared with; None if there is none.
-    precise : callable
-        Metric whose precision decides how many runs there are.
-    paired : bool
-        Whether chance acts on the twin, too: then it has the seed of each run. A twin without errors is
-        the same in all of them, and run once.
-    observe : Observation or None
-        What is kept of the trace of a run, for metrics that counters do not tell.
-    scenario : str or None
-        Name of the bundled base scenario; the paper's if absent.
-    is_read : bool
-        Whether the paper's readings apply to it; they may be about what its base scenario does not have.
-    runs : int
-        Runs that it takes at least, whatever the precision, where what is measured scatters widely.
-    most_runs : int or None
-        Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third of them.
-    """
+    """A scenario to replicate: a base scenario with changes."""
 
     name: str
+    """What it is, for progress and captions."""
     overrides: Overrides
+    """Changes to the base scenario."""
     reference: Overrides | None
+    """Changes to the base scenario that make the twin that it is compared with; None if there is none."""
     precise: Metric
+    """Metric whose precision decides how many runs there are."""
     paired: bool = False
+    """Whether chance acts on the twin, too: then it has the seed of each run. Else it is run once."""
     observe: Observation | None = None
+    """What is kept of the trace of a run, for metrics that counters do not tell."""
     scenario: str | None = None
+    """Name of the bundled base scenario; the paper's if absent."""
     is_read: bool = True
+    """Whether the paper's readings apply to it; they may be about what its base scenario does not have."""
     runs: int = 1
+    """Runs that it takes at least, whatever the precision, where what is measured scatters widely."""
     most_runs: int | None = None
+    """Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third."""

@@ -18,27 +18,18 @@ class Reading:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a paper leaves open, and how it was settled.
-
-    Attributes
-    ----------
-    place : str
-        Where in the paper it is left open.
-    open : str
-        What it is.
-    tried : str
-        What was tried, with what came out.
-    taken : str
-        What judges.
-    why : str
-        How the choice was made.
-    uses : tuple of str
-        Ids of the published values and claims by which it was made; they test nothing.
-    """
+    """What a paper leaves `open` at a `place`, what was `tried`, and what was `taken`."""
 
     place: str
     open: str
     tried: str
+    """What was tried, with what came out."""
     taken: str
     why: str
     uses: tuple[str, ...] = ()
+    """Ids of the published values and claims by which the choice was made; they test nothing."""
+
+    @property
+    def reason(self) -> str:
+        """Why one of `uses` tests nothing."""
+        return f"helped to choose: {self.open}"

@@ -6,32 +6,19 @@ too few runs to tell, or one run and so no interval. One that helped to choose a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from airpath.experiments.papers.base.choices import Choice
 from airpath.experiments.papers.base.conditions import Condition, Finding
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.base.verdict import ClaimVerdict
-from airpath.experiments.papers.base.wording import helped_to_choose
 from airpath.stats.estimate import Estimate
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of a paper, in own words.
-
-    Attributes
-    ----------
-    id : str
-        Id of the claim: paper and number.
-    place : str
-        Where the paper says so.
-    text : str
-        The claim.
-    conditions : tuple of Condition
-        What must be so.
-    """
+    """A finding of a paper, in own words, and all that must be so for it."""
 
     id: str
     place: str
@@ -46,24 +33,22 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its verdict.
-
-    Attributes
-    ----------
-    claim : Claim
-        The claim.
-    verdict : str
-        Whether it holds.
-    figures : tuple of Finding
-        Every condition with what was measured.
-    reason : str
-        Why it does not hold or cannot be checked; empty if it holds.
-    """
+    """A claim with its verdict, and every condition with what was measured."""
 
     claim: Claim
     verdict: ClaimVerdict
     findings: tuple[Finding, ...]
     reason: str
+    """Why it does not hold or cannot be checked; empty if it holds."""
+
+
+def claims_of(paper: str) -> Callable[..., Claim]:
+    """Make what makes the claims of a paper: from number, place, text and conditions."""
+
+    def claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
+        return Claim(f"{paper}-c{number}", place, text, conditions)
+
+    return claim
 
 
 def judge(
@@ -72,18 +57,9 @@ def judge(
     known_reasons: Mapping[str, str],
     calibrated: Mapping[str, Choice],
 ) -> ClaimResult:
-    """Check a claim against what was measured for its quantities.
+    """Check a claim against what was measured; one that needs more than that is not checkable.
 
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    estimates : mapping of Quantity to Estimate
-        What was measured; a claim that needs more is not checkable.
-    known_reasons : mapping of str to str
-        By id of a claim, why it does not hold.
-    calibrated : mapping of str to Choice
-        By id of a claim, what it helped to choose.
+    By id of a claim, `known_reasons` has why it does not hold, and `calibrated` what it helped to choose.
     """
     missing = [quantity.name for quantity in claim.quantities if quantity not in estimates]
     if missing:
@@ -92,7 +68,7 @@ def judge(
         return ClaimResult(claim, "not_checkable", (), "one run has no interval")
     findings = tuple(c.check(estimates.__getitem__) for c in claim.conditions)
     if claim.id in calibrated:
-        return ClaimResult(claim, "calibrated", findings, helped_to_choose(calibrated[claim.id]))
+        return ClaimResult(claim, "calibrated", findings, calibrated[claim.id].reason)
     if all(finding.holds for finding in findings):
         return ClaimResult(claim, "holds", findings, "")
     if all(finding.holds is not False for finding in findings):

@@ -15,6 +15,9 @@
 ``between``        both limits, likewise
 ``WithinPoints``   the mean differs by at most so much
 ``Spread``         the interval of a single run is at least so wide
+``HalfWidth``      the interval of a mean of so many runs is between two limits
+``AllOf``          every one of several conditions
+``OneOf``          at least one of several conditions
 =================  ======================================================================================
 
 Differences and gains are taken seed by seed, and the interval is that of their mean. Tolerances are in
@@ -24,15 +27,17 @@ not fit but a value in its 95 % interval would, the condition is open: more runs
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from airpath.experiments.papers.base.quantity import LookUp, Minus, Operand, Quantity, Times
+from airpath.experiments.papers.base.quantity import LookUp, Minus, Operand, Quantity
 from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE
 from airpath.experiments.papers.base.wording import number, unit_name
-from airpath.stats.estimate import Estimate
+from airpath.stats.estimate import Estimate, by_seed, t_quantile
 
 TIE = REPRODUCED_RELATIVE
 """Up to which part of the larger mean two are the same."""
@@ -62,50 +67,218 @@ def _shown(operand: Operand, known: Estimate) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
+    """Two operands; their difference decides, and the larger of their means."""
+
     left: Operand
     right: Operand
 
+    is_said: ClassVar[str]
+
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What is compared."""
         return (*self.left.quantities, *self.right.quantities)
 
-    def _compare(self, look_up: LookUp, between: str) -> tuple[Estimate, float, str]:
-        """The difference, the larger of the two means, and the figures with a word between them."""
+    def check(self, look_up: LookUp) -> Finding:
         left, right = self.left.value(look_up), self.right.value(look_up)
-        figures = f"{_shown(self.left, left)} {between} {_shown(self.right, right)}"
-        return Minus(self.left, self.right).value(look_up), max(abs(left.mean), abs(right.mean)), figures
+        difference = Minus(self.left, self.right).value(look_up)
+        holds = self._holds(difference, max(abs(left.mean), abs(right.mean)))
+        return Finding(holds, f"{_shown(self.left, left)} {self.is_said} {_shown(self.right, right)}")
+
+    def _holds(self, difference: Estimate, larger: float) -> bool | None:
+        raise NotImplementedError
+
+
+class Less(_Pair):
+    """The first is smaller, beyond doubt."""
+
+    is_said = "<"
+
+    def _holds(self, difference: Estimate, larger: float) -> bool | None:
+        return _negative(difference, TIE * larger)
+
+
+class Agree(_Pair):
+    """The two are close."""
+
+    is_said = "close to"
+
+    def _holds(self, difference: Estimate, larger: float) -> bool | None:
+        return _decided(difference, 0.0, lambda apart: abs(apart) <= CLOSE_RELATIVE * larger)
+
+
+class Tie(_Pair):
+    """The two differ by no more than a small part of them, beyond doubt."""
+
+    is_said = "~"
+
+    def _holds(self, difference: Estimate, larger: float) -> bool | None:
+        low, high, limit = difference.ci_low, difference.ci_high, TIE * larger
+        return True if -limit <= low and high <= limit else False if low > limit or high < -limit else None
+
+
+class NotLess(_Pair):
+    """The first is larger than the second, or they tie."""
+
+    is_said = "not below"
+
+    def _holds(self, difference: Estimate, larger: float) -> bool | None:
+        limit = -TIE * larger
+        return True if difference.ci_low >= limit else False if difference.ci_high < limit else None
 
 
 @dataclass(frozen=True)
 class _Single:
+    """One operand."""
+
     operand: Operand
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What is compared."""
         return self.operand.quantities
 
-
-@dataclass(frozen=True)
-class Less(_Pair):
-    """The first is smaller, beyond doubt."""
-
     def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        difference, larger, figures = self._compare(look_up, "<")
-        return Finding(_negative(difference, TIE * larger), figures)
+        known = self.operand.value(look_up)
+        holds, claimed = self._judge(known)
+        return Finding(holds, f"{_shown(self.operand, known)}, {claimed}")
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        """Whether it holds, and what is claimed."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class Positive(_Single):
     """Above zero, beyond doubt."""
 
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        return _negative(by_seed(operator.neg, known), 0.0), "above zero"
+
+
+class Never(_Single):
+    """A count that is zero in every run."""
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        return known.mean == 0, "never"
+
+
+@dataclass(frozen=True)
+class About(_Single):
+    """A value that the claim names with "about" or as printed in a table."""
+
+    target: float
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        decimals = len(f"{self.target:g}".partition(".")[2])
+        limit = max(CLOSE_RELATIVE * abs(self.target), 0.5 / 10**decimals)
+        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= limit)
+        return holds, f"claimed {self.target:g}"
+
+
+@dataclass(frozen=True)
+class WithinPoints(_Single):
+    """No further than `points` from a value."""
+
+    target: float
+    points: float
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= self.points)
+        return holds, f"claimed {self.target:.4g} within {self.points:g}"
+
+
+@dataclass(frozen=True)
+class Spread(_Single):
+    """Single runs scatter: 95 % of them fill more than this share of the mean on either side."""
+
+    share: float
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        width = 100 * (known.prediction_interval()[1] - known.mean) / abs(known.mean)
+        claimed = f"single runs within {number(width)} % of it, at least {100 * self.share:g} %"
+        return width >= 100 * self.share, claimed
+
+
+@dataclass(frozen=True)
+class _Limit(_Single):
+    limit: float
+    slack: float | None = None
+
+    sign: ClassVar[int]
+    is_said: ClassVar[str]
+
+    def _judge(self, known: Estimate) -> tuple[bool | None, str]:
+        last = self.sign * self.limit - _slack(self.limit, self.slack)
+        holds = _decided(known, self.limit, lambda value: self.sign * value >= last)
+        return holds, f"{self.is_said} {self.limit:.4g}"
+
+
+class AtLeast(_Limit):
+    """A lower limit."""
+
+    sign, is_said = 1, "at least"
+
+
+class AtMost(_Limit):
+    """An upper limit."""
+
+    sign, is_said = -1, "at most"
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """Half the width of the interval of a mean of `runs` runs at `confidence` is between two limits."""
+
+    of: Quantity
+    runs: int
+    confidence: float
+    low: float
+    high: float
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What is measured."""
+        return (self.of,)
+
     def check(self, look_up: LookUp) -> Finding:
         """Compare."""
-        opposite = Times(-1, self.operand).value(look_up)
-        figures = f"{_shown(self.operand, self.operand.value(look_up))}, above zero"
-        return Finding(_negative(opposite, 0.0), figures)
+        half = t_quantile(self.runs, self.confidence) * look_up(self.of).sd / math.sqrt(self.runs)
+        kept = self.low - _slack(self.low) <= half <= self.high + _slack(self.high)
+        unit = unit_name(self.of.unit)
+        return Finding(kept, f"{self.of.name} ± {number(half)} {unit}, {self.low:g} to {self.high:g}")
+
+
+@dataclass(frozen=True)
+class _Several:
+    of: tuple[Condition, ...]
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(quantity for condition in self.of for quantity in condition.quantities)
+
+    def check(self, look_up: LookUp) -> Finding:
+        return self._judge([condition.check(look_up) for condition in self.of])
+
+    def _judge(self, findings: list[Finding]) -> Finding:
+        raise NotImplementedError
+
+
+class AllOf(_Several):
+    """Every one of several conditions."""
+
+    def _judge(self, findings: list[Finding]) -> Finding:
+        known = [finding.holds for finding in findings]
+        holds = False if False in known else None if None in known else True
+        return Finding(holds, ", ".join(finding.figures for finding in findings))
+
+
+class OneOf(_Several):
+    """At least one of several conditions; the figures are those of the first that holds, if there is one."""
+
+    def _judge(self, findings: list[Finding]) -> Finding:
+        holding = [finding for finding in findings if finding.holds]
+        if holding:
+            return Finding(True, f"{len(holding)} of {len(findings)}, such as {holding[0].figures}")
+        holds = None if any(finding.holds is None for finding in findings) else False
+        return Finding(holds, f"none of {len(findings)}, such as {findings[0].figures}")
 
 
 def _negative(difference: Estimate, tie: float) -> bool | None:
@@ -116,127 +289,7 @@ def _negative(difference: Estimate, tie: float) -> bool | None:
     return False if difference.ci_low > 0 or is_tie else None
 
 
-@dataclass(frozen=True)
-class Agree(_Pair):
-    """The two are close."""
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        difference, larger, figures = self._compare(look_up, "close to")
-        return Finding(
-            _decided(difference, 0.0, lambda apart: abs(apart) <= CLOSE_RELATIVE * larger), figures
-        )
-
-
-@dataclass(frozen=True)
-class Tie(_Pair):
-    """The two differ by no more than a small part of them, beyond doubt."""
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        difference, larger, figures = self._compare(look_up, "~")
-        low, high, limit = difference.ci_low, difference.ci_high, TIE * larger
-        holds = True if -limit <= low and high <= limit else False if low > limit or high < -limit else None
-        return Finding(holds, figures)
-
-
-@dataclass(frozen=True)
-class NotLess(_Pair):
-    """The first is larger than the second, or they tie."""
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        difference, larger, figures = self._compare(look_up, "not below")
-        limit = -TIE * larger
-        holds = True if difference.ci_low >= limit else False if difference.ci_high < limit else None
-        return Finding(holds, figures)
-
-
-@dataclass(frozen=True)
-class About(_Single):
-    """A value that the claim names with "about" or as printed in a table."""
-
-    target: float
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        decimals = len(f"{self.target:g}".partition(".")[2])
-        limit = max(CLOSE_RELATIVE * abs(self.target), 0.5 / 10**decimals)
-        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= limit)
-        return Finding(holds, f"{_shown(self.operand, known)}, claimed {self.target:g}")
-
-
-@dataclass(frozen=True)
-class WithinPoints(_Single):
-    """No further than `points` from a value."""
-
-    target: float
-    points: float
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        holds = _decided(known, self.target, lambda value: abs(value - self.target) <= self.points)
-        figures = f"{_shown(self.operand, known)}, claimed {self.target:.4g} within {self.points:g}"
-        return Finding(holds, figures)
-
-
-@dataclass(frozen=True)
-class Never(_Single):
-    """A count that is zero in every run."""
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        return Finding(known.mean == 0, f"{_shown(self.operand, known)}, never")
-
-
-@dataclass(frozen=True)
-class Spread(_Single):
-    """Single runs scatter: 95 % of them fill more than this share of the mean on either side."""
-
-    share: float
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        width = 100 * (known.prediction_interval()[1] - known.mean) / abs(known.mean)
-        figures = f"{_shown(self.operand, known)}, single runs within {number(width)} % of it"
-        return Finding(width >= 100 * self.share, f"{figures}, at least {100 * self.share:g} %")
-
-
-@dataclass(frozen=True)
-class AtLeast(_Single):
-    """A lower limit."""
-
-    limit: float
-    slack: float | None = None
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        lowest = self.limit - slack(self.limit, self.slack)
-        holds = _decided(known, self.limit, lambda value: value >= lowest)
-        return Finding(holds, f"{_shown(self.operand, known)}, at least {self.limit:.4g}")
-
-
-@dataclass(frozen=True)
-class AtMost(_Single):
-    """An upper limit."""
-
-    limit: float
-    slack: float | None = None
-
-    def check(self, look_up: LookUp) -> Finding:
-        """Compare."""
-        known = self.operand.value(look_up)
-        highest = self.limit + slack(self.limit, self.slack)
-        holds = _decided(known, self.limit, lambda value: value <= highest)
-        return Finding(holds, f"{_shown(self.operand, known)}, at most {self.limit:.4g}")
-
-
-def slack(limit: float, given: float | None = None) -> float:
+def _slack(limit: float, given: float | None = None) -> float:
     """How far beyond a limit still keeps it, in the unit of the limit."""
     return REPRODUCED_RELATIVE * abs(limit) if given is None else given
 

@@ -16,34 +16,22 @@ _DOWNLINK = "downlink"
 
 @dataclass(frozen=True)
 class Observation:
-    """What to record, and what is kept of it.
-
-    Attributes
-    ----------
-    probes : tuple of str
-        Kinds of event.
-    reduce : callable
-        What is kept, from the recorded events as the core hands them out.
-    """
+    """What to record, and what is kept of it."""
 
     probes: tuple[str, ...]
+    """Kinds of event."""
     reduce: Callable[[Events], Any]
+    """What is kept, from the recorded events as the core hands them out."""
 
 
 @dataclass(frozen=True)
 class Received:
-    """Data received in order over time, a step function.
-
-    Attributes
-    ----------
-    time_s : ndarray of float, shape (n,)
-        Arrivals at the receiver in seconds, increasing.
-    data_bytes : ndarray of float, shape (n,)
-        Payload received in order from then on, bytes.
-    """
+    """Data received in order over time, a step function of shape (n,)."""
 
     time_s: NDArray[np.float64]
+    """Arrivals at the receiver in seconds, increasing."""
     data_bytes: NDArray[np.float64]
+    """Payload received in order from then on, bytes."""
 
 
 def column(events: Events, kind: str, name: str) -> NDArray[np.float64]:

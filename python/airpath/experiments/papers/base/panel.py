@@ -6,6 +6,7 @@ other, a *trace* one run over time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,15 +19,7 @@ from airpath.experiments.papers.base.quantity import Quantity
 
 @dataclass(frozen=True)
 class Line:
-    """What is measured over the parameter of a chart.
-
-    Attributes
-    ----------
-    label : str
-        What stands beside the line.
-    entries : tuple of Quantity
-        What is measured, one per value of the parameter.
-    """
+    """What is measured over the parameter of a chart, one entry per value; `label` stands beside the line."""
 
     label: str
     entries: tuple[Quantity, ...]
@@ -34,58 +27,29 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over a parameter, with intervals.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    parameter : str
-        Name and unit of the parameter.
-    values : tuple of float
-        Values of the parameter, rising.
-    measured : str
-        Name of what is measured, without unit.
-    unit : str
-        Its unit.
-    lines : tuple of Line
-        The lines, one entry per value of the parameter.
-    marks : tuple of (float, float)
-        Published points: values of the parameter and of what is measured.
-    """
+    """Lines over a parameter, with intervals."""
 
     title: str
     parameter: str
+    """Name and unit of the parameter."""
     values: tuple[float, ...]
+    """Values of the parameter, rising."""
     measured: str
+    """Name of what is measured, without unit."""
     unit: str
     lines: tuple[Line, ...]
     marks: tuple[tuple[float, float], ...] = ()
+    """Published points: values of the parameter and of what is measured."""
 
     @property
     def grid(self) -> Grid:
         """The same as a table: a line for each value of the parameter, a column for each line."""
-        entries = zip(*(line.entries for line in self.lines), strict=True)
-        return Grid(
-            columns=tuple(line.label for line in self.lines),
-            unit=self.unit,
-            rows=tuple(GridRow((f"{value:g}",), of) for value, of in zip(self.values, entries, strict=True)),
-            title=f"{self.title}: {self.measured}",
-            heads=(self.parameter,),
-        )
+        return _grid(self, self.measured, self.unit, self.lines)
 
 
 @dataclass(frozen=True)
 class Path:
-    """Cells whose two means are points on a line of a plane.
-
-    Attributes
-    ----------
-    label : str
-        What stands beside the line.
-    x, y : tuple of Quantity
-        What is measured of each cell, one per value of the parameter.
-    """
+    """Cells whose two means `x` and `y` are points on a line of a plane, one per value of the parameter."""
 
     label: str
     x: tuple[Quantity, ...]
@@ -94,15 +58,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Reference:
-    """A cell that all lines of a plane are compared with.
-
-    Attributes
-    ----------
-    label : str
-        What it is.
-    x, y : Quantity
-        What is measured of it.
-    """
+    """A cell that all lines of a plane are compared with."""
 
     label: str
     x: Quantity
@@ -111,27 +67,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Plane:
-    """Two means of each cell against each other, with lines along a parameter, and a reference.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    parameter : str
-        Name and unit of the parameter along a line.
-    values : tuple of float
-        Its values, rising.
-    x_name, x_unit, y_name, y_unit : str
-        Names of what is measured, without units, and units.
-    paths : tuple of Path
-        The lines.
-    reference : Reference
-        A point beside.
-    """
+    """Two means of each cell against each other, with lines along a parameter, and a reference beside."""
 
     title: str
     parameter: str
+    """Name and unit of the parameter along a line."""
     values: tuple[float, ...]
+    """Values of the parameter, rising."""
     x_name: str
     x_unit: str
     y_name: str
@@ -142,30 +84,20 @@ class Plane:
     @property
     def grids(self) -> tuple[Grid, Grid]:
         """The same as two tables: a line for each value of the parameter, a column for each line."""
-        return (
-            self._grid(self.x_name, self.x_unit, [path.x for path in self.paths], self.reference.x),
-            self._grid(self.y_name, self.y_unit, [path.y for path in self.paths], self.reference.y),
+        x = [Line(path.label, path.x) for path in self.paths]
+        y = [Line(path.label, path.y) for path in self.paths]
+        at_x, at_y = (
+            GridRow((self.reference.label,), (of,) * len(x)) for of in (self.reference.x, self.reference.y)
         )
-
-    def _grid(self, name: str, unit: str, columns: list[tuple[Quantity, ...]], reference: Quantity) -> Grid:
-        rows = [
-            GridRow((f"{value:g}",), entries)
-            for value, entries in zip(self.values, zip(*columns, strict=True), strict=True)
-        ]
-        rows.append(GridRow((self.reference.label,), (reference,) * len(columns)))
-        heads, title = (self.parameter,), f"{self.title}: {name}"
-        return Grid(tuple(path.label for path in self.paths), unit, tuple(rows), title, heads)
+        return (
+            _grid(self, self.x_name, self.x_unit, x, at_x),
+            _grid(self, self.y_name, self.y_unit, y, at_y),
+        )
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points in the order in which they are drawn.
-
-    Attributes
-    ----------
-    x, y : ndarray of float, shape (n,)
-        What the trace's labels say, in their units.
-    """
+    """Points in the order in which they are drawn, of shape (n,), in the units of the trace's labels."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -173,35 +105,26 @@ class Series:
 
 @dataclass(frozen=True)
 class Layers:
-    """Several kinds of point of one run.
-
-    Attributes
-    ----------
-    series : tuple of (str, Series)
-        What each is, and its points.
-    """
+    """Several kinds of point of one run: what each is, and its points."""
 
     series: tuple[tuple[str, Series], ...]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A line of one run, or several kinds of point.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    x_label, y_label : str
-        Names and units of the axes.
-    cell : Cell
-        A cell that observes a :class:`Series` or :class:`Layers`.
-    is_step : bool
-        Whether a value stands until the next one.
-    """
+    """A line of one run, or several kinds of point."""
 
     title: str
     x_label: str
     y_label: str
     cell: Cell
+    """A cell that observes a :class:`Series` or :class:`Layers`."""
     is_step: bool = True
+    """Whether a value stands until the next one."""
+
+
+def _grid(panel: Chart | Plane, name: str, unit: str, lines: Sequence[Line], *more: GridRow) -> Grid:
+    entries = zip(*(line.entries for line in lines), strict=True)
+    rows = [GridRow((f"{value:g}",), of) for value, of in zip(panel.values, entries, strict=True)]
+    labels = tuple(line.label for line in lines)
+    return Grid(labels, unit, (*rows, *more), f"{panel.title}: {name}", (panel.parameter,))

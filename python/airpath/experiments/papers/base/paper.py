@@ -38,36 +38,23 @@ def lowest(estimates: Sequence[Estimate]) -> Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One published value and what is measured for it.
-
-    Attributes
-    ----------
-    published_id : str
-        Id of the published value.
-    labels : tuple of str
-        Leading columns of the table.
-    cells : tuple of Cell
-        What is simulated; nothing where the value is computed from other printed ones.
-    metric : callable
-        The measured value in the published unit, from a run of a cell.
-    pick : callable
-        Which cell counts if there are several, or what follows from all of them.
-    traced : bool
-        Whether the metric needs the send window over time.
-    averaged_runs : int
-        How many runs the paper averaged; 1 where it does not say.
-    remark : str
-        What a reader should know about this value.
-    """
+    """One published value and what is measured for it."""
 
     published_id: str
     labels: tuple[str, ...]
+    """Leading columns of the table."""
     cells: tuple[Cell, ...]
+    """What is simulated; nothing where the value is computed from other printed ones."""
     metric: Metric
+    """The measured value in the published unit, from a run of a cell."""
     pick: Callable[[Sequence[Estimate]], Estimate] = first
+    """Which cell counts if there are several, or what follows from all of them."""
     traced: bool = False
+    """Whether the metric needs the send window over time."""
     averaged_runs: int = 1
+    """How many runs the paper averaged; 1 where it does not say."""
     remark: str = ""
+    """What a reader should know about this value."""
 
 
 def computed(published_id: str, labels: tuple[str, ...], value: float, remark: str = "") -> Row:
@@ -81,73 +68,40 @@ def _of_no_run(outcome: Outcome) -> float:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line in a picture of the data received over time: one run of a cell.
-
-    Attributes
-    ----------
-    label : str
-        What stands beside the line.
-    cell : Cell
-        A cell that observes `observe.Received`.
-    scale : float
-        Bytes of the file, headers included, per byte of payload.
-    """
+    """A line in a picture of the data received over time: one run of a cell."""
 
     label: str
     cell: Cell
+    """A cell that observes `observe.Received`."""
     scale: float
+    """Bytes of the file, headers included, per byte of payload."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of a paper, or what its text says.
-
-    Attributes
-    ----------
-    kind : str
-        ``table``, ``figure``, ``study`` or ``text``.
-    number : int or None
-        Number of the table, figure or study.
-    title : str
-        What it shows.
-    columns : tuple of str
-        Heads of the leading columns, as many as a row has labels.
-    rows : tuple of Row
-        Published values with their measurement.
-    window_of : Cell or None
-        Cell whose send window over time is drawn.
-    in_round_trips : bool
-        Whether time is drawn in round-trip times, and not in seconds.
-    curves : tuple of Curve
-        What is drawn of the data received over time.
-    grid : Grid or None
-        What is measured side by side where the paper prints no values.
-    question : str
-        What a study asks, and what a grid shows.
-    charts : tuple of Chart
-        What is drawn over a parameter.
-    traces : tuple of Trace
-        What is drawn of single runs.
-    planes : tuple of Plane
-        What is drawn of two quantities against each other.
-    tables : tuple of Grid
-        Further tables of what is measured, in other units than `grid`.
-    """
+    """A table or figure of a paper, or what its text says."""
 
     kind: Literal["table", "figure", "study", "text"]
     number: int | None
     title: str
     columns: tuple[str, ...]
+    """Heads of the leading columns, as many as a row has labels."""
     rows: tuple[Row, ...]
     window_of: Cell | None = None
+    """Cell whose send window over time is drawn."""
     in_round_trips: bool = False
+    """Whether time is drawn in round-trip times, and not in seconds."""
     curves: tuple[Curve, ...] = ()
+    """What is drawn of the data received over time."""
     grid: Grid | None = None
+    """What is measured side by side where the paper prints no values."""
     question: str = ""
+    """What a study asks, and what a grid shows."""
     charts: tuple[Chart, ...] = ()
     traces: tuple[Trace, ...] = ()
     planes: tuple[Plane, ...] = ()
     tables: tuple[Grid, ...] = ()
+    """Further tables of what is measured, in other units than `grid`."""
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -160,6 +114,11 @@ class Experiment:
         )
 
     @property
+    def single_runs(self) -> tuple[Cell, ...]:
+        """The cells of its curves, then of its traces: one run each is drawn."""
+        return (*(curve.cell for curve in self.curves), *(trace.cell for trace in self.traces))
+
+    @property
     def quantities(self) -> tuple[Quantity, ...]:
         """What has to be measured for its grids."""
         return tuple(quantity for grid in self.grids for quantity in grid.quantities)
@@ -170,44 +129,33 @@ class Experiment:
         return "Text" if self.number is None else f"{self.kind.capitalize()} {self.number}"
 
 
+def study(number: int, title: str, question: str, heads: str | tuple[str, ...], *tables: Grid) -> Experiment:
+    """Make a study: it asks a question, and its tables, below these heads, show what comes of it."""
+    columns = (heads,) if isinstance(heads, str) else heads
+    return Experiment("study", number, title, columns, (), question=question, tables=tables)
+
+
 @dataclass(frozen=True)
 class Paper:
-    """A paper that can be reproduced.
-
-    Attributes
-    ----------
-    name, citation : str
-        Short name, as in the command line; full reference.
-    scenario : str
-        Name of the bundled base scenario.
-    parameters : tuple of (str, str)
-        What the page says about how the paper was read.
-    readings : tuple of Reading
-        All readings.
-    default_reading : str
-        Name of the reading that judges the whole paper.
-    choices : tuple of Choice
-        What the paper leaves open.
-    experiments : tuple of Experiment
-        What can be reproduced.
-    claims : tuple of Claim
-        What the paper says about its figures.
-    not_reproduced : mapping of str to str
-        The claims that do not hold under the default reading, by id, and why.
-    confidence : float or None
-        Confidence level of the intervals that the paper prints; None if it prints none.
-    """
+    """A paper that can be reproduced."""
 
     name: str
+    """Short name, as in the command line."""
     citation: str
+    """Full reference."""
     scenario: str
+    """Name of the bundled base scenario."""
     parameters: tuple[tuple[str, str], ...]
+    """What the page says about how the paper was read."""
     readings: tuple[Reading, ...]
     default_reading: str
+    """Name of the reading that judges the whole paper."""
     experiments: tuple[Experiment, ...]
     claims: tuple[Claim, ...] = ()
     not_reproduced: Mapping[str, str] = field(default_factory=dict)
+    """The claims that do not hold under the default reading, by id, and why."""
     confidence: float | None = None
+    """Confidence level of the intervals that the paper prints; None if it prints none."""
     choices: tuple[Choice, ...] = ()
 
     @property

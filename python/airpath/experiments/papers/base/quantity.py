@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from airpath.experiments.papers.base.cell import Cell, Metric
@@ -13,27 +14,16 @@ from airpath.stats.estimate import Estimate, by_seed
 
 @dataclass(frozen=True)
 class Quantity:
-    """A metric of a cell.
-
-    Attributes
-    ----------
-    name : str
-        What it is, in the figures that a claim shows.
-    cell : Cell
-        What is simulated.
-    metric : callable
-        The value of a run.
-    unit : str
-        Its unit; ``percent`` has tolerances in points too.
-    traced : bool
-        Whether the metric needs the send window over time.
-    """
+    """A metric of a cell."""
 
     name: str
+    """What it is, in the figures that a claim shows."""
     cell: Cell
     metric: Metric
     unit: str = "percent"
+    """Its unit; ``percent`` has tolerances in points too."""
     traced: bool = False
+    """Whether the metric needs the send window over time."""
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -61,87 +51,59 @@ class Operand(Protocol):
 
 
 @dataclass(frozen=True)
-class Times:
-    """A multiple of a quantity."""
+class Computed:
+    """What is computed from the estimates of other operands."""
 
-    factor: float
-    of: Operand
-
-    @property
-    def name(self) -> str:
-        """What it is."""
-        return f"{self.factor:g} x {self.of.name}"
-
-    @property
-    def unit(self) -> str:
-        """Its unit."""
-        return self.of.unit
+    name: str
+    unit: str
+    of: tuple[Operand, ...]
+    compute: Callable[..., Estimate] = field(compare=False)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What it is computed from."""
-        return self.of.quantities
+        """What has to be measured for it."""
+        return tuple(quantity for operand in self.of for quantity in operand.quantities)
 
     def value(self, look_up: LookUp) -> Estimate:
         """Compute it."""
-        return by_seed(lambda value: self.factor * value, self.of.value(look_up))
+        return self.compute(*(operand.value(look_up) for operand in self.of))
 
 
-@dataclass(frozen=True)
-class Minus:
-    """The difference of two quantities."""
+class Times(Computed):
+    """A multiple of a quantity."""
 
-    left: Operand
-    right: Operand
-
-    @property
-    def name(self) -> str:
-        """What it is."""
-        return f"({self.left.name} - {self.right.name})"
-
-    @property
-    def unit(self) -> str:
-        """Its unit."""
-        return self.left.unit
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What it is computed from."""
-        return (*self.left.quantities, *self.right.quantities)
-
-    def value(self, look_up: LookUp) -> Estimate:
-        """Compute it, seed by seed."""
-        return by_seed(operator.sub, self.left.value(look_up), self.right.value(look_up))
+    def __init__(self, factor: float, of: Operand) -> None:
+        multiply = partial(by_seed, lambda value: factor * value)
+        super().__init__(f"{factor:g} x {of.name}", of.unit, (of,), multiply)
 
 
-@dataclass(frozen=True)
-class Gain:
+class Minus(Computed):
+    """The difference of two quantities, seed by seed."""
+
+    def __init__(self, left: Operand, right: Operand) -> None:
+        subtract = partial(by_seed, operator.sub)
+        super().__init__(f"({left.name} - {right.name})", left.unit, (left, right), subtract)
+
+
+class Gain(Computed):
     """By how much a quantity is larger than another, percent; below zero if it is smaller."""
 
-    left: Operand
-    right: Operand
+    def __init__(self, left: Operand, right: Operand) -> None:
+        super().__init__(f"gain of {left.name} over {right.name}", "percent", (left, right), _gain)
 
-    @property
-    def name(self) -> str:
-        """What it is."""
-        return f"gain of {self.left.name} over {self.right.name}"
 
-    @property
-    def unit(self) -> str:
-        """Its unit."""
-        return "percent"
+def _gain(left: Estimate, right: Estimate) -> Estimate:
+    """From the means; the interval is seed by seed, to first order in the deviations."""
+    ratio = left.mean / right.mean
 
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """What it is computed from."""
-        return (*self.left.quantities, *self.right.quantities)
+    def gain(of_left: float, of_right: float) -> float:
+        return 100 * (ratio * (1 + of_left / left.mean - of_right / right.mean) - 1)
 
-    def value(self, look_up: LookUp) -> Estimate:
-        """Compute it from the means; its interval seed by seed, to first order in the deviations."""
-        left, right = self.left.value(look_up), self.right.value(look_up)
-        ratio = left.mean / right.mean
+    return by_seed(gain, left, right)
 
-        def gain(of_left: float, of_right: float) -> float:
-            return 100 * (ratio * (1 + of_left / left.mean - of_right / right.mean) - 1)
 
-        return by_seed(gain, left, right)
+class Highest(Computed):
+    """The one of several quantities that has the largest mean."""
+
+    def __init__(self, name: str, of: tuple[Operand, ...]) -> None:
+        super().__init__(name, of[0].unit, of, lambda *known: max(known, key=lambda one: one.mean))

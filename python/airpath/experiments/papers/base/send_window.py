@@ -10,21 +10,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class SendWindow:
-    """A step function: from `time_s[i]` on the window is `segments[i]`.
-
-    Attributes
-    ----------
-    time_s : ndarray of float, shape (n,)
-        Times of the steps in seconds, increasing.
-    segments : ndarray of int, shape (n,)
-        What the sender may have in flight, segments.
-    end_s : float
-        End of the transfer, seconds.
-    """
+    """A step function of shape (n,): from `time_s[i]` on the window is `segments[i]`."""
 
     time_s: NDArray[np.float64]
+    """Times of the steps in seconds, increasing."""
     segments: NDArray[np.int64]
+    """What the sender may have in flight, segments."""
     end_s: float
+    """End of the transfer, seconds."""
 
     @classmethod
     def from_trace(cls, time_ns: NDArray[np.uint64], segments: NDArray[np.uint64]) -> SendWindow:
@@ -58,22 +51,25 @@ class SendWindow:
     @property
     def lowest_after_start(self) -> float:
         """Smallest window after it first reached its maximum, segments; the maximum if it never left it."""
-        return float(self.segments[np.argmax(self.segments) :].min())
+        return float(self._from_the_maximum[1].min())
 
     @property
     def share_at_maximum(self) -> float:
         """Share of the time at the largest window, from when it was first reached."""
-        stays_s = self._stays_s[np.argmax(self.segments) :]
-        at_maximum = self.segments[np.argmax(self.segments) :] == self.segments.max()
-        return float(stays_s[at_maximum].sum() / stays_s.sum())
+        stays_s, segments = self._from_the_maximum
+        return float(stays_s[segments == segments.max()].sum() / stays_s.sum())
 
     @property
     def variation(self) -> float:
         """Coefficient of variation over time, from when the largest window was first reached."""
-        stays_s = self._stays_s[np.argmax(self.segments) :]
-        segments = self.segments[np.argmax(self.segments) :]
+        stays_s, segments = self._from_the_maximum
         mean = float(np.average(segments, weights=stays_s))
         return float(np.sqrt(np.average((segments - mean) ** 2, weights=stays_s))) / mean
+
+    @property
+    def _from_the_maximum(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        first = np.argmax(self.segments)
+        return self._stays_s[first:], self.segments[first:]
 
     @property
     def _stays_s(self) -> NDArray[np.float64]:

@@ -31,7 +31,6 @@ There are too few runs to tell
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from airpath.stats.estimate import Estimate
@@ -96,10 +95,8 @@ def verdict(
     kind : str
         ``simulated``, ``model``, ``claim_approx``, ``claim_upper``, ``claim_lower``,
         ``qualitative_range`` or ``background``.
-    published : float
-        The printed value.
-    corrected : float or None
-        What it should have been, for a misprint.
+    published, corrected : float, float or None
+        The printed value, and what it should have been if it is a misprint.
     estimate : Estimate or None
         The measured value in the same unit; None for background.
     unit : str
@@ -133,58 +130,31 @@ def verdict(
         raise ValueError(f"a range needs the bound it is, low or high, not {bound}")
     else:
         raise ValueError(f"unknown kind of value: {kind}")
-    return _judge(excess, _Levels.of(target, unit, estimate, averaged_runs, is_limit), estimate)
+    # Distances from the published value; `scatter` is half the width of the prediction interval.
+    low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
+    scatter, knows_scatter = (high - low) / 2, estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS
+    reproduced = _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
+    close = _tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target)))
 
-
-@dataclass(frozen=True)
-class _Levels:
-    """Up to which distance from the published value each verdict goes, in its unit.
-
-    `scatter` is half the width of the prediction interval; `knows_scatter`, whether there are enough runs for
-    it. `is_limit` says that there is no distance on the right side.
-    """
-
-    reproduced: float
-    close: float
-    scatter: float
-    knows_scatter: bool
-    is_limit: bool
-
-    @classmethod
-    def of(cls, target: float, unit: str, estimate: Estimate, averaged_runs: int, is_limit: bool) -> _Levels:
-        low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
-        return cls(
-            reproduced=_tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS),
-            close=_tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target))),
-            scatter=(high - low) / 2,
-            knows_scatter=estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS,
-            is_limit=is_limit,
-        )
-
-    def verdict(self, excess: float) -> Verdict:
-        """Judge a mean that is so far off; a limit that holds has an excess below zero."""
-        if self.is_limit and excess <= 0:
+    def level(excess: float) -> Verdict:
+        if is_limit and excess <= 0:
             return "holds"
-        if excess <= self.reproduced:
+        if excess <= reproduced:
             return "reproduced"
-        if excess <= self.scatter:
-            is_narrow = 2 * self.scatter <= self.close
-            return (
-                "more_runs_needed" if not self.knows_scatter else "reproduced" if is_narrow else "consistent"
-            )
-        return "close" if excess <= self.close else "not_reproduced"
+        if excess <= scatter:
+            known: Verdict = "reproduced" if 2 * scatter <= close else "consistent"
+            return known if knows_scatter else "more_runs_needed"
+        return "close" if excess <= close else "not_reproduced"
+
+    if estimate.is_exact:
+        return level(excess)
+    if estimate.n == 1 or (estimate.sd == 0 and not knows_scatter):
+        return "more_runs_needed"
+    half = estimate.half_width
+    is_open = level(excess - half) != level(excess + half)
+    return "more_runs_needed" if is_open and half > reproduced else level(excess)
 
 
 def _tolerance(target: float, unit: str, relative: float, points: float) -> float:
     tolerance = relative * abs(target)
     return (max(tolerance, points) if unit == "percent" else tolerance) * (1 + _ROUNDING)
-
-
-def _judge(excess: float, levels: _Levels, estimate: Estimate) -> Verdict:
-    if estimate.is_exact:
-        return levels.verdict(excess)
-    if estimate.n == 1 or (estimate.sd == 0 and not levels.knows_scatter):
-        return "more_runs_needed"
-    half = estimate.half_width
-    is_open = levels.verdict(excess - half) != levels.verdict(excess + half)
-    return "more_runs_needed" if is_open and half > levels.reproduced else levels.verdict(excess)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 
-from airpath.experiments.papers.base.choices import Choice
 from airpath.experiments.papers.base.published import Published
-from airpath.experiments.papers.base.verdict import MET, Verdict
+from airpath.experiments.papers.base.verdict import MET, VERDICTS, Verdict
 from airpath.stats.estimate import Estimate
+from airpath.terminal import counted
 
-VERDICT_WORDS: dict[Verdict, str] = {
-    "reproduced": "reproduced",
-    "holds": "holds",
-    "consistent": "consistent",
-    "close": "close",
-    "not_reproduced": "not reproduced",
-    "more_runs_needed": "more runs needed",
-    "calibrated": "calibrated",
-    "background": "background",
-}
+VERDICT_WORDS: dict[Verdict, str] = {verdict: verdict.replace("_", " ") for verdict in VERDICTS}
 
 _UNITS = {"percent": "%", "1": ""}
 _COUNTED = ("1", "SDU", "byte", "packets", "segments")
@@ -39,22 +29,11 @@ def number(value: float) -> str:
     return f"{value:z.{digits}f}"
 
 
-def counted(number: int, what: str) -> str:
-    """Write a number of things: 1 run, 2 runs."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def possible(low: float, high: float, unit: str, quantity: str = "") -> tuple[float, float]:
     """Cut an interval to what can be: no count is below zero, no share outside of 0 to 1 or 100 %.
 
-    Parameters
-    ----------
-    low, high : float
-        Limits of the interval.
-    unit : str
-        Unit of the value; what has no unit (``1``) is a count, a ratio or a share.
-    quantity : str
-        What is published, as `Published.quantity` names it; empty where nothing is.
+    `quantity` is what is published, as `Published.quantity` names it. What has no unit (``1``) is a count, a
+    ratio or a share.
     """
     is_share = _SHARES.search(quantity) is not None
     least = 0.0 if is_share or unit in _COUNTED else -math.inf
@@ -78,18 +57,10 @@ def interval_text(known: tuple[float, float], unit: str, quantity: str = "") -> 
     return "" if math.isnan(known[0]) else f"{number(low)} … {number(high)}"
 
 
-def helped_to_choose(choice: Choice) -> str:
-    """Say why a value or a claim tests nothing."""
-    return f"helped to choose: {choice.open}"
-
-
 def reason_for(
     value: Published,
     where: str,
-    reading: str,
-    measured: Estimate,
-    others: dict[str, Estimate],
-    judge: Callable[[Estimate], Verdict],
+    readings: dict[str, tuple[Estimate, Verdict]],
     averaged_runs: int = 1,
     remark: str = "",
     *,
@@ -97,26 +68,11 @@ def reason_for(
 ) -> str:
     """Say what shows that a value did not come out, and what the other readings give; nothing if it did.
 
-    Parameters
-    ----------
-    value : Published
-        The published value.
-    where : str
-        The experiment: table or figure and row.
-    reading : str
-        The default reading.
-    measured, others : Estimate, dict of str to Estimate
-        Under the default reading and under the others that were simulated.
-    judge : callable
-        How an estimate would be judged.
-    averaged_runs : int
-        How many runs the paper averaged.
-    remark : str
-        What is known about the value beside.
-    more_readings : bool
-        Whether the paper has other readings at all.
+    `where` is the experiment, with table or figure and row. `readings` are those that were simulated; the
+    first one judges. `more_readings` says whether the paper has others at all, `remark` what is known about
+    the value beside.
     """
-    judged = judge(measured)
+    (reading, (measured, judged)), *others = readings.items()
     if judged in MET:
         return ""
     unit = f" {unit_name(value.unit)}".rstrip()
@@ -131,13 +87,12 @@ def reason_for(
     elif judged == "more_runs_needed":
         parts.append("too few runs to tell")
     elif judged == "not_reproduced" and others:
-        means = [estimate.mean for estimate in (measured, *others.values())]
+        means = [estimate.mean for estimate, _ in readings.values()]
         spread = f"all {len(means)} readings give {number(min(means))} to {number(max(means))}{unit}"
-        verdicts = {name: judge(estimate) for name, estimate in others.items()}
         fitting = [
-            f"'{name}' {number(others[name].mean)} ({VERDICT_WORDS[judged]})"
-            for name, judged in verdicts.items()
-            if judged not in ("not_reproduced", "more_runs_needed")
+            f"'{name}' {number(estimate.mean)} ({VERDICT_WORDS[verdict]})"
+            for name, (estimate, verdict) in others
+            if verdict not in ("not_reproduced", "more_runs_needed")
         ]
         parts.append(f"{spread}, among them {', '.join(fitting)}" if fitting else f"{spread}: none fits")
     elif judged == "not_reproduced" and more_readings:

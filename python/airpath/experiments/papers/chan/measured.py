@@ -131,7 +131,7 @@ def held_acks(outcome: Outcome) -> float:
 
 def gain_on_twin(outcome: Outcome) -> float:
     """Throughput beyond that of the cell's twin with the same seed, percent."""
-    twin = Outcome(outcome.reference_results, None, None)
+    twin = outcome.twin
     return 100 * (goodput_kbps(outcome) / goodput_kbps(twin) - 1)
 
 

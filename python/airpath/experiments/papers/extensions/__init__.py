@@ -6,18 +6,11 @@ Nothing here is published; what the studies show is stated as claims, which are 
 from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.extensions.at_the_rnc import (
-    RNC_CLAIMS,
-    RNC_GOODPUT,
-    RNC_SENT_AGAIN,
-    RNC_TIMEOUTS,
-)
+from airpath.experiments.papers.extensions import at_the_rnc, remedies, settings
 from airpath.experiments.papers.extensions.capacity import CAPACITY, CAPACITY_CLAIMS
 from airpath.experiments.papers.extensions.claims import CLAIMS
 from airpath.experiments.papers.extensions.hand_over import HANDOVER
 from airpath.experiments.papers.extensions.pages import PAGES
-from airpath.experiments.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
-from airpath.experiments.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath.experiments.papers.extensions.users import USERS
 from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 
@@ -29,21 +22,21 @@ PAPER = Paper(
     readings=tuple(reading for reading in READINGS if reading.name == DEFAULT_READING),
     default_reading=DEFAULT_READING,
     experiments=(
-        SMALL_FILES,
-        PLACEMENT,
-        ERROR_RATES,
-        UPLINK,
-        TTI,
-        DELAYED_ACK,
-        THRESHOLD,
-        ZHANG_SMALL,
+        remedies.SMALL_FILES,
+        remedies.PLACEMENT,
+        settings.ERROR_RATES,
+        settings.UPLINK,
+        settings.TTI,
+        settings.DELAYED_ACK,
+        remedies.THRESHOLD,
+        settings.ZHANG_SMALL,
         USERS,
         PAGES,
-        RNC_GOODPUT,
-        RNC_SENT_AGAIN,
-        RNC_TIMEOUTS,
+        at_the_rnc.RNC_GOODPUT,
+        at_the_rnc.RNC_SENT_AGAIN,
+        at_the_rnc.RNC_TIMEOUTS,
         HANDOVER,
         CAPACITY,
     ),
-    claims=(*CLAIMS, *RNC_CLAIMS, *CAPACITY_CLAIMS),
+    claims=(*CLAIMS, *at_the_rnc.RNC_CLAIMS, *CAPACITY_CLAIMS),
 )

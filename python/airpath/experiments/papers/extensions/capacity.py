@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 
 from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
-from airpath.experiments.papers.base.claims import Claim
-from airpath.experiments.papers.base.conditions import Condition, Less, Tie
-from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.claims import claims_of
+from airpath.experiments.papers.base.conditions import Less, Tie, rising
+from airpath.experiments.papers.base.grid import Grid, GridRow, make_grid
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity, Times
 from airpath.experiments.papers.downloads import ARQ, HEADER_BYTES, TIMESTAMPS_BYTES
 from airpath.experiments.papers.lundsten.model import EIFEL, WINDOWS
@@ -46,7 +46,7 @@ def _window(rate_kbps: float, packet_bytes: int) -> int:
 
 def _received_kbps(outcome: Outcome) -> float:
     """Payload that arrives, kbit/s."""
-    return float(outcome.results["flows"][0]["bytes_received"]) * 8 / 1000 / _RUN_S
+    return float(outcome.flow["bytes_received"]) * 8 / 1000 / _RUN_S
 
 
 @cache
@@ -102,34 +102,31 @@ def as_many(
     return _delivered(bearers, rate_kbps, target, packet_bytes, what, options)
 
 
-_COLUMNS = tuple(f"{target:g} %" for target in TARGETS)
+_COLUMNS = {f"{target:g} %": target for target in TARGETS}
 
 
 def _by_users(title: str, packet_bytes: int, options: Overrides = (), what: str = "Reno") -> Grid:
-    rows = tuple(
-        GridRow(
-            (f"{users}",),
-            tuple(shared(_SLOPE, users, target, packet_bytes, what, options) for target in TARGETS),
-        )
-        for users in USERS
-    )
-    return Grid(_COLUMNS, "kbit/s", rows, title)
+    def entry(users: int, target: float) -> Quantity:
+        return shared(_SLOPE, users, target, packet_bytes, what, options)
+
+    lines = [(f"{users}", users) for users in USERS]
+    return make_grid("kbit/s", _COLUMNS, lines, entry, f"Users who share the power, {title}")
 
 
 def _by_download() -> Grid:
-    lines = (
-        (_ALONE, 384, 1500, _ALONE, ()),
-        *((f"{rate}/{packet}, Reno", rate, packet, "Reno", ()) for rate, packet in WINDOWS),
-        ("384/576, Eifel", 384, 576, "Eifel", _EIFEL),
-        ("384/576, in sequence", 384, 576, "in sequence", _IN_SEQUENCE),
-    )
-    rows = tuple(
-        GridRow((name,), tuple(as_many(rate, target, packet, what, options) for target in TARGETS))
-        for name, rate, packet, what, options in lines
-    )
-    return Grid(
-        _COLUMNS, "kbit/s", rows, "As many bearers of one rate as the power is enough for", ("download",)
-    )
+    lines: list[tuple[str, tuple[int, int, str, Overrides]]] = [
+        (_ALONE, (384, 1500, _ALONE, ())),
+        *((f"{rate}/{packet}, Reno", (rate, packet, "Reno", ())) for rate, packet in WINDOWS),
+        ("384/576, Eifel", (384, 576, "Eifel", _EIFEL)),
+        ("384/576, in sequence", (384, 576, "in sequence", _IN_SEQUENCE)),
+    ]
+
+    def entry(line: tuple[int, int, str, Overrides], target: float) -> Quantity:
+        rate, packet, what, options = line
+        return as_many(rate, target, packet, what, options)
+
+    title = "As many bearers of one rate as the power is enough for"
+    return make_grid("kbit/s", _COLUMNS, lines, entry, title, ("download",))
 
 
 def _by_slope() -> Grid:
@@ -146,38 +143,27 @@ def _by_slope() -> Grid:
             ("4 users", 4, 576, "Reno"),
         )
     )
-    return Grid(
-        _COLUMNS, "kbit/s", rows, "dB for a tenth of the errors, Reno, packets of 576 B", ("channel", "who")
-    )
+    title = "dB for a tenth of the errors, Reno, packets of 576 B"
+    return Grid(tuple(_COLUMNS), "kbit/s", rows, title, ("channel", "who"))
 
 
-CAPACITY = Experiment(
-    "study",
+CAPACITY = study(
     15,
     "Power and block errors",
-    ("users",),
-    (),
-    tables=(
-        _by_download(),
-        _by_users("Users who share the power, Reno, packets of 576 B", 576),
-        _by_users("Users who share the power, Reno, packets of 1500 B", 1500),
-        _by_users(
-            "Users who share the power, packets of 576 B in sequence", 576, _IN_SEQUENCE, "in sequence"
-        ),
-        _by_slope(),
-    ),
-    question=(
-        "The thesis argues (6.2) that more block errors leave a station power for more users, and asks (7.2) "
-        "for the whole system instead of one link. What does a cell of dedicated channels deliver together, "
-        "headers included, by its target for block errors (columns), if a lower target takes power? Load "
-        "equation with 5 dB for 10 % of errors, 0.8 dB for a tenth of them if it is not said otherwise, and "
-        f"at most {_PEAK_KBPS} kbit/s for a user; {_RUN_S} s."
-    ),
+    "The thesis argues (6.2) that more block errors leave a station power for more users, and asks (7.2) "
+    "for the whole system instead of one link. What does a cell of dedicated channels deliver together, "
+    "headers included, by its target for block errors (columns), if a lower target takes power? Load "
+    "equation with 5 dB for 10 % of errors, 0.8 dB for a tenth of them if it is not said otherwise, and "
+    f"at most {_PEAK_KBPS} kbit/s for a user; {_RUN_S} s.",
+    "users",
+    _by_download(),
+    _by_users("Reno, packets of 576 B", 576),
+    _by_users("Reno, packets of 1500 B", 1500),
+    _by_users("packets of 576 B in sequence", 576, _IN_SEQUENCE, "in sequence"),
+    _by_slope(),
 )
 
-
-def _claim(number: int, text: str, *conditions: Condition) -> Claim:
-    return Claim(f"extensions-c{number}", CAPACITY.place, text, conditions)
+_claim = claims_of("extensions")
 
 
 def _link(target: float) -> Quantity:
@@ -195,16 +181,16 @@ def _repaired(target: float) -> tuple[Quantity, Quantity]:
 CAPACITY_CLAIMS = (
     _claim(
         21,
+        CAPACITY.place,
         "More block errors leave power for more (Lundsten 6.2): up to 5 % the link alone delivers the more "
         "the higher the target, 10 % is as good, and 20 % less.",
-        Less(_link(0.5), _link(1)),
-        Less(_link(1), _link(2)),
-        Less(_link(2), _link(5)),
+        *rising(*map(_link, (0.5, 1, 2, 5))),
         Tie(_link(10), _link(5)),
         Less(_link(20), _link(10)),
     ),
     _claim(
         22,
+        CAPACITY.place,
         "Where each user has little, TCP takes nothing of that: eight users or more with packets of 1500 B, "
         "16 or more with 576 B.",
         *(
@@ -215,6 +201,7 @@ CAPACITY_CLAIMS = (
     ),
     _claim(
         23,
+        CAPACITY.place,
         "With bearers of 384 kbit/s and packets of 576 B Reno's best target is the lowest, and at 10 % the "
         "cell delivers less than half of that.",
         Less(as_many(384, 1, 576), as_many(384, 0.5, 576)),
@@ -223,9 +210,10 @@ CAPACITY_CLAIMS = (
     ),
     _claim(
         24,
+        CAPACITY.place,
         "Eifel or delivery in sequence bring the best target back to where the link has it.",
-        *(Less(low, best) for low, best in zip(_repaired(1), _repaired(5), strict=True)),
-        *(Less(high, best) for high, best in zip(_repaired(20), _repaired(5), strict=True)),
+        *map(Less, _repaired(1), _repaired(5)),
+        *map(Less, _repaired(20), _repaired(5)),
     ),
 )
 """What the study shows."""

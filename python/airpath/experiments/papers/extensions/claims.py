@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airpath.experiments.papers.base.cell import Metric
 from airpath.experiments.papers.base.claims import Claim
 from airpath.experiments.papers.base.conditions import (
@@ -15,12 +17,11 @@ from airpath.experiments.papers.base.conditions import (
 )
 from airpath.experiments.papers.base.paper import Experiment
 from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
-from airpath.experiments.papers.downloads import fast_retransmits
 from airpath.experiments.papers.extensions.hand_over import (
     BEARERS,
     HANDOVER,
+    KEYS,
     LINK_LAYERS,
-    OUTAGES_S,
     arrived_twice,
     arrives_s,
     lost_s,
@@ -32,39 +33,26 @@ from airpath.experiments.papers.extensions.pages import PAGES
 from airpath.experiments.papers.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath.experiments.papers.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath.experiments.papers.extensions.users import USERS
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
 
-_WORST, _FAST, _MIDDLE = "384/576", "384/1500", "128/576"
+_WORST, _FAST, _MIDDLE = _HURT = ("384/576", "384/1500", "128/576")
 _UNHURT = ("128/1500", "64/576", "64/1500")
 
 
 def _of(study: Experiment, line: str, column: str, *more: str) -> Quantity:
-    """What stands in a line, whose labels may be several, and a column of a study's grid."""
-    if study.grid is None:
-        raise ValueError(f"{study.place} has no grid")
-    row = next(row for row in study.grid.rows if row.labels == (line, *more))
-    entry = row.entries[study.grid.columns.index(column)]
-    if entry is None:
-        raise ValueError(f"{study.place} measures nothing for {line}, {column}")
-    return entry
+    """What stands in a line, whose labels may be several, and a column of a study's table."""
+    return study.tables[0].entry(column, line, *more)
 
 
 def _lines(study: Experiment, column: str, *lines: str) -> tuple[Quantity, ...]:
     return tuple(_of(study, line, column) for line in lines)
 
 
-def _per_run(quantity: Quantity) -> Quantity:
-    """The fast retransmits in the same runs."""
-    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")
-
-
 def _claim(number: int, study: Experiment, text: str, *conditions: Condition) -> Claim:
     return Claim(f"extensions-c{number}", study.place, text, conditions)
 
 
-def _receivers(key: str) -> tuple[Quantity, ...]:
-    return _lines(DELAYED_ACK, key, "every segment", "every second, 200 ms")
-
-
+_RECEIVERS = ("every segment", "every second, 200 ms")
 _USERS_OF_SPLIT = _of(USERS, "8", "split by a proxy")
 
 _ONE, _PIPELINED = "HTTP/1.1, one connection", "the same, pipelined"
@@ -74,30 +62,29 @@ _FASTER_PAGES = (
     (_PIPELINED, _ONE),
 )
 
-_HAND_OVERS = tuple(
-    (link_layer, bearers, outage_s)
-    for link_layer in LINK_LAYERS
-    for bearers in BEARERS
-    for outage_s in OUTAGES_S
-)
-
 
 def _handed_over(
     metric: Metric,
-    unit: str,
-    remedy: str,
-    *,
-    among: tuple[str, ...] = ("AM", "UM"),
-    bearers: str = "",
+    *remedies: str,
+    among: Iterable[str] = LINK_LAYERS,
+    bearers: Iterable[str] = BEARERS,
     longer: int = 0,
 ) -> tuple[Quantity, ...]:
-    """A metric of a remedy: over link layers, both fates of bearers or one, and outages of more than that."""
-    chosen = (key for key in _HAND_OVERS if key[0] in among and bearers in ("", key[1]) and key[2] > longer)
-    return tuple(measure(metric, unit, remedy, *key) for key in chosen)
+    """A metric of remedies: over link layers, fates of bearers, and outages of more than that."""
+    keys = [key for key in KEYS if key[0] in among and key[1] in bearers and key[2] > longer]
+    return tuple(measure(metric, remedy, key) for remedy in remedies for key in keys)
 
 
+def _at_least(limit: float, quantities: Iterable[Quantity]) -> tuple[Condition, ...]:
+    return tuple(AtLeast(quantity, limit, slack=0) for quantity in quantities)
+
+
+def _at_most(limit: float, quantities: Iterable[Quantity]) -> tuple[Condition, ...]:
+    return tuple(AtMost(quantity, limit, slack=0) for quantity in quantities)
+
+
+_PAUSE, _LOSE, _AM, _UM = ("pause",), ("lose",), ("AM",), ("UM",)
 _FROZEN = ("freeze, network", "freeze, UE")
-
 
 CLAIMS = (
     _claim(
@@ -118,7 +105,7 @@ CLAIMS = (
         "still has the rest of the path before it.",
         *(
             Less(_of(SMALL_FILES, "30 ms instead of 135", key), _of(SMALL_FILES, "split by a proxy", key))
-            for key in (_WORST, _FAST, _MIDDLE)
+            for key in _HURT
         ),
     ),
     _claim(
@@ -145,7 +132,7 @@ CLAIMS = (
         "Lost blocks on the uplink, 20 % of them, change the transfer by less than two points: ACKs are "
         "cumulative, and at 384/576 ACKs that come late and together even hide reordering.",
         Less(*_lines(UPLINK, _WORST, "20 %", "0 %")),
-        Less(*(_per_run(quantity) for quantity in _lines(UPLINK, _WORST, "20 %", "0 %"))),
+        Less(*map(fast_retransmits_of, _lines(UPLINK, _WORST, "20 %", "0 %"))),
         *(WithinPoints(Minus(*_lines(UPLINK, key, "20 %", "0 %")), 0, 2) for key in (_FAST, _MIDDLE)),
     ),
     _claim(
@@ -153,11 +140,7 @@ CLAIMS = (
         TTI,
         "Halving the TTI to 10 ms leaves only the link's own retransmissions, except at 384/576, which still "
         "takes more than half again as long; every doubling costs more.",
-        *(
-            c
-            for key in (_WORST, _FAST, _MIDDLE)
-            for c in rising(*_lines(TTI, key, "10 ms", "20 ms", "40 ms", "80 ms"))
-        ),
+        *(c for key in _HURT for c in rising(*_lines(TTI, key, "10 ms", "20 ms", "40 ms", "80 ms"))),
         *(AtMost(_of(TTI, "10 ms", key), 100 / 9) for key in (_FAST, _MIDDLE)),
         AtLeast(_of(TTI, "10 ms", _WORST), 50),
     ),
@@ -166,11 +149,8 @@ CLAIMS = (
         DELAYED_ACK,
         "Delayed ACKs make the harm greater where Reno suffers, since the window grows back more slowly; "
         "where it does not, they change nothing.",
-        *(
-            Less(*_lines(DELAYED_ACK, key, "every segment", "every second, 200 ms"))
-            for key in (_WORST, _FAST, _MIDDLE)
-        ),
-        *(Tie(*_lines(DELAYED_ACK, key, "every segment", "every second, 200 ms")) for key in _UNHURT),
+        *(Less(*_lines(DELAYED_ACK, key, *_RECEIVERS)) for key in _HURT),
+        *(Tie(*_lines(DELAYED_ACK, key, *_RECEIVERS)) for key in _UNHURT),
     ),
     _claim(
         8,
@@ -198,8 +178,7 @@ CLAIMS = (
         Tie(Times(2, _of(USERS, "2", "Reno")), _of(USERS, "4", "Reno")),
         Less(_of(USERS, "8", "Reno"), _USERS_OF_SPLIT),
         Less(_of(USERS, "8", "Reno, no block errors"), _USERS_OF_SPLIT),
-        AtLeast(_of(USERS, "8", "fairness, Reno"), 99, slack=0),
-        AtLeast(_of(USERS, "8", "fairness, split"), 99, slack=0),
+        *_at_least(99, (_of(USERS, "8", f"fairness, {of}") for of in ("Reno", "split"))),
     ),
     _claim(
         11,
@@ -210,7 +189,7 @@ CLAIMS = (
         *(
             Less(_of(PAGES, fast, column, errors), _of(PAGES, slow, column, errors))
             for fast, slow in _FASTER_PAGES
-            for column in (_WORST, _FAST, _MIDDLE, *_UNHURT)
+            for column in (*_HURT, *_UNHURT)
             for errors in ("0 %", "10 %")
         ),
     ),
@@ -220,38 +199,19 @@ CLAIMS = (
         "Frozen by the network or by the UE, a sender goes on within a round trip behind a pause of 1, 3 or "
         "10 s, without a timeout and, in acknowledged mode, where nothing else is lost, with the window "
         "that it had.",
-        *(
-            AtMost(q, 0.5, slack=0)
-            for remedy in _FROZEN
-            for q in _handed_over(arrives_s, "s", remedy, bearers="pause")
-        ),
-        *(
-            AtMost(q, 0, slack=0)
-            for remedy in _FROZEN
-            for q in _handed_over(timeouts, "1", remedy, bearers="pause")
-        ),
-        *(
-            AtLeast(q, 100, slack=0)
-            for remedy in _FROZEN
-            for q in _handed_over(window_kept, "percent", remedy, among=("AM",), bearers="pause")
-        ),
+        *_at_most(0.5, _handed_over(arrives_s, *_FROZEN, bearers=_PAUSE)),
+        *_at_most(0, _handed_over(timeouts, *_FROZEN, bearers=_PAUSE)),
+        *_at_least(100, _handed_over(window_kept, *_FROZEN, among=_AM, bearers=_PAUSE)),
     ),
     _claim(
         13,
         HANDOVER,
         "Behind a pause, freezing by the network costs no more than the outage, and less than doing nothing.",
-        *(
-            AtMost(measure(lost_s, "s", _FROZEN[0], link_layer, "pause", outage_s), outage_s, slack=0.5)
-            for link_layer in LINK_LAYERS
-            for outage_s in OUTAGES_S
-        ),
-        *(
-            Less(frozen, knowing)
-            for frozen, knowing in zip(
-                _handed_over(lost_s, "s", _FROZEN[0], bearers="pause"),
-                _handed_over(lost_s, "s", "nothing", bearers="pause"),
-                strict=True,
-            )
+        *(AtMost(measure(lost_s, _FROZEN[0], key), key[2], slack=0.5) for key in KEYS if key[1] == "pause"),
+        *map(
+            Less,
+            _handed_over(lost_s, _FROZEN[0], bearers=_PAUSE),
+            _handed_over(lost_s, "nothing", bearers=_PAUSE),
         ),
     ),
     _claim(
@@ -259,31 +219,18 @@ CLAIMS = (
         HANDOVER,
         "What is lost on the air in unacknowledged mode a frozen sender finds out by a timeout, unless it "
         "goes back as BSD's does, or was warned in time; behind a pause, going back sends everything twice.",
-        *(
-            AtLeast(q, 0.8, slack=0)
-            for q in _handed_over(timeouts, "1", _FROZEN[0], among=("UM",), bearers="lose")
-        ),
-        *(
-            AtMost(q, 0, slack=0)
-            for remedy in ("the same, goes back", "freeze, UE")
-            for q in _handed_over(timeouts, "1", remedy, among=("UM",), bearers="lose")
-        ),
-        *(
-            AtLeast(q, 10, slack=0)
-            for q in _handed_over(arrived_twice, "1", "the same, goes back", bearers="pause")
-        ),
-        *(AtMost(q, 1, slack=0) for q in _handed_over(arrived_twice, "1", _FROZEN[0], bearers="pause")),
+        *_at_least(0.8, _handed_over(timeouts, _FROZEN[0], among=_UM, bearers=_LOSE)),
+        *_at_most(0, _handed_over(timeouts, "the same, goes back", "freeze, UE", among=_UM, bearers=_LOSE)),
+        *_at_least(10, _handed_over(arrived_twice, "the same, goes back", bearers=_PAUSE)),
+        *_at_most(1, _handed_over(arrived_twice, _FROZEN[0], bearers=_PAUSE)),
     ),
     _claim(
         15,
         HANDOVER,
         "A sender that retransmits into a closed window, as Linux does, cannot be frozen by one for longer "
         "than its timeout.",
-        *(
-            AtMost(q, 10, slack=0)
-            for q in _handed_over(window_kept, "percent", "the same, retransmits", among=("AM",), longer=1)
-        ),
-        *(AtLeast(q, 1, slack=0) for q in _handed_over(timeouts, "1", "the same, retransmits", longer=1)),
+        *_at_most(10, _handed_over(window_kept, "the same, retransmits", among=_AM, longer=1)),
+        *_at_least(1, _handed_over(timeouts, "the same, retransmits", longer=1)),
     ),
     _claim(
         16,
@@ -291,13 +238,11 @@ CLAIMS = (
         "A download whose proxy loses its state at the hand-over never completes: what the sender has been "
         "told of is not sent again. State that moves costs no more than the end-to-end connection does "
         "without freezing.",
-        *(AtLeast(q, 35, slack=0) for q in _handed_over(lost_s, "s", "split, state lost")),
+        *_at_least(35, _handed_over(lost_s, "split, state lost")),
         *(
-            AtMost(
-                measure(lost_s, "s", "split, state moves", link_layer, bearers, outage_s), limit, slack=0.5
-            )
-            for link_layer, bearers, outage_s in _HAND_OVERS
-            for limit in (outage_s + (6 if (link_layer, bearers, outage_s) == ("UM", "lose", 10) else 2),)
+            AtMost(measure(lost_s, "split, state moves", key), key[2] + more, slack=0.5)
+            for key in KEYS
+            for more in (6 if key == ("UM", "lose", 10) else 2,)
         ),
     ),
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from itertools import product
 
 import numpy as np
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
-from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.grid import Grid, make_grid
 from airpath.experiments.papers.base.observe import Observation, column, times_s, words
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.runs.trace import Events
 
@@ -46,19 +48,13 @@ BEARERS = ("pause", "lose")
 
 @dataclass(frozen=True)
 class HandOver:
-    """What a trace tells of the outage in a run.
-
-    Attributes
-    ----------
-    arrives_s : float
-        From the end of the outage until the receiver has new data in order, or until the run ends, seconds.
-    kept : float
-        Smallest congestion window of the server from the beginning of the outage until a second after its
-        end, over that before.
-    """
+    """What a trace tells of the outage in a run."""
 
     arrives_s: float
+    """From the end of the outage until the receiver has new data in order, or until the run ends, seconds."""
     kept: float
+    """Smallest congestion window of the server from the beginning of the outage until a second after its
+    end, over that before."""
 
 
 def _hand_over(events: Events) -> HandOver:
@@ -88,39 +84,48 @@ def window_kept(outcome: Outcome) -> float:
     return 100 * float(outcome.observed.kept)
 
 
-def _flow(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
-    return outcome.results["flows"][0], outcome.reference_results["flows"][0]
-
-
 def lost_s(outcome: Outcome) -> float:
     """Time in which a run without outage receives what this one does not, seconds."""
-    flow, without = _flow(outcome)
-    return RUN_S * (1 - float(flow["bytes_received"]) / float(without["bytes_received"]))
+    return RUN_S * (1 - float(outcome.flow["bytes_received"]) / float(outcome.twin.flow["bytes_received"]))
 
 
 def timeouts(outcome: Outcome) -> float:
     """Timeouts, those of a proxy included, more than without outage."""
 
-    def of(results: dict[str, Any]) -> float:
-        boxes = [part for part in results["elements"] if part["element"] == "middlebox.split"]
+    def of(run: Outcome) -> float:
+        boxes = [part for part in run.results["elements"] if part["element"] == "middlebox.split"]
         proxies = [connection["timeouts"] for box in boxes for connection in box["connections"]]
-        return float(results["flows"][0]["timeouts"] + sum(proxies))
+        return float(run.flow["timeouts"] + sum(proxies))
 
-    return of(outcome.results) - of(outcome.reference_results)
+    return of(outcome) - of(outcome.twin)
 
 
 def arrived_twice(outcome: Outcome) -> float:
     """Segments that the receiver got though it had them, more than without outage."""
-    flow, without = (flow["receiver"]["duplicates"] for flow in _flow(outcome))
-    return float(flow - without)
+    twice, without = (run.flow["receiver"]["duplicates"] for run in (outcome, outcome.twin))
+    return float(twice - without)
 
 
+_UNITS: dict[Metric, str] = {
+    arrives_s: "s",
+    lost_s: "s",
+    timeouts: "1",
+    arrived_twice: "1",
+    window_kept: "percent",
+}
+
+Key = tuple[str, str, int]
+"""Link layer, what becomes of the bearers, and length of the outage in seconds."""
+
+KEYS: tuple[Key, ...] = tuple(product(LINK_LAYERS, BEARERS, OUTAGES_S))
+
+
+@cache
 def _cell(remedy: str, link_layer: str, bearers: str, outage_s: int) -> Cell:
     box = (*REMEDIES[remedy], *LINK_LAYERS[link_layer])
     outage = (("handover.0.outage", f"{outage_s} s"), ("handover.0.bearers", bearers))
-    name = f"{remedy}, {link_layer}, {bearers}, {outage_s} s"
     return Cell(
-        name,
+        f"{remedy}, {link_layer}, {bearers}, {outage_s} s",
         (*box, *outage),
         (*box, ("handover", "[]")),
         lost_s,
@@ -133,68 +138,34 @@ def _cell(remedy: str, link_layer: str, bearers: str, outage_s: int) -> Cell:
     )
 
 
-_CELLS = {
-    key: _cell(*key)
-    for key in (
-        (remedy, link_layer, bearers, outage_s)
-        for link_layer in LINK_LAYERS
-        for bearers in BEARERS
-        for outage_s in OUTAGES_S
-        for remedy in REMEDIES
-    )
-}
-
-
-def measure(metric: Metric, unit: str, remedy: str, link_layer: str, bearers: str, outage_s: int) -> Quantity:
+def measure(metric: Metric, remedy: str, key: Key) -> Quantity:
     """Make a quantity of one hand-over."""
-    cell = _CELLS[remedy, link_layer, bearers, outage_s]
-    return Quantity(cell.name, cell, metric, unit=unit)
+    cell = _cell(remedy, *key)
+    return Quantity(cell.name, cell, metric, unit=_UNITS[metric])
 
 
-def _table(title: str, unit: str, metric: Metric, remedies: tuple[str, ...]) -> Grid:
-    rows = tuple(
-        GridRow(
-            (link_layer, bearers, f"{outage_s} s"),
-            tuple(measure(metric, unit, remedy, link_layer, bearers, outage_s) for remedy in remedies),
-        )
-        for link_layer in LINK_LAYERS
-        for bearers in BEARERS
-        for outage_s in OUTAGES_S
-    )
-    return Grid(remedies, unit, rows, title=title)
+def _table(title: str, metric: Metric, remedies: Iterable[str] = REMEDIES) -> Grid:
+    columns = {remedy: remedy for remedy in remedies}
+    lines = [((link_layer, bearers, f"{s} s"), (link_layer, bearers, s)) for link_layer, bearers, s in KEYS]
+    return make_grid(_UNITS[metric], columns, lines, lambda key, remedy: measure(metric, remedy, key), title)
 
 
-_ALL = tuple(REMEDIES)
-_END_TO_END = tuple(remedy for remedy in _ALL if not remedy.startswith("split"))
-
-HANDOVER = Experiment(
-    "study",
+HANDOVER = study(
     14,
     "Hand-overs",
+    "A UE is out of reach for 1, 3 or 10 s while it downloads. Its bearers pause, or send on and lose "
+    "what is on the air. What does that cost a sender that knows nothing of it; one that is frozen by "
+    "the network (M-TCP) or by the UE 2 s before (Freeze-TCP); one that takes the closed window as "
+    "BSD does, or as Linux; and one whose connection is split at the RNC, where the proxy's state moves "
+    "with the UE or is lost?",
     ("link layer", "bearers", "outage"),
-    (),
-    tables=(
-        _table("From the end of the outage until new data is at the UE, in order", "s", arrives_s, _ALL),
-        _table(
-            "What the hand-over costs: time in which a run without it receives as much more",
-            "s",
-            lost_s,
-            _ALL,
-        ),
-        _table("Timeouts, those of the proxy included", "1", timeouts, _ALL),
-        _table("Segments that reach the UE twice", "1", arrived_twice, _ALL),
-        _table(
-            "Smallest congestion window up to a second behind the outage, over that before",
-            "percent",
-            window_kept,
-            _END_TO_END,
-        ),
-    ),
-    question=(
-        "A UE is out of reach for 1, 3 or 10 s while it downloads. Its bearers pause, or send on and lose "
-        "what is on the air. What does that cost a sender that knows nothing of it; one that is frozen by "
-        "the network (M-TCP) or by the UE 2 s before (Freeze-TCP); one that takes the closed window as "
-        "BSD does, or as Linux; and one whose connection is split at the RNC, where the proxy's state moves "
-        "with the UE or is lost?"
+    _table("From the end of the outage until new data is at the UE, in order", arrives_s),
+    _table("What the hand-over costs: time in which a run without it receives as much more", lost_s),
+    _table("Timeouts, those of the proxy included", timeouts),
+    _table("Segments that reach the UE twice", arrived_twice),
+    _table(
+        "Smallest congestion window up to a second behind the outage, over that before",
+        window_kept,
+        [remedy for remedy in REMEDIES if not remedy.startswith("split")],
     ),
 )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from airpath.experiments.papers.base.cell import Cell, Outcome
-from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.grid import make_grid
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.downloads import NO_BLOCK_ERRORS
-from airpath.experiments.papers.lundsten.model import make_download
-from airpath.experiments.papers.lundsten.study import SIX, Key
+from airpath.experiments.papers.lundsten.model import SIX, Key, make_download
+from airpath.experiments.papers.lundsten.study import by_key
 
 _PAGE = 'request = "300 B", page = "20 kB", objects = 16, object = "5 kB"'
 
-_FORMS = (
-    ("HTTP/1.1, one connection", 'connections = "persistent"'),
-    ("the same, pipelined", 'connections = "persistent", pipelining = true'),
-    ("HTTP/1.0, one after the other", 'connections = "per_object", parallel = 1'),
-    ("HTTP/1.0, four at once", 'connections = "per_object", parallel = 4'),
-)
+_FORMS = {
+    "HTTP/1.1, one connection": 'connections = "persistent"',
+    "the same, pipelined": 'connections = "persistent", pipelining = true',
+    "HTTP/1.0, one after the other": 'connections = "per_object", parallel = 1',
+    "HTTP/1.0, four at once": 'connections = "per_object", parallel = 4',
+}
 
 
 def page_load_s(outcome: Outcome) -> float:
@@ -28,38 +30,24 @@ def page_load_s(outcome: Outcome) -> float:
     return float(seconds)
 
 
-def _entry(key: Key, form: str, options: str, *, errors: bool) -> Quantity:
-    name = f"{key[0]}/{key[1]} {form}{'' if errors else ', no block errors'}"
+def _entry(line: tuple[str, str], key: Key) -> Quantity:
+    form, bler = line
+    name = f"{key[0]}/{key[1]} {form}{'' if bler == '10 %' else ', no block errors'}"
     changes = (
         *(change for change in make_download(*key).overrides if not change[0].startswith("flow")),
         ("tcp.handshake", "three_way"),
-        ("flow", f"[{{ app = {{ web = {{ {_PAGE}, {options} }} }} }}]"),
-        *(() if errors else (NO_BLOCK_ERRORS,)),
+        ("flow", f"[{{ app = {{ web = {{ {_PAGE}, {_FORMS[form]} }} }} }}]"),
+        *(() if bler == "10 %" else (NO_BLOCK_ERRORS,)),
     )
     return Quantity(name, Cell(name, changes, None, page_load_s), page_load_s, unit="s")
 
 
-PAGES = Experiment(
-    "study",
+PAGES = study(
     10,
     "Web pages",
+    "The thesis takes a file of 100 kB for a page, and expects less of older versions of HTTP, which "
+    "need a connection for each object. How long until a page of 20 kB with 16 objects of 5 kB is "
+    "complete, requests of 300 B and connection set-up included? Seconds.",
     ("connections", "block errors"),
-    (),
-    grid=Grid(
-        tuple(f"{rate}/{packet}" for rate, packet in SIX),
-        "s",
-        tuple(
-            GridRow(
-                (form, "10 %" if errors else "0 %"),
-                tuple(_entry(key, form, options, errors=errors) for key in SIX),
-            )
-            for form, options in _FORMS
-            for errors in (False, True)
-        ),
-    ),
-    question=(
-        "The thesis takes a file of 100 kB for a page, and expects less of older versions of HTTP, which "
-        "need a connection for each object. How long until a page of 20 kB with 16 objects of 5 kB is "
-        "complete, requests of 300 B and connection set-up included? Seconds."
-    ),
+    make_grid("s", by_key(SIX), [(line, line) for line in product(_FORMS, ("0 %", "10 %"))], _entry),
 )

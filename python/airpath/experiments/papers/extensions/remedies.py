@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell
@@ -12,10 +12,12 @@ from airpath.experiments.papers.lundsten.model import (
     EIFEL,
     SMALL_FILE_BYTES,
     SPLIT_DELAY_MS,
+    THREE,
+    Key,
     make_download,
     split_box,
 )
-from airpath.experiments.papers.lundsten.study import THREE, Key, make_study, with_options
+from airpath.experiments.papers.lundsten.study import make_study, of_variant, with_options
 
 
 def _later(download: Download, other: Download) -> Cell:
@@ -28,6 +30,10 @@ def _small(key: Key, **differs: Any) -> Download:
     return make_download(*key, SMALL_FILE_BYTES, **differs)
 
 
+def _split(key: Key, **differs: Any) -> Download:
+    return split_box(*key, SMALL_FILE_BYTES, **differs)
+
+
 SMALL_FILES = make_study(
     1,
     "Remedies for small files",
@@ -36,22 +42,19 @@ SMALL_FILES = make_study(
     "the cell.",
     "100 kB",
     THREE,
-    (
-        ("Reno", lambda key: _later(_small(key), _small(key))),
-        ("in sequence", lambda key: _later(_small(key, in_sequence=True), _small(key))),
-        ("30 ms instead of 135", lambda key: _later(_small(key, delay_ms=SPLIT_DELAY_MS), _small(key))),
-        ("split by a proxy", lambda key: _later(split_box(*key, SMALL_FILE_BYTES), _small(key))),
-        (
-            "both",
-            lambda key: _later(split_box(*key, SMALL_FILE_BYTES, in_sequence=True), _small(key)),
-        ),
-    ),
+    {
+        "Reno": lambda key: _later(_small(key), _small(key)),
+        "in sequence": lambda key: _later(_small(key, in_sequence=True), _small(key)),
+        "30 ms instead of 135": lambda key: _later(_small(key, delay_ms=SPLIT_DELAY_MS), _small(key)),
+        "split by a proxy": lambda key: _later(_split(key), _small(key)),
+        "both": lambda key: _later(_split(key, in_sequence=True), _small(key)),
+    },
     received_later,
 )
 
 
-def _placed(radio_side_ms: int) -> Callable[[Key], Cell]:
-    return lambda key: _later(split_box(*key, radio_side_ms=radio_side_ms), make_download(*key))
+def _placed(radio_side_ms: int, key: Key) -> Cell:
+    return _later(split_box(*key, radio_side_ms=radio_side_ms), make_download(*key))
 
 
 PLACEMENT = make_study(
@@ -61,20 +64,11 @@ PLACEMENT = make_study(
     f"the path has {DELAY_MS} ms one way in all, the proxy a buffer of 65,535 bytes.",
     "proxy to cell",
     THREE,
-    tuple((f"{delay} ms", _placed(delay)) for delay in (5, 15, 30, 60, 90, 120)),
+    {f"{delay_ms} ms": partial(_placed, delay_ms) for delay_ms in (5, 15, 30, 60, 90, 120)},
     received_later,
 )
 
-
-def _threshold(count: int) -> Callable[[Key], Cell]:
-    return with_options(("tcp.dupack_threshold", f"{count}"))
-
-
-def _adaptive(key: Key) -> Cell:
-    options = (*EIFEL["options"], ("tcp.adaptive_dupack_threshold", "true"))
-    adapts = make_download(*key, **{**EIFEL, "variant": "adaptive", "options": options})
-    return adapts.against_no_errors(make_download(*key))
-
+_ADAPTIVE = (*EIFEL["options"], ("tcp.adaptive_dupack_threshold", "true"))
 
 THRESHOLD = make_study(
     7,
@@ -83,9 +77,9 @@ THRESHOLD = make_study(
     "threshold that learns from Eifel do as well? Increase for 16 MB over Reno without block errors.",
     "threshold",
     THREE,
-    (
-        *((f"{count}", _threshold(count)) for count in (3, 4, 6, 10, 20)),
-        ("adaptive, with Eifel", _adaptive),
-        ("3, with Eifel", lambda key: make_download(*key, **EIFEL).against_no_errors(make_download(*key))),
-    ),
+    {
+        **{f"{count}": with_options(("tcp.dupack_threshold", f"{count}")) for count in (3, 4, 6, 10, 20)},
+        "adaptive, with Eifel": of_variant(**{**EIFEL, "variant": "adaptive", "options": _ADAPTIVE}),
+        "3, with Eifel": of_variant(**EIFEL),
+    },
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
-from airpath.experiments.papers.downloads import ARQ, RETURN, Download, increase
-from airpath.experiments.papers.lundsten.model import make_download
-from airpath.experiments.papers.lundsten.study import SIX, THREE, Key, make_study, with_options
+from airpath.experiments.papers.downloads import ARQ, RETURN, Download
+from airpath.experiments.papers.lundsten.model import SIX, THREE, Key, make_download
+from airpath.experiments.papers.lundsten.study import make_study, with_options
 from airpath.experiments.papers.zhang.model import WINDOWS as ZHANG_WINDOWS
 
 _BLER = "radio.dch.downlink.channel.bernoulli.bler"
@@ -19,23 +20,21 @@ ERROR_RATES = make_study(
     "What would another operating point cost? Increase for 16 MB over no block errors at all.",
     "block errors",
     SIX,
-    tuple((f"{bler} %", with_options((_BLER, f"{bler} %"))) for bler in (0, 1, 5, 10, 20)),
+    {f"{bler} %": with_options((_BLER, f"{bler} %")) for bler in (0, 1, 5, 10, 20)},
 )
 
 
-def _uplink(bler: int) -> Callable[[Key], Cell]:
-    """Make a download whose uplink loses blocks beside one without errors in either direction."""
+def _uplink(bler: int) -> Overrides:
+    """An uplink that loses blocks."""
+    up = "radio.dch.uplink"
+    arq = '{ tti = "20 ms", retransmission_delay = "60 ms", delivery = "out_of_sequence" }'
+    return ((f"{up}.rlc.fixed_delay_arq", arq), (f"{up}.channel.bernoulli.bler", f"{bler} %"))
 
-    def options(percent: int) -> Overrides:
-        up = "radio.dch.uplink"
-        arq = '{ tti = "20 ms", retransmission_delay = "60 ms", delivery = "out_of_sequence" }'
-        return ((f"{up}.rlc.fixed_delay_arq", arq), (f"{up}.channel.bernoulli.bler", f"{percent} %"))
 
-    def make(key: Key) -> Cell:
-        without = make_download(*key, options=options(0))
-        return make_download(*key, options=options(bler)).against_no_errors(without)
-
-    return make
+def _over_uplink(bler: int, key: Key) -> Cell:
+    """Beside a download without errors in either direction."""
+    without = make_download(*key, options=_uplink(0))
+    return make_download(*key, options=_uplink(bler)).against_no_errors(without)
 
 
 UPLINK = make_study(
@@ -45,7 +44,7 @@ UPLINK = make_study(
     "as the line says; the downlink has 10 %. Increase for 16 MB over no errors in either direction.",
     "uplink errors",
     THREE,
-    tuple((f"{bler} %", _uplink(bler)) for bler in (0, 1, 10, 20)),
+    {f"{bler} %": partial(_over_uplink, bler) for bler in (0, 1, 10, 20)},
 )
 
 TTI = make_study(
@@ -55,13 +54,10 @@ TTI = make_study(
     "block errors with the same TTI.",
     "TTI",
     THREE,
-    tuple(
-        (
-            f"{tti} ms",
-            with_options((f"{ARQ}.tti", f"{tti} ms"), (RETURN, f"{3 * tti} ms")),
-        )
+    {
+        f"{tti} ms": with_options((f"{ARQ}.tti", f"{tti} ms"), (RETURN, f"{3 * tti} ms"))
         for tti in (10, 20, 40, 80)
-    ),
+    },
 )
 
 DELAYED_ACK = make_study(
@@ -71,20 +67,16 @@ DELAYED_ACK = make_study(
     "block errors.",
     "receiver",
     SIX,
-    (
-        ("every segment", with_options(("tcp.ack_every", "1"))),
-        ("every second, 200 ms", with_options(("tcp.ack_every", "2"), ("tcp.delayed_ack_timeout", "200 ms"))),
-    ),
+    {
+        "every segment": with_options(("tcp.ack_every", "1")),
+        "every second, 200 ms": with_options(("tcp.ack_every", "2"), ("tcp.delayed_ack_timeout", "200 ms")),
+    },
 )
 
 
-def _zhang(file_bytes: int) -> Callable[[Key], Cell]:
-    def make(key: Key) -> Cell:
-        download = Download(*key, ZHANG_WINDOWS[key], file_bytes, timestamps=True)
-        cell = download.against_no_errors()
-        return Cell(cell.name, cell.overrides, cell.reference, increase, scenario="zhang-dch")
-
-    return make
+def _zhang(file_bytes: int, key: Key) -> Cell:
+    download = Download(*key, ZHANG_WINDOWS[key], file_bytes, timestamps=True)
+    return replace(download.against_no_errors(), scenario="zhang-dch")
 
 
 ZHANG_SMALL = make_study(
@@ -93,9 +85,9 @@ ZHANG_SMALL = make_study(
     "Zhang simulates 10 MB only. Increase over no block errors with New-Reno, delayed ACKs, an initial "
     "window of two and connection set-up.",
     "file",
-    tuple(ZHANG_WINDOWS),
-    tuple(
-        (name, _zhang(size))
-        for name, size in (("50 kB", 50_000), ("100 kB", 100_000), ("200 kB", 200_000), ("10 MB", 10_000_000))
-    ),
+    ZHANG_WINDOWS,
+    {
+        **{f"{size} kB": partial(_zhang, size * 1000) for size in (50, 100, 200)},
+        "10 MB": partial(_zhang, 10_000_000),
+    },
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
-from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.grid import make_grid
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.downloads import ARQ
 
@@ -19,11 +19,8 @@ _SHARED: Overrides = (
 )
 """Everybody downloads through one wire for as long as the run lasts."""
 
-_REMEDIES: tuple[tuple[str, Overrides], ...] = (
-    ("Reno", ()),
-    ("in sequence", ((f"{ARQ}.delivery", "in_sequence"),)),
-    ("split by a proxy", (("wired.delay", "105 ms"), ("middlebox", '[{ split = { delay = "30 ms" } }]'))),
-)
+_IN_SEQUENCE: Overrides = ((f"{ARQ}.delivery", "in_sequence"),)
+_SPLIT: Overrides = (("wired.delay", "105 ms"), ("middlebox", '[{ split = { delay = "30 ms" } }]'))
 
 
 def _goodputs(outcome: Outcome) -> list[float]:
@@ -41,46 +38,40 @@ def fairness(outcome: Outcome) -> float:
     return 100 * sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
 
 
-def _entry(users: int, remedy: Overrides, bler: int, metric: Metric, what: str) -> Quantity:
+Column = tuple[str, Overrides, int, Metric]
+"""Its head, what is done, block errors in percent, and what is measured."""
+
+_COLUMNS: tuple[Column, ...] = (
+    ("Reno, no block errors", (), 0, together),
+    ("Reno", (), 10, together),
+    ("in sequence", _IN_SEQUENCE, 10, together),
+    ("split by a proxy", _SPLIT, 10, together),
+    ("fairness, Reno", (), 10, fairness),
+    ("fairness, split", _SPLIT, 10, fairness),
+)
+
+
+def _entry(users: int, column: Column) -> Quantity:
+    what, remedy, bler, metric = column
     overrides = (
         *_SHARED,
         ("radio.dch.ues", f"{users}"),
         ("radio.dch.downlink.channel.bernoulli.bler", f"{bler} %"),
         *remedy,
     )
-    return Quantity(
-        f"{users} users {what}", Cell(f"{users} users, {what}", overrides, None, together), metric
-    )
+    cell = Cell(f"{users} users, {what}", overrides, None, together)
+    return Quantity(f"{users} users {what}", cell, metric)
 
 
-_COLUMNS: tuple[tuple[str, Overrides, int, Metric], ...] = (
-    ("Reno, no block errors", (), 0, together),
-    *((name, remedy, 10, together) for name, remedy in _REMEDIES),
-    ("fairness, Reno", (), 10, fairness),
-    ("fairness, split", _REMEDIES[2][1], 10, fairness),
-)
-
-USERS = Experiment(
-    "study",
+USERS = study(
     9,
     "Several users on one wired link",
-    ("users",),
-    (),
-    grid=Grid(
-        tuple(what for what, *_ in _COLUMNS),
-        "percent",
-        tuple(
-            GridRow(
-                (f"{users}",),
-                tuple(_entry(users, remedy, bler, metric, what) for what, remedy, bler, metric in _COLUMNS),
-            )
-            for users in (1, 2, 4, 8)
-        ),
-    ),
-    question=(
-        f"Users with bearers of 384 kbit/s and packets of 576 B share a wire of {_WIRE_KBPS / 1000:g} "
-        "Mbit/s with a queue of 30 packets. What do they get of it together (percent of its rate, "
-        "payload), and how fairly (Jain's index, 100 % if all get the same)? Where the wire is the "
-        "bottleneck, losses of the papers' second kind come in: congestion."
+    f"Users with bearers of 384 kbit/s and packets of 576 B share a wire of {_WIRE_KBPS / 1000:g} "
+    "Mbit/s with a queue of 30 packets. What do they get of it together (percent of its rate, "
+    "payload), and how fairly (Jain's index, 100 % if all get the same)? Where the wire is the "
+    "bottleneck, losses of the papers' second kind come in: congestion.",
+    "users",
+    make_grid(
+        "percent", {column[0]: column for column in _COLUMNS}, [(f"{n}", n) for n in (1, 2, 4, 8)], _entry
     ),
 )

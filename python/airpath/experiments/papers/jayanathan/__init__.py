@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.jayanathan.choices import CHOICES
-from airpath.experiments.papers.jayanathan.claims import CLAIMS
+from airpath.experiments.papers.jayanathan.claims import CLAIMS, NOT_REPRODUCED
 from airpath.experiments.papers.jayanathan.figures import FIGURES
 from airpath.experiments.papers.jayanathan.model import BASE, DEFAULT_READING, PARAMETERS, READINGS
-from airpath.experiments.papers.jayanathan.not_reproduced import NOT_REPRODUCED
 from airpath.experiments.papers.jayanathan.studies import STUDIES
 from airpath.experiments.papers.jayanathan.tables import TABLE_2, TEXT
 

@@ -2,84 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.observe import RECEIVED
 from airpath.experiments.papers.base.panel import Trace
 from airpath.experiments.papers.base.paper import Curve, Experiment
-from airpath.experiments.papers.jayanathan.model import RENO, SACK, make_cell, watched
+from airpath.experiments.papers.jayanathan.model import LOSSES, RENO, SACK, make_cell, watched
 from airpath.experiments.papers.jayanathan.observed import CACHED, CWND, DROPPED
 
 PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 
 
-def _over_time(letters: tuple[str, str, str], name: str, cell: Cell) -> tuple[Trace, ...]:
+def _traces(number: int, title: str, *traces: Trace) -> Experiment:
+    return Experiment("figure", number, title, ("quantity",), (), traces=traces)
+
+
+def _cwnd(title: str, cell: Cell) -> Trace:
+    return Trace(title, "time [s]", "cwnd [segments]", watched(cell, CWND))
+
+
+def _over_time(letters: str, name: str, cell: Cell) -> tuple[Trace, ...]:
     """Draw what the paper draws of a run with feedback."""
-    first, second, third = letters
     return (
-        Trace(f"({first}) {name}", "time [s]", "cwnd [segments]", watched(cell, CWND)),
-        Trace(f"({second}) {name}", "time [s]", "dropped packets", watched(cell, DROPPED)),
-        Trace(f"({third}) {name}", "time [s]", "cached TCP headers", watched(cell, CACHED)),
+        _cwnd(f"({letters[0]}) {name}", cell),
+        Trace(f"({letters[1]}) {name}", "time [s]", "dropped packets", watched(cell, DROPPED)),
+        Trace(f"({letters[2]}) {name}", "time [s]", "cached TCP headers", watched(cell, CACHED)),
     )
 
 
 def _windows(number: int, loss: int) -> Experiment:
-    standard = watched(make_cell(loss, feedback=False), CWND)
-    return Experiment(
-        "figure",
+    return _traces(
         number,
         f"Congestion window, dropped and cached packets, {loss} %",
-        ("quantity",),
-        (),
-        traces=(
-            *_over_time(("a", "b", "c"), "RNC feedback", make_cell(loss, feedback=True)),
-            Trace("(d) standard TCP", "time [s]", "cwnd [segments]", standard),
-        ),
+        *_over_time("abc", "RNC feedback", make_cell(loss, feedback=True)),
+        _cwnd("(d) standard TCP", make_cell(loss, feedback=False)),
     )
 
 
-def _curve(label: str, cell: Cell) -> Curve:
-    return Curve(label, watched(cell, RECEIVED), PACKET_BYTES / PAYLOAD_BYTES)
+def _received(number: int, title: str, cells: Mapping[str, Cell]) -> Experiment:
+    """Draw the file over time."""
+    scale = PACKET_BYTES / PAYLOAD_BYTES
+    curves = tuple(Curve(label, watched(cell, RECEIVED), scale) for label, cell in cells.items())
+    return Experiment("figure", number, title, ("quantity",), (), curves=curves)
 
 
-FIGURE_6 = _windows(6, 2)
-FIGURE_7 = _windows(7, 5)
-
-FIGURE_8 = Experiment(
-    "figure",
-    8,
-    "The file over time, by drop rate, with RNC feedback and without (data received in order)",
-    ("quantity",),
-    (),
-    curves=tuple(
-        _curve(f"{loss} %{', RNC feedback' if feedback else ''}", make_cell(loss, feedback))
-        for feedback in (True, False)
-        for loss in (2, 5, 10, 15)
+FIGURES = (
+    _windows(6, 2),
+    _windows(7, 5),
+    _received(
+        8,
+        "The file over time, by drop rate, with RNC feedback and without (data received in order)",
+        {
+            f"{loss} %{', RNC feedback' if feedback else ''}": make_cell(loss, feedback)
+            for feedback in (True, False)
+            for loss in LOSSES
+        },
+    ),
+    _traces(
+        9,
+        "Congestion window, dropped and cached packets with SACK and without, RNC feedback, 10 %",
+        *_over_time("abc", "with SACK", make_cell(10, True, SACK)),
+        *_over_time("def", "without", make_cell(10, True)),
+    ),
+    _received(
+        10,
+        "The file over time with SACK and without, RNC feedback (data received in order)",
+        {
+            f"{loss} %{said}": make_cell(loss, True, sender)
+            for sender, said in ((SACK, ", SACK"), (RENO, ""))
+            for loss in (2, 5, 10)
+        },
     ),
 )
-
-FIGURE_9 = Experiment(
-    "figure",
-    9,
-    "Congestion window, dropped and cached packets with SACK and without, RNC feedback, 10 %",
-    ("quantity",),
-    (),
-    traces=(
-        *_over_time(("a", "b", "c"), "with SACK", make_cell(10, True, SACK)),
-        *_over_time(("d", "e", "f"), "without", make_cell(10, True)),
-    ),
-)
-
-FIGURE_10 = Experiment(
-    "figure",
-    10,
-    "The file over time with SACK and without, RNC feedback (data received in order)",
-    ("quantity",),
-    (),
-    curves=tuple(
-        _curve(f"{loss} %{said}", make_cell(loss, True, sender))
-        for sender, said in ((SACK, ", SACK"), (RENO, ""))
-        for loss in (2, 5, 10)
-    ),
-)
-
-FIGURES = (FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9, FIGURE_10)

@@ -77,15 +77,7 @@ PARAMETERS = (
 
 @dataclass(frozen=True)
 class Sender:
-    """A sender of the paper or of its future work.
-
-    Attributes
-    ----------
-    name : str
-        What it is.
-    options : tuple
-        Changes to the base scenario.
-    """
+    """A sender of the paper or of its future work, with its changes to the base scenario."""
 
     name: str
     options: Overrides = ()
@@ -99,12 +91,6 @@ EIFEL = Sender("Reno with Eifel", (("tcp.timestamps", "true"), ("tcp.undo", "{ e
 
 SENDERS = (RENO, NEWRENO, SACK, WESTWOOD, EIFEL)
 """Those of the paper, and those that it leaves to the future."""
-
-
-def drops(loss: float, burst: float = 1, uplink: float = 0) -> str:
-    """Make the box that drops packets at the UE: percent, mean burst in packets, percent of the uplink."""
-    back = f', uplink = {{ loss = "{uplink:g} %" }}' if uplink else ""
-    return f'{{ packet_loss = {{ downlink = {{ loss = "{loss:g} %", burst = {burst:g} }}{back} }} }}'
 
 
 def make_cell(
@@ -121,24 +107,26 @@ def make_cell(
 
     Parameters
     ----------
-    loss : float
-        Drop rate, percent.
+    loss, uplink : float
+        Drop rate, and that of what the UE sends, percent.
     feedback : bool
         Whether the RNC gives feedback, and the sender heeds it.
     sender : Sender
         The sender.
-    burst, uplink : float
-        Mean packets in a row that are dropped; drop rate of what the UE sends, percent.
-    options : tuple
-        Further changes to the base scenario.
-    variant : str
-        What these make of it.
+    burst : float
+        Mean packets in a row that are dropped.
+    options, variant : tuple, str
+        Further changes to the base scenario, and what they make of it.
     """
-    boxes = [drops(loss, burst, uplink), *(["{ rnc_feedback = {} }"] if feedback else [])]
-    heeds = (("tcp.rnf", "two_flagged"),) if feedback else ()
-    words = [sender.name, *([variant] if variant else []), f"{loss:g} %", *(["RNC-FB"] if feedback else [])]
-    overrides = (("middlebox", f"[{', '.join(boxes)}]"), *sender.options, *heeds, *options)
-    return Cell(", ".join(words), overrides, None, throughput_kbps, runs=RUNS, most_runs=RUNS)
+    back = f', uplink = {{ loss = "{uplink:g} %" }}' if uplink else ""
+    boxes = f'{{ packet_loss = {{ downlink = {{ loss = "{loss:g} %", burst = {burst:g} }}{back} }} }}'
+    heeds: Overrides = ()
+    if feedback:
+        boxes, heeds = f"{boxes}, {{ rnc_feedback = {{}} }}", (("tcp.rnf", "two_flagged"),)
+    words = (sender.name, variant, f"{loss:g} %", "RNC-FB" if feedback else "")
+    overrides = (("middlebox", f"[{boxes}]"), *sender.options, *heeds, *options)
+    name = ", ".join(word for word in words if word)
+    return Cell(name, overrides, None, throughput_kbps, runs=RUNS, most_runs=RUNS)
 
 
 def watched(cell: Cell, observe: Observation) -> Cell:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from airpath.experiments.papers.base.observe import Observation, column, times_s, words
 from airpath.experiments.papers.base.panel import Series
@@ -13,23 +12,15 @@ from airpath.runs.trace import Events
 
 _LINK_LOSS, _EARLY = "link_loss", "wireless_fast_retransmit"
 
-Numbers = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Window:
-    """What the sender's state tells.
-
-    Attributes
-    ----------
-    mean_window : float
-        Mean of the congestion window over time, segments.
-    acting_dupack : float
-        Which duplicate ACK sends a segment again because of a flag, mean; NaN where none does.
-    """
+    """What the sender's state tells."""
 
     mean_window: float
+    """Mean of the congestion window over time, segments."""
     acting_dupack: float
+    """Which duplicate ACK sends a segment again because of a flag, mean; NaN where none does."""
 
 
 def _cwnd(events: Events) -> Series:

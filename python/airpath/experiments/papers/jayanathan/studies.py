@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Overrides
-from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.grid import Grid, make_grid
+from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.base.published import load_published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.jayanathan import measured
-from airpath.experiments.papers.jayanathan.model import (
-    FIRST_FLAGGED,
-    LONGER_PATH,
-    LOSSES,
-    SENDERS,
-    Sender,
-    make_cell,
-)
-from airpath.experiments.papers.jayanathan.tables import quantity, throughput
-
-Measure = tuple[str, str, Callable[[Cell], Quantity]]
-"""What is measured, its unit, and how."""
+from airpath.experiments.papers.jayanathan.model import FIRST_FLAGGED, LONGER_PATH, LOSSES, SENDERS, make_cell
+from airpath.experiments.papers.jayanathan.tables import quantity, throughput, timeouts
 
 Pair = Callable[[int, bool], Cell]
 """A cell by drop rate and whether there is feedback."""
@@ -35,38 +26,32 @@ PUBLISHED_THROUGHPUTS = tuple(
     for kind in ("standard", "rncfb")
 )
 
-_COLUMNS = tuple(f"{loss} %{', RNC-FB' if feedback else ''}" for loss in LOSSES for feedback in (False, True))
+_COLUMNS = {
+    f"{loss} %{', RNC-FB' if feedback else ''}": (loss, feedback)
+    for loss in LOSSES
+    for feedback in (False, True)
+}
 
 
-def timeouts(cell: Cell) -> Quantity:
-    """Timeouts of a run."""
-    return quantity(cell, measured.timeouts, "timeouts", "1")
-
-
-THROUGHPUT: Measure = ("throughput", "kbit/s", throughput)
-TIMEOUTS: Measure = ("timeouts", "1", timeouts)
-
-
-def _study(
-    number: int,
+def _table(
     title: str,
-    question: str,
-    head: str,
-    rows: Sequence[tuple[str, Pair]],
-    measures: Sequence[Measure] = (THROUGHPUT, TIMEOUTS),
-) -> Experiment:
-    def line(name: str, pair: Pair, of: Callable[[Cell], Quantity]) -> GridRow:
-        return GridRow((name,), tuple(of(pair(loss, back)) for loss in LOSSES for back in (False, True)))
+    unit: str,
+    of: Callable[[Cell], Quantity],
+    rows: Iterable[tuple[str, Pair]],
+    marks: tuple[str, ...] = (),
+) -> Grid:
+    return make_grid(unit, _COLUMNS, rows, lambda pair, column: of(pair(*column)), title, marks=marks)
 
-    tables = tuple(
-        Grid(_COLUMNS, unit, tuple(line(name, pair, of) for name, pair in rows), what)
-        for what, unit, of in measures
+
+def _study(number: int, title: str, question: str, head: str, *rows: tuple[str, Pair]) -> Experiment:
+    return study(
+        number,
+        title,
+        question,
+        head,
+        _table("throughput", "kbit/s", throughput, rows),
+        _table("timeouts", "1", timeouts, rows),
     )
-    return Experiment("study", number, title, (head,), (), question=question, tables=tables)
-
-
-def _by_sender(sender: Sender) -> tuple[str, Pair]:
-    return sender.name, lambda loss, feedback: make_cell(loss, feedback, sender)
 
 
 OTHER_SENDERS = _study(
@@ -74,51 +59,23 @@ OTHER_SENDERS = _study(
     "Other kinds of TCP",
     "The paper leaves to the future whether other kinds of TCP benefit, too.",
     "sender",
-    tuple(map(_by_sender, SENDERS)),
+    *((sender.name, partial(make_cell, sender=sender)) for sender in SENDERS),
 )
-
-
-def _in_bursts(burst: float) -> tuple[str, Pair]:
-    said = "" if burst == 1 else f"bursts of {burst:g}"
-    return f"{burst:g}", lambda loss, feedback: make_cell(loss, feedback, burst=burst, variant=said)
-
 
 BURSTS = _study(
     2,
     "Drops in bursts",
     "Fading drops packets in a row. The same share of drops, in bursts of so many packets on average.",
     "mean burst, packets",
-    tuple(map(_in_bursts, (1, 2, 4))),
+    ("1", make_cell),
+    *((f"{burst}", partial(make_cell, burst=burst, variant=f"bursts of {burst}")) for burst in (2, 4)),
 )
 
-
-def _with(name: str, *options: tuple[str, str], uplink: bool = False) -> tuple[str, Pair]:
-    said = name if options or uplink else ""
-    return name, lambda loss, feedback: make_cell(
-        loss, feedback, uplink=loss if uplink else 0, options=options, variant=said
-    )
+_BOTH_WAYS = "drops of what the UE sends, too"
 
 
-OPEN = _study(
-    3,
-    "What else the paper leaves open",
-    "Table 2 under other readings of the window, the bearer, the path and the sender.",
-    "reading",
-    (
-        _with("as read"),
-        _with("every segment timed", ("tcp.rtt_sampling", "every_segment")),
-        _with("times in ticks of 0.5 s", ("tcp.rto.tick", "500 ms")),
-        _with("window 65,535 bytes", ("tcp.receive_buffer", "65535 B")),
-        _with("64 kbit/s", ("radio.dch.downlink.rate", "64 kbit/s"), ("radio.dch.uplink.rate", "64 kbit/s")),
-        _with("a round trip of 0.3 s", ("wired.delay", "140 ms")),
-        _with("a round trip of 1 s", ("wired.delay", "490 ms")),
-        _with("drops of what the UE sends, too", uplink=True),
-        _with("an ACK for every segment", ("tcp.ack_every", "1")),
-        _with("limited transmit", ("tcp.limited_transmit", "true")),
-    ),
-)
-
-_RATES_KBPS = (44, 46, 48, 50, 52, 56, 64)
+def _with(name: str, *options: tuple[str, str]) -> tuple[str, Pair]:
+    return name, partial(make_cell, options=options, variant=name)
 
 
 def bearer(rate_kbps: int) -> Overrides:
@@ -126,97 +83,86 @@ def bearer(rate_kbps: int) -> Overrides:
     return tuple((f"radio.dch.{way}.rate", f"{rate_kbps} kbit/s") for way in ("downlink", "uplink"))
 
 
+OPEN = _study(
+    3,
+    "What else the paper leaves open",
+    "Table 2 under other readings of the window, the bearer, the path and the sender.",
+    "reading",
+    ("as read", make_cell),
+    _with("every segment timed", ("tcp.rtt_sampling", "every_segment")),
+    _with("times in ticks of 0.5 s", ("tcp.rto.tick", "500 ms")),
+    _with("window 65,535 bytes", ("tcp.receive_buffer", "65535 B")),
+    _with("64 kbit/s", *bearer(64)),
+    _with("a round trip of 0.3 s", ("wired.delay", "140 ms")),
+    _with("a round trip of 1 s", ("wired.delay", "490 ms")),
+    (_BOTH_WAYS, lambda loss, feedback: make_cell(loss, feedback, uplink=loss, variant=_BOTH_WAYS)),
+    _with("an ACK for every segment", ("tcp.ack_every", "1")),
+    _with("limited transmit", ("tcp.limited_transmit", "true")),
+)
+
+
 def _beside(loss: int, name: str, options: Overrides) -> Cell:
     """Feedback, each run beside standard TCP with the same packets dropped."""
-    feedback = make_cell(loss, True, options=options, variant=name)
-    standard = make_cell(loss, False, options=options, variant=name)
+    standard, feedback = (make_cell(loss, heeds, options=options, variant=name) for heeds in (False, True))
     return replace(feedback, reference=standard.overrides, paired=True, precise=measured.gain_percent)
 
 
 def _by_loss(
-    rows: Sequence[tuple[str, Overrides]], metric: Metric, what: str, marks: tuple[str, ...] = ()
+    rows: Iterable[tuple[str, Overrides]], metric: Metric, what: str, marks: tuple[str, ...] = ()
 ) -> Grid:
-    def known(loss: int, name: str, options: Overrides) -> Quantity:
-        return quantity(_beside(loss, name, options), metric, what, "percent")
-
-    return Grid(
-        tuple(f"{loss} %" for loss in LOSSES),
+    return make_grid(
         "percent",
-        tuple(
-            GridRow((name,), tuple(known(loss, name, options) for loss in LOSSES), marks)
-            for name, options in rows
-        ),
+        {f"{loss} %": loss for loss in LOSSES},
+        [(name, (name, options)) for name, options in rows],
+        lambda known, loss: quantity(_beside(loss, *known), metric, what, "percent"),
         f"{what}, behind the published one" if marks else what,
+        marks=marks,
     )
 
 
-def _gains(rows: Sequence[tuple[str, Overrides]]) -> Grid:
+def _gains(rows: Iterable[tuple[str, Overrides]]) -> Grid:
     return _by_loss(rows, measured.gain_percent, "gain of feedback", PUBLISHED_GAINS)
 
 
-BEARER = Experiment(
-    "study",
+_BEARERS = [(f"{rate} kbit/s", bearer(rate)) for rate in (44, 46, 48, 50, 52, 56, 64)]
+
+BEARER = study(
     4,
     "The rate of the bearer",
-    ("bearer",),
-    (),
-    question=(
-        "The paper does not give the rate, which is inferred from Table 2. What becomes of throughput and of "
-        "the gains of feedback at others?"
+    "The paper does not give the rate, which is inferred from Table 2. What becomes of throughput and of "
+    "the gains of feedback at others?",
+    "bearer",
+    _table(
+        "throughput, behind the published one",
+        "kbit/s",
+        throughput,
+        [_with(name, *options) for name, options in _BEARERS],
+        PUBLISHED_THROUGHPUTS,
     ),
-    tables=(
-        Grid(
-            _COLUMNS,
-            "kbit/s",
-            tuple(
-                GridRow(
-                    (f"{rate} kbit/s",),
-                    tuple(
-                        throughput(make_cell(loss, back, options=bearer(rate), variant=f"{rate} kbit/s"))
-                        for loss in LOSSES
-                        for back in (False, True)
-                    ),
-                    PUBLISHED_THROUGHPUTS,
-                )
-                for rate in _RATES_KBPS
-            ),
-            "throughput, behind the published one",
-        ),
-        _gains(tuple((f"{rate} kbit/s", bearer(rate)) for rate in _RATES_KBPS)),
-    ),
+    _gains(_BEARERS),
 )
 
-_WINDOW: Overrides = (("tcp.receive_buffer", "65535 B"),)
-_SMALL: Overrides = (("tcp.mss", "536 B"),)
-_FAR: Overrides = (("wired.delay", "490 ms"),)
-
-_RULES: tuple[tuple[str, Overrides], ...] = tuple(
+_RULES = tuple(
     (f"{said}{what}", (*rule, *options))
     for what, options in (
         ("", ()),
-        (", window 65,535 bytes", _WINDOW),
-        (", segments of 536 bytes", _SMALL),
+        (", window 65,535 bytes", (("tcp.receive_buffer", "65535 B"),)),
+        (", segments of 536 bytes", (("tcp.mss", "536 B"),)),
         (", window 65,535 bytes, a round trip of 0.4 s", LONGER_PATH),
-        (", a round trip of 1 s", _FAR),
+        (", a round trip of 1 s", (("wired.delay", "490 ms"),)),
     )
     for said, rule in (("third", ()), ("second", FIRST_FLAGGED))
 )
 
-RULE = Experiment(
-    "study",
+RULE = study(
     5,
     "Which duplicate ACK acts",
-    ("rule",),
-    (),
-    question=(
-        "As printed it takes two flagged ACKs, and so the third duplicate; to be early, a retransmit would "
-        "have to take the first flagged one, which is the second. What does feedback gain by either, as read "
-        "and with what else is open, and how many of the drops does it repair?"
-    ),
-    tables=(
-        _gains(_RULES),
-        _by_loss(_RULES, measured.repaired_percent, "repaired because of a flag, share of the drops"),
-    ),
+    "As printed it takes two flagged ACKs, and so the third duplicate; to be early, a retransmit would "
+    "have to take the first flagged one, which is the second. What does feedback gain by either, as read "
+    "and with what else is open, and how many of the drops does it repair?",
+    "rule",
+    _gains(_RULES),
+    _by_loss(_RULES, measured.repaired_percent, "repaired because of a flag, share of the drops"),
 )
 
 STUDIES = (OTHER_SENDERS, BURSTS, OPEN, BEARER, RULE)

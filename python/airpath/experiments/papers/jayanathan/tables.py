@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from airpath.experiments.papers import downloads
 from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.paired import gain
 from airpath.experiments.papers.base.paper import Experiment, Row
@@ -34,20 +35,20 @@ def throughput(cell: Cell) -> Quantity:
     return quantity(cell, measured.throughput_kbps, "throughput", "kbit/s")
 
 
+def timeouts(cell: Cell) -> Quantity:
+    """Timeouts of a run."""
+    return quantity(cell, downloads.timeouts, "timeouts", "1")
+
+
 def _rows(loss: int) -> tuple[Row, ...]:
     standard, feedback = CELLS[loss, False], CELLS[loss, True]
-    name, rate = f"jayanathan-t2-{loss}", f"{loss} %"
+    name, rate, metric = f"jayanathan-t2-{loss}", f"{loss} %", measured.throughput_kbps
+    remark = ONE_RUN if loss == 5 else ""
+    both = (feedback, standard)
     return (
-        Row(f"{name}-standard", (rate, "standard TCP"), (standard,), measured.throughput_kbps),
-        Row(f"{name}-rncfb", (rate, "RNC feedback"), (feedback,), measured.throughput_kbps),
-        Row(
-            f"{name}-improvement",
-            (rate, "improvement"),
-            (feedback, standard),
-            measured.throughput_kbps,
-            pick=gain,
-            remark=ONE_RUN if loss == 5 else "",
-        ),
+        Row(f"{name}-standard", (rate, "standard TCP"), (standard,), metric),
+        Row(f"{name}-rncfb", (rate, "RNC feedback"), (feedback,), metric),
+        Row(f"{name}-improvement", (rate, "improvement"), both, metric, pick=gain, remark=remark),
     )
 
 

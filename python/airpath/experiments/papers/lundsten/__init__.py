@@ -6,36 +6,26 @@ How it is read is in `model`; tables, figures, text and claims have files of the
 from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.lundsten.at_the_proxy import PROXY, SNOOP
+from airpath.experiments.papers.lundsten import at_the_proxy, studies
 from airpath.experiments.papers.lundsten.choices import CHOICES
 from airpath.experiments.papers.lundsten.claims import CLAIMS
 from airpath.experiments.papers.lundsten.figures import FIGURES
 from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.lundsten.not_reproduced import NOT_REPRODUCED
-from airpath.experiments.papers.lundsten.studies import (
-    ASYMMETRY,
-    EIFEL_RESPONSE,
-    FASTER_LINK,
-    SACK,
-    SINGLE_PDUS,
-    T_TCP,
-    TIMERS,
-    UPLINK,
-)
 from airpath.experiments.papers.lundsten.tables import TABLES
 from airpath.experiments.papers.lundsten.text import TEXT
 
 STUDIES = (
-    EIFEL_RESPONSE,
-    SNOOP,
-    T_TCP,
-    SACK,
-    TIMERS,
-    ASYMMETRY,
-    PROXY,
-    SINGLE_PDUS,
-    UPLINK,
-    FASTER_LINK,
+    studies.EIFEL_RESPONSE,
+    at_the_proxy.SNOOP,
+    studies.T_TCP,
+    studies.SACK,
+    studies.TIMERS,
+    studies.ASYMMETRY,
+    at_the_proxy.PROXY,
+    studies.SINGLE_PDUS,
+    studies.UPLINK,
+    studies.FASTER_LINK,
 )
 
 PAPER = Paper(

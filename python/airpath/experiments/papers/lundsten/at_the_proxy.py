@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.downloads import HEADER_BYTES, fast_retransmits, received_later, stale_acks
 from airpath.experiments.papers.lundsten.model import (
     LARGE_FILE_BYTES,
     SMALL_FILE_BYTES,
+    THREE,
+    Key,
     make_download,
     split_box,
 )
-from airpath.experiments.papers.lundsten.study import THREE, make_grid, make_tables
+from airpath.experiments.papers.lundsten.study import make_table
 
 _UP = "radio.dch.uplink"
 _BLOCKS_UP: Overrides = (
@@ -23,77 +26,68 @@ _BLOCKS_UP: Overrides = (
     ),
     (f"{_UP}.channel.bernoulli.bler", "10 %"),
 )
-_UPLINKS: tuple[tuple[str, Overrides], ...] = (("uplink whole", ()), ("uplink at 10 %", _BLOCKS_UP))
-_BOXES: tuple[tuple[str, Overrides], ...] = (
-    ("none", ()),
-    ("snoop, stale ACKs pass", (("middlebox", "[{ snoop = {} }]"),)),
-    ("snoop, stale ACKs end there", (("middlebox", "[{ snoop = { drop_stale_acks = true } }]"),)),
-)
 
 
-def _snooped(name: str, box: Overrides) -> tuple[str, list[Cell]]:
-    return name, [
-        make_download(*key, variant=f"{name}, {where}", options=(*box, *uplink)).against_no_errors(
-            make_download(*key)
-        )
-        for where, uplink in _UPLINKS
-        for key in THREE
-    ]
+def _snooped(name: str, box: Overrides = ()) -> Callable[[tuple[Key, str, Overrides]], Cell]:
+    def make(column: tuple[Key, str, Overrides]) -> Cell:
+        key, where, uplink = column
+        download = make_download(*key, variant=f"{name}, {where}", options=(*box, *uplink))
+        return download.against_no_errors(make_download(*key))
+
+    return make
 
 
-_SNOOPED = [_snooped(*known) for known in _BOXES]
-_WHERE = [f"{rate}/{packet}, {where}" for where, _ in _UPLINKS for rate, packet in THREE]
+_WHERE = {
+    f"{rate}/{packet}, {where}": ((rate, packet), where, uplink)
+    for where, uplink in (("uplink whole", ()), ("uplink at 10 %", _BLOCKS_UP))
+    for rate, packet in THREE
+}
+_BOXES = {"snoop, stale ACKs pass": "{}", "snoop, stale ACKs end there": "{ drop_stale_acks = true }"}
+_SNOOPED = {
+    name: _snooped(name, (("middlebox", f"[{{ snoop = {keys} }}]"),)) for name, keys in _BOXES.items()
+}
+_ALL = {"none": _snooped("none"), **_SNOOPED}
 
-SNOOP = make_tables(
+SNOOP = study(
     2,
     "Snoop and stale ACKs",
     "Section 3.1.3: snoop discards spurious ACKs. The thesis' uplink keeps ACKs in order, so that none is "
     "older than the one before; here beside one that sends blocks, loses a tenth of them and hands up what "
     "comes. Increase over Reno without errors on an uplink that keeps the order.",
     "box",
-    make_grid("increase", _WHERE, _SNOOPED),
-    make_grid("fast retransmits in a run", _WHERE, _SNOOPED, fast_retransmits, "1"),
-    make_grid(
-        "stale ACKs at the box in a run",
-        _WHERE,
-        _SNOOPED[1:],
-        stale_acks,
-        "1",
-    ),
+    make_table("increase", _WHERE, _ALL),
+    make_table("fast retransmits in a run", _WHERE, _ALL, fast_retransmits, "1"),
+    make_table("stale ACKs at the box in a run", _WHERE, _SNOOPED, stale_acks, "1"),
 )
 
-_FILES = ((384, 576, SMALL_FILE_BYTES), (384, 1500, SMALL_FILE_BYTES), (384, 576, LARGE_FILE_BYTES))
-_FILE_HEADS = ("384/576, 100 kB", "384/1500, 100 kB", "384/576, 16 MB")
+_FILES = {
+    "384/576, 100 kB": (384, 576, SMALL_FILE_BYTES),
+    "384/1500, 100 kB": (384, 1500, SMALL_FILE_BYTES),
+    "384/576, 16 MB": (384, 576, LARGE_FILE_BYTES),
+}
 
 
-Keys = Callable[[int], str]
-"""Keys of a proxy, by the data in a segment, bytes."""
+def _proxied(keys: str = "", at_most: int = 0) -> Callable[[tuple[int, int, int]], Cell]:
+    """Beside Reno end to end without block errors, by when the receiver has the last byte.
 
+    The proxy has these further keys, or a window of `at_most` segments on the radio side.
+    """
 
-def _proxied(keys: Keys) -> list[Cell]:
-    """Beside Reno end to end without block errors, by when the receiver has the last byte."""
-
-    def make(rate: int, packet: int, size: int) -> Cell:
-        through = split_box(rate, packet, size, proxy=keys(packet - HEADER_BYTES))
-        twin = make_download(rate, packet, size).against_no_errors().reference
+    def make(file: tuple[int, int, int]) -> Cell:
+        ssthresh = at_most * (file[1] - HEADER_BYTES)
+        window = f'tcp.max_window = {at_most}, tcp.initial_ssthresh = "{ssthresh} B"'
+        through = split_box(*file, proxy=window if at_most else keys)
+        twin = make_download(*file).against_no_errors().reference
         return Cell(through.name, through.overrides, twin, received_later)
 
-    return [make(*file) for file in _FILES]
+    return make
 
 
-def _table(title: str, lines: Sequence[tuple[str, Keys]]) -> Grid:
-    return make_grid(title, _FILE_HEADS, [(name, _proxied(keys)) for name, keys in lines], received_later)
+def _table(title: str, lines: dict[str, Callable[[tuple[int, int, int]], Cell]]) -> Grid:
+    return make_table(title, _FILES, lines, received_later)
 
 
-def _said(keys: str) -> Keys:
-    return lambda _: keys
-
-
-def _at_most(segments: int) -> Keys:
-    return lambda mss: f'tcp.max_window = {segments}, tcp.initial_ssthresh = "{segments * mss} B"'
-
-
-PROXY = make_tables(
+PROXY = study(
     7,
     "A proxy's buffer, windows and processor",
     "Section 7.2: small files through split TCP depend on the proxy's implementation, its caching and its "
@@ -102,22 +96,22 @@ PROXY = make_tables(
     "proxy",
     _table(
         "buffer",
-        (
-            *((f"{size} kB", _said(f'buffer = "{size} kB"')) for size in (3, 6, 12, 24)),
-            ("65,535 B, as in Table 1", _said("")),
-            ("1 MB", _said('buffer = "1 MB"')),
-        ),
+        {
+            **{f"{size} kB": _proxied(f'buffer = "{size} kB"') for size in (3, 6, 12, 24)},
+            "65,535 B, as in Table 1": _proxied(),
+            "1 MB": _proxied('buffer = "1 MB"'),
+        },
     ),
     _table(
         "initial window on the radio side",
-        tuple((f"{n}", _said(f"tcp.initial_window = {n}" if n > 1 else "")) for n in (1, 3, 10)),
+        {f"{n}": _proxied(f"tcp.initial_window = {n}" if n > 1 else "") for n in (1, 3, 10)},
     ),
     _table(
         "window limit on the radio side",
-        (*((f"{n}", _at_most(n)) for n in (6, 9, 12, 18)), ("that of Table 3", _said(""))),
+        {**{f"{n}": _proxied(at_most=n) for n in (6, 9, 12, 18)}, "that of Table 3": _proxied()},
     ),
     _table(
         "processing of a packet",
-        (("none", _said("")), *((f"{ms} ms", _said(f'processing = "{ms} ms"')) for ms in (1, 2, 5, 10))),
+        {"none": _proxied(), **{f"{ms} ms": _proxied(f'processing = "{ms} ms"') for ms in (1, 2, 5, 10)}},
     ),
 )

@@ -5,10 +5,13 @@ In own words; the rules by which words become conditions are in `conditions`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import combinations, starmap
 from typing import Any
 
+from airpath.experiments.papers import downloads
 from airpath.experiments.papers.base.cell import Cell, Metric
-from airpath.experiments.papers.base.claims import Claim
+from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import (
     About,
     AtLeast,
@@ -24,73 +27,73 @@ from airpath.experiments.papers.base.conditions import (
 )
 from airpath.experiments.papers.base.observe import RTO_PER_RTT
 from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
-from airpath.experiments.papers.downloads import (
-    fast_retransmits,
-    increase,
-    increase_without_retransmissions,
-    largest_window,
-    lowest_window,
-    observed,
-    retransmitted,
-    timeouts,
-    window_at_limit,
-    window_variation,
-)
-from airpath.experiments.papers.lundsten.figures import SMALL_PDUS, WORST
 from airpath.experiments.papers.lundsten.model import (
     CELLS,
     EIFEL,
+    FAST,
+    MIDDLE,
+    SIX,
+    SMALL_PDUS,
     SPLIT_DELAY_MS,
+    THREE,
     WESTWOOD,
-    WINDOWS,
+    WORST,
+    Key,
     beside_reno,
     make_download,
 )
 from airpath.experiments.papers.lundsten.small_files import SMALL_FILE_CLAIMS
-from airpath.experiments.papers.lundsten.study_claims import STUDY_CLAIMS
+from airpath.experiments.papers.lundsten.studies import STUDY_CLAIMS
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
 
-Key = tuple[int, int]
+SLOW = ((128, 1500), (64, 576), (64, 1500))
 
-FLOOR = 100 * (1 / 0.9 - 1)
-"""What the link's own retransmissions cost at 10 % block errors, percent."""
-
-FAST, MIDDLE, SLOW = (384, 1500), (128, 576), ((128, 1500), (64, 576), (64, 1500))
+_claim = claims_of("lundsten")
 
 
 def _named(key: Key, cell: Cell, metric: Metric, what: str = "", **more: Any) -> Quantity:
-    place = f"{key[0]}/{key[1]}"
-    return Quantity(f"{place} {what}".strip(), cell, metric, **more)
+    return Quantity(f"{key[0]}/{key[1]} {what}".strip(), cell, metric, **more)
 
 
 def _reno(key: Key, what: str = "", **differs: Any) -> Quantity:
     """The increase with Reno."""
-    return _named(key, make_download(*key, **differs).against_no_errors(), increase, what)
-
-
-def _window(key: Key, metric: Metric, what: str, unit: str = "segments") -> Quantity:
-    return _named(key, CELLS[key], metric, what, unit=unit, traced=True)
-
-
-def _per_run(quantity: Quantity, metric: Metric, what: str) -> Quantity:
-    return Quantity(f"{what} {quantity.name}", quantity.cell, metric, unit="1")
+    return _named(key, make_download(*key, **differs).against_no_errors(), downloads.increase, what)
 
 
 def _eifel(key: Key, **differs: Any) -> Quantity:
-    return _named(key, beside_reno(*key, EIFEL, **differs), increase, "Eifel")
+    return _named(key, beside_reno(*key, EIFEL, **differs), downloads.increase, "Eifel")
 
 
 def _westwood(key: Key, **differs: Any) -> Quantity:
-    return _named(key, beside_reno(*key, WESTWOOD, **differs), increase, "Westwood")
+    return _named(key, beside_reno(*key, WESTWOOD, **differs), downloads.increase, "Westwood")
 
 
 def _split(key: Key, **differs: Any) -> Quantity:
     return _reno(key, "split", delay_ms=SPLIT_DELAY_MS, **differs)
 
 
-RENO = {key: _reno(key, "Reno") for key in WINDOWS}
-IN_SEQUENCE = {key: _reno(key, "in sequence", in_sequence=True) for key in (WORST, FAST, MIDDLE)}
-SMALL = {key: _reno(key, "40 B", small_pdus=True) for key in WINDOWS}
-SMALL_IN_SEQUENCE = {key: _reno(key, "40 B in sequence", **SMALL_PDUS) for key in WINDOWS}
+_OF_THE_WINDOW: dict[str, tuple[Metric, str]] = {
+    "largest window": (downloads.largest_window, "segments"),
+    "lowest window": (downloads.lowest_window, "segments"),
+    "time at the limit": (downloads.window_at_limit, "percent"),
+    "variation of the window": (downloads.window_variation, "percent"),
+}
+
+
+def _window(key: Key, what: str) -> Quantity:
+    metric, unit = _OF_THE_WINDOW[what]
+    return _named(key, CELLS[key], metric, what, unit=unit, traced=True)
+
+
+def _timeouts(quantity: Quantity) -> Quantity:
+    """The timeouts in the same runs."""
+    return Quantity(f"timeouts {quantity.name}", quantity.cell, downloads.timeouts, unit="1")
+
+
+RENO = {key: _reno(key, "Reno") for key in SIX}
+IN_SEQUENCE = {key: _reno(key, "in sequence", in_sequence=True) for key in THREE}
+SMALL = {key: _reno(key, "40 B", small_pdus=True) for key in SIX}
+SMALL_IN_SEQUENCE = {key: _reno(key, "40 B in sequence", **SMALL_PDUS) for key in SIX}
 SMALL_EIFEL, SMALL_WESTWOOD = _eifel(WORST, **SMALL_PDUS), _westwood(WORST, **SMALL_PDUS)
 SMALL_SPLIT = _split(WORST, **SMALL_PDUS)
 
@@ -104,23 +107,18 @@ def _all_ranges(key: Key, low: float, high: float, reno: float) -> tuple[Conditi
     return (*ranges, About(RENO[key], reno))
 
 
-def _ties(*quantities: Quantity) -> tuple[Condition, ...]:
-    return tuple(Tie(a, b) for i, a in enumerate(quantities) for b in quantities[i + 1 :])
-
-
 def _floor(*quantities: Quantity, points: float = 0.3) -> tuple[Condition, ...]:
-    return tuple(WithinPoints(quantity, FLOOR, points) for quantity in quantities)
+    return tuple(WithinPoints(quantity, downloads.FLOOR, points) for quantity in quantities)
 
 
 def _net(key: Key) -> Quantity:
-    return _named(key, CELLS[key], increase_without_retransmissions, "without the link's")
+    return _named(key, CELLS[key], downloads.increase_without_retransmissions, "without the link's")
 
 
 def _error_free(key: Key) -> Quantity:
     """The speed without block errors, percent of the bearer's."""
     download = make_download(*key)
-    cell = download.alone(errors=False)
-    return _named(key, cell, lambda outcome: 100 * download.speed(outcome) / key[0], "share of the bearer")
+    return _named(key, download.alone(errors=False), download.share_of_bearer, "share of the bearer")
 
 
 def _speed(quantity: Quantity, **differs: Any) -> Quantity:
@@ -130,45 +128,33 @@ def _speed(quantity: Quantity, **differs: Any) -> Quantity:
 
 def _rto(what: str, **differs: Any) -> Quantity:
     cell = make_download(*WORST, **{**SMALL_PDUS, **differs}).watched(RTO_PER_RTT)
-    return _named(WORST, cell, observed, f"timeout over round trip, {what}", unit="1")
+    return _named(WORST, cell, downloads.observed, f"timeout over round trip, {what}", unit="1")
 
 
-def _gains(variant: dict[str, Quantity]) -> tuple[Condition, ...]:
-    worst, fast, middle = (Minus(RENO[key], variant[f"{key}"]) for key in (WORST, FAST, MIDDLE))
+def _gains(variant: Callable[[Key], Quantity]) -> tuple[Condition, ...]:
+    worst, fast, middle = (Minus(RENO[key], variant(key)) for key in THREE)
     return rising(middle, fast, worst)
-
-
-_WHERE_WORST = (WORST, FAST, MIDDLE)
-_EIFELS = {f"{key}": _eifel(key) for key in _WHERE_WORST}
-_WESTWOODS = {f"{key}": _westwood(key) for key in _WHERE_WORST}
 
 
 def _needless(variant: Quantity) -> tuple[Condition, ...]:
     """Often: a tenth of what Reno does and more. Mostly: more than half of what is left above the floor."""
-    often = Less(
-        Times(0.1, _per_run(RENO[WORST], fast_retransmits, "fast retransmits")),
-        _per_run(variant, fast_retransmits, "fast retransmits"),
-    )
+    often = Less(Times(0.1, fast_retransmits_of(RENO[WORST])), fast_retransmits_of(variant))
     # Every segment sent again takes the link's retransmissions with it.
-    again = Quantity(f"segments sent again, {variant.name}", variant.cell, retransmitted)
+    again = Quantity(f"segments sent again, {variant.name}", variant.cell, downloads.retransmitted)
     left = Quantity(f"above the floor, {variant.name}", variant.cell, _above_floor)
     return (often, Less(Times(0.5, left), again))
 
 
 def _above_floor(outcome: Any) -> float:
-    return increase(outcome) - FLOOR
+    return downloads.increase(outcome) - downloads.FLOOR
 
 
-def _claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
-    return Claim(f"lundsten-c{number}", place, text, conditions)
-
-
-_ONE_PDU = (
+CLAIMS = (
     _claim(
         1,
         "Table 3, Sections 5.3.1, 7.1",
         "384 kbit/s with 576 bytes suffers by far the most: at least five times as much as any other case.",
-        *(Less(Times(5, RENO[key]), RENO[WORST]) for key in WINDOWS if key != WORST),
+        *(Less(Times(5, RENO[key]), RENO[WORST]) for key in SIX[1:]),
     ),
     _claim(
         2,
@@ -187,10 +173,14 @@ _ONE_PDU = (
         4,
         "Section 5.3.1",
         "No large file is cheaper than about 11 %.",
-        *(AtLeast(quantity, FLOOR, slack=0.3) for quantity in (*RENO.values(), *IN_SEQUENCE.values())),
-        *(AtLeast(quantity, FLOOR, slack=0.3) for quantity in (*SMALL.values(), *SMALL_IN_SEQUENCE.values())),
-        *(AtLeast(q, FLOOR, slack=0.3) for key in _WHERE_WORST for q in (_split(key), _eifel(key))),
-        *(AtLeast(_westwood(key), FLOOR, slack=0.3) for key in _WHERE_WORST),
+        *(
+            AtLeast(quantity, downloads.FLOOR, slack=0.3)
+            for quantity in (
+                *(q for of in (RENO, IN_SEQUENCE, SMALL, SMALL_IN_SEQUENCE) for q in of.values()),
+                *(remedy(key) for key in THREE for remedy in (_split, _eifel)),
+                *map(_westwood, THREE),
+            )
+        ),
     ),
     _claim(
         5,
@@ -205,55 +195,47 @@ _ONE_PDU = (
         "Figure 13",
         "384/576: the window swings over its whole range and reaches the limit of 25 now and then "
         "(at most a tenth of the time, but again after the first slow start).",
-        AtLeast(_window(WORST, largest_window, "largest window"), 25, slack=0),
-        AtMost(_window(WORST, lowest_window, "lowest window"), 3, slack=0),
-        AtMost(_window(WORST, window_at_limit, "time at the limit", "percent"), 10, slack=0),
-        AtLeast(_window(WORST, window_at_limit, "time at the limit", "percent"), 0.5, slack=0),
+        AtLeast(_window(WORST, "largest window"), 25, slack=0),
+        AtMost(_window(WORST, "lowest window"), 3, slack=0),
+        AtMost(_window(WORST, "time at the limit"), 10, slack=0),
+        AtLeast(_window(WORST, "time at the limit"), 0.5, slack=0),
     ),
     _claim(
         7,
         "Figure 14",
         "384/1500: between dips the window stays at the limit (at least a tenth of the time).",
-        AtLeast(_window(FAST, window_at_limit, "time at the limit", "percent"), 10, slack=0),
-        Less(_window(FAST, lowest_window, "lowest window"), _window(FAST, largest_window, "largest window")),
+        AtLeast(_window(FAST, "time at the limit"), 10, slack=0),
+        Less(_window(FAST, "lowest window"), _window(FAST, "largest window")),
     ),
     _claim(
         8,
         "Figure 15",
         "128/576: now and then a fast retransmit halves the window "
         "(fewer than one in a hundred segments, and the window stays at the limit between).",
-        AtLeast(_per_run(RENO[MIDDLE], fast_retransmits, "fast retransmits"), 1, slack=0),
-        AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, retransmitted), 1, slack=0),
-        AtLeast(_window(MIDDLE, window_at_limit, "time at the limit", "percent"), 10, slack=0),
+        AtLeast(fast_retransmits_of(RENO[MIDDLE]), 1, slack=0),
+        AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, downloads.retransmitted), 1, slack=0),
+        AtLeast(_window(MIDDLE, "time at the limit"), 10, slack=0),
     ),
     _claim(
         9,
         "Figure 16",
         "128/1500: no fast retransmit; after the first slow start the window never leaves its limit of 7.",
-        AtLeast(_window((128, 1500), lowest_window, "lowest window"), 7, slack=0),
-        Never(_per_run(RENO[128, 1500], fast_retransmits, "fast retransmits")),
+        AtLeast(_window((128, 1500), "lowest window"), 7, slack=0),
+        Never(fast_retransmits_of(RENO[128, 1500])),
     ),
     _claim(
         10,
         "Section 5.3.2",
         "The window varies most for small packets on the fast bearer, and variation ranks like the increase.",
-        *rising(
-            *(
-                _window(key, window_variation, "variation of the window", "percent")
-                for key in ((128, 1500), MIDDLE, FAST, WORST)
-            )
-        ),
+        *rising(*(_window(key, "variation of the window") for key in ((128, 1500), MIDDLE, FAST, WORST))),
         *rising(RENO[128, 1500], RENO[MIDDLE], RENO[FAST], RENO[WORST]),
     ),
     _claim(
         11,
         "Sections 5.3, 5.3.2",
         "Without block errors the window limits fill the link.",
-        *(AtLeast(_error_free(key), 100) for key in WINDOWS),
+        *(AtLeast(_error_free(key), 100) for key in SIX),
     ),
-)
-
-_REMEDIES = (
     _claim(
         12,
         "Tables 3, 5 to 8, Sections 5.3.3, 5.3.5",
@@ -275,7 +257,7 @@ _REMEDIES = (
         "Tables 3, 5 to 8",
         "384/1500: every remedy leaves 12 to 14 %, in a tie, against 25 % with Reno.",
         *_all_ranges(FAST, 12, 14, 25),
-        *_ties(*_remedies(FAST)),
+        *starmap(Tie, combinations(_remedies(FAST), 2)),
     ),
     _claim(
         15,
@@ -288,8 +270,8 @@ _REMEDIES = (
         16,
         "Section 6.2",
         "Eifel and Westwood gain most where Reno is worst.",
-        *_gains(_EIFELS),
-        *_gains(_WESTWOODS),
+        *_gains(_eifel),
+        *_gains(_westwood),
     ),
     _claim(
         17,
@@ -314,14 +296,9 @@ _REMEDIES = (
         19,
         "Sections 5.3.4, 5.5.1, 6.2",
         "In-sequence delivery ends fast retransmits but brings timeouts.",
-        Never(_per_run(IN_SEQUENCE[WORST], fast_retransmits, "fast retransmits")),
-        AtLeast(_per_run(IN_SEQUENCE[WORST], timeouts, "timeouts"), 1, slack=0),
+        Never(fast_retransmits_of(IN_SEQUENCE[WORST])),
+        AtLeast(_timeouts(IN_SEQUENCE[WORST]), 1, slack=0),
     ),
-)
-
-_HALVED = (WORST, FAST, MIDDLE)
-
-_SMALL_PDU_CLAIMS = (
     _claim(
         20,
         "Table 14",
@@ -329,22 +306,20 @@ _SMALL_PDU_CLAIMS = (
         "the first three above 180 %.",
         *rising(SMALL[128, 1500], SMALL[MIDDLE], SMALL[FAST], SMALL[WORST]),
         *(Less(SMALL[64, packet], SMALL[128, 1500]) for packet in (576, 1500)),
-        *(AtLeast(SMALL[key], 180) for key in _HALVED),
+        *(AtLeast(SMALL[key], 180) for key in THREE),
     ),
     _claim(
         21,
         "Tables 3, 14",
         "Out of sequence, PDUs of 40 bytes are worse than one per TTI at 384 and at 128 kbit/s.",
-        *(Less(RENO[key], SMALL[key]) for key in list(WINDOWS)[:4]),
+        *(Less(RENO[key], SMALL[key]) for key in SIX[:4]),
     ),
     _claim(
         22,
         "Tables 3, 14, 15",
         "64 kbit/s pays for the link's retransmissions only, whatever the PDUs and the order of delivery "
         "(11.1 % within 0.5 points).",
-        *_floor(
-            *(of[64, size] for of in (RENO, SMALL, SMALL_IN_SEQUENCE) for size in (576, 1500)), points=0.5
-        ),
+        *_floor(*(of[key] for of in (RENO, SMALL, SMALL_IN_SEQUENCE) for key in SIX[4:]), points=0.5),
     ),
     _claim(
         23,
@@ -352,8 +327,8 @@ _SMALL_PDU_CLAIMS = (
         "In sequence gives better results at all speeds, and with PDUs of 40 bytes at least halves the three "
         "largest increases.",
         *(Less(IN_SEQUENCE[key], RENO[key]) for key in IN_SEQUENCE),
-        *(Less(SMALL_IN_SEQUENCE[key], SMALL[key]) for key in WINDOWS),
-        *(Less(SMALL_IN_SEQUENCE[key], Times(0.5, SMALL[key])) for key in _HALVED),
+        *(Less(SMALL_IN_SEQUENCE[key], SMALL[key]) for key in SIX),
+        *(Less(SMALL_IN_SEQUENCE[key], Times(0.5, SMALL[key])) for key in THREE),
     ),
     _claim(
         24,
@@ -362,18 +337,14 @@ _SMALL_PDU_CLAIMS = (
         "about 14 %.",
         About(SMALL_IN_SEQUENCE[WORST], 300),
         About(SMALL_IN_SEQUENCE[FAST], 14),
-        *(
-            Less(Times(2, SMALL_IN_SEQUENCE[key]), SMALL_IN_SEQUENCE[WORST])
-            for key in WINDOWS
-            if key != WORST
-        ),
+        *(Less(Times(2, SMALL_IN_SEQUENCE[key]), SMALL_IN_SEQUENCE[WORST]) for key in SIX[1:]),
     ),
     _claim(
         25,
         "Section 5.5.1",
         "PDUs of 40 bytes in sequence: no fast retransmits, but timeouts, most at 384 kbit/s.",
-        Never(_per_run(SMALL_IN_SEQUENCE[WORST], fast_retransmits, "fast retransmits")),
-        AtLeast(_per_run(SMALL_IN_SEQUENCE[WORST], timeouts, "timeouts"), 1, slack=0),
+        Never(fast_retransmits_of(SMALL_IN_SEQUENCE[WORST])),
+        AtLeast(_timeouts(SMALL_IN_SEQUENCE[WORST]), 1, slack=0),
     ),
     _claim(
         26,
@@ -385,7 +356,7 @@ _SMALL_PDU_CLAIMS = (
         27,
         "Sections 5.5.2, 6.2",
         "There, split TCP comes close to the floor.",
-        About(SMALL_SPLIT, FLOOR),
+        About(SMALL_SPLIT, downloads.FLOOR),
     ),
     _claim(
         28,
@@ -401,10 +372,7 @@ _SMALL_PDU_CLAIMS = (
         29,
         "Section 5.5.2",
         "Split TCP evades the timeouts: its retransmission timeout is longer in relation to its round trip.",
-        Less(
-            _per_run(SMALL_SPLIT, timeouts, "timeouts"),
-            _per_run(SMALL_IN_SEQUENCE[WORST], timeouts, "timeouts"),
-        ),
+        Less(_timeouts(SMALL_SPLIT), _timeouts(SMALL_IN_SEQUENCE[WORST])),
         Less(_rto("end to end"), _rto("split", delay_ms=SPLIT_DELAY_MS)),
     ),
     _claim(
@@ -418,10 +386,10 @@ _SMALL_PDU_CLAIMS = (
         31,
         "Section 7.1",
         "One PDU per TTI is preferable to PDUs of 40 bytes.",
-        *(NotLess(SMALL[key], RENO[key]) for key in WINDOWS),
+        *(NotLess(SMALL[key], RENO[key]) for key in SIX),
         *(NotLess(SMALL_IN_SEQUENCE[key], IN_SEQUENCE[key]) for key in IN_SEQUENCE),
     ),
+    *SMALL_FILE_CLAIMS,
+    *STUDY_CLAIMS,
 )
-
-CLAIMS = (*_ONE_PDU, *_REMEDIES, *_SMALL_PDU_CLAIMS, *SMALL_FILE_CLAIMS, *STUDY_CLAIMS)
 """All claims, by number."""

@@ -19,17 +19,20 @@ from airpath.experiments.papers.downloads import (
 from airpath.experiments.papers.lundsten.model import (
     CELLS,
     EIFEL,
+    FAST,
+    MIDDLE,
     SMALL_FILE_BYTES,
+    SMALL_PDUS,
     SPLIT_DELAY_MS,
     WESTWOOD,
+    WORST,
+    Key,
     beside_reno,
     make_download,
 )
 
 _NET = increase_without_retransmissions
 _QUANTITY = ("quantity",)
-WORST = (384, 576)
-"""The download that suffers most: speed in kbit/s and packet size in bytes."""
 
 # Slow start to 20 segments, then a buffer of 10 packets overflows by one.
 _ONE_LOSS: Overrides = (
@@ -43,19 +46,18 @@ _ONE_LOSS: Overrides = (
 _TIMER_ONLY: Overrides = (("tcp.dupack_threshold", "1000"),)
 
 
-def row(name: str, what: str, cell: Cell, metric: Metric, **more: Any) -> Row:
+def row(name: str, what: str, cells: Cell | tuple[Cell, ...], metric: Metric, **more: Any) -> Row:
     """Make the row of a value that stands in the text."""
-    return Row(f"lundsten-{name}", (what,), (cell,), metric, **more)
+    return Row(f"lundsten-{name}", (what,), cells if isinstance(cells, tuple) else (cells,), metric, **more)
 
 
 def _one_loss(number: int, title: str, name: str, more: Overrides, file_bytes: int) -> Experiment:
     """Draw what one loss does to the send window; schematic in the thesis, without values."""
-    download = make_download(*WORST, file_bytes, variant=name, options=(*_ONE_LOSS, *more))
-    cell = download.alone(errors=True)
+    cell = make_download(*WORST, file_bytes, variant=name, options=(*_ONE_LOSS, *more)).alone(errors=True)
     return Experiment("figure", number, title, _QUANTITY, (), window_of=cell, in_round_trips=True)
 
 
-def _window(number: int, key: tuple[int, int], *rows: tuple[str, str, Metric]) -> Experiment:
+def _window(number: int, key: Key, *rows: tuple[str, str, Metric]) -> Experiment:
     """Draw a send window over time, with rows for what the thesis says about it."""
     cell = CELLS[key]
     title = f"Send window over time, {cell.name}"
@@ -67,36 +69,23 @@ def _window(number: int, key: tuple[int, int], *rows: tuple[str, str, Metric]) -
 
 def _curve(label: str, download: Download, *, errors: bool = True) -> Curve:
     """Draw the data received in one run."""
-    packet = download.packet_bytes
-    scale = packet / download.payload_bytes
+    scale = download.packet_bytes / download.payload_bytes
     return Curve(label, download.watched(RECEIVED, errors=errors), scale)
 
 
-def _received(number: int, title: str, rows: tuple[Row, ...], *curves: Curve) -> Experiment:
-    return Experiment("figure", number, title, _QUANTITY, rows, curves=curves)
+def _received(
+    number: int, title: str, rows: tuple[Row, ...], curves: dict[str, dict[str, Any]]
+) -> Experiment:
+    """Draw the data received at 384 kbit/s with packets of 576 B, by what the downloads differ in."""
+    drawn = tuple(_curve(label, make_download(*WORST, **differs)) for label, differs in curves.items())
+    return Experiment("figure", number, title, _QUANTITY, rows, curves=drawn)
 
 
-def _initial_windows(*, errors: bool) -> tuple[Curve, ...]:
-    return tuple(
-        _curve(
-            f"initial window {segments}",
-            make_download(*WORST, SMALL_FILE_BYTES, initial_window=segments),
-            errors=errors,
-        )
-        for segments in (1, 3, 4)
-    )
+def _initial_windows(number: int, title: str, *, errors: bool) -> Experiment:
+    downloads = {n: make_download(*WORST, SMALL_FILE_BYTES, initial_window=n) for n in (1, 3, 4)}
+    curves = tuple(_curve(f"initial window {n}", of, errors=errors) for n, of in downloads.items())
+    return Experiment("figure", number, title, _QUANTITY, (), curves=curves)
 
-
-SMALL_PDUS: dict[str, Any] = {"small_pdus": True, "in_sequence": True}
-"""PDUs of 40 bytes and in-sequence delivery, as in Table 15."""
-
-SMALL_PDU_CELLS = {
-    "Reno": make_download(*WORST, **SMALL_PDUS).against_no_errors(),
-    "Westwood": beside_reno(*WORST, WESTWOOD, **SMALL_PDUS),
-    "Eifel": beside_reno(*WORST, EIFEL, **SMALL_PDUS),
-    "split TCP": make_download(*WORST, delay_ms=SPLIT_DELAY_MS, **SMALL_PDUS).against_no_errors(),
-}
-"""What Figure 20 compares."""
 
 _NO_TIMEOUTS = "what separates the variants in the thesis are timeouts; in the stated model there are none"
 
@@ -114,26 +103,26 @@ FIGURES = (
     _window(13, WORST, ("f13-maxwin", "largest window, first slow start included", largest_window)),
     _window(
         14,
-        (384, 1500),
+        FAST,
         ("f14-plateau", "level of the longest flat stretch", plateau),
         ("f14-degradation", "loss due to TCP (read as in Table 4)", _NET),
     ),
-    _window(15, (128, 576), ("f15-increase", "increase due to TCP (as in Table 4)", _NET)),
+    _window(15, MIDDLE, ("f15-increase", "increase due to TCP (as in Table 4)", _NET)),
     _window(16, (128, 1500), ("f16-window", "lowest window after the first slow start", lowest_window)),
     _received(
         17,
         "Data received over time, 384 kbit/s, 576 B",
         (),
-        _curve("Reno", make_download(*WORST)),
-        _curve("Reno, in sequence", make_download(*WORST, in_sequence=True)),
-        _curve("split TCP", make_download(*WORST, delay_ms=SPLIT_DELAY_MS)),
-        _curve("Eifel", make_download(*WORST, **EIFEL)),
-        _curve("Westwood", make_download(*WORST, **WESTWOOD)),
+        {
+            "Reno": {},
+            "Reno, in sequence": {"in_sequence": True},
+            "split TCP": {"delay_ms": SPLIT_DELAY_MS},
+            "Eifel": EIFEL,
+            "Westwood": WESTWOOD,
+        },
     ),
-    _received(18, "Data received of 100 kB without block errors", (), *_initial_windows(errors=False)),
-    _received(
-        19, "Data received of 100 kB at 10 % block errors, one run each", (), *_initial_windows(errors=True)
-    ),
+    _initial_windows(18, "Data received of 100 kB without block errors", errors=False),
+    _initial_windows(19, "Data received of 100 kB at 10 % block errors, one run each", errors=True),
     _received(
         20,
         "Data received over time, PDUs of 40 bytes in sequence, 384 kbit/s, 576 B",
@@ -141,15 +130,17 @@ FIGURES = (
             row(
                 f"s552-{name.lower()}",
                 f"increase with {name}",
-                SMALL_PDU_CELLS[name],
+                beside_reno(*WORST, variant, **SMALL_PDUS),
                 increase,
                 remark=_NO_TIMEOUTS,
             )
-            for name in ("Reno", "Westwood", "Eifel")
+            for name, variant in {"Reno": {}, "Westwood": WESTWOOD, "Eifel": EIFEL}.items()
         ),
-        _curve("Reno", make_download(*WORST, **SMALL_PDUS)),
-        _curve("Westwood", make_download(*WORST, **{**SMALL_PDUS, **WESTWOOD})),
-        _curve("Eifel", make_download(*WORST, **{**SMALL_PDUS, **EIFEL})),
-        _curve("split TCP", make_download(*WORST, **SMALL_PDUS, delay_ms=SPLIT_DELAY_MS)),
+        {
+            "Reno": SMALL_PDUS,
+            "Westwood": {**SMALL_PDUS, **WESTWOOD},
+            "Eifel": {**SMALL_PDUS, **EIFEL},
+            "split TCP": {**SMALL_PDUS, "delay_ms": SPLIT_DELAY_MS},
+        },
     ),
 )

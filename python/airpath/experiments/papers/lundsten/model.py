@@ -14,24 +14,26 @@ from airpath.experiments.papers.downloads import ARQ, RETURN, Download
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
 
-# Window limit in segments by speed in kbit/s and packet size in bytes, as in Table 3.
+Key = tuple[int, int]
+"""Speed in kbit/s and packet size in bytes."""
+
+# Window limit in segments, as in Table 3.
 WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
 
+SIX: tuple[Key, ...] = tuple(WINDOWS)
+"""All downloads of Table 3."""
+
+THREE = WORST, FAST, MIDDLE = SIX[:3]
+"""The downloads that suffer; 384/576 suffers most."""
+
 READINGS = (
-    Reading(
-        "before",
-        "60 ms; a block that comes back just as a slot begins catches it (80 ms cycle)",
-        ((f"{ARQ}.tie", "before"),),
-    ),
-    Reading(
-        "after",
-        "60 ms; a block that comes back just as a slot begins misses it (100 ms cycle)",
-        ((f"{ARQ}.tie", "after"),),
-    ),
-    Reading(
-        "probability 0.5",
-        "60 ms; a block that comes back just as a slot begins catches it half the time",
-        ((f"{ARQ}.tie", "{ probability = 0.5 }"),),
+    *(
+        Reading(name, f"60 ms; a block that comes back just as a slot begins {then}", ((f"{ARQ}.tie", tie),))
+        for name, then, tie in (
+            ("before", "catches it (80 ms cycle)", "before"),
+            ("after", "misses it (100 ms cycle)", "after"),
+            ("probability 0.5", "catches it half the time", "{ probability = 0.5 }"),
+        )
     ),
     Reading(
         "59 ms",
@@ -83,6 +85,9 @@ EIFEL = eifel("restore")
 WESTWOOD: dict[str, Any] = {"variant": "Westwood", "options": (("tcp.cc.westwood", "{}"),)}
 """The algorithm of 2001, with the filter that follows the time between ACKs."""
 
+SMALL_PDUS: dict[str, Any] = {"small_pdus": True, "in_sequence": True}
+"""PDUs of 40 bytes and in-sequence delivery, as in Table 15."""
+
 DELAY_MS = 135
 """One way between server and cell."""
 
@@ -107,15 +112,14 @@ def split_box(
     **differs: Any,
 ) -> Download:
     """A download through a proxy so far from the cell that really splits it; `proxy`: further keys."""
-    keys = f'delay = "{radio_side_ms} ms"' + (f", {proxy}" if proxy else "")
-    box = ("middlebox", f"[{{ split = {{ {keys} }} }}]")
-    server_side_ms = DELAY_MS - radio_side_ms
+    more = f", {proxy}" if proxy else ""
+    box = ("middlebox", f'[{{ split = {{ delay = "{radio_side_ms} ms"{more} }} }}]')
     return make_download(
         rate_kbps,
         packet_bytes,
         file_bytes,
-        delay_ms=server_side_ms,
-        variant=f"split {radio_side_ms} ms from the cell" + (f", {proxy}" if proxy else ""),
+        delay_ms=DELAY_MS - radio_side_ms,
+        variant=f"split {radio_side_ms} ms from the cell{more}",
         options=(*options, box),
         **differs,
     )
@@ -125,9 +129,8 @@ def initial_window_cell(rate_kbps: int, packet_bytes: int, file_bytes: int, segm
     """Set an initial window beside one of one segment, at 10 % block errors."""
     download = make_download(rate_kbps, packet_bytes, file_bytes, initial_window=segments)
     # At 384/576 one fast retransmit more or less outweighs what the window saves.
-    runs = 1000 if (rate_kbps, packet_bytes) == (384, 576) else 1
+    runs = 1000 if (rate_kbps, packet_bytes) == WORST else 1
     return replace(download.against_initial_window_1(), runs=runs)
 
 
-# The six downloads of Table 3.
-CELLS = {key: make_download(*key).against_no_errors() for key in WINDOWS}
+CELLS = {key: make_download(*key).against_no_errors() for key in SIX}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.claims import Claim
+from airpath.experiments.papers.base.cell import Metric
+from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import (
     About,
     AtLeast,
-    Condition,
     Less,
     Positive,
     Spread,
@@ -22,23 +19,19 @@ from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
 from airpath.experiments.papers.downloads import decrease, increase, saved_s, transfer_s
 from airpath.experiments.papers.lundsten.model import (
     CELLS,
+    FAST,
+    SIX,
     SMALL_FILE_BYTES,
-    WINDOWS,
+    WORST,
+    Key,
     initial_window_cell,
     make_download,
 )
 
-Key = tuple[int, int]
-
-_WORST = (384, 576)
-_LARGEST = (384, 1500)
-_CELLS = tuple(WINDOWS)[:4]
 _RATES = (384, 128, 64)
 _SIZES = (50_000, SMALL_FILE_BYTES, 200_000)
 
-
-def _claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
-    return Claim(f"lundsten-c{number}", place, text, conditions)
+_claim = claims_of("lundsten")
 
 
 def _name(key: Key) -> str:
@@ -47,11 +40,8 @@ def _name(key: Key) -> str:
 
 def _small(key: Key) -> Quantity:
     """The increase for 100 kB."""
-    return Quantity(f"{_name(key)}, 100 kB", _small_cell(key), increase)
-
-
-def _small_cell(key: Key) -> Cell:
-    return make_download(*key, SMALL_FILE_BYTES).against_no_errors()
+    cell = make_download(*key, SMALL_FILE_BYTES).against_no_errors()
+    return Quantity(f"{_name(key)}, 100 kB", cell, increase)
 
 
 def _large(key: Key) -> Quantity:
@@ -72,9 +62,8 @@ def _speed(key: Key) -> Quantity:
 
 def _utilisation(key: Key) -> Quantity:
     """The same, percent of the bearer's speed."""
-    speed = _speed(key)
-    metric = speed.metric
-    return Quantity(f"use of {_name(key)}", speed.cell, lambda outcome: 100 * metric(outcome) / key[0])
+    download = make_download(*key, SMALL_FILE_BYTES)
+    return Quantity(f"use of {_name(key)}", download.alone(errors=False), download.share_of_bearer)
 
 
 def _saved(key: Key, size: int, segments: int = 3) -> Quantity:
@@ -83,26 +72,25 @@ def _saved(key: Key, size: int, segments: int = 3) -> Quantity:
     return Quantity(f"{_name(key)}, {size // 1000} kB, window {segments}", cell, decrease)
 
 
-def _offset(packets: int, segments: int, metric: Any, unit: str) -> Quantity:
+def _offset(packets: int, segments: int, metric: Metric, unit: str) -> Quantity:
     """What an initial window saves without block errors."""
-    cell = make_download(*_WORST, packets * 576, initial_window=segments).against_initial_window_1(
-        errors=False
-    )
+    download = make_download(*WORST, packets * 576, initial_window=segments)
+    cell = download.against_initial_window_1(errors=False)
     return Quantity(f"saved by window {segments}, {packets} packets", cell, metric, unit=unit)
 
 
-def _twelve() -> tuple[Quantity, ...]:
-    """What an initial window of 3 saves in the cells of Tables 11 to 13."""
-    return tuple(_saved(key, size) for size in _SIZES for key in _CELLS)
+_TWELVE = tuple(_saved(key, size) for size in _SIZES for key in SIX[:4])
+"""What an initial window of 3 saves in the cells of Tables 11 to 13."""
 
+_MOST = _saved(FAST, 50_000)
 
 SMALL_FILE_CLAIMS = (
     _claim(
         32,
         "Tables 3, 9, Section 5.4.1",
         "384/576: the increase for 100 kB, about 95 %, is far below a large file's (six tenths at most).",
-        Less(_small(_WORST), Times(0.6, _large(_WORST))),
-        About(_small(_WORST), 95),
+        Less(_small(WORST), Times(0.6, _large(WORST))),
+        About(_small(WORST), 95),
     ),
     _claim(
         33,
@@ -111,29 +99,29 @@ SMALL_FILE_CLAIMS = (
         "the bearer, and the share falls as the bearer gets faster.",
         *(limit for packet in (576, 1500) for limit in between(_speed((384, packet)), 225, 250)),
         *(AtLeast(_utilisation((64, packet)), 95, slack=0) for packet in (576, 1500)),
-        *rising(*(_utilisation((rate, 576)) for rate in (384, 128, 64))),
-        *rising(*(_utilisation((rate, 1500)) for rate in (384, 128, 64))),
+        *rising(*(_utilisation((rate, 576)) for rate in _RATES)),
+        *rising(*(_utilisation((rate, 1500)) for rate in _RATES)),
     ),
     _claim(
         34,
         "Table 10",
         "100 kB without block errors: 1500 bytes are faster than 576 on each bearer.",
-        *(Less(_speed((rate, 576)), _speed((rate, 1500))) for rate in (384, 128, 64)),
+        *(Less(_speed((rate, 576)), _speed((rate, 1500))) for rate in _RATES),
     ),
     _claim(
         35,
         "Sections 5.4.1, 5.4.2",
         "Single runs of 100 kB scatter widely at 10 % block errors (384 kbit/s: by a tenth and more).",
         *(
-            Spread(Quantity(f"transfer time {_name(key)}", _small_cell(key), transfer_s, unit="s"), 0.1)
-            for key in _CELLS[:2]
+            Spread(Quantity(f"transfer time {_name(key)}", _small(key).cell, transfer_s, unit="s"), 0.1)
+            for key in (WORST, FAST)
         ),
     ),
     _claim(
         36,
         "Tables 11 to 13",
         "An initial window of 3 instead of 1 shortens every small transfer.",
-        *(Positive(saved) for saved in _twelve()),
+        *map(Positive, _TWELVE),
     ),
     _claim(
         37,
@@ -141,27 +129,27 @@ SMALL_FILE_CLAIMS = (
         "From 3 to 4 segments little changes: at most about 4 points.",
         *(
             WithinPoints(Minus(_saved(key, SMALL_FILE_BYTES, 4), _saved(key, SMALL_FILE_BYTES)), 0, 4)
-            for key in _CELLS
+            for key in SIX[:4]
         ),
     ),
     _claim(
         38,
         "Tables 11 to 13",
         "What an initial window of 3 saves falls from 50 to 100 to 200 kB.",
-        *(less for key in _CELLS for less in rising(*(_saved(key, size) for size in reversed(_SIZES)))),
+        *(less for key in SIX[:4] for less in rising(*(_saved(key, size) for size in reversed(_SIZES)))),
     ),
     _claim(
         39,
         "Table 12, Section 5.4.3",
         "It saves most at 384/1500 with 50 kB, about 21 %.",
-        About(_saved(_LARGEST, 50_000), 21),
-        *(Less(saved, _saved(_LARGEST, 50_000)) for saved in _twelve() if saved != _saved(_LARGEST, 50_000)),
+        About(_MOST, 21),
+        *(Less(saved, _MOST) for saved in _TWELVE if saved != _MOST),
     ),
     _claim(
         40,
         "Table 13, Section 5.4.3",
         "With 200 kB it saves little, 2 to 4 %.",
-        *(limit for key in _CELLS for limit in between(_saved(key, 200_000), 2, 4)),
+        *(limit for key in SIX[:4] for limit in between(_saved(key, 200_000), 2, 4)),
     ),
     _claim(
         41,
@@ -175,10 +163,8 @@ SMALL_FILE_CLAIMS = (
         ),
         *(
             less
-            for segments in (3, 4)
-            for less in rising(
-                *(_offset(packets, segments, decrease, "percent") for packets in (348, 174, 87, 35))
-            )
+            for n in (3, 4)
+            for less in rising(*(_offset(packets, n, decrease, "percent") for packets in (348, 174, 87, 35)))
         ),
     ),
     _claim(
@@ -186,8 +172,8 @@ SMALL_FILE_CLAIMS = (
         "Section 5.4.1, Table 10",
         "100 kB: no block errors instead of 10 % give roughly 10 to 20 % more throughput, and much more "
         "(at least twice that) at 384/576.",
-        *(limit for key in WINDOWS if key != _WORST for limit in between(_small(key), 10, 20)),
-        AtLeast(_small(_WORST), 40, slack=0),
+        *(limit for key in SIX[1:] for limit in between(_small(key), 10, 20)),
+        AtLeast(_small(WORST), 40, slack=0),
     ),
     _claim(
         43,

@@ -9,34 +9,23 @@ from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid, GridRow
 from airpath.experiments.papers.base.paper import Experiment
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.downloads import ARQ, NO_BLOCK_ERRORS, RETURN, Download, received_earlier
+from airpath.experiments.papers.downloads import NO_BLOCK_ERRORS, Download, received_earlier
 from airpath.experiments.papers.lundsten.model import (
     EIFEL,
     LARGE_FILE_BYTES,
     SMALL_FILE_BYTES,
     WESTWOOD,
+    WORST,
     make_download,
     split_box,
 )
-
-_WORST = (384, 576)
-
-_IN_SEQUENCE = (f"{ARQ}.delivery", "in_sequence")
+from airpath.experiments.papers.lundsten.studies import BACK_LATE, GIVEN_UP
 
 _PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
     ("loss, wired", "loss", LARGE_FILE_BYTES, (NO_BLOCK_ERRORS, ("wired.loss", "1 %"))),
-    ("loss, radio", "loss", LARGE_FILE_BYTES, (_IN_SEQUENCE, (f"{ARQ}.max_transmissions", "2"))),
+    ("loss, radio", "loss", LARGE_FILE_BYTES, GIVEN_UP),
     ("spurious fast retransmits", "spurious", LARGE_FILE_BYTES, ()),
-    (
-        "spurious timeouts",
-        "spurious",
-        LARGE_FILE_BYTES,
-        (
-            _IN_SEQUENCE,
-            (RETURN, "2 s"),
-            ("radio.dch.downlink.channel.bernoulli.bler", "0.1 %"),
-        ),
-    ),
+    ("spurious timeouts", "spurious", LARGE_FILE_BYTES, BACK_LATE),
     ("small files", "small", SMALL_FILE_BYTES, ()),
     (
         "congestion",
@@ -47,19 +36,19 @@ _PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
 )
 """What is measured, the thesis' column for it, size of the file, and what makes the problem."""
 
-_SOLUTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
-    ("Split TCP", frozenset({"loss", "spurious", "small", "congestion"}), ""),
-    ("Snoop", frozenset({"loss", "spurious"}), ""),
-    ("Eifel", frozenset({"spurious"}), ""),
-    ("TCP Westwood", frozenset({"spurious", "congestion"}), ""),
+_SOLUTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("Split TCP", ("loss", "spurious", "small", "congestion"), ""),
+    ("Snoop", ("loss", "spurious"), ""),
+    ("Eifel", ("spurious",), ""),
+    ("TCP Westwood", ("spurious", "congestion"), ""),
     (
         "HSDPA",
-        frozenset({"spurious", "small", "congestion"}),
+        ("spurious", "small", "congestion"),
         "not measured here: it is another radio link (Study 10)",
     ),
     (
         "Parameters",
-        frozenset({"spurious", "small", "congestion"}),
+        ("spurious", "small", "congestion"),
         "packets of 1500 B, and 3 segments after a timeout and in the beginning",
     ),
 )
@@ -69,28 +58,26 @@ _SOLUTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
 def _solved(solution: str, file_bytes: int, problem: Overrides) -> Download | None:
     """The download with a solution; None if it cannot be simulated."""
     if solution == "Split TCP":
-        return split_box(*_WORST, file_bytes, options=problem)
+        return split_box(*WORST, file_bytes, options=problem)
     if solution == "Snoop":
         options = (*problem, ("middlebox", "[{ snoop = {} }]"))
-        return make_download(*_WORST, file_bytes, variant=solution, options=options)
+        return make_download(*WORST, file_bytes, variant=solution, options=options)
     if solution == "Parameters":
         options = (*problem, ("tcp.loss_window", "3"))
         return make_download(384, 1500, file_bytes, initial_window=3, variant=solution, options=options)
     variant = {"Eifel": EIFEL, "TCP Westwood": WESTWOOD}.get(solution)
     if variant is None:
         return None
-    return make_download(*_WORST, file_bytes, **{**variant, "options": (*variant["options"], *problem)})
+    return make_download(*WORST, file_bytes, **{**variant, "options": (*variant["options"], *problem)})
 
 
 def _entry(solution: str, what: str, file_bytes: int, problem: Overrides) -> Quantity | None:
     download = _solved(solution, file_bytes, problem)
     if download is None:
         return None
-    reno = make_download(*_WORST, file_bytes, options=problem)
-    name = f"{solution}, {what}"
-    cell = Cell(
-        name, download.overrides, reno.overrides, received_earlier, paired=True, is_read=download.is_read
-    )
+    reno = make_download(*WORST, file_bytes, options=problem)
+    name, is_read = f"{solution}, {what}", download.is_read
+    cell = Cell(name, download.overrides, reno.overrides, received_earlier, paired=True, is_read=is_read)
     return Quantity(name, cell, received_earlier)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
+from airpath.experiments.papers.base.claims import claims_of
+from airpath.experiments.papers.base.conditions import Less, Tie
+from airpath.experiments.papers.base.paper import study
+from airpath.experiments.papers.base.quantity import Minus, Quantity, Times
 from airpath.experiments.papers.downloads import (
     ARQ,
-    NO_BLOCK_ERRORS,
     RETURN,
     Download,
     fast_retransmits,
@@ -16,59 +21,49 @@ from airpath.experiments.papers.downloads import (
     received_s,
     retransmitted,
     timeouts,
+    transfer_s,
 )
-from airpath.experiments.papers.lundsten.figures import WORST
-from airpath.experiments.papers.lundsten.model import EIFEL, SMALL_FILE_BYTES, WINDOWS, eifel, make_download
-from airpath.experiments.papers.lundsten.study import (
+from airpath.experiments.papers.lundsten.model import (
+    CELLS,
+    EIFEL,
+    FAST,
+    LARGE_FILE_BYTES,
     SIX,
+    SMALL_FILE_BYTES,
+    SMALL_PDUS,
     THREE,
+    WINDOWS,
+    WORST,
     Key,
-    make_grid,
-    make_study,
-    make_tables,
-    with_options,
+    beside_reno,
+    eifel,
+    make_download,
 )
+from airpath.experiments.papers.lundsten.study import by_key, make_study, make_table, of_variant, with_options
 
 _UPLINK = "radio.dch.uplink.rate"
 
 
-def _heads(keys: tuple[Key, ...]) -> tuple[str, ...]:
-    return tuple(f"{rate}/{packet}" for rate, packet in keys)
+_RESPONSES = {
+    "Reno": of_variant(),
+    "Eifel, window as before": of_variant(**EIFEL),
+    "Eifel, response of RFC 4015": of_variant(**eifel("rfc4015", variant="Eifel, RFC 4015")),
+}
 
-
-def _over_reno(key: Key, download: Download) -> Cell:
-    """Beside Reno without block errors, as the thesis compares variants."""
-    return download.against_no_errors(make_download(*key))
-
-
-_RESPONSES: tuple[tuple[str, Callable[[Key], Cell]], ...] = (
-    ("Reno", lambda key: _over_reno(key, make_download(*key))),
-    ("Eifel, window as before", lambda key: _over_reno(key, make_download(*key, **EIFEL))),
-    (
-        "Eifel, response of RFC 4015",
-        lambda key: _over_reno(key, make_download(*key, **eifel("rfc4015", variant="Eifel, RFC 4015"))),
-    ),
-)
-
-EIFEL_RESPONSE = make_tables(
+EIFEL_RESPONSE = study(
     1,
     "What Eifel does when nothing was lost",
     "Section 3.1.4 gives the sender the window that it had before the retransmission. RFC 4015, three years "
     "later, lets it go on from what is in flight. Does this explain Table 5 (34.2 %)?",
     "sender",
-    make_grid("increase", _heads(THREE), [(name, [make(key) for key in THREE]) for name, make in _RESPONSES]),
-    make_grid(
-        "segments sent again",
-        _heads(THREE),
-        [(name, [make(key) for key in THREE]) for name, make in _RESPONSES],
-        retransmitted,
-    ),
+    make_table("increase", by_key(THREE), _RESPONSES),
+    make_table("segments sent again", by_key(THREE), _RESPONSES, retransmitted),
 )
 
-_SIZES = (50_000, SMALL_FILE_BYTES, 200_000)
+_SIZES = {f"{size // 1000} kB": size for size in (50_000, SMALL_FILE_BYTES, 200_000)}
 
 
-def opened(handshake: str, key: Key, size: int) -> Cell:
+def _opened(handshake: str, key: Key, size: int) -> Cell:
     """A small file, with or without connection set-up, at 10 % block errors."""
     options = (("tcp.handshake", handshake),)
     cell = make_download(*key, size, variant=handshake, options=options).alone(errors=True)
@@ -76,140 +71,137 @@ def opened(handshake: str, key: Key, size: int) -> Cell:
     return replace(cell, precise=received_s, runs=1000 if key == WORST else 1)
 
 
-T_TCP = make_tables(
+_HANDSHAKES = {"none": "none", "three-way": "three_way", "T/TCP": "ttcp"}
+
+T_TCP = study(
     3,
     "T/TCP",
     "Section 3.1.7: T/TCP saves set-up time, which counts for small files. Time from the UE's first segment "
     "until it has the file, at 10 % block errors; without set-up the server's first segment begins it.",
     "connection set-up",
     *(
-        make_grid(
-            f"{rate}/{packet}",
-            [f"{size // 1000} kB" for size in _SIZES],
-            [
-                (name, [opened(handshake, (rate, packet), size) for size in _SIZES])
-                for name, handshake in (("none", "none"), ("three-way", "three_way"), ("T/TCP", "ttcp"))
-            ],
+        make_table(
+            head,
+            _SIZES,
+            {name: partial(_opened, how, key) for name, how in _HANDSHAKES.items()},
             received_s,
             "s",
         )
-        for rate, packet in THREE
+        for head, key in by_key(THREE).items()
     ),
 )
 
 GIVEN_UP: Overrides = ((f"{ARQ}.delivery", "in_sequence"), (f"{ARQ}.max_transmissions", "2"))
 
-SACK_OPTIONS: Overrides = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}"))
-_RECOVERIES: tuple[tuple[str, Overrides], ...] = (
-    ("Reno", ()),
-    ("NewReno", (("tcp.recovery.newreno", "{}"),)),
-    ("SACK", SACK_OPTIONS),
-    ("SACK, undone by DSACK", (*SACK_OPTIONS, ("tcp.dsack", "true"), ("tcp.undo.dsack", "{}"))),
-)
+_SACK_OPTIONS: Overrides = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}"))
+_RECOVERIES: dict[str, Overrides] = {
+    "Reno": (),
+    "NewReno": (("tcp.recovery.newreno", "{}"),),
+    "SACK": _SACK_OPTIONS,
+    "SACK, undone by DSACK": (*_SACK_OPTIONS, ("tcp.dsack", "true"), ("tcp.undo.dsack", "{}")),
+}
 
 
-def recovering(name: str, options: Overrides, key: Key, more: Overrides = ()) -> Cell:
-    """A sender with these options, beside Reno without block errors."""
-    return _over_reno(key, make_download(*key, variant=name, options=(*options, *more)))
+def _recovering(name: str, options: Overrides, key: Key | None) -> Cell:
+    """A sender with these options, beside Reno without block errors; without a key, blocks are given up."""
+    if key is None:
+        name, options, key = f"{name}, blocks given up", (*options, *GIVEN_UP), WORST
+    return beside_reno(*key, {"variant": name, "options": options})
 
 
-SACK = make_tables(
+SACK = study(
     4,
     "SACK",
     "Section 3.1.7: SACK helps where several packets of a window are lost. The link's reordering loses none; "
     "in the last column blocks are given up after two transmissions, in sequence.",
     "sender",
-    make_grid(
+    make_table(
         "increase",
-        (*_heads(THREE), "384/576, blocks given up"),
-        [
-            (
-                name,
-                [
-                    *(recovering(name, options, key) for key in THREE),
-                    recovering(f"{name}, blocks given up", options, WORST, GIVEN_UP),
-                ],
-            )
-            for name, options in _RECOVERIES
-        ],
+        {**by_key(THREE), "384/576, blocks given up": None},
+        {name: partial(_recovering, name, options) for name, options in _RECOVERIES.items()},
     ),
 )
 
-_TIMERS: tuple[tuple[str, Overrides], ...] = (
-    ("ticks of 100 ms, at least 1 s", ()),
-    ("ticks of 10 ms, at least 10 ms", (("tcp.rto", '{ initial = "3 s", min = "10 ms", tick = "10 ms" }'),)),
-    ("RFC 6298, exact, at least 1 s", (("tcp.rto", '{ initial = "3 s", min = "1 s" }'),)),
-    (
-        "RFC 6298, every segment timed, at least 10 ms",
-        (("tcp.rto", '{ initial = "3 s", min = "10 ms" }'), ("tcp.rtt_sampling", "every_segment")),
+_TIMERS: dict[str, Overrides] = {
+    "ticks of 100 ms, at least 1 s": (),
+    "ticks of 10 ms, at least 10 ms": (("tcp.rto", '{ initial = "3 s", min = "10 ms", tick = "10 ms" }'),),
+    "RFC 6298, exact, at least 1 s": (("tcp.rto", '{ initial = "3 s", min = "1 s" }'),),
+    "RFC 6298, every segment timed, at least 10 ms": (
+        ("tcp.rto", '{ initial = "3 s", min = "10 ms" }'),
+        ("tcp.rtt_sampling", "every_segment"),
     ),
-    ("Eifel timer", (("tcp.rto", '{ timer = "eifel_timer", initial = "3 s", min = "10 ms" }'),)),
-    ("Linux's", (("tcp.rto", '{ timer = "linux", initial = "3 s", min = "200 ms" }'),)),
-)
-_BACK_LATE: Overrides = (
+    "Eifel timer": (("tcp.rto", '{ timer = "eifel_timer", initial = "3 s", min = "10 ms" }'),),
+    "Linux's": (("tcp.rto", '{ timer = "linux", initial = "3 s", min = "200 ms" }'),),
+}
+BACK_LATE: Overrides = (
     (f"{ARQ}.delivery", "in_sequence"),
     (RETURN, "2 s"),
     ("radio.dch.downlink.channel.bernoulli.bler", "0.1 %"),
 )
+"""A block returns so late that timeouts are sure."""
 
 
-def _timed(name: str, timer: Overrides) -> tuple[str, list[Cell]]:
-    def make(options: Overrides = (), **differs: bool) -> Cell:
-        download = make_download(*WORST, variant=name, options=(*timer, *options), **differs)
-        return download.against_no_errors()
+def _timed(name: str, timer: Overrides) -> Callable[[dict[str, Any]], Cell]:
+    def make(differs: dict[str, Any]) -> Cell:
+        options = (*timer, *differs.get("options", ()))
+        return make_download(*WORST, variant=name, **{**differs, "options": options}).against_no_errors()
 
-    return name, [make(in_sequence=True), make(in_sequence=True, small_pdus=True), make(_BACK_LATE)]
+    return make
 
 
-_TIMED = [_timed(*known) for known in _TIMERS]
-_WHERE_TIMED = ("one block per TTI", "PDUs of 40 B", "one block in 1000, back after 2 s")
+_TIMED = {name: _timed(name, timer) for name, timer in _TIMERS.items()}
+_WHERE_TIMED: dict[str, dict[str, Any]] = {
+    "one block per TTI": {"in_sequence": True},
+    "PDUs of 40 B": SMALL_PDUS,
+    "one block in 1000, back after 2 s": {"options": BACK_LATE},
+}
 
-TIMERS = make_tables(
+TIMERS = study(
     5,
     "Retransmission timers, in sequence",
     "Section 6.2: another way to compute the timer may be worth investigating. In sequence at 384/576, with "
     "the blocks of Tables 8 and 15, and where a block returns so late that timeouts are sure.",
     "timer",
-    make_grid("increase", _WHERE_TIMED, _TIMED),
-    make_grid("timeouts in a run", _WHERE_TIMED, _TIMED, timeouts, "1"),
-    make_grid("fast retransmits in a run", _WHERE_TIMED, _TIMED, fast_retransmits, "1"),
+    make_table("increase", _WHERE_TIMED, _TIMED),
+    make_table("timeouts in a run", _WHERE_TIMED, _TIMED, timeouts, "1"),
+    make_table("fast retransmits in a run", _WHERE_TIMED, _TIMED, fast_retransmits, "1"),
 )
 
 _FACTORS = (1, 3, 6, 12, 24, 48)
 
 
-def asymmetric(key: Key, factor: int) -> Download:
+def _asymmetric(key: Key, factor: int) -> Download:
     """A download over an uplink so many times narrower."""
     options = ((_UPLINK, f"{key[0] * 1000 // factor} bit/s"),)
     return make_download(*key, variant=f"uplink {factor} times narrower", options=options)
 
 
 def _beside_symmetric(key: Key, factor: int) -> Cell:
-    symmetric, narrow = (asymmetric(key, known) for known in (1, factor))
-    twin, overrides = ((*known.overrides, NO_BLOCK_ERRORS) for known in (symmetric, narrow))
-    return Cell(f"{narrow.name}, no block errors", overrides, twin, increase)
+    narrow = _asymmetric(key, factor).alone(errors=False)
+    return replace(narrow, reference=_asymmetric(key, 1).alone(errors=False).overrides, precise=increase)
 
 
-_NARROW = ((384, 576), (384, 1500), (64, 576), (64, 1500))
+def _with_errors(key: Key, factor: int) -> Cell:
+    return _asymmetric(key, factor).against_no_errors()
 
-ASYMMETRY = make_tables(
+
+_NARROW = by_key(((384, 576), (384, 1500), (64, 576), (64, 1500)))
+
+ASYMMETRY = study(
     6,
     "An uplink that is narrower",
     "Section 2.2: an asymmetry of 3 to 6 does TCP no harm. The uplink is so many times narrower than the "
     "downlink; ACKs of 40 B for every segment.",
     "times",
-    make_grid(
+    make_table(
         "transfer time without block errors, over that of a symmetric bearer",
-        _heads(_NARROW),
-        [(f"{factor}", [_beside_symmetric(key, factor) for key in _NARROW]) for factor in _FACTORS],
+        _NARROW,
+        {f"{factor}": partial(_beside_symmetric, factor=factor) for factor in _FACTORS},
     ),
-    make_grid(
+    make_table(
         "increase at 10 % block errors over none",
-        _heads(_NARROW),
-        [
-            (f"{factor}", [asymmetric(key, factor).against_no_errors() for key in _NARROW])
-            for factor in _FACTORS
-        ],
+        _NARROW,
+        {f"{factor}": partial(_with_errors, factor=factor) for factor in _FACTORS},
     ),
 )
 
@@ -226,7 +218,7 @@ def _together(key: Key, *, in_sequence: bool) -> Cell:
     return make_download(*key, small_pdus=True, in_sequence=in_sequence).against_no_errors()
 
 
-SINGLE_PDUS = make_tables(
+SINGLE_PDUS = study(
     8,
     "PDUs of 40 bytes, together or one by one",
     "Appendix B.5 has no parameter for the size of a PDU, and by B.4 blocks are sent singly: `tti_` may have "
@@ -234,13 +226,13 @@ SINGLE_PDUS = make_tables(
     "14 (676, 388, 184, 18.7, 11.4, 11) and 15 (305, 14.3, 18.7, 11.5, 11, 11)?",
     "PDUs",
     *(
-        make_grid(
+        make_table(
             title,
-            _heads(SIX),
-            [
-                (name, [of(key, in_sequence=in_sequence) for key in SIX])
-                for name, of in (("a TTI of them together", _together), ("one by one", _one_by_one))
-            ],
+            by_key(SIX),
+            {
+                "a TTI of them together": partial(_together, in_sequence=in_sequence),
+                "one by one": partial(_one_by_one, in_sequence=in_sequence),
+            },
         )
         for title, in_sequence in (("out of sequence, Table 14", False), ("in sequence, Table 15", True))
     ),
@@ -252,41 +244,88 @@ UPLINK = make_study(
     "The thesis gives none. 64 kbit/s is ours; the trace of Appendix A.7 has links of 5 Mbit/s.",
     "uplink",
     SIX,
-    tuple((f"{rate} kbit/s", with_options((_UPLINK, f"{rate} kbit/s"))) for rate in (64, 384, 5000)),
+    {f"{rate} kbit/s": with_options((_UPLINK, f"{rate} kbit/s")) for rate in (64, 384, 5000)},
 )
 
 
-def faster(rate_kbps: int, tti_ms: int, back_ms: int) -> Callable[[int], Cell]:
+def _faster(rate_kbps: int, tti_ms: int, back_ms: int, packet_bytes: int) -> Cell:
     """A bearer with another TTI and time until a block is back; windows cover 300 ms of it."""
-
-    def make(packet_bytes: int) -> Cell:
-        window = WINDOWS.get((rate_kbps, packet_bytes)) or -(-rate_kbps * 300 // (8 * packet_bytes))
-        options = ((f"{ARQ}.tti", f"{tti_ms} ms"), (RETURN, f"{back_ms} ms"))
-        variant = f"TTI {tti_ms} ms, back after {back_ms} ms"
-        size = 16_000_000
-        download = Download(rate_kbps, packet_bytes, window, size, variant=variant, options=options)
-        return download.against_no_errors()
-
-    return make
+    window = WINDOWS.get((rate_kbps, packet_bytes)) or -(-rate_kbps * 300 // (8 * packet_bytes))
+    options = ((f"{ARQ}.tti", f"{tti_ms} ms"), (RETURN, f"{back_ms} ms"))
+    variant = f"TTI {tti_ms} ms, back after {back_ms} ms"
+    size = LARGE_FILE_BYTES
+    download = Download(rate_kbps, packet_bytes, window, size, variant=variant, options=options)
+    return download.against_no_errors()
 
 
 _LINKS = ((384, 20, 60), (384, 10, 40), (384, 2, 10), (1800, 2, 10), (3600, 2, 10))
 
-FASTER_LINK = make_tables(
+FASTER_LINK = study(
     10,
     "A link layer that repairs sooner",
     "Section 3.1.6: HSDPA's TTI is shorter and its retransmissions are faster, which should reduce the "
     "problem. One user, 10 % of the blocks lost, out of sequence; no shared channel.",
     "bearer",
-    make_grid(
+    make_table(
         "increase",
-        ("576 B", "1500 B"),
-        [
-            (
-                f"{rate} kbit/s, TTI {tti} ms, back after {back} ms",
-                [faster(rate, tti, back)(packet) for packet in (576, 1500)],
-            )
+        {"576 B": 576, "1500 B": 1500},
+        {
+            f"{rate} kbit/s, TTI {tti} ms, back after {back} ms": partial(_faster, rate, tti, back)
             for rate, tti, back in _LINKS
-        ],
+        },
     ),
 )
+
+_claim = claims_of("lundsten")
+
+
+def _narrower(key: Key, factor: int) -> Quantity:
+    cell = _asymmetric(key, factor).alone(errors=False)
+    return Quantity(f"{key[0]}/{key[1]}, {factor} times narrower", cell, transfer_s, "s")
+
+
+def _opening(handshake: str, key: Key, size: int) -> Quantity:
+    name = f"{handshake}, {key[0]}/{key[1]}, {size // 1000} kB"
+    return Quantity(name, _opened(handshake, key, size), received_s, "s")
+
+
+_RENO = Quantity("Reno, out of sequence", CELLS[WORST], increase)
+_SACK = Quantity("SACK, out of sequence", _recovering("SACK", _SACK_OPTIONS, WORST), increase)
+_RENO_LOSES = Quantity("Reno, blocks given up", _recovering("Reno", (), None), increase)
+_SACK_LOSES = Quantity("SACK, blocks given up", _recovering("SACK", _SACK_OPTIONS, None), increase)
+_FAST_REPAIR = Quantity("384/576, blocks back after 10 ms", _faster(384, 2, 10, 576), increase)
+
+STUDY_CLAIMS = (
+    _claim(
+        45,
+        "Section 2.2",
+        "An uplink 3 to 6 times narrower than the downlink does TCP no harm.",
+        *(Tie(_narrower(key, factor), _narrower(key, 1)) for key in (WORST, FAST) for factor in (3, 6)),
+    ),
+    _claim(
+        46,
+        "Section 3.1.7",
+        "T/TCP shortens transfers of small files.",
+        *(
+            Less(*(_opening(how, key, size) for how in ("ttcp", "three_way")))
+            for key in THREE
+            for size in (50_000, 100_000)
+        ),
+    ),
+    _claim(
+        47,
+        "Section 3.1.7",
+        "SACK helps especially where several packets of a window are lost: more there than where packets are "
+        "only reordered.",
+        Less(_SACK_LOSES, _RENO_LOSES),
+        Less(Minus(_RENO, _SACK), Minus(_RENO_LOSES, _SACK_LOSES)),
+    ),
+    _claim(
+        48,
+        "Section 3.1.6",
+        "A link that repairs losses sooner, as HSDPA does, reduces the problem substantially (to less than "
+        "half of the increase at 384/576).",
+        Less(_FAST_REPAIR, Times(0.5, _RENO)),
+    ),
+)
+"""Claims 45 to 48: what the thesis says of remedies and settings that it does not simulate."""

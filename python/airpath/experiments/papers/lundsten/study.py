@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric
-from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.grid import Grid, make_grid
+from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.downloads import increase
-from airpath.experiments.papers.lundsten.model import WINDOWS, make_download
+from airpath.experiments.papers.downloads import fast_retransmits, increase
+from airpath.experiments.papers.lundsten.model import Key, beside_reno, make_download
 
-Key = tuple[int, int]
-"""Speed in kbit/s and packet size in bytes."""
-
-THREE: tuple[Key, ...] = ((384, 576), (384, 1500), (128, 576))
-"""The downloads that suffer."""
-
-SIX = tuple(WINDOWS)
-"""All downloads of Table 3."""
+Lines = Mapping[str, Callable[[Any], Cell]]
+"""What is simulated in each line, by what is in the column."""
 
 
-def _head(key: Key) -> str:
-    return f"{key[0]}/{key[1]}"
+def by_key(keys: Iterable[Key]) -> dict[str, Key]:
+    """Downloads below heads."""
+    return {f"{rate}/{packet}": (rate, packet) for rate, packet in keys}
 
 
-def make_grid(
+def make_table(
     title: str,
-    columns: Sequence[str],
-    lines: Sequence[tuple[str, Sequence[Cell | None]]],
+    columns: Mapping[str, Any],
+    lines: Lines,
     metric: Metric = increase,
     unit: str = "percent",
 ) -> Grid:
-    """Make a table of a metric: for each line a cell, or None, for each column."""
+    """Make a table of a metric, with a column for each head."""
 
-    def entry(name: str, column: str, cell: Cell | None) -> Quantity | None:
-        return None if cell is None else Quantity(f"{column} {name}", cell, metric, unit)
+    def entry(line: str, head: str) -> Quantity:
+        return Quantity(f"{head} {line}", lines[line](columns[head]), metric, unit)
 
-    rows = tuple(
-        GridRow((name,), tuple(entry(name, *both) for both in zip(columns, cells, strict=True)))
-        for name, cells in lines
-    )
-    return Grid(tuple(columns), unit, rows, title)
+    return make_grid(unit, {head: head for head in columns}, [(line, line) for line in lines], entry, title)
 
 
 def make_study(
@@ -50,21 +41,24 @@ def make_study(
     title: str,
     question: str,
     label: str,
-    keys: Sequence[Key],
-    lines: Sequence[tuple[str, Callable[[Key], Cell]]],
+    keys: Iterable[Key],
+    lines: Lines,
     metric: Metric = increase,
 ) -> Experiment:
-    """Make a study: a line for each of `lines`, a column for each download."""
-    cells = [(name, [make(key) for key in keys]) for name, make in lines]
-    grid = make_grid("", [_head(key) for key in keys], cells, metric)
-    return Experiment("study", number, title, (label,), (), grid=grid, question=question)
+    """Make a study of one table, with a column for each download."""
+    return study(number, title, question, label, make_table("", by_key(keys), lines, metric))
 
 
-def make_tables(number: int, title: str, question: str, label: str, *tables: Grid) -> Experiment:
-    """Make a study of several tables."""
-    return Experiment("study", number, title, (label,), (), question=question, tables=tables)
-
-
-def with_options(*options: tuple[str, str], **differs: Any) -> Callable[[Key], Cell]:
+def with_options(*options: tuple[str, str]) -> Callable[[Key], Cell]:
     """Make a download under changed conditions beside the same without block errors."""
-    return lambda key: make_download(*key, options=options, **differs).against_no_errors()
+    return lambda key: make_download(*key, options=options).against_no_errors()
+
+
+def of_variant(**variant: Any) -> Callable[[Key], Cell]:
+    """Make a variant of TCP beside Reno without block errors."""
+    return lambda key: beside_reno(*key, variant)
+
+
+def fast_retransmits_of(quantity: Quantity) -> Quantity:
+    """The fast retransmits in the same runs."""
+    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")

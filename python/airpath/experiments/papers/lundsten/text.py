@@ -6,29 +6,28 @@ from collections.abc import Sequence
 
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN
-from airpath.experiments.papers.base.paper import Experiment, Row, highest, lowest
+from airpath.experiments.papers.base.paper import Experiment, highest, lowest
 from airpath.experiments.papers.downloads import (
-    Download,
     decrease,
     increase,
     observed,
     observed_round_trips,
     retransmission_share,
 )
-from airpath.experiments.papers.lundsten.figures import SMALL_PDU_CELLS, WORST, row
+from airpath.experiments.papers.lundsten.figures import row
 from airpath.experiments.papers.lundsten.model import (
     CELLS,
     EIFEL,
+    SIX,
     SMALL_FILE_BYTES,
+    SMALL_PDUS,
     WESTWOOD,
-    WINDOWS,
+    WORST,
     beside_reno,
     initial_window_cell,
     make_download,
 )
 from airpath.stats.estimate import Estimate, by_seed
-
-_ALL_CELLS = tuple(CELLS.values())
 
 SWEPT_PACKETS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 35, 52, 70, 104, 174, 260, 348)
 """Sizes of files in packets of 576 bytes for the effect of the initial window."""
@@ -59,12 +58,10 @@ def _first_flight(packet_bytes: int) -> Cell:
     return download.watched(FIRST_FLIGHT, errors=False)
 
 
-def _swept(packets: int) -> Cell:
-    download = make_download(*WORST, packets * 576, initial_window=3)
-    return download.against_initial_window_1(errors=False)
-
-
-SWEEP = tuple(_swept(packets) for packets in SWEPT_PACKETS)
+SWEEP = tuple(
+    make_download(*WORST, packets * 576, initial_window=3).against_initial_window_1(errors=False)
+    for packets in SWEPT_PACKETS
+)
 """Error-free downloads of growing size with an initial window of 3 beside 1."""
 
 
@@ -91,14 +88,18 @@ def _one_block_at_a_time() -> Cell:
     return make_download(*WORST, 1_000_000, variant="window 1", options=options).watched(LOST_AGAIN)
 
 
-_SMALL_FILES = tuple(
-    make_download(*key, SMALL_FILE_BYTES).against_no_errors() for key in WINDOWS if key != WORST
-)
+_ALL_CELLS = tuple(CELLS.values())
+_SMALL_FILES = tuple(make_download(*key, SMALL_FILE_BYTES).against_no_errors() for key in SIX if key != WORST)
 _EIFEL, _WESTWOOD = beside_reno(*WORST, EIFEL), beside_reno(*WORST, WESTWOOD)
 _IN_SEQUENCE = make_download(*WORST, in_sequence=True).against_no_errors()
-_ERROR_FREE: Download = make_download(384, 1500, SMALL_FILE_BYTES)
+_SMALL_PDUS = make_download(*WORST, **SMALL_PDUS).against_no_errors()
+_ERROR_FREE = make_download(384, 1500, SMALL_FILE_BYTES)
 _SAVED = initial_window_cell(384, 1500, 50_000, 3)
-_GAIN = "throughput gained without errors, 100 kB, least of the five cells"
+_GAIN = "throughput gained without errors, 100 kB, {} of the five cells"
+_LARGEST_REMARK = (
+    "the thesis reads 20 kB off Figure 18 as an example; the share saved is largest where the file fits the "
+    "first window, and falls from there"
+)
 
 TEXT = Experiment(
     "text",
@@ -107,14 +108,14 @@ TEXT = Experiment(
     ("quantity",),
     (
         row("s523-residual", "share of retransmissions lost again", _one_block_at_a_time(), observed),
-        Row("lundsten-s531-floor", ("least increase of any cell",), _ALL_CELLS, increase, pick=lowest),
-        Row("lundsten-s531-optimal", ("increase in the best case",), _ALL_CELLS, increase, pick=lowest),
+        row("s531-floor", "least increase of any cell", _ALL_CELLS, increase, pick=lowest),
+        row("s531-optimal", "increase in the best case", _ALL_CELLS, increase, pick=lowest),
         row("s531-rlc-share", "increase due to blocks sent again", CELLS[128, 1500], retransmission_share),
         row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[WORST], increase),
         row("s533-eifel-after", "the same with Eifel", _EIFEL, increase),
-        Row(
-            "lundsten-s533-both-34",
-            ("the same with Eifel and with Westwood, the one further away",),
+        row(
+            "s533-both-34",
+            "the same with Eifel and with Westwood, the one further away",
             (_EIFEL, _WESTWOOD),
             increase,
             pick=_further_from_34,
@@ -134,29 +135,23 @@ TEXT = Experiment(
             observed_round_trips,
             remark="the UE opens and could send after one round trip; the server waits for the third segment",
         ),
-        Row("lundsten-s541-gain-lo", (_GAIN,), _SMALL_FILES, increase, pick=lowest, averaged_runs=20),
-        Row(
-            "lundsten-s541-gain-hi",
-            (_GAIN.replace("least", "most"),),
-            _SMALL_FILES,
-            increase,
-            pick=highest,
-            averaged_runs=20,
+        *(
+            row(f"s541-gain-{end}", _GAIN.format(said), _SMALL_FILES, increase, pick=pick, averaged_runs=20)
+            for end, said, pick in (("lo", "least", lowest), ("hi", "most", highest))
         ),
         row("s542-iw536", "first flight by the formula, 536 B", _first_flight(576), observed),
         row("s542-iw1460", "first flight by the formula, 1460 B", _first_flight(1500), observed),
-        Row(
-            "lundsten-f18-20k",
-            ("size at which an initial window of 3 saves most",),
+        row(
+            "f18-20k",
+            "size at which an initial window of 3 saves most",
             SWEEP,
             decrease,
             pick=_size_of_largest,
-            remark="the thesis reads 20 kB off Figure 18 as an example; the share saved is largest where the "
-            "file fits the first window, and falls from there",
+            remark=_LARGEST_REMARK,
         ),
         row(
             "s543-20", "time saved by window 3, 384 kbit/s, 1500 B, 50 kB", _SAVED, decrease, averaged_runs=20
         ),
-        row("s552-300", "increase in sequence, PDUs of 40 B", SMALL_PDU_CELLS["Reno"], increase),
+        row("s552-300", "increase in sequence, PDUs of 40 B", _SMALL_PDUS, increase),
     ),
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from airpath.experiments.papers.base.cell import Cell, Metric
-from airpath.experiments.papers.base.claims import Claim
+from airpath.experiments.papers.base.cell import Metric
+from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import (
     Agree,
     AtLeast,
     AtMost,
-    Condition,
     Less,
     Never,
     Tie,
@@ -19,13 +17,12 @@ from airpath.experiments.papers.base.conditions import (
     rising,
 )
 from airpath.experiments.papers.base.quantity import Quantity, Times
-from airpath.experiments.papers.downloads import fast_retransmits, increase, largest_window, lowest_window
+from airpath.experiments.papers.downloads import FLOOR, increase, largest_window, lowest_window
 from airpath.experiments.papers.lundsten.model import CELLS as THESIS_CELLS
-from airpath.experiments.papers.zhang.model import make_download
+from airpath.experiments.papers.lundsten.model import Key
+from airpath.experiments.papers.lundsten.study import fast_retransmits_of
+from airpath.experiments.papers.zhang.model import CELLS, make_download
 
-Key = tuple[int, int]
-
-FLOOR = 100 * (1 / 0.9 - 1)
 _MATCHES = {
     (384, 576): (384, 576),
     (384, 1500): (384, 1500),
@@ -33,112 +30,96 @@ _MATCHES = {
     (144, 1500): (128, 1500),
 }
 
+_claim = claims_of("zhang")
 
-def claims(cells: Mapping[Key, Cell]) -> tuple[Claim, ...]:
-    """Make the claims about the paper's six downloads.
 
-    Parameters
-    ----------
-    cells : mapping of (int, int) to Cell
-        By speed in kbit/s and packet size in bytes.
-    """
-    rise = {key: Quantity(f"{key[0]}/{key[1]}", cell, increase) for key, cell in cells.items()}
-    used = {key: _used(key) for key in cells}
-    slow = [(144, 1500), (64, 1500), (64, 576)]
-
-    def claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
-        return Claim(f"zhang-c{number}", place, text, conditions)
-
-    def window(key: Key, metric: Metric, what: str) -> Quantity:
-        return Quantity(f"{what} {key[0]}/{key[1]}", cells[key], metric, unit="segments", traced=True)
-
-    def fast(key: Key) -> Quantity:
-        return Quantity(f"fast retransmits {key[0]}/{key[1]}", cells[key], fast_retransmits, unit="1")
-
-    largest = {(384, 576): 22, (384, 1500): 15, (144, 576): 11, (144, 1500): 7}
-    return (
-        claim(
-            1,
-            "Figure 5",
-            "384/576 is far worse than every other case (at least five times).",
-            *(Less(Times(5, rise[key]), rise[384, 576]) for key in rise if key != (384, 576)),
-        ),
-        claim(
-            2,
-            "Figure 5",
-            "The increases fall in the order 384/576, 384/1500, 144/576, then three that tie near 11 %.",
-            *rising(rise[144, 576], rise[384, 1500], rise[384, 576]),
-            *(Less(rise[key], rise[144, 576]) for key in slow),
-            *(Tie(rise[slow[0]], rise[key]) for key in slow[1:]),
-        ),
-        claim(
-            3,
-            "Sections 2.5, 3",
-            "64 kbit/s pays for the link's retransmissions only (11.1 % within 0.5 points).",
-            *(WithinPoints(rise[64, packet], FLOOR, 0.5) for packet in (576, 1500)),
-        ),
-        claim(
-            4,
-            "Section 2.5, Figure 4",
-            "So does 144/1500, whose window never falls after slow start (within 1 point).",
-            WithinPoints(rise[144, 1500], FLOOR, 1),
-            AtLeast(window((144, 1500), lowest_window, "lowest window"), 7, slack=0),
-            Never(fast((144, 1500))),
-        ),
-        claim(
-            5,
-            "Figure 3",
-            "144/576: fast retransmits halve the window.",
-            AtLeast(fast((144, 576)), 1, slack=0),
-            AtMost(window((144, 576), lowest_window, "lowest window"), 5.5, slack=0),
-        ),
-        claim(
-            6,
-            "Sections 2.5, 3",
-            "1500 bytes beat 576 at every bearer speed and block error ratio.",
-            *(Less(rise[rate, 1500], rise[rate, 576]) for rate in (384, 144, 64)),
-            *(Less(used[rate, 576], used[rate, 1500]) for rate in (384, 144, 64)),
-        ),
-        claim(
-            7,
-            "Section 2.4",
-            "The largest windows seen are 22, 15, 11 and 7 segments.",
-            *(
-                WithinPoints(window(key, largest_window, "largest window"), segments, 0)
-                for key, segments in largest.items()
-            ),
-        ),
-        claim(
-            8,
-            "Figure 5, and Table 3 of the thesis",
-            "New-Reno here and Reno in Lundsten's thesis agree where they meet (144 beside 128 kbit/s).",
-            *(Agree(rise[here], _thesis(there)) for here, there in _MATCHES.items()),
-        ),
-        claim(
-            9,
-            "Section 2.5",
-            "Over a link without block errors TCP performs poorly, too, and by far worst at 384/576 (less "
-            "than half of the share of the bearer that other cases use).",
-            *(Less(Times(2, used[384, 576]), used[key]) for key in used if key != (384, 576)),
-        ),
-    )
+def _window(key: Key, metric: Metric, what: str) -> Quantity:
+    return Quantity(f"{what} {key[0]}/{key[1]}", CELLS[key], metric, unit="segments", traced=True)
 
 
 def _used(key: Key) -> Quantity:
     """The share of the bearer that is used without block errors, percent."""
     download = make_download(*key)
     alone = download.alone(errors=False)
-    return Quantity(
-        f"{key[0]}/{key[1]}, no block errors",
-        alone,
-        lambda outcome: 100 * download.speed(outcome) / key[0],
-    )
+    return Quantity(f"{key[0]}/{key[1]}, no block errors", alone, download.share_of_bearer)
 
 
 def _thesis(key: Key) -> Quantity:
     cell = replace(THESIS_CELLS[key], scenario="lundsten-dch")
     return Quantity(f"thesis {key[0]}/{key[1]}", cell, increase)
 
+
+_RISE = {key: Quantity(f"{key[0]}/{key[1]}", cell, increase) for key, cell in CELLS.items()}
+_USED = {key: _used(key) for key in CELLS}
+_SLOW = [(144, 1500), (64, 1500), (64, 576)]
+_LARGEST = {(384, 576): 22, (384, 1500): 15, (144, 576): 11, (144, 1500): 7}
+
+CLAIMS = (
+    _claim(
+        1,
+        "Figure 5",
+        "384/576 is far worse than every other case (at least five times).",
+        *(Less(Times(5, _RISE[key]), _RISE[384, 576]) for key in _RISE if key != (384, 576)),
+    ),
+    _claim(
+        2,
+        "Figure 5",
+        "The increases fall in the order 384/576, 384/1500, 144/576, then three that tie near 11 %.",
+        *rising(_RISE[144, 576], _RISE[384, 1500], _RISE[384, 576]),
+        *(Less(_RISE[key], _RISE[144, 576]) for key in _SLOW),
+        *(Tie(_RISE[_SLOW[0]], _RISE[key]) for key in _SLOW[1:]),
+    ),
+    _claim(
+        3,
+        "Sections 2.5, 3",
+        "64 kbit/s pays for the link's retransmissions only (11.1 % within 0.5 points).",
+        *(WithinPoints(_RISE[64, packet], FLOOR, 0.5) for packet in (576, 1500)),
+    ),
+    _claim(
+        4,
+        "Section 2.5, Figure 4",
+        "So does 144/1500, whose window never falls after slow start (within 1 point).",
+        WithinPoints(_RISE[144, 1500], FLOOR, 1),
+        AtLeast(_window((144, 1500), lowest_window, "lowest window"), 7, slack=0),
+        Never(fast_retransmits_of(_RISE[144, 1500])),
+    ),
+    _claim(
+        5,
+        "Figure 3",
+        "144/576: fast retransmits halve the window.",
+        AtLeast(fast_retransmits_of(_RISE[144, 576]), 1, slack=0),
+        AtMost(_window((144, 576), lowest_window, "lowest window"), 5.5, slack=0),
+    ),
+    _claim(
+        6,
+        "Sections 2.5, 3",
+        "1500 bytes beat 576 at every bearer speed and block error ratio.",
+        *(Less(_RISE[rate, 1500], _RISE[rate, 576]) for rate in (384, 144, 64)),
+        *(Less(_USED[rate, 576], _USED[rate, 1500]) for rate in (384, 144, 64)),
+    ),
+    _claim(
+        7,
+        "Section 2.4",
+        "The largest windows seen are 22, 15, 11 and 7 segments.",
+        *(
+            WithinPoints(_window(key, largest_window, "largest window"), segments, 0)
+            for key, segments in _LARGEST.items()
+        ),
+    ),
+    _claim(
+        8,
+        "Figure 5, and Table 3 of the thesis",
+        "New-Reno here and Reno in Lundsten's thesis agree where they meet (144 beside 128 kbit/s).",
+        *(Agree(_RISE[here], _thesis(there)) for here, there in _MATCHES.items()),
+    ),
+    _claim(
+        9,
+        "Section 2.5",
+        "Over a link without block errors TCP performs poorly, too, and by far worst at 384/576 (less "
+        "than half of the share of the bearer that other cases use).",
+        *(Less(Times(2, _USED[384, 576]), _USED[key]) for key in _USED if key != (384, 576)),
+    ),
+)
 
 NOT_REPRODUCED: dict[str, str] = {
     "zhang-c2": (
