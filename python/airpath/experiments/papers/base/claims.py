@@ -6,7 +6,7 @@ too few runs to tell, or one run and so no interval. One that helped to choose a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from airpath.experiments.papers.base.choices import Choice
@@ -42,6 +42,23 @@ class Claim:
     def quantities(self) -> tuple[Quantity, ...]:
         """What has to be measured for it."""
         return tuple(quantity for condition in self.conditions for quantity in condition.quantities)
+
+
+Conditions = Condition | Iterable["Conditions"]
+"""A condition, or some of them; the rules of `conditions` often make several at once."""
+
+
+def make_claim(name: str, place: str, text: str, *conditions: Conditions) -> Claim:
+    """Make a claim, with its conditions in order."""
+    return Claim(name, place, text, tuple(_each(conditions)))
+
+
+def _each(conditions: Conditions) -> Iterator[Condition]:
+    if isinstance(conditions, Iterable):
+        for condition in conditions:
+            yield from _each(condition)
+    else:
+        yield conditions
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""Measures: what is read off the runs of cells, and the tables, charts and studies that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
+from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.panel import Chart, Line
+from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.quantity import Quantity
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of cells: name and unit as a :class:`Quantity` has them, and the value of a run."""
+
+    name: str
+    unit: str
+    metric: Metric
+
+    def of(self, cell: Cell, called: str = "") -> Quantity:
+        """Measure it of a cell, which may be called otherwise than by its name."""
+        return Quantity(f"{self.name}, {called or cell.name}", cell, self.metric, self.unit)
+
+
+def element(outcome: Outcome, name: str) -> Mapping[str, Any]:
+    """What the first element reports whose name begins so."""
+    report: Mapping[str, Any] = next(e for e in outcome.results["elements"] if e["element"].startswith(name))
+    return report
+
+
+def bearer(outcome: Outcome, direction: str) -> Mapping[str, Any]:
+    """What the radio cell reports of the first terminal, ``downlink`` or ``uplink``."""
+    report: Mapping[str, Any] = element(outcome, "radio.")["ues"][0][direction]
+    return report
+
+
+def of_flow(name: str) -> Metric:
+    """What the first flow reports under a name."""
+    return lambda outcome: float(outcome.results["flows"][0][name])
+
+
+def observed(name: str) -> Metric:
+    """What the cell's observation has under a name."""
+    return lambda outcome: float(getattr(outcome.observed, name))
+
+
+def tables(
+    head: str,
+    columns: Iterable[str],
+    rows: Iterable[tuple[str, Sequence[Cell]]],
+    measures: Iterable[Measure],
+    marks: Callable[[str, Measure], tuple[str, ...]] = lambda row, measure: (),
+    title: str = "",
+) -> tuple[Grid, ...]:
+    """Set cells side by side, in a table for each measure; `marks` gives what the paper prints in a row."""
+    known = list(rows)
+    return tuple(
+        Grid(
+            tuple(columns),
+            measure.unit,
+            tuple(
+                GridRow((name,), tuple(map(measure.of, cells)), marks(name, measure)) for name, cells in known
+            ),
+            f"{title}: {measure.name}" if title else measure.name,
+            (head,),
+        )
+        for measure in measures
+    )
+
+
+def chart(
+    title: str,
+    parameter: str,
+    values: tuple[float, ...],
+    measure: Measure,
+    lines: Mapping[str, Callable[[Any], Cell]],
+    marks: tuple[tuple[float, float], ...] = (),
+) -> Chart:
+    """Chart a measure over a parameter; a line has the cell of each of its values."""
+    drawn = tuple(
+        Line(label, tuple(measure.of(cell_of(value)) for value in values)) for label, cell_of in lines.items()
+    )
+    return Chart(title, parameter, values, measure.name, measure.unit, drawn, marks)
+
+
+def study(number: int, title: str, question: str, *grids: Grid, charts: Iterable[Chart] = ()) -> Experiment:
+    """Make a study of tables and charts, of which the paper prints nothing."""
+    return Experiment(
+        "study", number, title, ("",), (), question=question, tables=grids, charts=tuple(charts)
+    )
