@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,20 +50,24 @@ def observed(name: str) -> Metric:
 
 def tables(
     head: str,
-    columns: Iterable[str],
-    rows: Iterable[tuple[str, Sequence[Cell]]],
+    columns: Mapping[str, Callable[[Any], Cell]],
+    rows: Mapping[str, Any],
     measures: Iterable[Measure],
     marks: Callable[[str, Measure], tuple[str, ...]] = lambda row, measure: (),
     title: str = "",
 ) -> tuple[Grid, ...]:
-    """Set cells side by side, in a table for each measure; `marks` gives what the paper prints in a row."""
-    known = list(rows)
+    """Set cells side by side, in a table for each measure: what a column makes of what a row stands for.
+
+    `marks` gives what the paper prints in a row.
+    """
+    cells = {name: tuple(cell_of(row) for cell_of in columns.values()) for name, row in rows.items()}
     return tuple(
         Grid(
             tuple(columns),
             measure.unit,
             tuple(
-                GridRow((name,), tuple(map(measure.of, cells)), marks(name, measure)) for name, cells in known
+                GridRow((name,), tuple(map(measure.of, of)), marks(name, measure))
+                for name, of in cells.items()
             ),
             f"{title}: {measure.name}" if title else measure.name,
             (head,),
