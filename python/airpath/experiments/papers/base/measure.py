@@ -8,22 +8,33 @@ from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.panel import Chart, Line
+from airpath.experiments.papers.base.panel import Chart, Line, Plane
 from airpath.experiments.papers.base.paper import Experiment
 from airpath.experiments.papers.base.quantity import Quantity
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured of cells: name and unit as a :class:`Quantity` has them, and the value of a run."""
+    """What is measured of cells.
+
+    Attributes
+    ----------
+    name, unit : str
+        As a :class:`Quantity` has them.
+    metric : callable
+        The value of a run.
+    seen_in : callable, optional
+        What is done to a cell for it, such as to observe something else.
+    """
 
     name: str
     unit: str
     metric: Metric
+    seen_in: Callable[[Cell], Cell] = lambda cell: cell
 
     def of(self, cell: Cell, called: str = "") -> Quantity:
         """Measure it of a cell, which may be called otherwise than by its name."""
-        return Quantity(f"{self.name}, {called or cell.name}", cell, self.metric, self.unit)
+        return Quantity(f"{self.name}, {called or cell.name}", self.seen_in(cell), self.metric, self.unit)
 
 
 def element(outcome: Outcome, name: str) -> Mapping[str, Any]:
@@ -91,8 +102,23 @@ def chart(
     return Chart(title, parameter, values, measure.name, measure.unit, drawn, marks)
 
 
-def study(number: int, title: str, question: str, *grids: Grid, charts: Iterable[Chart] = ()) -> Experiment:
-    """Make a study of tables and charts, of which the paper prints nothing."""
+def study(
+    number: int,
+    title: str,
+    question: str,
+    *grids: Grid,
+    charts: Iterable[Chart] = (),
+    planes: Iterable[Plane] = (),
+) -> Experiment:
+    """Make a study of tables, charts and planes, of which the paper prints nothing."""
     return Experiment(
-        "study", number, title, ("",), (), question=question, tables=grids, charts=tuple(charts)
+        "study",
+        number,
+        title,
+        ("",),
+        (),
+        question=question,
+        tables=grids,
+        charts=tuple(charts),
+        planes=tuple(planes),
     )

@@ -66,6 +66,10 @@ def _read(case: int, buffer: int, how: tuple[Flow, str]) -> Cell:
     return _at(flow, reading, _FORMS[reading])((case, buffer))
 
 
+def _widest(flow: Flow, reading: str) -> Cell:
+    return _read(4, BUFFER_PACKETS, (flow, reading))
+
+
 def _printed_in_table_3(_: str, measure: Measure) -> tuple[str, ...]:
     key = next(key for key, (_, metric) in COLUMNS.items() if metric == measure.metric)
     return tuple(f"{PUBLISHED[f't3-{flow}-ar-{key}'].value:g}" for flow in ("reno", "sack"))
@@ -84,10 +88,7 @@ FORMS = study(
     ),
     *tables(
         "reading, e(100)",
-        {
-            flow.name: lambda reading, flow=flow: _read(4, BUFFER_PACKETS, (flow, reading))
-            for flow in (RENO_AR, SACK_AR)
-        },
+        {flow.name: partial(_widest, flow) for flow in (RENO_AR, SACK_AR)},
         {reading: reading for reading in _READINGS},
         (GOODPUT, TD, TO, WF),
         _printed_in_table_3,
