@@ -73,7 +73,7 @@ def _of(measure: Measure, name: str, flows: int = 1) -> Quantity:
 _goodput, _delay = partial(_of, GOODPUT), partial(_of, DELAY)
 
 
-def _over_sizes(flows: int) -> Conditions:
+def _over_sizes(flows: int) -> Iterable[Condition]:
     cells = [cell_of_buffer(flows, packets) for packets in SIZES]
     goodputs = list(map(GOODPUT.of, cells))
     yield Less(goodputs[0], goodputs[-1])

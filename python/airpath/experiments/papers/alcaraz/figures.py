@@ -22,8 +22,15 @@ from airpath.experiments.papers.alcaraz.model import (
     make_cell,
     watched,
 )
-from airpath.experiments.papers.alcaraz.observed import OCCUPANCY, PACKETS, T_ID, WINDOW
-from airpath.experiments.papers.alcaraz.operation import HELD_ACKS, HELD_AND_DROPPED, T_ID_OVER_TIME
+from airpath.experiments.papers.alcaraz.observed import (
+    HELD_ACKS,
+    HELD_AND_DROPPED,
+    OCCUPANCY,
+    PACKETS,
+    T_ID,
+    T_ID_OVER_TIME,
+    WINDOW,
+)
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.measure import Measure, chart
 from airpath.experiments.papers.base.observe import Observation

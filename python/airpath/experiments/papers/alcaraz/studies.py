@@ -24,7 +24,7 @@ from airpath.experiments.papers.alcaraz.model import (
     make_cell,
     pdpc,
 )
-from airpath.experiments.papers.alcaraz.operation import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW
+from airpath.experiments.papers.alcaraz.observed import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid, GridRow
 from airpath.experiments.papers.base.measure import Measure, chart, observed, study, tables
