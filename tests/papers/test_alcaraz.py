@@ -13,7 +13,14 @@ from airpath.experiments.papers.alcaraz import PAPER
 from airpath.experiments.papers.alcaraz.figures import CELLS, TABLE_2
 from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath.experiments.papers.alcaraz.model import BASE, SCHEMES, combined, make_cell, watched
-from airpath.experiments.papers.alcaraz.observed import BUFFER, PACKETS, counter, in_order_s, occupancy, transfers_s
+from airpath.experiments.papers.alcaraz.observed import (
+    BUFFER,
+    PACKETS,
+    counter,
+    in_order_s,
+    occupancy,
+    transfers_s,
+)
 from airpath.experiments.papers.alcaraz.studies import RED
 from airpath.experiments.papers.base.combined import AllOf, HalfWidth, Highest, OneOf
 from airpath.experiments.papers.base.conditions import AtMost, Less

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from airpath.experiments.papers.alcaraz.measured import DELAY, GOODPUT
@@ -32,7 +32,7 @@ from airpath.experiments.papers.alcaraz.observed import (
     WINDOW,
 )
 from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.measure import Measure, chart
+from airpath.experiments.papers.base.measure import Measure, chart, figure
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Path, Plane, Reference, Trace
 from airpath.experiments.papers.base.paper import Experiment, Row
@@ -110,17 +110,10 @@ def _plane(alpha: float, flows: int, title: str = "f2 = 0", f2_alpha: float | No
     return plane(title, RATIOS, lines, flows)
 
 
-def _figure(number: int, title: str, *planes: Plane, traces: Sequence[Trace] = ()) -> Experiment:
-    return Experiment("figure", number, title, ("quantity",), (), planes=planes, traces=tuple(traces))
-
-
-FIGURE_1 = Experiment(
-    "figure",
+FIGURE_1 = figure(
     1,
     "Drop-tail RLC buffers of several sizes",
-    ("quantity",),
-    (),
-    charts=tuple(
+    charts=(
         chart(
             title,
             "buffer, SDUs",
@@ -143,15 +136,12 @@ def _scheme_over_time(number: int, scheme: Scheme) -> Experiment:
         _over_time("(b) congestion window", "cwnd [packets]", scheme, WINDOW),
         _over_time("(c) sequence numbers", "packet", scheme, PACKETS),
     )
-    return _figure(number, f"{scheme.name}, one flow over time", traces=traces)
+    return figure(number, f"{scheme.name}, one flow over time", traces=traces)
 
 
-FIGURE_4 = Experiment(
-    "figure",
+FIGURE_4 = figure(
     4,
     "Operation of the combined algorithm over time: Combined Scheme 1, one flow",
-    ("quantity",),
-    (),
     question=(
         "At a drop Counter is set to BO. While it is above zero f2 = 0 lets all held ACKs go and delays none "
         "that comes; then f1 is in force again."
@@ -174,7 +164,7 @@ FIGURES = (
     FIGURE_1,
     _scheme_over_time(2, CONVENTIONAL),
     FIGURE_4,
-    _figure(
+    figure(
         5,
         "Time between two ACKs over the occupancy, as it is in a run",
         traces=[
@@ -182,16 +172,20 @@ FIGURES = (
             for title, scheme in _BY_OCCUPANCY.items()
         ],
     ),
-    _figure(
+    figure(
         7,
         "Combined schemes with alpha 1, one flow",
-        _plane(1, 1, "(a) f2 = 0"),
-        _plane(1, 1, "(b) alpha 1 in f2", f2_alpha=1),
+        planes=(_plane(1, 1, "(a) f2 = 0"), _plane(1, 1, "(b) alpha 1 in f2", f2_alpha=1)),
     ),
-    _figure(8, "Combined schemes with alpha 0.5, one flow", _plane(0.5, 1)),
-    _figure(9, "Combined schemes with alpha 0.2, one flow", _plane(0.2, 1)),
-    _figure(10, "Combined schemes with alpha 1, four flows", _plane(1, 4)),
-    _figure(11, "Combined schemes with alpha 0.5, four flows", _plane(0.5, 4)),
+    *(
+        figure(number, f"Combined schemes with alpha {alpha:g}, {flows}", planes=[_plane(alpha, count)])
+        for number, alpha, count, flows in (
+            (8, 0.5, 1, "one flow"),
+            (9, 0.2, 1, "one flow"),
+            (10, 1, 4, "four flows"),
+            (11, 0.5, 4, "four flows"),
+        )
+    ),
     _scheme_over_time(12, PDPC),
     _scheme_over_time(13, ACK_RATE),
     _scheme_over_time(14, COMBINED_1),

@@ -9,8 +9,9 @@ from airpath.experiments.papers.alcaraz.figures import BUFFERS, CELLS, MAXTHS, R
 from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath.experiments.papers.alcaraz.model import RUNS, ack_rate, flows_said, make_cell, pdpc
 from airpath.experiments.papers.base.cell import Cell, Metric
+from airpath.experiments.papers.base.measure import figure
 from airpath.experiments.papers.base.paired import by_seed, difference, reduction
-from airpath.experiments.papers.base.paper import Experiment, Row, first, highest
+from airpath.experiments.papers.base.paper import Row, first, highest
 from airpath.stats.estimate import Estimate
 
 NEAR = 0.98
@@ -75,89 +76,83 @@ _GAP = (
     "306 kbit/s with one flow (Study 5)"
 )
 
-TEXT = Experiment(
-    "text",
+TEXT = figure(
     None,
     "What the text says about these simulations",
-    ("quantity",),
-    (
+    _row("s5-bo-best", "mean BO, mean of both combined schemes", COMBINED, measured.occupancy_sdus, _mean),
+    _row("s5-bo-conv", "mean BO, conventional RLC", _CONVENTIONAL, measured.occupancy_sdus),
+    *(
+        _row(f"s5-maxth-{maxth}", _BEST_MAXTH, _FIGURE_7A, pick=value_of_highest(MAXTHS))
+        for maxth in (35, 40)
+    ),
+    _row(
+        "s5-ackspacing",
+        "mean time between ACKs, conventional RLC",
+        _CONVENTIONAL,
+        measured.ack_spacing_ms,
+        remark=_SPACING,
+    ),
+    _row(
+        "s5-tid-low",
+        "largest t_id up to 10 SDUs, both combined schemes",
+        COMBINED,
+        measured.t_id_below_pipe_ms,
+        highest,
+    ),
+    _row("s5-bdp", "384 kbit/s times the shortest round trip", _CONVENTIONAL, measured.pipe_sdus),
+    _row(
+        "s5-tid-high",
+        "largest t_id, mean of both combined schemes",
+        COMBINED,
+        measured.largest_t_id_ms,
+        _mean,
+    ),
+    _row(
+        "s5-factor3",
+        "largest t_id over the mean time between ACKs, both combined schemes",
+        COMBINED,
+        measured.t_id_factor,
+        _mean,
+        _LESS_T_ID,
+    ),
+    *(
+        _row(name, what, _REDUCED, measured.delay_s, _most_reduced)
+        for name, what in (
+            ("s51-50", "delay saved with 4 flows, the more of both combined"),
+            ("s7-50", "the same, as the conclusion repeats it"),
+        )
+    ),
+    _row(
+        "s51-buf",
+        "smallest buffer with 98 % of the most goodput, 4 flows",
+        (cell_of_buffer(4, packets) for packets in BUFFERS),
+        pick=first_near_the_most(BUFFERS, NEAR),
+        remark=_BUFFER,
+    ),
+    _row("s6-pdpc-goodput", "goodput from maxth 30 to 45, PDPC, 1 flow", _pdpc_cells(1), pick=difference),
+    *(
         _row(
-            "s5-bo-best", "mean BO, mean of both combined schemes", COMBINED, measured.occupancy_sdus, _mean
-        ),
-        _row("s5-bo-conv", "mean BO, conventional RLC", _CONVENTIONAL, measured.occupancy_sdus),
-        *(
-            _row(f"s5-maxth-{maxth}", _BEST_MAXTH, _FIGURE_7A, pick=value_of_highest(MAXTHS))
-            for maxth in (35, 40)
-        ),
-        _row(
-            "s5-ackspacing",
-            "mean time between ACKs, conventional RLC",
-            _CONVENTIONAL,
-            measured.ack_spacing_ms,
-            remark=_SPACING,
-        ),
-        _row(
-            "s5-tid-low",
-            "largest t_id up to 10 SDUs, both combined schemes",
-            COMBINED,
-            measured.t_id_below_pipe_ms,
-            highest,
-        ),
-        _row("s5-bdp", "384 kbit/s times the shortest round trip", _CONVENTIONAL, measured.pipe_sdus),
-        _row(
-            "s5-tid-high",
-            "largest t_id, mean of both combined schemes",
-            COMBINED,
-            measured.largest_t_id_ms,
-            _mean,
-        ),
-        _row(
-            "s5-factor3",
-            "largest t_id over the mean time between ACKs, both combined schemes",
-            COMBINED,
-            measured.t_id_factor,
-            _mean,
-            _LESS_T_ID,
-        ),
-        *(
-            _row(name, what, _REDUCED, measured.delay_s, _most_reduced)
-            for name, what in (
-                ("s51-50", "delay saved with 4 flows, the more of both combined"),
-                ("s7-50", "the same, as the conclusion repeats it"),
-            )
-        ),
-        _row(
-            "s51-buf",
-            "smallest buffer with 98 % of the most goodput, 4 flows",
-            (cell_of_buffer(4, packets) for packets in BUFFERS),
-            pick=first_near_the_most(BUFFERS, NEAR),
-            remark=_BUFFER,
-        ),
-        _row("s6-pdpc-goodput", "goodput from maxth 30 to 45, PDPC, 1 flow", _pdpc_cells(1), pick=difference),
-        *(
-            _row(
-                f"s6-pdpc-delay-{flows}f",
-                f"delay from maxth 30 to 45, PDPC, {flows_said(flows)}",
-                _pdpc_cells(flows),
-                lambda outcome: 1000 * measured.delay_s(outcome),
-                difference,
-                _PDPC_DELAY,
-            )
-            for flows in (1, 4)
-        ),
-        _row(
-            "s6-ack-ratio",
-            "maxd/maxth with the highest goodput, ACK rate control alone",
-            (make_cell(ack_rate(ratio)) for ratio in RATIOS),
-            pick=value_of_highest(RATIOS),
-            remark=_ACK_RATIO,
-        ),
-        _row(
-            "s6-gap",
-            "goodput of ACK rate control over Combined Scheme 1, mean of 1 and 4 flows",
-            (CELLS[name, flows] for flows in (1, 4) for name in ("ackrate", "combined1")),
-            pick=_mean_difference,
-            remark=_GAP,
-        ),
+            f"s6-pdpc-delay-{flows}f",
+            f"delay from maxth 30 to 45, PDPC, {flows_said(flows)}",
+            _pdpc_cells(flows),
+            lambda outcome: 1000 * measured.delay_s(outcome),
+            difference,
+            _PDPC_DELAY,
+        )
+        for flows in (1, 4)
+    ),
+    _row(
+        "s6-ack-ratio",
+        "maxd/maxth with the highest goodput, ACK rate control alone",
+        (make_cell(ack_rate(ratio)) for ratio in RATIOS),
+        pick=value_of_highest(RATIOS),
+        remark=_ACK_RATIO,
+    ),
+    _row(
+        "s6-gap",
+        "goodput of ACK rate control over Combined Scheme 1, mean of 1 and 4 flows",
+        (CELLS[name, flows] for flows in (1, 4) for name in ("ackrate", "combined1")),
+        pick=_mean_difference,
+        remark=_GAP,
     ),
 )

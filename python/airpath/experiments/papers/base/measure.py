@@ -8,8 +8,8 @@ from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.panel import Chart, Line, Plane
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.panel import Chart, Line, Plane, Trace
+from airpath.experiments.papers.base.paper import Experiment, Row
 from airpath.experiments.papers.base.quantity import Quantity
 
 
@@ -120,5 +120,28 @@ def study(
         question=question,
         tables=grids,
         charts=tuple(charts),
+        planes=tuple(planes),
+    )
+
+
+def figure(
+    number: int | None,
+    title: str,
+    *rows: Row,
+    question: str = "",
+    charts: Iterable[Chart] = (),
+    traces: Iterable[Trace] = (),
+    planes: Iterable[Plane] = (),
+) -> Experiment:
+    """Make a figure; without a number what the text says."""
+    return Experiment(
+        "text" if number is None else "figure",
+        number,
+        title,
+        ("quantity",),
+        rows,
+        question=question,
+        charts=tuple(charts),
+        traces=tuple(traces),
         planes=tuple(planes),
     )

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.measure import Measure, chart
+from airpath.experiments.papers.base.measure import Measure, chart, figure
 from airpath.experiments.papers.base.paired import gain, reduction, share
 from airpath.experiments.papers.base.panel import Chart
-from airpath.experiments.papers.base.paper import Experiment, Row
+from airpath.experiments.papers.base.paper import Row
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.measured import FIRST, LAST, Pick, found, least, most
 from airpath.experiments.papers.chan.model import (
@@ -124,25 +124,21 @@ NOT_STATED = (
     "the paper does not say which spread of the rate its Figure 12b has; the gain over Reno is 29 % here"
 )
 
-FIGURE_11 = Experiment(
-    "figure",
+FIGURE_11 = figure(
     11,
     "Throughput where the delay varies, e(x) + 400 - x",
-    ("quantity",),
-    (
-        _drop("reno", "loss of Reno from e(20) to e(100)", RENO),
-        _drop("sack", "loss of SACK from e(20) to e(100)", SACK),
-        _drop("ar", "loss of regulated flows, the larger of both", RENO_AR, SACK_AR),
-        *gains("s61-ar-{}", "gain over {} at e(100)", over_delay, 100),
-        row(
-            "s61-80",
-            "share of 200 kbit/s, regulated, buffer 5",
-            over_buffer_delay(RENO_AR, 5),
-            lambda outcome: measured.goodput_kbps(outcome) / 2,
-        ),
-        *gains("s61-b4-{}", "gain over {}, buffer 4", over_buffer_delay, 4),
-        *gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[:1],
+    _drop("reno", "loss of Reno from e(20) to e(100)", RENO),
+    _drop("sack", "loss of SACK from e(20) to e(100)", SACK),
+    _drop("ar", "loss of regulated flows, the larger of both", RENO_AR, SACK_AR),
+    *gains("s61-ar-{}", "gain over {} at e(100)", over_delay, 100),
+    row(
+        "s61-80",
+        "share of 200 kbit/s, regulated, buffer 5",
+        over_buffer_delay(RENO_AR, 5),
+        lambda outcome: measured.goodput_kbps(outcome) / 2,
     ),
+    *gains("s61-b4-{}", "gain over {}, buffer 4", over_buffer_delay, 4),
+    *gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[:1],
     charts=(
         _chart(
             "(a) buffer of 10",
@@ -158,27 +154,23 @@ FIGURE_11 = Experiment(
     ),
 )
 
-FIGURE_12 = Experiment(
-    "figure",
+FIGURE_12 = figure(
     12,
     "Throughput where the rate varies, u(200, x)",
-    ("quantity",),
-    (
-        row(
-            "s62-ar-reno",
-            "gain over Reno, the most of all spreads",
-            pairs(over_rate, RATE_SDS_KBPS, RENO_AR, RENO),
-            pick=most(gain),
-        ),
-        row(
-            "s62-b5-sack",
-            "gain over SACK, buffer 5, u(200,75)",
-            pairs(over_buffer_rate, (5,), SACK_AR, SACK),
-            pick=gain,
-            remark=NOT_STATED,
-        ),
-        row("s62-bdp", "bandwidth-delay product at u(200,75)", over_rate(RENO, 75), measured.pipe_packets),
+    row(
+        "s62-ar-reno",
+        "gain over Reno, the most of all spreads",
+        pairs(over_rate, RATE_SDS_KBPS, RENO_AR, RENO),
+        pick=most(gain),
     ),
+    row(
+        "s62-b5-sack",
+        "gain over SACK, buffer 5, u(200,75)",
+        pairs(over_buffer_rate, (5,), SACK_AR, SACK),
+        pick=gain,
+        remark=NOT_STATED,
+    ),
+    row("s62-bdp", "bandwidth-delay product at u(200,75)", over_rate(RENO, 75), measured.pipe_packets),
     charts=(
         _chart(
             "(a) buffer of 10",
@@ -193,55 +185,51 @@ FIGURE_12 = Experiment(
 
 _both = partial(pairs, over_buffer_both)
 
-FIGURE_13 = Experiment(
-    "figure",
+FIGURE_13 = figure(
     13,
     "Throughput and round-trip time, u(200, 50) and 350 + e(50)",
-    ("quantity",),
-    (
-        *(
-            row(
-                f"s63-b6-{end}",
-                f"Reno, share of regulated, buffer 6, {what}",
-                _both((6,), RENO, RENO_AR),
-                pick=share,
-            )
-            for end, what in (("lo", "at least"), ("hi", "at most"))
-        ),
-        row("s63-b18", "Reno below regulated, buffer 18", _both((18,), RENO, RENO_AR), pick=reduction),
-        *(
-            row(
-                f"s63-sack-{end}",
-                f"SACK below regulated, buffers 7 to 15, {what}",
-                _both(_UNTIL_18, SACK, SACK_AR),
-                pick=pick(reduction),
-            )
-            for end, what, pick in (("lo", "least", least), ("hi", "most", most))
-        ),
-        *(
-            row(
-                f"s63-rtt{buffer}",
-                f"rtt above SACK's, buffer {buffer}",
-                _both((buffer,), RENO_AR, SACK),
-                measured.rtt_ms,
-                gain,
-            )
-            for buffer in (9, 18)
-        ),
+    *(
         row(
-            "s63-rttx",
-            "largest buffer with an rtt at most 15 % above SACK's",
-            _both(BUFFERS_OF_BOTH, RENO_AR, SACK),
+            f"s63-b6-{end}",
+            f"Reno, share of regulated, buffer 6, {what}",
+            _both((6,), RENO, RENO_AR),
+            pick=share,
+        )
+        for end, what in (("lo", "at least"), ("hi", "at most"))
+    ),
+    row("s63-b18", "Reno below regulated, buffer 18", _both((18,), RENO, RENO_AR), pick=reduction),
+    *(
+        row(
+            f"s63-sack-{end}",
+            f"SACK below regulated, buffers 7 to 15, {what}",
+            _both(_UNTIL_18, SACK, SACK_AR),
+            pick=pick(reduction),
+        )
+        for end, what, pick in (("lo", "least", least), ("hi", "most", most))
+    ),
+    *(
+        row(
+            f"s63-rtt{buffer}",
+            f"rtt above SACK's, buffer {buffer}",
+            _both((buffer,), RENO_AR, SACK),
             measured.rtt_ms,
-            found(LAST, BUFFERS_OF_BOTH, lambda regulated, sack: regulated <= 1.15 * sack),
-        ),
-        row(
-            "s63-2bdp",
-            "smallest buffer at which SACK is less than 5 % below regulated",
-            _both(BUFFERS_OF_BOTH, SACK, SACK_AR),
-            pick=found(FIRST, BUFFERS_OF_BOTH, lambda sack, regulated: sack > 0.95 * regulated),
-            remark="SACK's curve has the published shape, and meets the regulated one sooner",
-        ),
+            gain,
+        )
+        for buffer in (9, 18)
+    ),
+    row(
+        "s63-rttx",
+        "largest buffer with an rtt at most 15 % above SACK's",
+        _both(BUFFERS_OF_BOTH, RENO_AR, SACK),
+        measured.rtt_ms,
+        found(LAST, BUFFERS_OF_BOTH, lambda regulated, sack: regulated <= 1.15 * sack),
+    ),
+    row(
+        "s63-2bdp",
+        "smallest buffer at which SACK is less than 5 % below regulated",
+        _both(BUFFERS_OF_BOTH, SACK, SACK_AR),
+        pick=found(FIRST, BUFFERS_OF_BOTH, lambda sack, regulated: sack > 0.95 * regulated),
+        remark="SACK's curve has the published shape, and meets the regulated one sooner",
     ),
     charts=(
         _chart("(a)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both),
@@ -267,20 +255,16 @@ def hdr_range(name: str) -> tuple[Row, ...]:
     return tuple(of_flow for of_both in zip(*known, strict=True) for of_flow in of_both)
 
 
-FIGURE_14 = Experiment(
-    "figure",
+FIGURE_14 = figure(
     14,
     "Throughput and round-trip time with HDR, one flow",
-    ("quantity",),
-    (
-        *hdr_range("s64-{}"),
-        row(
-            "s64-sack-to20",
-            "largest buffer at which SACK is more than 0.5 % below regulated",
-            pairs(over_hdr_buffer(1), HDR_BUFFERS[1], SACK, SACK_AR),
-            pick=found(LAST, HDR_BUFFERS[1], lambda sack, regulated: regulated > 1.005 * sack),
-            remark=HDR_REMARK,
-        ),
+    *hdr_range("s64-{}"),
+    row(
+        "s64-sack-to20",
+        "largest buffer at which SACK is more than 0.5 % below regulated",
+        pairs(over_hdr_buffer(1), HDR_BUFFERS[1], SACK, SACK_AR),
+        pick=found(LAST, HDR_BUFFERS[1], lambda sack, regulated: regulated > 1.005 * sack),
+        remark=HDR_REMARK,
     ),
     charts=(
         _chart("(a)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1)),
@@ -288,12 +272,10 @@ FIGURE_14 = Experiment(
     ),
 )
 
-FIGURE_15 = Experiment(
-    "figure",
+FIGURE_15 = figure(
     15,
     "Throughput with HDR, several flows",
-    ("quantity",),
-    tuple(
+    *(
         of_flow
         for users, buffer in ONE_BDP.items()
         for of_flow in gains(
@@ -304,7 +286,7 @@ FIGURE_15 = Experiment(
             remark=HDR_REMARK,
         )
     ),
-    charts=tuple(
+    charts=(
         _chart(
             f"({letter}) {users} flows",
             "buffer of each flow, packets",

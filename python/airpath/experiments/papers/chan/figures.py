@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
-from airpath.experiments.papers.base.measure import bearer
+from airpath.experiments.papers.base.measure import bearer, figure
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Trace
-from airpath.experiments.papers.base.paper import Experiment
 from airpath.experiments.papers.chan.model import CASES, RENO, make_cell
 from airpath.experiments.papers.chan.observed import (
     ACK_SPACING,
@@ -95,33 +94,25 @@ LIVE_TEXT = (
 )
 """What the text alone says of the live system."""
 
-FIGURE_2 = Experiment(
-    "figure",
+FIGURE_2 = figure(
     2,
     "Distribution of ping latencies over 3G1X, imitated",
-    ("quantity",),
-    (
-        row("f2-75", "share below 200 ms", PINGS_CELL, _percent(lambda x: x < 200)),
-        row("f2-3", "share above 500 ms", PINGS_CELL, _percent(lambda x: x > 500)),
-    ),
+    row("f2-75", "share below 200 ms", PINGS_CELL, _percent(lambda x: x < 200)),
+    row("f2-3", "share above 500 ms", PINGS_CELL, _percent(lambda x: x > 500)),
     traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
 )
 
-FIGURE_3 = Experiment(
-    "figure",
+FIGURE_3 = figure(
     3,
     "A download of 2 MB over 3G1X, imitated",
-    ("quantity",),
-    (
-        row(
-            "s3-ackspacing",
-            "time between ACKs of two packets, if nothing varied",
-            LIVE_DOWNLOAD,
-            packet_time_ms(2),
-        ),
-        row("f3-50ms", "share of ACKs within 50 ms of the one before", SPACED, _percent(lambda x: x <= 50)),
-        row("f3-rtt", "longest round-trip time", SAMPLED, lambda outcome: float(outcome.observed.y.max())),
+    row(
+        "s3-ackspacing",
+        "time between ACKs of two packets, if nothing varied",
+        LIVE_DOWNLOAD,
+        packet_time_ms(2),
     ),
+    row("f3-50ms", "share of ACKs within 50 ms of the one before", SPACED, _percent(lambda x: x <= 50)),
+    row("f3-rtt", "longest round-trip time", SAMPLED, lambda outcome: float(outcome.observed.y.max())),
     traces=(
         Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
         Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
@@ -134,12 +125,9 @@ def _window(title: str, case: int) -> Trace:
     return Trace(f"{title}: {CASES[case].name}", "time [s]", "cwnd [packets]", cell)
 
 
-FIGURE_4 = Experiment(
-    "figure",
+FIGURE_4 = figure(
     4,
     "Congestion window of Reno over time",
-    ("quantity",),
-    (),
     traces=(_window("(a) constant rate and delay", 1), _window("(b) variable delay", 4)),
 )
 
@@ -171,12 +159,10 @@ _EPOCHS = (
     ("b", "b1", "until the next loss", "b"),
 )
 
-FIGURE_5 = Experiment(
-    "figure",
+FIGURE_5 = figure(
     5,
     "Congestion window around events of several losses",
-    ("quantity",),
-    tuple(
+    *(
         row(
             f"f5{panel}-{name}",
             f"{EXAMPLES[panel][0]}: {what}",

@@ -114,8 +114,8 @@ def example_of(losses: int, pipe_packets: float) -> Observation:
 
 def _delays_ms(events: Events, direction: str) -> NDArray[np.float64]:
     """Delays over a bearer in the order of arrival, milliseconds."""
-    mine = words(events, "bearer_delivered", "direction") == direction
-    return column(events, "bearer_delivered", "delay_ns")[mine] / 1e6
+    mine = np.flatnonzero(words(events, "bearer_delivered", "direction") == direction)
+    return column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
 
 
 def distribution(values: NDArray[np.float64]) -> Series:

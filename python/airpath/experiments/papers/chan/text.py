@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airpath.experiments.papers.base.cell import Cell, Outcome
+from airpath.experiments.papers.base.measure import figure
 from airpath.experiments.papers.base.paired import by_seed, gain, reduction
-from airpath.experiments.papers.base.paper import Experiment, lowest
+from airpath.experiments.papers.base.paper import lowest
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.curves import (
     BUFFERS_OF_BOTH,
@@ -87,125 +88,121 @@ _HDR_1 = over_hdr_buffer(1)(RENO_AR, 40)
 _LARGE = {4: 15, 8: 9}
 """Buffers at which the throughput of several users is printed."""
 
-TEXT = Experiment(
-    "text",
+TEXT = figure(
     None,
     "What the text says about these simulations",
-    ("quantity",),
-    (
-        row("abs-40", "gain of the abstract: over Reno at e(100)", _WIDEST[:2], pick=gain),
-        row(
-            "s7-40",
-            "gain of the conclusion: over Reno and SACK at e(100), the larger",
-            _WIDEST,
-            pick=most(gain),
-        ),
-        row(
-            "s7-acc",
-            "accuracy of model 3 with our own counts, least of nine cases",
-            CELLS.values(),
-            _accuracy,
-            lowest,
-        ),
-        row("s4-acc", "the same at the widest variation, case 9", CELLS[9], _accuracy),
-        row("s4-p1-from", "p1, case 1", CELLS[1], measured.single_share),
-        row("s4-p1-to", "p1, case 4", CELLS[4], measured.single_share),
-        row("s3-tx", "transmission time of a packet of 1448 bytes of data", LIVE_DOWNLOAD, packet_time_ms(1)),
-        *LIVE_TEXT,
-        row("s3-ack52", "transmission time of an ACK", LIVE_DOWNLOAD, ack_time_ms),
-        row(
-            "f3-25s",
-            "transmission time of 30 packets",
-            LIVE_DOWNLOAD,
-            lambda outcome: packet_time_ms(30)(outcome) / 1000,
-        ),
-        row("s61-bdp", "bandwidth-delay product, case 1", CELLS[1], measured.pipe_packets),
-        row("s61-wf-ar", "Wf, SACK regulated, e(100)", WIDEST["SACK+AR"], measured.max_window),
-        row("s61-wf-none", "Wf, SACK, e(100)", WIDEST["SACK"], measured.max_window),
-        row(
-            "s63-max",
-            "throughput of a link never idle, u(200,50)",
-            CELLS[8],
-            measured.max_throughput_kbps,
-            remark=_NO_FACTOR,
-        ),
-        row("s63-bdp", "bandwidth-delay product, u(200,50)", CELLS[8], measured.pipe_packets),
-        row(
-            "s64-bw",
-            "mean rate of the HDR link, one user",
-            _HDR_1,
-            measured.max_throughput_kbps,
-            remark=HDR_REMARK,
-        ),
-        row(
-            "s64-bdp",
-            "bandwidth-delay product at 0.2 s, one user",
-            _HDR_1,
-            lambda outcome: measured.service_rate(outcome) * HDR_ROUND_TRIP_S,
-            remark=HDR_REMARK,
-        ),
-        *(
-            row(
-                f"s65-rate{users}",
-                f"throughput of each of {users} flows, regulated, buffer {buffer}",
-                over_hdr_buffer(users)(RENO_AR, buffer),
-                measured.goodput_per_flow_kbps,
-            )
-            for users, buffer in _LARGE.items()
-        ),
-        *(
-            row(
-                f"s65-bdp{users}",
-                f"bandwidth-delay product of each of {users} flows",
-                over_hdr_buffer(users)(RENO_AR, buffer),
-                _per_flow_pipe,
-            )
-            for users, buffer in _LARGE.items()
-        ),
-        row(
-            "s65-3x",
-            "buffer for 95 % of the most, unregulated to regulated, 8 flows, the lesser",
-            (over_hdr_buffer(8)(flow, buffer) for flow in FLOWS for buffer in HDR_BUFFERS[8]),
-            pick=_times_the_buffer,
-            remark=HDR_REMARK,
-        ),
-        row("s65-fair", "fairness index, least of 4 and 8 flows", _AT_ONE_BDP, measured.fairness, lowest),
-        *(
-            row(
-                f"s66-{name}",
-                f"loss of {what}",
-                (over_wired_delay(flow, ms) for ms in (100, 20)),
-                pick=reduction,
-                remark=_LINK_NOT_STATED,
-            )
-            for name, what, flow in (
-                ("reno", "Reno from 20 to 100 ms to the RNC", RENO),
-                ("reno-ar", "regulated Reno from 20 to 100 ms", RENO_AR),
-            )
-        ),
-        row(
-            "s66-alpha4",
-            "buffer up to which alpha 4 keeps up with alpha 3",
-            (over_alpha(alpha, buffer) for buffer in ALPHA_BUFFERS for alpha in (3, 4)),
-            pick=found(LAST, ALPHA_BUFFERS, lambda three, four: four / three >= 0.99),
-            remark=_ALPHA_4,
-        ),
-        *gains("s67-{}-delay", "gain over {}, variable delay, e(100)", over_delay, 100),
-        row(
-            "s67-reno-rate",
-            "gain over Reno, variable rate, the most",
-            pairs(over_rate, RATE_SDS_KBPS, RENO_AR, RENO),
-            pick=most(gain),
-        ),
-        *gains(
-            "s67-both-{}",
-            "gain over {}, both variable, buffers from 7, the most",
-            over_buffer_both,
-            *_ABOVE_6,
-            pick=most(gain),
-        ),
-        *hdr_range("s67-hdr-{}"),
-        row("s67-multi-low", f"{_MULTI}, least", _AT_ONE_BDP, pick=least(gain), remark=HDR_REMARK),
-        row("s67-multi-high", f"{_MULTI}, most", _AT_ONE_BDP, pick=most(gain), remark=HDR_REMARK),
+    row("abs-40", "gain of the abstract: over Reno at e(100)", _WIDEST[:2], pick=gain),
+    row(
+        "s7-40",
+        "gain of the conclusion: over Reno and SACK at e(100), the larger",
+        _WIDEST,
+        pick=most(gain),
     ),
+    row(
+        "s7-acc",
+        "accuracy of model 3 with our own counts, least of nine cases",
+        CELLS.values(),
+        _accuracy,
+        lowest,
+    ),
+    row("s4-acc", "the same at the widest variation, case 9", CELLS[9], _accuracy),
+    row("s4-p1-from", "p1, case 1", CELLS[1], measured.single_share),
+    row("s4-p1-to", "p1, case 4", CELLS[4], measured.single_share),
+    row("s3-tx", "transmission time of a packet of 1448 bytes of data", LIVE_DOWNLOAD, packet_time_ms(1)),
+    *LIVE_TEXT,
+    row("s3-ack52", "transmission time of an ACK", LIVE_DOWNLOAD, ack_time_ms),
+    row(
+        "f3-25s",
+        "transmission time of 30 packets",
+        LIVE_DOWNLOAD,
+        lambda outcome: packet_time_ms(30)(outcome) / 1000,
+    ),
+    row("s61-bdp", "bandwidth-delay product, case 1", CELLS[1], measured.pipe_packets),
+    row("s61-wf-ar", "Wf, SACK regulated, e(100)", WIDEST["SACK+AR"], measured.max_window),
+    row("s61-wf-none", "Wf, SACK, e(100)", WIDEST["SACK"], measured.max_window),
+    row(
+        "s63-max",
+        "throughput of a link never idle, u(200,50)",
+        CELLS[8],
+        measured.max_throughput_kbps,
+        remark=_NO_FACTOR,
+    ),
+    row("s63-bdp", "bandwidth-delay product, u(200,50)", CELLS[8], measured.pipe_packets),
+    row(
+        "s64-bw",
+        "mean rate of the HDR link, one user",
+        _HDR_1,
+        measured.max_throughput_kbps,
+        remark=HDR_REMARK,
+    ),
+    row(
+        "s64-bdp",
+        "bandwidth-delay product at 0.2 s, one user",
+        _HDR_1,
+        lambda outcome: measured.service_rate(outcome) * HDR_ROUND_TRIP_S,
+        remark=HDR_REMARK,
+    ),
+    *(
+        row(
+            f"s65-rate{users}",
+            f"throughput of each of {users} flows, regulated, buffer {buffer}",
+            over_hdr_buffer(users)(RENO_AR, buffer),
+            measured.goodput_per_flow_kbps,
+        )
+        for users, buffer in _LARGE.items()
+    ),
+    *(
+        row(
+            f"s65-bdp{users}",
+            f"bandwidth-delay product of each of {users} flows",
+            over_hdr_buffer(users)(RENO_AR, buffer),
+            _per_flow_pipe,
+        )
+        for users, buffer in _LARGE.items()
+    ),
+    row(
+        "s65-3x",
+        "buffer for 95 % of the most, unregulated to regulated, 8 flows, the lesser",
+        (over_hdr_buffer(8)(flow, buffer) for flow in FLOWS for buffer in HDR_BUFFERS[8]),
+        pick=_times_the_buffer,
+        remark=HDR_REMARK,
+    ),
+    row("s65-fair", "fairness index, least of 4 and 8 flows", _AT_ONE_BDP, measured.fairness, lowest),
+    *(
+        row(
+            f"s66-{name}",
+            f"loss of {what}",
+            (over_wired_delay(flow, ms) for ms in (100, 20)),
+            pick=reduction,
+            remark=_LINK_NOT_STATED,
+        )
+        for name, what, flow in (
+            ("reno", "Reno from 20 to 100 ms to the RNC", RENO),
+            ("reno-ar", "regulated Reno from 20 to 100 ms", RENO_AR),
+        )
+    ),
+    row(
+        "s66-alpha4",
+        "buffer up to which alpha 4 keeps up with alpha 3",
+        (over_alpha(alpha, buffer) for buffer in ALPHA_BUFFERS for alpha in (3, 4)),
+        pick=found(LAST, ALPHA_BUFFERS, lambda three, four: four / three >= 0.99),
+        remark=_ALPHA_4,
+    ),
+    *gains("s67-{}-delay", "gain over {}, variable delay, e(100)", over_delay, 100),
+    row(
+        "s67-reno-rate",
+        "gain over Reno, variable rate, the most",
+        pairs(over_rate, RATE_SDS_KBPS, RENO_AR, RENO),
+        pick=most(gain),
+    ),
+    *gains(
+        "s67-both-{}",
+        "gain over {}, both variable, buffers from 7, the most",
+        over_buffer_both,
+        *_ABOVE_6,
+        pick=most(gain),
+    ),
+    *hdr_range("s67-hdr-{}"),
+    row("s67-multi-low", f"{_MULTI}, least", _AT_ONE_BDP, pick=least(gain), remark=HDR_REMARK),
+    row("s67-multi-high", f"{_MULTI}, most", _AT_ONE_BDP, pick=most(gain), remark=HDR_REMARK),
 )
