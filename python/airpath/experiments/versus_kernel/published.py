@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from airpath.experiments.papers.alcaraz import model as alcaraz
-from airpath.experiments.papers.alcaraz.measured import PACKET_BYTES, PAYLOAD_BYTES
+from airpath.experiments.papers.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath.experiments.papers.base.cell import Overrides
 from airpath.experiments.papers.base.published import Published, load_published
 from airpath.experiments.papers.chan import model as chan

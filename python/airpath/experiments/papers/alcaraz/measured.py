@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from airpath.experiments.papers.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath.experiments.papers.base.cell import Metric, Outcome
 from airpath.experiments.papers.base.measure import Measure, bearer, element, observed
-from airpath.experiments.papers.base.paired import by_seed
-from airpath.stats.estimate import Estimate
+from airpath.experiments.papers.base.paired import Pick, by_seed
 
-PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 BEARER_KBPS = 384
 PIPE_SDUS = 10
 """Bandwidth-delay product as Section 5 has it."""
-
-Pick = Callable[[Sequence[Estimate]], Estimate]
-"""What follows from the estimates of several cells."""
 
 
 def goodput_kbps(outcome: Outcome) -> float:

@@ -220,19 +220,7 @@ def flows_said(count: int) -> str:
 
 
 def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), variant: str = "") -> Cell:
-    """Let flows share a bearer with a scheme for 60 s.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        What acts on the buffer.
-    flows : int
-        Number of flows.
-    options : tuple
-        Further changes to the base scenario.
-    variant : str
-        What these make of it.
-    """
+    """Let flows share a bearer with a scheme for 60 s; `variant` says what `options` change."""
     many = (("flow", f"[{', '.join(['{ app = { bulk = {} } }'] * flows)}]"),) if flows > 1 else ()
     words = [scheme.name, *([variant] if variant else []), flows_said(flows)]
     overrides = (*scheme.overrides, *many, *options)

@@ -15,7 +15,7 @@ from airpath.runs.trace import Events
 EARLY_S = 10.0
 """Length of the first part of a run, in which the first slow start is over, seconds."""
 
-PACKET_BYTES, SEGMENT_BYTES = 1500, 1460
+PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 WINDOW_SEGMENTS = 44
 """64 kbytes: no more of the congestion window is ever used."""
 
@@ -169,11 +169,11 @@ def _packets(events: Events) -> Layers:
     A packet that is sent and does not arrive was dropped, or is still under way at the end.
     """
     sent, got = (
-        Series(times_s(events, kind), column(events, kind, "seq") / SEGMENT_BYTES)
+        Series(times_s(events, kind), column(events, kind, "seq") / PAYLOAD_BYTES)
         for kind in ("segment_sent", "segment_received")
     )
     missing = sent.y[~_arrives(sent.y, got.y)]
-    at_s = times_s(events, "dropped")[column(events, "dropped", "len_bytes") > SEGMENT_BYTES]
+    at_s = times_s(events, "dropped")[column(events, "dropped", "len_bytes") > PAYLOAD_BYTES]
     known = min(at_s.size, missing.size)
     return Layers((("sent", sent), ("received", got), ("dropped", Series(at_s[:known], missing[:known]))))
 

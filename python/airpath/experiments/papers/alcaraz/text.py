@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from airpath.experiments.papers.alcaraz import measured
 from airpath.experiments.papers.alcaraz.figures import BUFFERS, CELLS, MAXTHS, RATIOS, cell, cell_of_buffer
@@ -10,7 +10,7 @@ from airpath.experiments.papers.alcaraz.measured import first_near_the_most, val
 from airpath.experiments.papers.alcaraz.model import RUNS, ack_rate, flows_said, make_cell, pdpc
 from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.measure import figure
-from airpath.experiments.papers.base.paired import by_seed, difference, reduction
+from airpath.experiments.papers.base.paired import Pick, by_seed, difference, most, reduction
 from airpath.experiments.papers.base.paper import Row, first, highest
 from airpath.stats.estimate import Estimate
 
@@ -30,11 +30,6 @@ def _mean_difference(estimates: Sequence[Estimate]) -> Estimate:
     return by_seed(lambda *run: sum(run[::2]) / len(run[::2]) - sum(run[1::2]) / len(run[1::2]), *estimates)
 
 
-def _most_reduced(estimates: Sequence[Estimate]) -> Estimate:
-    """The larger reduction of both pairs of cells."""
-    return highest([reduction(estimates[i : i + 2]) for i in (0, 2)])
-
-
 def _pdpc_cells(flows: int) -> tuple[Cell, ...]:
     return tuple(make_cell(pdpc(maxth), flows) for maxth in (45, 30))
 
@@ -44,7 +39,7 @@ def _row(
     what: str,
     cells: Iterable[Cell],
     metric: Metric = measured.goodput_kbps,
-    pick: Callable[[Sequence[Estimate]], Estimate] = first,
+    pick: Pick = first,
     remark: str = "",
 ) -> Row:
     """Make the row of a value that stands in the text; all of them rest on means of 20 runs."""
@@ -116,7 +111,7 @@ TEXT = figure(
         _LESS_T_ID,
     ),
     *(
-        _row(name, what, _REDUCED, measured.delay_s, _most_reduced)
+        _row(name, what, _REDUCED, measured.delay_s, most(reduction))
         for name, what in (
             ("s51-50", "delay saved with 4 flows, the more of both combined"),
             ("s7-50", "the same, as the conclusion repeats it"),

@@ -8,11 +8,11 @@ from functools import partial
 
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.measure import Measure, chart, figure
-from airpath.experiments.papers.base.paired import gain, reduction, share
+from airpath.experiments.papers.base.paired import Pick, gain, least, most, reduction, share
 from airpath.experiments.papers.base.panel import Chart
 from airpath.experiments.papers.base.paper import Row
 from airpath.experiments.papers.chan import measured
-from airpath.experiments.papers.chan.measured import FIRST, LAST, Pick, found, least, most
+from airpath.experiments.papers.chan.measured import FIRST, LAST, found
 from airpath.experiments.papers.chan.model import (
     CASES,
     FLOWS,

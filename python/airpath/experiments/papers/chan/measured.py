@@ -10,12 +10,10 @@ from typing import Any
 
 from airpath.experiments.papers.base.cell import Metric, Outcome
 from airpath.experiments.papers.base.measure import Measure, bearer, element, of_flow
-from airpath.experiments.papers.base.paired import by_seed
-from airpath.experiments.papers.base.paper import highest, lowest
+from airpath.experiments.papers.base.paired import Pick, by_seed
 from airpath.models import MODELS, Episodes, Link, chan_ramjee
 from airpath.models.measured import measured_episodes
 from airpath.scenario import load
-from airpath.stats.estimate import Estimate
 
 BASE = "chan-variable-delay"
 """Base scenario of the paper."""
@@ -26,9 +24,6 @@ BUFFER_PACKETS = 10
 
 RATES = (38.4, 76.8, 102.6, 153.6, 204.8, 307.2, 614.4, 921.6, 1228.8, 1843.2, 2457.6)
 """Rates of Table 4 as printed, kbit/s; 102.6 is a slip for 102.4."""
-
-Pick = Callable[[Sequence[Estimate]], Estimate]
-"""What follows from the estimates of several cells."""
 
 
 def packets(outcome: Outcome) -> float:
@@ -164,20 +159,6 @@ def rate_share(rate: float) -> Metric:
     """Share of the slots in which this is the highest rate that the first HDR user can receive."""
     name = f"{102.4 if rate == 102.6 else rate} kbit/s"
     return lambda outcome: float(bearer(outcome, "downlink")["drc"][name])
-
-
-def least(pick: Pick) -> Pick:
-    """The least of what a pick gives for each pair of cells, in order."""
-    return lambda estimates: lowest(_pairs(pick, estimates))
-
-
-def most(pick: Pick) -> Pick:
-    """The most of what a pick gives for each pair of cells, in order."""
-    return lambda estimates: highest(_pairs(pick, estimates))
-
-
-def _pairs(pick: Pick, estimates: Sequence[Estimate]) -> list[Estimate]:
-    return [pick(estimates[i : i + 2]) for i in range(0, len(estimates), 2)]
 
 
 FIRST, LAST = 0, -1

@@ -147,14 +147,7 @@ REGULATED = {RENO: RENO_AR, SACK: SACK_AR}
 def make_cell(flow: Flow, link: Link, buffer: int = BUFFER_PACKETS, *, wired_ms: float | None = None) -> Cell:
     """Run a flow over a link for an hour.
 
-    Parameters
-    ----------
-    flow, link : Flow, Link
-        What sends over what.
-    buffer : int
-        Packets that may wait at the RNC.
-    wired_ms : float, optional
-        One-way delay to the RNC instead of 1 ms.
+    So many packets may wait at the RNC, which is `wired_ms` away one way instead of 1 ms.
     """
     words = [flow.name, link.name, f"buffer {buffer}"]
     changes = [("radio.variable.downlink.queue.droptail.packets", f"{buffer}")]

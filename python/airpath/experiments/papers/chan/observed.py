@@ -101,12 +101,7 @@ def _example(events: Events, kinds: tuple[str, ...], pipe_packets: float) -> Exa
 def example_of(losses: int, pipe_packets: float) -> Observation:
     """Observe an event of two losses, or of three with a timeout, and the window around it.
 
-    Parameters
-    ----------
-    losses : int
-        2 or 3.
-    pipe_packets : float
-        mu-hat T-hat: the window that fills the link.
+    `pipe_packets` is mu-hat T-hat: the window that fills the link.
     """
     kinds = (_FAST, _FAST) if losses == 2 else (_FAST, _FAST, _TIMEOUT)
     return Observation(("segment_sent", "tcp_state"), lambda events: _example(events, kinds, pipe_packets))

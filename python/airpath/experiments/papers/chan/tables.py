@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.grid import Grid, GridRow
+from airpath.experiments.papers.base.paired import Pick
 from airpath.experiments.papers.base.paper import Experiment, Row, computed, first
 from airpath.experiments.papers.base.published import load_published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.chan import measured
-from airpath.experiments.papers.chan.measured import BUFFER_PACKETS, RATES, Pick, rate_share
+from airpath.experiments.papers.chan.measured import BUFFER_PACKETS, RATES, rate_share
 from airpath.experiments.papers.chan.model import CASES, FLOWS, RENO, RUNS, hdr_cell, make_cell
 from airpath.models import MODELS, Episodes, Link
 

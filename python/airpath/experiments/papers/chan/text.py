@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from airpath.experiments.papers.base.cell import Cell, Outcome
 from airpath.experiments.papers.base.measure import figure
-from airpath.experiments.papers.base.paired import by_seed, gain, reduction
+from airpath.experiments.papers.base.paired import by_seed, gain, least, most, reduction
 from airpath.experiments.papers.base.paper import lowest
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.curves import (
@@ -24,7 +24,7 @@ from airpath.experiments.papers.chan.curves import (
     pairs,
 )
 from airpath.experiments.papers.chan.figures import LIVE_DOWNLOAD, LIVE_TEXT, ack_time_ms, packet_time_ms
-from airpath.experiments.papers.chan.measured import LAST, found, least, most
+from airpath.experiments.papers.chan.measured import LAST, found
 from airpath.experiments.papers.chan.model import CASES, FLOWS, REGULATED, RENO, RENO_AR, Flow, make_cell
 from airpath.experiments.papers.chan.tables import ACCURACIES, CELLS, WIDEST, row
 from airpath.stats.estimate import Estimate
