@@ -67,12 +67,12 @@ class Run:
 
 def _arrives(sent: Numbers, received: Numbers) -> NDArray[np.bool_]:
     """Which transmissions arrive: nothing overtakes on this path, so what arrives is what was not dropped."""
-    arrives, known = np.zeros(sent.size, dtype=bool), 0
-    for index, packet in enumerate(sent):
-        if known < received.size and packet == received[known]:
-            arrives[index] = True
-            known += 1
-    return arrives
+    due, arrives = iter([*received.tolist(), None]), []
+    expected = next(due)
+    for packet in sent.tolist():
+        arrives.append(packet == expected)
+        expected = next(due) if arrives[-1] else expected
+    return np.array(arrives, dtype=bool)
 
 
 def transfers_s(events: Events) -> Numbers:

@@ -93,9 +93,7 @@ def pairs(cell_of: CellOf, values: Iterable[float], one: Flow, other: Flow) -> t
     return tuple(cell_of(flow, value) for value in values for flow in (one, other))
 
 
-def gains(
-    name: str, what: str, cell_of: CellOf, *values: float, pick: Pick = gain, remark: str = ""
-) -> tuple[Row, ...]:
+def gains(name: str, what: str, cell_of: CellOf, *values: float, pick: Pick = gain) -> tuple[Row, ...]:
     """Set regulated flows beside Reno and SACK; the braces of id and label stand for the latter's name."""
     return tuple(
         row(
@@ -103,7 +101,6 @@ def gains(
             what.format(flow.name),
             pairs(cell_of, values, regulated, flow),
             pick=pick,
-            remark=remark,
         )
         for flow, regulated in REGULATED.items()
     )
@@ -116,13 +113,6 @@ def _drop(name: str, what: str, *flows: Flow) -> Row:
 
 _BUFFER = "buffer, packets"
 _UNTIL_18 = tuple(buffer for buffer in BUFFERS_OF_BOTH if 6 < buffer < 18)
-HDR_REMARK = (
-    "the paper gives neither the terminal's speed nor how packets share slots; the gain falls with the "
-    "Doppler frequency, and with it the total throughput of several users"
-)
-NOT_STATED = (
-    "the paper does not say which spread of the rate its Figure 12b has; the gain over Reno is 29 % here"
-)
 
 FIGURE_11 = figure(
     11,
@@ -138,7 +128,7 @@ FIGURE_11 = figure(
         lambda outcome: measured.goodput_kbps(outcome) / 2,
     ),
     *gains("s61-b4-{}", "gain over {}, buffer 4", over_buffer_delay, 4),
-    *gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[:1],
+    gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[0],
     charts=(
         _chart(
             "(a) buffer of 10",
@@ -157,19 +147,10 @@ FIGURE_11 = figure(
 FIGURE_12 = figure(
     12,
     "Throughput where the rate varies, u(200, x)",
-    row(
-        "s62-ar-reno",
-        "gain over Reno, the most of all spreads",
-        pairs(over_rate, RATE_SDS_KBPS, RENO_AR, RENO),
-        pick=most(gain),
-    ),
-    row(
-        "s62-b5-sack",
-        "gain over SACK, buffer 5, u(200,75)",
-        pairs(over_buffer_rate, (5,), SACK_AR, SACK),
-        pick=gain,
-        remark=NOT_STATED,
-    ),
+    gains("s62-ar-{}", "gain over {}, the most of all spreads", over_rate, *RATE_SDS_KBPS, pick=most(gain))[
+        0
+    ],
+    gains("s62-b5-{}", "gain over {}, buffer 5, u(200,75)", over_buffer_rate, 5)[1],
     row("s62-bdp", "bandwidth-delay product at u(200,75)", over_rate(RENO, 75), measured.pipe_packets),
     charts=(
         _chart(
@@ -229,7 +210,6 @@ FIGURE_13 = figure(
         "smallest buffer at which SACK is less than 5 % below regulated",
         _both(BUFFERS_OF_BOTH, SACK, SACK_AR),
         pick=found(FIRST, BUFFERS_OF_BOTH, lambda sack, regulated: sack > 0.95 * regulated),
-        remark="SACK's curve has the published shape, and meets the regulated one sooner",
     ),
     charts=(
         _chart("(a)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both),
@@ -248,7 +228,6 @@ def hdr_range(name: str) -> tuple[Row, ...]:
             over_hdr_buffer(1),
             *HDR_BUFFERS[1],
             pick=pick(gain),
-            remark=HDR_REMARK,
         )
         for end, what, pick in ends
     ]
@@ -264,7 +243,6 @@ FIGURE_14 = figure(
         "largest buffer at which SACK is more than 0.5 % below regulated",
         pairs(over_hdr_buffer(1), HDR_BUFFERS[1], SACK, SACK_AR),
         pick=found(LAST, HDR_BUFFERS[1], lambda sack, regulated: regulated > 1.005 * sack),
-        remark=HDR_REMARK,
     ),
     charts=(
         _chart("(a)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1)),
@@ -283,7 +261,6 @@ FIGURE_15 = figure(
             f"gain over {{}}, {users} flows, buffer {buffer}",
             over_hdr_buffer(users),
             buffer,
-            remark=HDR_REMARK,
         )
     ),
     charts=(

@@ -141,13 +141,6 @@ def _example(losses: int) -> Cell:
 
 
 EXAMPLES = {"a": ("two losses", _example(2)), "b": ("three losses", _example(3))}
-_NOT_SAID = "one event of a link that the paper does not name; ours is the first of its kind in each run"
-_SHORT = (
-    f"{_NOT_SAID}. After two cuts the threshold is two or three packets: slow start takes a round trip, and "
-    "the growth behind it is the longer; both together last 7.8 s (8 in the paper)"
-)
-
-
 _EPOCHS = (
     ("a", "tr", "retransmission", "t_r"),
     ("a", "a2", "until the pipe is full", "a"),
@@ -168,7 +161,6 @@ FIGURE_5 = figure(
             f"{EXAMPLES[panel][0]}: {what}",
             EXAMPLES[panel][1],
             epoch_s(epoch),
-            remark=_SHORT if name in ("ss", "a3") else _NOT_SAID,
         )
         for panel, name, what, epoch in _EPOCHS
     ),

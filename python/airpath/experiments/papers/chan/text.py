@@ -12,7 +12,6 @@ from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.curves import (
     BUFFERS_OF_BOTH,
     HDR_BUFFERS,
-    HDR_REMARK,
     ONE_BDP,
     RATE_SDS_KBPS,
     gains,
@@ -33,13 +32,6 @@ ALPHA_BUFFERS = (4, 6, 10, 15, 20)
 HDR_ROUND_TRIP_S = 0.2
 NEAR = 0.95
 """Share of the largest throughput that counts as close to it."""
-
-_LINK_NOT_STATED = "the paper does not say over which link; ours is that of Section 6.3 (Study 2 has others)"
-_NO_FACTOR = "(b - a) / (ln b - ln a); 6.2 prints 1 / (ln b - ln a), which lacks the factor (1.08 kbit/s)"
-_ALPHA_4 = (
-    "the paper does not say over which link; over that of Section 6.3 alpha 4 is ahead at 6 packets, level "
-    "at 8, and 1 to 5 % below alpha 3 from 10 on"
-)
 
 
 def over_wired_delay(flow: Flow, wired_ms: float) -> Cell:
@@ -125,7 +117,6 @@ TEXT = figure(
         "throughput of a link never idle, u(200,50)",
         CELLS[8],
         measured.max_throughput_kbps,
-        remark=_NO_FACTOR,
     ),
     row("s63-bdp", "bandwidth-delay product, u(200,50)", CELLS[8], measured.pipe_packets),
     row(
@@ -133,14 +124,12 @@ TEXT = figure(
         "mean rate of the HDR link, one user",
         _HDR_1,
         measured.max_throughput_kbps,
-        remark=HDR_REMARK,
     ),
     row(
         "s64-bdp",
         "bandwidth-delay product at 0.2 s, one user",
         _HDR_1,
         lambda outcome: measured.service_rate(outcome) * HDR_ROUND_TRIP_S,
-        remark=HDR_REMARK,
     ),
     *(
         row(
@@ -165,7 +154,6 @@ TEXT = figure(
         "buffer for 95 % of the most, unregulated to regulated, 8 flows, the lesser",
         (over_hdr_buffer(8)(flow, buffer) for flow in FLOWS for buffer in HDR_BUFFERS[8]),
         pick=_times_the_buffer,
-        remark=HDR_REMARK,
     ),
     row("s65-fair", "fairness index, least of 4 and 8 flows", _AT_ONE_BDP, measured.fairness, lowest),
     *(
@@ -174,7 +162,6 @@ TEXT = figure(
             f"loss of {what}",
             (over_wired_delay(flow, ms) for ms in (100, 20)),
             pick=reduction,
-            remark=_LINK_NOT_STATED,
         )
         for name, what, flow in (
             ("reno", "Reno from 20 to 100 ms to the RNC", RENO),
@@ -186,7 +173,6 @@ TEXT = figure(
         "buffer up to which alpha 4 keeps up with alpha 3",
         (over_alpha(alpha, buffer) for buffer in ALPHA_BUFFERS for alpha in (3, 4)),
         pick=found(LAST, ALPHA_BUFFERS, lambda three, four: four / three >= 0.99),
-        remark=_ALPHA_4,
     ),
     *gains("s67-{}-delay", "gain over {}, variable delay, e(100)", over_delay, 100),
     row(
@@ -203,6 +189,6 @@ TEXT = figure(
         pick=most(gain),
     ),
     *hdr_range("s67-hdr-{}"),
-    row("s67-multi-low", f"{_MULTI}, least", _AT_ONE_BDP, pick=least(gain), remark=HDR_REMARK),
-    row("s67-multi-high", f"{_MULTI}, most", _AT_ONE_BDP, pick=most(gain), remark=HDR_REMARK),
+    row("s67-multi-low", f"{_MULTI}, least", _AT_ONE_BDP, pick=least(gain)),
+    row("s67-multi-high", f"{_MULTI}, most", _AT_ONE_BDP, pick=most(gain)),
 )
