@@ -110,22 +110,6 @@ def _plane(alpha: float, flows: int, title: str = "f2 = 0", f2_alpha: float | No
     return plane(title, RATIOS, lines, flows)
 
 
-FIGURE_1 = figure(
-    1,
-    "Drop-tail RLC buffers of several sizes",
-    charts=(
-        chart(
-            title,
-            "buffer, SDUs",
-            BUFFERS,
-            measure,
-            {flows_said(flows): partial(cell_of_buffer, flows) for flows in FLOW_COUNTS},
-        )
-        for title, measure in (("(a)", GOODPUT), ("(b)", DELAY))
-    ),
-)
-
-
 def _over_time(title: str, y_label: str, scheme: Scheme, observe: Observation) -> Trace:
     return Trace(title, "time [s]", y_label, watched(make_cell(scheme), observe))
 
@@ -139,20 +123,6 @@ def _scheme_over_time(number: int, scheme: Scheme) -> Experiment:
     return figure(number, f"{scheme.name}, one flow over time", traces=traces)
 
 
-FIGURE_4 = figure(
-    4,
-    "Operation of the combined algorithm over time: Combined Scheme 1, one flow",
-    question=(
-        "At a drop Counter is set to BO. While it is above zero f2 = 0 lets all held ACKs go and delays none "
-        "that comes; then f1 is in force again."
-    ),
-    traces=(
-        _over_time("(a) BO, Counter and drops", "SDUs", COMBINED_1, HELD_AND_DROPPED),
-        _over_time("(b) t_id", "t_id [ms]", COMBINED_1, T_ID_OVER_TIME),
-        _over_time("(c) ACKs held", "ACKs", COMBINED_1, HELD_ACKS),
-    ),
-)
-
 _BY_OCCUPANCY = {
     "(a) Combined Scheme 1: alpha 1, f2 = 0": COMBINED_1,
     "(b) Combined Scheme 2: alpha 0.5, alpha 1 in f2": COMBINED_2,
@@ -161,9 +131,34 @@ _BY_OCCUPANCY = {
 }
 
 FIGURES = (
-    FIGURE_1,
+    figure(
+        1,
+        "Drop-tail RLC buffers of several sizes",
+        charts=(
+            chart(
+                title,
+                "buffer, SDUs",
+                BUFFERS,
+                measure,
+                {flows_said(flows): partial(cell_of_buffer, flows) for flows in FLOW_COUNTS},
+            )
+            for title, measure in (("(a)", GOODPUT), ("(b)", DELAY))
+        ),
+    ),
     _scheme_over_time(2, CONVENTIONAL),
-    FIGURE_4,
+    figure(
+        4,
+        "Operation of the combined algorithm over time: Combined Scheme 1, one flow",
+        question=(
+            "At a drop Counter is set to BO. While it is above zero f2 = 0 lets all held ACKs go and delays "
+            "none that comes; then f1 is in force again."
+        ),
+        traces=(
+            _over_time("(a) BO, Counter and drops", "SDUs", COMBINED_1, HELD_AND_DROPPED),
+            _over_time("(b) t_id", "t_id [ms]", COMBINED_1, T_ID_OVER_TIME),
+            _over_time("(c) ACKs held", "ACKs", COMBINED_1, HELD_ACKS),
+        ),
+    ),
     figure(
         5,
         "Time between two ACKs over the occupancy, as it is in a run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
@@ -102,28 +102,6 @@ def chart(
     return Chart(title, parameter, values, measure.name, measure.unit, drawn, marks)
 
 
-def study(
-    number: int,
-    title: str,
-    question: str,
-    *grids: Grid,
-    charts: Iterable[Chart] = (),
-    planes: Iterable[Plane] = (),
-) -> Experiment:
-    """Make a study of tables, charts and planes, of which the paper prints nothing."""
-    return Experiment(
-        "study",
-        number,
-        title,
-        ("",),
-        (),
-        question=question,
-        tables=grids,
-        charts=tuple(charts),
-        planes=tuple(planes),
-    )
-
-
 def figure(
     number: int | None,
     title: str,
@@ -145,3 +123,16 @@ def figure(
         traces=tuple(traces),
         planes=tuple(planes),
     )
+
+
+def study(
+    number: int,
+    title: str,
+    question: str,
+    *grids: Grid,
+    charts: Iterable[Chart] = (),
+    planes: Iterable[Plane] = (),
+) -> Experiment:
+    """Make a study of tables, charts and planes, of which the paper prints nothing."""
+    drawn = figure(number, title, question=question, charts=charts, planes=planes)
+    return replace(drawn, kind="study", tables=grids)

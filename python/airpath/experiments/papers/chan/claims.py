@@ -139,12 +139,7 @@ CLAIMS = (
         AtMost(_of(TO, 1), 1, slack=0),
         (AtLeast(_of(TO, case), 80, slack=0) for case in (4, 7, 9)),
     ),
-    claim(
-        3,
-        "Table 1",
-        "Wf falls as the spread grows.",
-        _falling(WF),
-    ),
+    claim(3, "Table 1", "Wf falls as the spread grows.", _falling(WF)),
     claim(
         4,
         "Table 2",

@@ -114,108 +114,8 @@ def _drop(name: str, what: str, *flows: Flow) -> Row:
 _BUFFER = "buffer, packets"
 _UNTIL_18 = tuple(buffer for buffer in BUFFERS_OF_BOTH if 6 < buffer < 18)
 
-FIGURE_11 = figure(
-    11,
-    "Throughput where the delay varies, e(x) + 400 - x",
-    _drop("reno", "loss of Reno from e(20) to e(100)", RENO),
-    _drop("sack", "loss of SACK from e(20) to e(100)", SACK),
-    _drop("ar", "loss of regulated flows, the larger of both", RENO_AR, SACK_AR),
-    *gains("s61-ar-{}", "gain over {} at e(100)", over_delay, 100),
-    row(
-        "s61-80",
-        "share of 200 kbit/s, regulated, buffer 5",
-        over_buffer_delay(RENO_AR, 5),
-        lambda outcome: measured.goodput_kbps(outcome) / 2,
-    ),
-    *gains("s61-b4-{}", "gain over {}, buffer 4", over_buffer_delay, 4),
-    gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[0],
-    charts=(
-        _chart(
-            "(a) buffer of 10",
-            "mean of the forward delay, ms",
-            DELAY_MEANS_MS,
-            over_delay,
-            published=(
-                (20, "t2-2-sim"),
-                *((100, f"t3-{flow}-goodput") for flow in ("reno", "sack", "reno-ar")),
-            ),
-        ),
-        _chart("(b) 350+e(50)", _BUFFER, BUFFERS, over_buffer_delay),
-    ),
-)
-
-FIGURE_12 = figure(
-    12,
-    "Throughput where the rate varies, u(200, x)",
-    gains("s62-ar-{}", "gain over {}, the most of all spreads", over_rate, *RATE_SDS_KBPS, pick=most(gain))[
-        0
-    ],
-    gains("s62-b5-{}", "gain over {}, buffer 5, u(200,75)", over_buffer_rate, 5)[1],
-    row("s62-bdp", "bandwidth-delay product at u(200,75)", over_rate(RENO, 75), measured.pipe_packets),
-    charts=(
-        _chart(
-            "(a) buffer of 10",
-            "standard deviation of the rate, kbit/s",
-            RATE_SDS_KBPS,
-            over_rate,
-            published=((20, "t2-5-sim"), (50, "t2-6-sim"), (75, "t2-7-sim")),
-        ),
-        _chart("(b) u(200, 75)", _BUFFER, BUFFERS, over_buffer_rate),
-    ),
-)
 
 _both = partial(pairs, over_buffer_both)
-
-FIGURE_13 = figure(
-    13,
-    "Throughput and round-trip time, u(200, 50) and 350 + e(50)",
-    *(
-        row(
-            f"s63-b6-{end}",
-            f"Reno, share of regulated, buffer 6, {what}",
-            _both((6,), RENO, RENO_AR),
-            pick=share,
-        )
-        for end, what in (("lo", "at least"), ("hi", "at most"))
-    ),
-    row("s63-b18", "Reno below regulated, buffer 18", _both((18,), RENO, RENO_AR), pick=reduction),
-    *(
-        row(
-            f"s63-sack-{end}",
-            f"SACK below regulated, buffers 7 to 15, {what}",
-            _both(_UNTIL_18, SACK, SACK_AR),
-            pick=pick(reduction),
-        )
-        for end, what, pick in (("lo", "least", least), ("hi", "most", most))
-    ),
-    *(
-        row(
-            f"s63-rtt{buffer}",
-            f"rtt above SACK's, buffer {buffer}",
-            _both((buffer,), RENO_AR, SACK),
-            measured.rtt_ms,
-            gain,
-        )
-        for buffer in (9, 18)
-    ),
-    row(
-        "s63-rttx",
-        "largest buffer with an rtt at most 15 % above SACK's",
-        _both(BUFFERS_OF_BOTH, RENO_AR, SACK),
-        measured.rtt_ms,
-        found(LAST, BUFFERS_OF_BOTH, lambda regulated, sack: regulated <= 1.15 * sack),
-    ),
-    row(
-        "s63-2bdp",
-        "smallest buffer at which SACK is less than 5 % below regulated",
-        _both(BUFFERS_OF_BOTH, SACK, SACK_AR),
-        pick=found(FIRST, BUFFERS_OF_BOTH, lambda sack, regulated: sack > 0.95 * regulated),
-    ),
-    charts=(
-        _chart("(a)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both),
-        _chart("(b)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both, measured.RTT),
-    ),
-)
 
 
 def hdr_range(name: str) -> tuple[Row, ...]:
@@ -234,44 +134,141 @@ def hdr_range(name: str) -> tuple[Row, ...]:
     return tuple(of_flow for of_both in zip(*known, strict=True) for of_flow in of_both)
 
 
-FIGURE_14 = figure(
-    14,
-    "Throughput and round-trip time with HDR, one flow",
-    *hdr_range("s64-{}"),
-    row(
-        "s64-sack-to20",
-        "largest buffer at which SACK is more than 0.5 % below regulated",
-        pairs(over_hdr_buffer(1), HDR_BUFFERS[1], SACK, SACK_AR),
-        pick=found(LAST, HDR_BUFFERS[1], lambda sack, regulated: regulated > 1.005 * sack),
+CURVES = (
+    figure(
+        11,
+        "Throughput where the delay varies, e(x) + 400 - x",
+        _drop("reno", "loss of Reno from e(20) to e(100)", RENO),
+        _drop("sack", "loss of SACK from e(20) to e(100)", SACK),
+        _drop("ar", "loss of regulated flows, the larger of both", RENO_AR, SACK_AR),
+        *gains("s61-ar-{}", "gain over {} at e(100)", over_delay, 100),
+        row(
+            "s61-80",
+            "share of 200 kbit/s, regulated, buffer 5",
+            over_buffer_delay(RENO_AR, 5),
+            lambda outcome: measured.goodput_kbps(outcome) / 2,
+        ),
+        *gains("s61-b4-{}", "gain over {}, buffer 4", over_buffer_delay, 4),
+        gains("s61-b20-{}", "gain over {}, buffer 20", over_buffer_delay, 20)[0],
+        charts=(
+            _chart(
+                "(a) buffer of 10",
+                "mean of the forward delay, ms",
+                DELAY_MEANS_MS,
+                over_delay,
+                published=(
+                    (20, "t2-2-sim"),
+                    *((100, f"t3-{flow}-goodput") for flow in ("reno", "sack", "reno-ar")),
+                ),
+            ),
+            _chart("(b) 350+e(50)", _BUFFER, BUFFERS, over_buffer_delay),
+        ),
     ),
-    charts=(
-        _chart("(a)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1)),
-        _chart("(b)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1), measured.RTT),
+    figure(
+        12,
+        "Throughput where the rate varies, u(200, x)",
+        gains(
+            "s62-ar-{}", "gain over {}, the most of all spreads", over_rate, *RATE_SDS_KBPS, pick=most(gain)
+        )[0],
+        gains("s62-b5-{}", "gain over {}, buffer 5, u(200,75)", over_buffer_rate, 5)[1],
+        row("s62-bdp", "bandwidth-delay product at u(200,75)", over_rate(RENO, 75), measured.pipe_packets),
+        charts=(
+            _chart(
+                "(a) buffer of 10",
+                "standard deviation of the rate, kbit/s",
+                RATE_SDS_KBPS,
+                over_rate,
+                published=((20, "t2-5-sim"), (50, "t2-6-sim"), (75, "t2-7-sim")),
+            ),
+            _chart("(b) u(200, 75)", _BUFFER, BUFFERS, over_buffer_rate),
+        ),
+    ),
+    figure(
+        13,
+        "Throughput and round-trip time, u(200, 50) and 350 + e(50)",
+        *(
+            row(
+                f"s63-b6-{end}",
+                f"Reno, share of regulated, buffer 6, {what}",
+                _both((6,), RENO, RENO_AR),
+                pick=share,
+            )
+            for end, what in (("lo", "at least"), ("hi", "at most"))
+        ),
+        row("s63-b18", "Reno below regulated, buffer 18", _both((18,), RENO, RENO_AR), pick=reduction),
+        *(
+            row(
+                f"s63-sack-{end}",
+                f"SACK below regulated, buffers 7 to 15, {what}",
+                _both(_UNTIL_18, SACK, SACK_AR),
+                pick=pick(reduction),
+            )
+            for end, what, pick in (("lo", "least", least), ("hi", "most", most))
+        ),
+        *(
+            row(
+                f"s63-rtt{buffer}",
+                f"rtt above SACK's, buffer {buffer}",
+                _both((buffer,), RENO_AR, SACK),
+                measured.rtt_ms,
+                gain,
+            )
+            for buffer in (9, 18)
+        ),
+        row(
+            "s63-rttx",
+            "largest buffer with an rtt at most 15 % above SACK's",
+            _both(BUFFERS_OF_BOTH, RENO_AR, SACK),
+            measured.rtt_ms,
+            found(LAST, BUFFERS_OF_BOTH, lambda regulated, sack: regulated <= 1.15 * sack),
+        ),
+        row(
+            "s63-2bdp",
+            "smallest buffer at which SACK is less than 5 % below regulated",
+            _both(BUFFERS_OF_BOTH, SACK, SACK_AR),
+            pick=found(FIRST, BUFFERS_OF_BOTH, lambda sack, regulated: sack > 0.95 * regulated),
+        ),
+        charts=(
+            _chart("(a)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both),
+            _chart("(b)", _BUFFER, BUFFERS_OF_BOTH, over_buffer_both, measured.RTT),
+        ),
+    ),
+    figure(
+        14,
+        "Throughput and round-trip time with HDR, one flow",
+        *hdr_range("s64-{}"),
+        row(
+            "s64-sack-to20",
+            "largest buffer at which SACK is more than 0.5 % below regulated",
+            pairs(over_hdr_buffer(1), HDR_BUFFERS[1], SACK, SACK_AR),
+            pick=found(LAST, HDR_BUFFERS[1], lambda sack, regulated: regulated > 1.005 * sack),
+        ),
+        charts=(
+            _chart("(a)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1)),
+            _chart("(b)", _BUFFER, HDR_BUFFERS[1], over_hdr_buffer(1), measured.RTT),
+        ),
+    ),
+    figure(
+        15,
+        "Throughput with HDR, several flows",
+        *(
+            of_flow
+            for users, buffer in ONE_BDP.items()
+            for of_flow in gains(
+                f"s65-{users}-{{}}",
+                f"gain over {{}}, {users} flows, buffer {buffer}",
+                over_hdr_buffer(users),
+                buffer,
+            )
+        ),
+        charts=(
+            _chart(
+                f"({letter}) {users} flows",
+                "buffer of each flow, packets",
+                HDR_BUFFERS[users],
+                over_hdr_buffer(users),
+            )
+            for letter, users in (("a", 4), ("b", 8))
+        ),
     ),
 )
-
-FIGURE_15 = figure(
-    15,
-    "Throughput with HDR, several flows",
-    *(
-        of_flow
-        for users, buffer in ONE_BDP.items()
-        for of_flow in gains(
-            f"s65-{users}-{{}}",
-            f"gain over {{}}, {users} flows, buffer {buffer}",
-            over_hdr_buffer(users),
-            buffer,
-        )
-    ),
-    charts=(
-        _chart(
-            f"({letter}) {users} flows",
-            "buffer of each flow, packets",
-            HDR_BUFFERS[users],
-            over_hdr_buffer(users),
-        )
-        for letter, users in (("a", 4), ("b", 8))
-    ),
-)
-
-CURVES = (FIGURE_11, FIGURE_12, FIGURE_13, FIGURE_14, FIGURE_15)

@@ -60,11 +60,6 @@ def latency_ms(of: Callable[[NDArray[np.float64]], float]) -> Metric:
     return lambda outcome: float(of(outcome.observed.x))
 
 
-def peak_queue(outcome: Outcome) -> float:
-    """Most packets that waited at the RNC or were under way."""
-    return float(bearer(outcome, "downlink")["peak_queued_sdus"])
-
-
 def _percent(so: Callable[[NDArray[np.float64]], NDArray[np.bool_]]) -> Metric:
     return latency_ms(lambda x: 100 * float(np.mean(so(x))))
 
@@ -84,52 +79,25 @@ LIVE_DOWNLOAD = live_cell()
 SPACED, SAMPLED = live_cell(ACK_SPACING), live_cell(ROUND_TRIPS)
 """The download with the time between its ACKs, and with the samples of its round-trip time."""
 
-
 LIVE_TEXT = (
     row("s1-ping-lo", "3G1X: shortest latency of a ping", PINGS_CELL, latency_ms(np.min)),
     row("s1-ping-hi", "3G1X: longest latency of a ping", PINGS_CELL, latency_ms(np.max)),
     row("s3-ping-mean", "3G1X: mean latency of pings", PINGS_CELL, _mean_latency_ms),
     row("s3-thr", "3G1X: throughput of 2 MB", LIVE_DOWNLOAD, download_kbps),
-    row("f3-30", "3G1X: most packets in the buffer", LIVE_DOWNLOAD, peak_queue),
+    row(
+        "f3-30",
+        "3G1X: most packets in the buffer",
+        LIVE_DOWNLOAD,
+        lambda outcome: float(bearer(outcome, "downlink")["peak_queued_sdus"]),
+    ),
 )
 """What the text alone says of the live system."""
-
-FIGURE_2 = figure(
-    2,
-    "Distribution of ping latencies over 3G1X, imitated",
-    row("f2-75", "share below 200 ms", PINGS_CELL, _percent(lambda x: x < 200)),
-    row("f2-3", "share above 500 ms", PINGS_CELL, _percent(lambda x: x > 500)),
-    traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
-)
-
-FIGURE_3 = figure(
-    3,
-    "A download of 2 MB over 3G1X, imitated",
-    row(
-        "s3-ackspacing",
-        "time between ACKs of two packets, if nothing varied",
-        LIVE_DOWNLOAD,
-        packet_time_ms(2),
-    ),
-    row("f3-50ms", "share of ACKs within 50 ms of the one before", SPACED, _percent(lambda x: x <= 50)),
-    row("f3-rtt", "longest round-trip time", SAMPLED, lambda outcome: float(outcome.observed.y.max())),
-    traces=(
-        Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
-        Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
-    ),
-)
 
 
 def _window(title: str, case: int) -> Trace:
     cell = replace(make_cell(RENO, CASES[case]), observe=WINDOW)
     return Trace(f"{title}: {CASES[case].name}", "time [s]", "cwnd [packets]", cell)
 
-
-FIGURE_4 = figure(
-    4,
-    "Congestion window of Reno over time",
-    traces=(_window("(a) constant rate and delay", 1), _window("(b) variable delay", 4)),
-)
 
 EXAMPLE_CASE = 4
 """The paper does not say from which link its examples of loss events are."""
@@ -152,22 +120,45 @@ _EPOCHS = (
     ("b", "b1", "until the next loss", "b"),
 )
 
-FIGURE_5 = figure(
-    5,
-    "Congestion window around events of several losses",
-    *(
-        row(
-            f"f5{panel}-{name}",
-            f"{EXAMPLES[panel][0]}: {what}",
-            EXAMPLES[panel][1],
-            epoch_s(epoch),
-        )
-        for panel, name, what, epoch in _EPOCHS
+FIGURES = (
+    figure(
+        2,
+        "Distribution of ping latencies over 3G1X, imitated",
+        row("f2-75", "share below 200 ms", PINGS_CELL, _percent(lambda x: x < 200)),
+        row("f2-3", "share above 500 ms", PINGS_CELL, _percent(lambda x: x > 500)),
+        traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
     ),
-    traces=(
-        Trace("(a) two losses", "time [s]", "cwnd [packets]", EXAMPLES["a"][1]),
-        Trace("(b) three losses and a timeout", "time [s]", "cwnd [packets]", EXAMPLES["b"][1]),
+    figure(
+        3,
+        "A download of 2 MB over 3G1X, imitated",
+        row(
+            "s3-ackspacing",
+            "time between ACKs of two packets, if nothing varied",
+            LIVE_DOWNLOAD,
+            packet_time_ms(2),
+        ),
+        row("f3-50ms", "share of ACKs within 50 ms of the one before", SPACED, _percent(lambda x: x <= 50)),
+        row("f3-rtt", "longest round-trip time", SAMPLED, lambda outcome: float(outcome.observed.y.max())),
+        traces=(
+            Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
+            Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
+        ),
+    ),
+    figure(
+        4,
+        "Congestion window of Reno over time",
+        traces=(_window("(a) constant rate and delay", 1), _window("(b) variable delay", 4)),
+    ),
+    figure(
+        5,
+        "Congestion window around events of several losses",
+        *(
+            row(f"f5{panel}-{name}", f"{EXAMPLES[panel][0]}: {what}", EXAMPLES[panel][1], epoch_s(epoch))
+            for panel, name, what, epoch in _EPOCHS
+        ),
+        traces=(
+            Trace("(a) two losses", "time [s]", "cwnd [packets]", EXAMPLES["a"][1]),
+            Trace("(b) three losses and a timeout", "time [s]", "cwnd [packets]", EXAMPLES["b"][1]),
+        ),
     ),
 )
-
-FIGURES = (FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5)

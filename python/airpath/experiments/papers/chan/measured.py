@@ -127,11 +127,7 @@ def loss_to_twin(outcome: Outcome) -> float:
 def predicted_kbps(model: str) -> Metric:
     """What a model predicts from the run's own loss events and link, with a buffer of 10, kbit/s."""
     predict = {known.name: known.predict for known in MODELS}[model]
-
-    def metric(outcome: Outcome) -> float:
-        return predict(_inputs(outcome), _link(outcome)).kbit_per_s(PACKET_BYTES)
-
-    return metric
+    return lambda outcome: predict(_inputs(outcome), _link(outcome)).kbit_per_s(PACKET_BYTES)
 
 
 def cycle_kbps(kind: str) -> Metric:
@@ -148,11 +144,7 @@ def cycle_kbps(kind: str) -> Metric:
 
 def accuracy(predicted: Metric) -> Metric:
     """1 - |model - simulation| / simulation, of the run's own throughput."""
-
-    def metric(outcome: Outcome) -> float:
-        return 1 - abs(predicted(outcome) / goodput_kbps(outcome) - 1)
-
-    return metric
+    return lambda outcome: 1 - abs(predicted(outcome) / goodput_kbps(outcome) - 1)
 
 
 def rate_share(rate: float) -> Metric:

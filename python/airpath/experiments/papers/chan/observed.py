@@ -124,22 +124,19 @@ def _ping_latencies(events: Events) -> Series:
     return distribution(down[: up.size] + up)
 
 
-def _ack_spacing(events: Events) -> Series:
-    return distribution(np.diff(times_s(events, "tcp_state")) * 1000)
-
-
-def _round_trips(events: Events) -> Series:
-    return Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6)
-
-
 WINDOW = Observation(("tcp_state",), lambda events: cut(_window(events), FROM_S, UNTIL_S))
 """The congestion window in segments over a part of the run, seconds."""
 
 PING_LATENCIES = Observation(("bearer_delivered",), _ping_latencies)
 """Distribution of the time over the radio link and back, milliseconds; for a flow of pings alone."""
 
-ACK_SPACING = Observation(("tcp_state",), _ack_spacing)
+ACK_SPACING = Observation(
+    ("tcp_state",), lambda events: distribution(np.diff(times_s(events, "tcp_state")) * 1000)
+)
 """Distribution of the time between ACKs at the sender, milliseconds."""
 
-ROUND_TRIPS = Observation(("rtt_sample",), _round_trips)
+ROUND_TRIPS = Observation(
+    ("rtt_sample",),
+    lambda events: Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6),
+)
 """Round-trip time samples over time, both in seconds."""

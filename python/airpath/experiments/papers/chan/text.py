@@ -85,10 +85,7 @@ TEXT = figure(
     "What the text says about these simulations",
     row("abs-40", "gain of the abstract: over Reno at e(100)", _WIDEST[:2], pick=gain),
     row(
-        "s7-40",
-        "gain of the conclusion: over Reno and SACK at e(100), the larger",
-        _WIDEST,
-        pick=most(gain),
+        "s7-40", "gain of the conclusion: over Reno and SACK at e(100), the larger", _WIDEST, pick=most(gain)
     ),
     row(
         "s7-acc",
@@ -112,19 +109,9 @@ TEXT = figure(
     row("s61-bdp", "bandwidth-delay product, case 1", CELLS[1], measured.pipe_packets),
     row("s61-wf-ar", "Wf, SACK regulated, e(100)", WIDEST["SACK+AR"], measured.max_window),
     row("s61-wf-none", "Wf, SACK, e(100)", WIDEST["SACK"], measured.max_window),
-    row(
-        "s63-max",
-        "throughput of a link never idle, u(200,50)",
-        CELLS[8],
-        measured.max_throughput_kbps,
-    ),
+    row("s63-max", "throughput of a link never idle, u(200,50)", CELLS[8], measured.max_throughput_kbps),
     row("s63-bdp", "bandwidth-delay product, u(200,50)", CELLS[8], measured.pipe_packets),
-    row(
-        "s64-bw",
-        "mean rate of the HDR link, one user",
-        _HDR_1,
-        measured.max_throughput_kbps,
-    ),
+    row("s64-bw", "mean rate of the HDR link, one user", _HDR_1, measured.max_throughput_kbps),
     row(
         "s64-bdp",
         "bandwidth-delay product at 0.2 s, one user",
@@ -158,10 +145,7 @@ TEXT = figure(
     row("s65-fair", "fairness index, least of 4 and 8 flows", _AT_ONE_BDP, measured.fairness, lowest),
     *(
         row(
-            f"s66-{name}",
-            f"loss of {what}",
-            (over_wired_delay(flow, ms) for ms in (100, 20)),
-            pick=reduction,
+            f"s66-{name}", f"loss of {what}", (over_wired_delay(flow, ms) for ms in (100, 20)), pick=reduction
         )
         for name, what, flow in (
             ("reno", "Reno from 20 to 100 ms to the RNC", RENO),
