@@ -249,28 +249,16 @@ def _mean_window(events: Events) -> float:
     return float(np.mean([np.average(w.y[:-1], weights=np.diff(w.x)) for w in windows]))
 
 
-def _mean_rto_s(events: Events) -> float:
-    """Mean retransmission timeout at every ACK, seconds."""
-    return float(np.mean(column(events, "tcp_state", "tcpi_rto"))) / 1e6
-
-
 def _late_share(events: Events) -> float:
     """Share of the second flow in what arrives from its start on, percent."""
     late = times_s(events, "segment_received") >= LATE_S
     return 100 * float(np.mean(column(events, "segment_received", "flow")[late] == 1))
 
 
-RUN = Observation(
-    (
-        "segment_sent",
-        "segment_received",
-        "bearer_enqueued",
-        "rlc_confirmed",
-        "dropped",
-        "ack_rate_control",
-    ),
-    _run,
-)
+BUFFER = ("bearer_enqueued", "rlc_confirmed", "dropped")
+"""Probes of what the buffer takes, drops and delivers."""
+
+RUN = Observation((*BUFFER, "segment_sent", "segment_received", "ack_rate_control"), _run)
 """A :class:`Run`."""
 
 OCCUPANCY = Observation(("bearer_enqueued", "rlc_confirmed"), occupancy)
@@ -285,9 +273,6 @@ PACKETS = Observation(("segment_sent", "segment_received", "dropped"), _packets)
 T_ID = Observation(("ack_rate_control",), _t_id)
 """t_id over the occupancy, milliseconds and SDUs."""
 
-BUFFER = ("bearer_enqueued", "rlc_confirmed", "dropped")
-"""Probes of what the buffer takes, drops and delivers."""
-
 HELD_AND_DROPPED = Observation(BUFFER, _held_and_dropped)
 """BO, Counter, and BO at the drops of PDPC, in part of a run; seconds and SDUs."""
 
@@ -300,8 +285,10 @@ HELD_ACKS = _of_box("held_acks", 1)
 MEAN_WINDOW = Observation(("tcp_state",), _mean_window)
 """Mean window of a flow, packets, at most 44."""
 
-MEAN_RTO = Observation(("tcp_state",), _mean_rto_s)
-"""Mean retransmission timeout, seconds."""
+MEAN_RTO = Observation(
+    ("tcp_state",), lambda events: float(np.mean(column(events, "tcp_state", "tcpi_rto"))) / 1e6
+)
+"""Mean retransmission timeout at every ACK, seconds."""
 
 LATE_SHARE = Observation(("segment_received",), _late_share)
 """Share of a flow that starts late, percent."""
