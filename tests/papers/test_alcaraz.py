@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from airpath.cli.main import app
 from airpath.experiments.papers.alcaraz import PAPER
 from airpath.experiments.papers.alcaraz.figures import CELLS, TABLE_2
 from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
-from airpath.experiments.papers.alcaraz.model import BASE, SCHEMES, combined, make_cell, watched
+from airpath.experiments.papers.alcaraz.model import BASE, SCHEMES, combined, make_cell
 from airpath.experiments.papers.alcaraz.observed import (
     BUFFER,
     PACKETS,
@@ -118,7 +119,9 @@ def test_f2_of_zero_lets_four_flows_overflow_the_buffer():
 
 
 def test_the_counter_is_bo_at_a_drop_and_zero_when_f2_ends():
-    cell = watched(CELLS["combined1", 4], Observation((*BUFFER, "ack_rate_control"), lambda events: events))
+    cell = replace(
+        CELLS["combined1", 4], observe=Observation((*BUFFER, "ack_rate_control"), lambda events: events)
+    )
     events = run(cell, 1)
     known, held = counter(events), occupancy(events)
     starts = np.flatnonzero((known.y[1:] > 0) & (known.y[:-1] == 0)) + 1

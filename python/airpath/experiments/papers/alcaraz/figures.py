@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from airpath.experiments.papers.alcaraz.measured import DELAY, GOODPUT
@@ -20,7 +21,6 @@ from airpath.experiments.papers.alcaraz.model import (
     droptail,
     flows_said,
     make_cell,
-    watched,
 )
 from airpath.experiments.papers.alcaraz.observed import (
     HELD_ACKS,
@@ -111,7 +111,7 @@ def _plane(alpha: float, flows: int, title: str = "f2 = 0", f2_alpha: float | No
 
 
 def _over_time(title: str, y_label: str, scheme: Scheme, observe: Observation) -> Trace:
-    return Trace(title, "time [s]", y_label, watched(make_cell(scheme), observe))
+    return Trace(title, "time [s]", y_label, replace(make_cell(scheme), observe=observe))
 
 
 def _scheme_over_time(number: int, scheme: Scheme) -> Experiment:
@@ -163,7 +163,7 @@ FIGURES = (
         5,
         "Time between two ACKs over the occupancy, as it is in a run",
         traces=[
-            Trace(title, "occupancy [SDUs]", "t_id [ms]", watched(make_cell(scheme), T_ID))
+            Trace(title, "occupancy [SDUs]", "t_id [ms]", replace(make_cell(scheme), observe=T_ID))
             for title, scheme in _BY_OCCUPANCY.items()
         ],
     ),

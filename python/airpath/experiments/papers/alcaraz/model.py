@@ -12,7 +12,6 @@ from airpath.experiments.papers.alcaraz.measured import goodput_kbps
 from airpath.experiments.papers.alcaraz.observed import RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.choices import Reading
-from airpath.experiments.papers.base.observe import Observation
 
 BASE = "alcaraz-384"
 """Base scenario of the paper."""
@@ -211,8 +210,6 @@ SCHEMES = {
 }
 """The schemes of Table 2 in its order, by their names in the published values."""
 
-_TABLE_2 = frozenset(scheme.overrides for scheme in SCHEMES.values())
-
 
 def flows_said(count: int) -> str:
     """Say how many flows there are."""
@@ -224,7 +221,9 @@ def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), varian
     many = (("flow", f"[{', '.join(['{ app = { bulk = {} } }'] * flows)}]"),) if flows > 1 else ()
     words = [scheme.name, *([variant] if variant else []), flows_said(flows)]
     overrides = (*scheme.overrides, *many, *options)
-    in_table_2 = flows in TABLE_2_FLOWS and overrides in {(*known, *many) for known in _TABLE_2}
+    in_table_2 = flows in TABLE_2_FLOWS and overrides in {
+        (*known.overrides, *many) for known in SCHEMES.values()
+    }
     runs = OWN_RUNS if in_table_2 else RUNS
     return Cell(
         ", ".join(words),
@@ -236,8 +235,3 @@ def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), varian
         runs=runs,
         most_runs=runs,
     )
-
-
-def watched(cell: Cell, observe: Observation) -> Cell:
-    """Keep something else of the trace."""
-    return replace(cell, observe=observe)

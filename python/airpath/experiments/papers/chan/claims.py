@@ -37,7 +37,7 @@ from airpath.experiments.papers.chan.curves import (
 )
 from airpath.experiments.papers.chan.measured import GOODPUT, TO, WF
 from airpath.experiments.papers.chan.model import CASES, RENO, RENO_AR, SACK, SACK_AR, Flow, Link, make_cell
-from airpath.experiments.papers.chan.tables import ACCURACIES, CELLS, CYCLES, WIDEST, own_quantity
+from airpath.experiments.papers.chan.tables import ACCURACIES, CELLS, WIDEST, own_quantity
 from airpath.experiments.papers.chan.user_claims import USER_CLAIMS, claim, gain, goodput
 
 DELAY_CASES, RATE_CASES = (1, 2, 3, 4), (5, 6, 7)
@@ -90,7 +90,9 @@ def _too_high(case: int, model: str) -> Gain:
 def _cycles(case: int) -> Conditions:
     """Throughput if all loss events were of one kind, by the model with the link and window measured."""
     kinds = ("timeout", "double", "single")
-    return rising(*(_of(Measure(f"only {kind}", "kbit/s", CYCLES[kind]), case) for kind in kinds))
+    return rising(
+        *(_of(Measure(f"only {kind}", "kbit/s", measured.cycle_kbps(kind)), case) for kind in kinds)
+    )
 
 
 def _wide(measure: Measure, flow: Flow) -> Quantity:

@@ -18,7 +18,6 @@ from airpath.experiments.papers.chan.model import CASES, FLOWS, RENO, RUNS, hdr_
 from airpath.models import MODELS, Episodes, Link
 
 PUBLISHED = {name.removeprefix("chan-"): value for name, value in load_published("chan").items()}
-RUN_S = 3600
 
 CELLS = {
     case: replace(make_cell(RENO, link), runs=2 * RUNS, most_runs=2 * RUNS) for case, link in CASES.items()
@@ -123,7 +122,6 @@ PRINTED_MODELS = {"model1": "padhye", "model2": "misra_as_printed", "model3": "c
 _OWN_MODELS = ("padhye", "misra_as_printed", "misra", "chan_ramjee", "chan_ramjee_literal")
 OWN_PREDICTIONS = {model: measured.predicted_kbps(model) for model in _OWN_MODELS}
 ACCURACIES = {model: measured.accuracy(metric) for model, metric in OWN_PREDICTIONS.items()}
-CYCLES = {kind: measured.cycle_kbps(kind) for kind in ("single", "double", "timeout")}
 
 
 def printed_inputs(case: int) -> tuple[Episodes, Link]:
@@ -131,7 +129,7 @@ def printed_inputs(case: int) -> tuple[Episodes, Link]:
     printed = {key: PUBLISHED[f"t1-{case}-{key}"].value for key in COLUMNS if f"t1-{case}-{key}" in PUBLISHED}
     episodes = Episodes(
         packets=printed["packets-transferred"],
-        duration_s=RUN_S,
+        duration_s=3600,
         fast_retransmits=int(printed["loss-events-triple-dupack"]),
         timeouts=int(printed["loss-events-timeout"]),
         rtt_s=printed["mean-rtt"] / 1000,
