@@ -19,7 +19,6 @@ from airpath.experiments.papers.alcaraz.model import (
     Scheme,
     combined,
     droptail,
-    flows_said,
     make_cell,
 )
 from airpath.experiments.papers.alcaraz.observed import (
@@ -36,6 +35,7 @@ from airpath.experiments.papers.base.measure import Measure, chart, figure
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Path, Plane, Reference, Trace
 from airpath.experiments.papers.base.paper import Experiment, Row
+from airpath.experiments.papers.base.wording import counted
 
 MAXTHS = (20, 25, 30, 35, 40, 45)
 """Discarding thresholds of Section 5, SDUs."""
@@ -140,7 +140,7 @@ FIGURES = (
                 "buffer, SDUs",
                 BUFFERS,
                 measure,
-                {flows_said(flows): partial(cell_of_buffer, flows) for flows in FLOW_COUNTS},
+                {counted(flows, "flow"): partial(cell_of_buffer, flows) for flows in FLOW_COUNTS},
             )
             for title, measure in (("(a)", GOODPUT), ("(b)", DELAY))
         ),

@@ -12,6 +12,7 @@ from airpath.experiments.papers.alcaraz.measured import goodput_kbps
 from airpath.experiments.papers.alcaraz.observed import RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.choices import Reading
+from airpath.experiments.papers.base.wording import counted
 
 BASE = "alcaraz-384"
 """Base scenario of the paper."""
@@ -211,15 +212,10 @@ SCHEMES = {
 """The schemes of Table 2 in its order, by their names in the published values."""
 
 
-def flows_said(count: int) -> str:
-    """Say how many flows there are."""
-    return f"{count} flow{'s' if count > 1 else ''}"
-
-
 def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), variant: str = "") -> Cell:
     """Let flows share a bearer with a scheme for 60 s; `variant` says what `options` change."""
     many = (("flow", f"[{', '.join(['{ app = { bulk = {} } }'] * flows)}]"),) if flows > 1 else ()
-    words = [scheme.name, *([variant] if variant else []), flows_said(flows)]
+    words = [scheme.name, *([variant] if variant else []), counted(flows, "flow")]
     overrides = (*scheme.overrides, *many, *options)
     in_table_2 = flows in TABLE_2_FLOWS and overrides in {
         (*known.overrides, *many) for known in SCHEMES.values()

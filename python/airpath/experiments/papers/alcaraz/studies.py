@@ -20,7 +20,6 @@ from airpath.experiments.papers.alcaraz.model import (
     Scheme,
     ack_rate,
     combined,
-    flows_said,
     make_cell,
     pdpc,
 )
@@ -31,6 +30,7 @@ from airpath.experiments.papers.base.measure import Measure, chart, observed, st
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Chart, Plane
 from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.wording import counted
 
 IN_ORDER = Measure("delay from the first transmission until in order", "s", observed("in_order_s"))
 AFTER_A_DROP = Measure("time for which f2 is in force", "s", measured.of_box("t_id_after_drop_s"))
@@ -53,13 +53,13 @@ def _cell(scheme: Scheme, flows: int = 1, options: Overrides = (), variant: str 
 
 
 def _by_flows(*counts: int) -> dict[str, Callable[[Scheme], Cell]]:
-    return {flows_said(flows): partial(_cell, flows=flows) for flows in counts}
+    return {counted(flows, "flow"): partial(_cell, flows=flows) for flows in counts}
 
 
 def _by_scheme(schemes: Iterable[Scheme], read: Callable[..., Cell]) -> dict[str, Callable[..., Cell]]:
     """Make columns of schemes with one flow and with four; `read` has both, and what the row stands for."""
     return {
-        f"{scheme.name}, {flows_said(flows)}": partial(read, scheme, flows)
+        f"{scheme.name}, {counted(flows, 'flow')}": partial(read, scheme, flows)
         for scheme in schemes
         for flows in (1, 4)
     }
@@ -198,7 +198,7 @@ def _sweep(
     def of(flows: int, value: float) -> Cell:
         return make_cell(scheme_of(value), flows)
 
-    lines = {flows_said(flows): partial(of, flows) for flows in (1, 4)}
+    lines = {counted(flows, "flow"): partial(of, flows) for flows in (1, 4)}
     return tuple(chart(title, parameter, values, measure, lines) for measure in measures)
 
 
@@ -251,7 +251,7 @@ ONE_BO = study(
     *tables(
         "ACK rate control, drop",
         {
-            f"{name}, {flows_said(flows)}": partial(_bo_of, scheme, flows)
+            f"{name}, {counted(flows, 'flow')}": partial(_bo_of, scheme, flows)
             for name, scheme in (("Combined Scheme 1", COMBINED_1), ("2", COMBINED_2))
             for flows in (1, 4)
         },
@@ -274,7 +274,7 @@ def _both_f2(alpha: float, flows: int) -> Plane:
         for maxth in (20, 30, 40)
         for f2_alpha, said in ((None, "f2 = 0"), (1, "alpha 1 in f2"))
     }
-    return plane(f"alpha {alpha:g}, {flows_said(flows)}", (5.0, 10.0, 15.0, 20.0, 30.0), lines, flows)
+    return plane(f"alpha {alpha:g}, {counted(flows, 'flow')}", (5.0, 10.0, 15.0, 20.0, 30.0), lines, flows)
 
 
 F2 = study(

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from airpath.experiments.papers.alcaraz import measured
 from airpath.experiments.papers.alcaraz.figures import BUFFERS, CELLS, MAXTHS, RATIOS, cell, cell_of_buffer
 from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
-from airpath.experiments.papers.alcaraz.model import RUNS, ack_rate, flows_said, make_cell, pdpc
+from airpath.experiments.papers.alcaraz.model import RUNS, ack_rate, make_cell, pdpc
 from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.measure import figure
 from airpath.experiments.papers.base.paired import Pick, by_seed, difference, most, reduction
 from airpath.experiments.papers.base.paper import Row, first, highest
+from airpath.experiments.papers.base.wording import counted
 from airpath.stats.estimate import Estimate
 
 NEAR = 0.98
@@ -128,7 +129,7 @@ TEXT = figure(
     *(
         _row(
             f"s6-pdpc-delay-{flows}f",
-            f"delay from maxth 30 to 45, PDPC, {flows_said(flows)}",
+            f"delay from maxth 30 to 45, PDPC, {counted(flows, 'flow')}",
             _pdpc_cells(flows),
             lambda outcome: 1000 * measured.delay_s(outcome),
             difference,
