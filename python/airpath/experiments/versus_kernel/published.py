@@ -14,7 +14,7 @@ from typing import Any
 
 from airpath import _core
 from airpath.experiments.papers.alcaraz import model as alcaraz
-from airpath.experiments.papers.alcaraz.measured import PACKET_BYTES, PAYLOAD_BYTES
+from airpath.experiments.papers.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath.experiments.papers.base.cell import Overrides
 from airpath.experiments.papers.base.published import Published, load_published
 from airpath.experiments.papers.chan import model as chan

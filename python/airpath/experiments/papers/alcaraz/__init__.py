@@ -1,21 +1,18 @@
 """Alcaraz and Cerdan's paper: ACK rate control and PDPC at the RLC buffer of a 3G bearer.
 
-How it is read is in `model`, what it leaves open in `choices`; tables, planes, traces, text, studies,
-arguments and claims have files of their own.
+How it is read is in `model`, what it leaves open in `choices`; figures (and Table 2), text, studies and
+claims have files of their own.
 """
 
 from __future__ import annotations
 
-from airpath.experiments.papers.alcaraz.arguments import ARGUMENTS
 from airpath.experiments.papers.alcaraz.choices import CHOICES
 from airpath.experiments.papers.alcaraz.claims import CLAIMS
+from airpath.experiments.papers.alcaraz.figures import FIGURES, TABLE_2
 from airpath.experiments.papers.alcaraz.model import BASE, CONFIDENCE, DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.alcaraz.not_reproduced import NOT_REPRODUCED
-from airpath.experiments.papers.alcaraz.planes import FIGURE_1, FIGURE_5, PLANES
 from airpath.experiments.papers.alcaraz.studies import STUDIES
-from airpath.experiments.papers.alcaraz.tables import TABLES
 from airpath.experiments.papers.alcaraz.text import TEXT
-from airpath.experiments.papers.alcaraz.traces import FIGURE_2, FIGURE_4, FIGURE_12, FIGURE_13, FIGURE_14
 from airpath.experiments.papers.base.paper import Paper
 
 PAPER = Paper(
@@ -28,20 +25,7 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(
-        *TABLES,
-        FIGURE_1,
-        FIGURE_2,
-        FIGURE_4,
-        FIGURE_5,
-        *PLANES,
-        FIGURE_12,
-        FIGURE_13,
-        FIGURE_14,
-        TEXT,
-        *STUDIES,
-        *ARGUMENTS,
-    ),
+    experiments=(TABLE_2, *FIGURES, TEXT, *STUDIES),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     confidence=CONFIDENCE,

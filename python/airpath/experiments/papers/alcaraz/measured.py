@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from airpath.experiments.papers.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath.experiments.papers.base.cell import Metric, Outcome
-from airpath.experiments.papers.base.paired import by_seed
-from airpath.stats.estimate import Estimate
+from airpath.experiments.papers.base.measure import Measure, bearer, element, observed
+from airpath.experiments.papers.base.paired import Pick, by_seed
 
-PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 BEARER_KBPS = 384
 PIPE_SDUS = 10
 """Bandwidth-delay product as Section 5 has it."""
-
-Pick = Callable[[Sequence[Estimate]], Estimate]
-"""What follows from the estimates of several cells."""
 
 
 def goodput_kbps(outcome: Outcome) -> float:
@@ -26,59 +22,13 @@ def goodput_kbps(outcome: Outcome) -> float:
     return received / PAYLOAD_BYTES * PACKET_BYTES * 8 / 1000 / float(outcome.results["simulated_s"])
 
 
-def delay_s(outcome: Outcome) -> float:
-    """Mean time of a packet from its transmission by TCP to its arrival there, seconds."""
-    return float(outcome.observed.delay_s)
-
-
-def delay_ms(outcome: Outcome) -> float:
-    """The same in milliseconds."""
-    return 1000 * delay_s(outcome)
-
-
-def in_order_s(outcome: Outcome) -> float:
-    """Mean time of a packet from its first transmission until all before it has arrived, too, seconds."""
-    return float(outcome.observed.in_order_s)
+delay_s = observed("delay_s")
+"""Mean time of a packet from its transmission by TCP to its arrival there, seconds."""
 
 
 def occupancy_sdus(outcome: Outcome) -> float:
     """BO: mean number of SDUs in the buffer over the run."""
-    return float(_downlink(outcome)["mean_queued_sdus"])
-
-
-def occupancy_sd_sdus(outcome: Outcome) -> float:
-    """Standard deviation of BO over the run."""
-    return float(outcome.observed.occupancy_sd_sdus)
-
-
-def largest_occupancy_sdus(outcome: Outcome) -> float:
-    """Largest BO."""
-    return float(_downlink(outcome)["peak_queued_sdus"])
-
-
-def overflow_drops(outcome: Outcome) -> float:
-    """SDUs for which the buffer had no room."""
-    return float(outcome.observed.overflow_drops)
-
-
-def early_overflow_drops(outcome: Outcome) -> float:
-    """The same in the first part of a run."""
-    return float(outcome.observed.early_overflow_drops)
-
-
-def lowest_after_overflow_sdus(outcome: Outcome) -> float:
-    """Smallest BO in the 10 s behind the first overflow; the largest of all where nothing overflowed."""
-    return float(outcome.observed.lowest_after_overflow_sdus)
-
-
-def late_peak_sdus(outcome: Outcome) -> float:
-    """Largest BO in the second half of a run."""
-    return float(outcome.observed.late_peak_sdus)
-
-
-def deliberate_drops(outcome: Outcome) -> float:
-    """SDUs that the queue discipline dropped although there was room."""
-    return float(outcome.observed.deliberate_drops)
+    return float(bearer(outcome, "downlink")["mean_queued_sdus"])
 
 
 def timeouts(outcome: Outcome) -> float:
@@ -86,14 +36,9 @@ def timeouts(outcome: Outcome) -> float:
     return float(sum(int(flow["timeouts"]) for flow in outcome.results["flows"]))
 
 
-def after_a_drop_s(outcome: Outcome) -> float:
-    """Time for which f2 was in force, seconds."""
-    return float(_box(outcome)["t_id_after_drop_s"])
-
-
-def most_held(outcome: Outcome) -> float:
-    """Most ACKs that ACK rate control held at once."""
-    return float(_box(outcome)["peak_held_acks"])
+def of_box(name: str) -> Metric:
+    """What ACK rate control reports of the bearer under a name."""
+    return lambda outcome: float(element(outcome, "middlebox.ack_rate_control")["ues"][0][name])
 
 
 def rtt_s(outcome: Outcome) -> float:
@@ -122,7 +67,7 @@ def seen(outcome: Outcome) -> float:
 
 def ack_spacing_ms(outcome: Outcome) -> float:
     """Mean time between ACKs that cross the radio link, milliseconds."""
-    return 1000 * float(outcome.results["simulated_s"]) / float(_bearer(outcome, "uplink")["sdus_delivered"])
+    return 1000 * float(outcome.results["simulated_s"]) / float(bearer(outcome, "uplink")["sdus_delivered"])
 
 
 def t_id_below_pipe_ms(outcome: Outcome) -> float:
@@ -133,12 +78,7 @@ def t_id_below_pipe_ms(outcome: Outcome) -> float:
 
 def t_id_ms_at(sdus: int) -> Metric:
     """Time between two ACKs by f1 at an occupancy, between those that occurred, milliseconds."""
-
-    def metric(outcome: Outcome) -> float:
-        known = outcome.observed.t_id_ms
-        return float(np.interp(sdus, known.x, known.y))
-
-    return metric
+    return lambda outcome: float(np.interp(sdus, outcome.observed.t_id_ms.x, outcome.observed.t_id_ms.y))
 
 
 def largest_t_id_ms(outcome: Outcome) -> float:
@@ -177,18 +117,8 @@ def first_near_the_most(values: Sequence[float], share: float) -> Pick:
     return lambda estimates: by_seed(find, *estimates)
 
 
-def _box(outcome: Outcome) -> Mapping[str, Any]:
-    """What ACK rate control reports of the bearer."""
-    element = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_rate_control")
-    report: Mapping[str, Any] = element["ues"][0]
-    return report
-
-
-def _downlink(outcome: Outcome) -> Mapping[str, Any]:
-    return _bearer(outcome, "downlink")
-
-
-def _bearer(outcome: Outcome, direction: str) -> Mapping[str, Any]:
-    cell = next(e for e in outcome.results["elements"] if e["element"].startswith("radio."))
-    bearer: Mapping[str, Any] = cell["ues"][0][direction]
-    return bearer
+GOODPUT = Measure("goodput", "kbit/s", goodput_kbps)
+DELAY = Measure("delay", "s", delay_s)
+OVERFLOWS = Measure("overflow drops", "1", observed("overflow_drops"))
+TIMEOUTS = Measure("timeouts", "1", timeouts)
+OCCUPANCY = Measure("mean BO", "SDU", occupancy_sdus)

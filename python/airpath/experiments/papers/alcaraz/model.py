@@ -12,7 +12,7 @@ from airpath.experiments.papers.alcaraz.measured import goodput_kbps
 from airpath.experiments.papers.alcaraz.observed import RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.choices import Reading
-from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.base.wording import counted
 
 BASE = "alcaraz-384"
 """Base scenario of the paper."""
@@ -39,9 +39,10 @@ def _reading(name: str, description: str, release: str, occupancy: str) -> Readi
     return Reading(name, description, changes)
 
 
+DEFAULT_READING = "prose"
 READINGS = (
     Reading(
-        "prose",
+        DEFAULT_READING,
         "ACKs that need no delay leave at once, as sections 3 and 3.3 say; BO is the SDUs that the other end "
         "has not acknowledged, as section 2 says, for ACK rate control as for PDPC",
         (),
@@ -67,8 +68,6 @@ READINGS = (
     ),
 )
 """How ACKs are released, and which SDUs ACK rate control sees; they apply to cells that have it."""
-
-DEFAULT_READING = "prose"
 
 PARAMETERS = (
     ("Path", "1 Mbit/s and 100 ms one way to the RNC; nothing is lost or delayed but behind it"),
@@ -113,41 +112,22 @@ PARAMETERS = (
 )
 
 
-def minth_for(alpha: float) -> int:
-    """Find minth of section 5: ACKs are not delayed below it, SDUs."""
-    return 0 if alpha == 1 else 10
+def time_between_acks(alpha: float, ratio: float, maxth: int, minth: int) -> str:
+    """Write equation 1: the time between two ACKs by the occupancy.
 
-
-@dataclass(frozen=True)
-class Function:
-    """Time between two ACKs by the occupancy, equation 1.
-
-    Attributes
+    Parameters
     ----------
     alpha : float
         Exponent.
     ratio : float
         maxd / maxth, ms per SDU.
     maxth, minth : int
-        Thresholds, SDUs.
+        Thresholds, SDUs; minth of section 5 is 0 with an alpha of 1, else 10.
     """
-
-    alpha: float
-    ratio: float
-    maxth: int
-    minth: int
-
-    @property
-    def toml(self) -> str:
-        """As a component."""
-        thresholds = f'minth = {self.minth}, maxth = {self.maxth}, maxd = "{self.ratio * self.maxth:g} ms"'
-        if self.alpha == 1:
-            return f"{{ linear = {{ {thresholds} }} }}"
-        return f"{{ power = {{ {thresholds}, alpha = {self.alpha:g} }} }}"
-
-
-OFF = "{ off = {} }"
-"""f2 = 0."""
+    thresholds = f'minth = {minth}, maxth = {maxth}, maxd = "{ratio * maxth:g} ms"'
+    if alpha == 1:
+        return f"{{ linear = {{ {thresholds} }} }}"
+    return f"{{ power = {{ {thresholds}, alpha = {alpha:g} }} }}"
 
 
 @dataclass(frozen=True)
@@ -160,17 +140,15 @@ class Scheme:
         As in Table 2, with what differs from it.
     queue : str
         Discipline of the buffer.
-    f1 : Function or None
-        ACK rate control; None without it.
-    f2 : str or None
-        The function after a drop; None if a drop changes nothing.
+    f1, f2 : str or None
+        Time between ACKs, and that after a drop; None without ACK rate control, or if a drop changes nothing.
     release, occupancy : str
         How ACKs are released, and which SDUs count.
     """
 
     name: str
     queue: str
-    f1: Function | None = None
+    f1: str | None = None
     f2: str | None = None
     release: str = "loop"
     occupancy: str = "unacked"
@@ -182,7 +160,7 @@ class Scheme:
         if self.f1 is None:
             return changes
         after = f", t_id_after_drop = {self.f2}" if self.f2 else ""
-        box = f't_id = {self.f1.toml}{after}, release = "{self.release}", occupancy = "{self.occupancy}"'
+        box = f't_id = {self.f1}{after}, release = "{self.release}", occupancy = "{self.occupancy}"'
         return (*changes, ("middlebox", f"[{{ ack_rate_control = {{ {box} }} }}]"))
 
 
@@ -192,10 +170,10 @@ def droptail(packets: int = BUFFER_SDUS) -> Scheme:
     return Scheme(name, f"{{ droptail = {{ packets = {packets} }} }}")
 
 
-def ack_rate(ratio: float = 20, maxth: int = BUFFER_SDUS) -> Scheme:
+def ack_rate(ratio: float = 20) -> Scheme:
     """Make ACK rate control alone, with alpha 1: maxth is at least the buffer (Section 6)."""
-    differs = "" if (ratio, maxth) == (20, BUFFER_SDUS) else f", maxth {maxth}, maxd/maxth {ratio:g}"
-    f1 = Function(1, ratio, maxth, minth_for(1))
+    differs = "" if ratio == 20 else f", maxth {BUFFER_SDUS}, maxd/maxth {ratio:g}"
+    f1 = time_between_acks(1, ratio, BUFFER_SDUS, minth=0)
     return Scheme(f"ACK Rate Control{differs}", droptail().queue, f1)
 
 
@@ -210,9 +188,9 @@ def pdpc(maxth: int = 30) -> Scheme:
 
 def combined(alpha: float, maxth: int, ratio: float, f2_alpha: float | None = None) -> Scheme:
     """Combine PDPC and ACK rate control; without `f2_alpha` f2 is 0."""
-    minth = minth_for(alpha)
-    f1 = Function(alpha, ratio, maxth, minth)
-    f2 = OFF if f2_alpha is None else Function(f2_alpha, ratio, maxth, minth).toml
+    minth = 0 if alpha == 1 else 10
+    f1 = time_between_acks(alpha, ratio, maxth, minth)
+    f2 = "{ off = {} }" if f2_alpha is None else time_between_acks(f2_alpha, ratio, maxth, minth)
     said = "f2 = 0" if f2_alpha is None else f"alpha {f2_alpha:g} in f2"
     name = f"combined, alpha {alpha:g}, {said}, maxth {maxth}, maxd/maxth {ratio:g}"
     return Scheme(name, _pdpc_queue(maxth), f1, f2)
@@ -233,36 +211,15 @@ SCHEMES = {
 }
 """The schemes of Table 2 in its order, by their names in the published values."""
 
-_TABLE_2 = frozenset(scheme.overrides for scheme in SCHEMES.values())
-
-SCENARIOS = {
-    "conventional": "alcaraz-384",
-    "ackrate": "alcaraz-384-ack-rate",
-    "pdpc": "alcaraz-384-pdpc",
-    "combined1": "alcaraz-384-combined-1",
-    "combined2": "alcaraz-384-combined-2",
-}
-"""Bundled scenarios that run a scheme with one flow."""
-
 
 def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), variant: str = "") -> Cell:
-    """Let flows share a bearer with a scheme for 60 s.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        What acts on the buffer.
-    flows : int
-        Number of flows.
-    options : tuple
-        Further changes to the base scenario.
-    variant : str
-        What these make of it.
-    """
+    """Let flows share a bearer with a scheme for 60 s; `variant` says what `options` change."""
     many = (("flow", f"[{', '.join(['{ app = { bulk = {} } }'] * flows)}]"),) if flows > 1 else ()
-    words = [scheme.name, *([variant] if variant else []), f"{flows} flow{'s' if flows > 1 else ''}"]
+    words = [scheme.name, *([variant] if variant else []), counted(flows, "flow")]
     overrides = (*scheme.overrides, *many, *options)
-    in_table_2 = flows in TABLE_2_FLOWS and overrides in {(*known, *many) for known in _TABLE_2}
+    in_table_2 = flows in TABLE_2_FLOWS and overrides in {
+        (*known.overrides, *many) for known in SCHEMES.values()
+    }
     runs = OWN_RUNS if in_table_2 else RUNS
     return Cell(
         ", ".join(words),
@@ -274,8 +231,3 @@ def make_cell(scheme: Scheme, flows: int = 1, *, options: Overrides = (), varian
         runs=runs,
         most_runs=runs,
     )
-
-
-def watched(cell: Cell, observe: Observation) -> Cell:
-    """Keep something else of the trace."""
-    return replace(cell, observe=observe)

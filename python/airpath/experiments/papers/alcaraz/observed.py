@@ -8,19 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.experiments.papers.base.observe import Observation, column, times_s, words
-from airpath.experiments.papers.base.panel import Layers, Series
+from airpath.experiments.papers.base.observe import Observation, column, congestion_window, times_s, words
+from airpath.experiments.papers.base.panel import Layers, Series, cut
 from airpath.runs.trace import Events
 
 EARLY_S = 10.0
 """Length of the first part of a run, in which the first slow start is over, seconds."""
 
-SEGMENT_BYTES = 1460
+PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 WINDOW_SEGMENTS = 44
 """64 kbytes: no more of the congestion window is ever used."""
 
-_RECOVERY = 3
-"""Fast recovery, in `tcpi_ca_state`."""
+LATE_S = 20.0
+"""When a second flow starts beside a first one, seconds."""
+
+SHOWN_S = (8.0, 20.0)
+"""The part of a run that Figure 4 shows, seconds."""
 
 _OVERFLOW, _DISCIPLINE = "queue_full", ("early_drop", "evicted")
 
@@ -62,20 +65,20 @@ class Run:
     t_id_ms: Series
 
 
-def transfers_s(events: Events) -> Numbers:
-    """Time of every packet that arrives, from that transmission of it by TCP, seconds.
+def _arrives(sent: Numbers, received: Numbers) -> NDArray[np.bool_]:
+    """Which transmissions arrive: nothing overtakes on this path, so what arrives is what was not dropped."""
+    due, arrives = iter([*received.tolist(), None]), []
+    expected = next(due)
+    for packet in sent.tolist():
+        arrives.append(packet == expected)
+        expected = next(due) if arrives[-1] else expected
+    return np.array(arrives, dtype=bool)
 
-    Nothing overtakes on this path: what is received of a flow is what was sent, less what was dropped.
-    """
-    known = []
-    for sent, received in _flows(events):
-        next_sent = 0
-        for packet, at_s in zip(received.y, received.x, strict=True):
-            while sent.y[next_sent] != packet:
-                next_sent += 1
-            known.append(at_s - sent.x[next_sent])
-            next_sent += 1
-    return np.array(known)
+
+def transfers_s(events: Events) -> Numbers:
+    """Time of every packet that arrives, from that transmission of it by TCP, seconds."""
+    flows = _flows(events)
+    return np.concatenate([received.x - sent.x[_arrives(sent.y, received.y)] for sent, received in flows])
 
 
 def in_order_s(events: Events) -> Numbers:
@@ -93,29 +96,31 @@ def in_order_s(events: Events) -> Numbers:
 
 def _flows(events: Events) -> Iterator[tuple[Series, Series]]:
     """Offsets of the packets of each flow as they are sent and received."""
-    parts = []
-    for kind in ("segment_sent", "segment_received"):
-        columns = (column(events, kind, "flow"), times_s(events, kind), column(events, kind, "seq"))
-        parts.append(columns)
+    parts = [
+        (column(events, kind, "flow"), times_s(events, kind), column(events, kind, "seq"))
+        for kind in ("segment_sent", "segment_received")
+    ]
     for flow in np.unique(parts[0][0]):
         sent, received = (Series(time_s[by == flow], seq[by == flow]) for by, time_s, seq in parts)
         yield sent, received
 
 
+def _downlink(events: Events, kind: str, name: str) -> tuple[Numbers, Numbers]:
+    mine = words(events, kind, "direction") == "downlink"
+    return times_s(events, kind)[mine], column(events, kind, name)[mine]
+
+
 def occupancy(events: Events) -> Series:
     """SDUs in the downlink's buffer over time, seconds; steps at arrivals and confirmations."""
-    times, counts = [], []
-    for kind in ("bearer_enqueued", "rlc_confirmed"):
-        mine = words(events, kind, "direction") == "downlink"
-        times.append(times_s(events, kind)[mine])
-        counts.append(column(events, kind, "queued_sdus")[mine])
+    parts = (_downlink(events, kind, "queued_sdus") for kind in ("bearer_enqueued", "rlc_confirmed"))
+    at_s, counts = map(np.concatenate, zip(*parts, strict=True))
     # At one instant SDUs leave before others arrive or not; the last of each kind stands.
-    order = np.argsort(np.concatenate(times), kind="stable")
-    return Series(np.concatenate(times)[order], np.concatenate(counts)[order])
+    order = np.argsort(at_s, kind="stable")
+    return Series(at_s[order], counts[order])
 
 
-def _sd_over_time(series: Series, end_s: float) -> float:
-    stays_s = np.diff(series.x, append=max(end_s, float(series.x[-1])))
+def _sd_over_time(series: Series) -> float:
+    stays_s = np.diff(series.x, append=series.x[-1])
     mean = np.average(series.y, weights=stays_s)
     return float(np.sqrt(np.average((series.y - mean) ** 2, weights=stays_s)))
 
@@ -128,7 +133,7 @@ def _run(events: Events) -> Run:
     return Run(
         delay_s=float(transfers_s(events).mean()),
         in_order_s=float(in_order_s(events).mean()),
-        occupancy_sd_sdus=_sd_over_time(held, float(held.x[-1])),
+        occupancy_sd_sdus=_sd_over_time(held),
         overflow_drops=int(full.sum()),
         early_overflow_drops=int((full & (dropped_s < EARLY_S)).sum()),
         deliberate_drops=int(np.isin(reason, _DISCIPLINE).sum()),
@@ -151,47 +156,26 @@ def _by_occupancy(events: Events, where: NDArray[np.bool_]) -> Series:
     return Series(held, column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
 
 
-def window_of(events: Events, mine: NDArray[np.bool_]) -> Series:
-    """The congestion window at these changes of `tcp_state`, as far as it is used: packets over seconds.
-
-    What duplicate ACKs add to it in fast recovery is left out.
-    """
-    recovering = column(events, "tcp_state", "tcpi_ca_state")[mine] == _RECOVERY
-    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")[mine]
-    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd")[mine])
-    return Series(times_s(events, "tcp_state")[mine], np.minimum(window, WINDOW_SEGMENTS))
-
-
-def _window(events: Events) -> Series:
-    return window_of(events, np.full(times_s(events, "tcp_state").size, True))
+def _window(events: Events, flow: int = 0) -> Series:
+    """The congestion window of a flow as far as it is used, packets over seconds."""
+    mine = column(events, "tcp_state", "flow") == flow
+    window = np.minimum(congestion_window(events)[mine], WINDOW_SEGMENTS)
+    return Series(times_s(events, "tcp_state")[mine], window)
 
 
 def _packets(events: Events) -> Layers:
-    """Numbers of the packets when they are sent, received and dropped; for a single flow."""
-    sent = Series(times_s(events, "segment_sent"), column(events, "segment_sent", "seq") / SEGMENT_BYTES)
-    got = Series(
-        times_s(events, "segment_received"), column(events, "segment_received", "seq") / SEGMENT_BYTES
-    )
-    return Layers((("sent", sent), ("received", got), ("dropped", _dropped_packets(events))))
+    """Numbers of the packets when they are sent, received and dropped; for a single flow.
 
-
-def _dropped_packets(events: Events) -> Series:
-    """When packets were dropped, and which.
-
-    Nothing overtakes on this path: what is received is what was sent, less what was dropped. A packet that is
-    sent and is not the next one received was dropped, or is still under way at the end.
+    A packet that is sent and does not arrive was dropped, or is still under way at the end.
     """
-    sent = column(events, "segment_sent", "seq") / SEGMENT_BYTES
-    received = column(events, "segment_received", "seq") / SEGMENT_BYTES
-    missing, next_received = [], 0
-    for packet in sent:
-        if next_received < received.size and packet == received[next_received]:
-            next_received += 1
-        else:
-            missing.append(packet)
-    at_s = times_s(events, "dropped")[column(events, "dropped", "len_bytes") > SEGMENT_BYTES]
-    known = min(at_s.size, len(missing))
-    return Series(at_s[:known], np.array(missing[:known]))
+    sent, got = (
+        Series(times_s(events, kind), column(events, kind, "seq") / PAYLOAD_BYTES)
+        for kind in ("segment_sent", "segment_received")
+    )
+    missing = sent.y[~_arrives(sent.y, got.y)]
+    at_s = times_s(events, "dropped")[column(events, "dropped", "len_bytes") > PAYLOAD_BYTES]
+    known = min(at_s.size, missing.size)
+    return Layers((("sent", sent), ("received", got), ("dropped", Series(at_s[:known], missing[:known]))))
 
 
 def _t_id(events: Events) -> Layers:
@@ -204,17 +188,77 @@ def _t_id(events: Events) -> Layers:
     return Layers(tuple((name, known) for name, known in names if known.x.size))
 
 
-RUN = Observation(
-    (
-        "segment_sent",
-        "segment_received",
-        "bearer_enqueued",
-        "rlc_confirmed",
-        "dropped",
-        "ack_rate_control",
-    ),
-    _run,
-)
+def counter(events: Events) -> Series:
+    """Counter of PDPC over time, seconds and packets of 1500 bytes: what the buffer took, dropped and sent.
+
+    As in Figure 3, and with BO before the SDU that comes: it is set to BO at a drop, and less by every SDU
+    that is confirmed. An SDU that the link layer gives up counts as delivered here, unlike in Counter.
+    """
+    in_s, in_bytes = _downlink(events, "bearer_enqueued", "queued_bytes")
+    out_s, out_bytes = _downlink(events, "rlc_confirmed", "len_bytes")
+    drop_s, drop_bytes = _drops(events)
+    kinds = np.repeat([0, 1, 2], [out_s.size, drop_s.size, in_s.size])
+    at_s, size = np.concatenate([out_s, drop_s, in_s]), np.concatenate([out_bytes, drop_bytes, in_bytes])
+    held = left = 0.0
+    times, counts = [0.0], [0.0]
+    # At one instant SDUs leave before one is dropped, and that before the one enters for which it was.
+    for index in np.lexsort((kinds, at_s)):
+        if kinds[index] == 0:
+            held, left = held - size[index], max(0.0, left - size[index])
+        elif kinds[index] == 1:
+            held, left = held - size[index], held
+        else:
+            held = size[index]
+        times.append(float(at_s[index]))
+        counts.append(left / PACKET_BYTES)
+    return Series(np.array(times), np.array(counts))
+
+
+def _drops(events: Events) -> tuple[Numbers, Numbers]:
+    mine = words(events, "dropped", "reason") == "evicted"
+    return times_s(events, "dropped")[mine], column(events, "dropped", "len_bytes")[mine]
+
+
+def _shown(series: Series) -> Series:
+    """The part of a step function that is drawn, up to its end."""
+    part = cut(series, *SHOWN_S)
+    return Series(np.append(part.x, SHOWN_S[1]), np.append(part.y, part.y[-1]))
+
+
+def _held_and_dropped(events: Events) -> Layers:
+    held, at_s = occupancy(events), _drops(events)[0]
+    at_s = at_s[(at_s >= SHOWN_S[0]) & (at_s <= SHOWN_S[1])]
+    before = held.y[np.maximum(np.searchsorted(held.x, at_s, side="left") - 1, 0)]
+    return Layers(
+        (("BO", _shown(held)), ("Counter", _shown(counter(events))), ("drop", Series(at_s, before)))
+    )
+
+
+def _of_box(name: str, unit: float) -> Observation:
+    def reduce(events: Events) -> Series:
+        kind = "ack_rate_control"
+        return _shown(Series(times_s(events, kind), column(events, kind, name) / unit))
+
+    return Observation(("ack_rate_control",), reduce)
+
+
+def _mean_window(events: Events) -> float:
+    """Mean over time of the window of a flow, packets; mean of all flows."""
+    flows = column(events, "tcp_state", "flow")
+    windows = [_window(events, flow) for flow in np.unique(flows)]
+    return float(np.mean([np.average(w.y[:-1], weights=np.diff(w.x)) for w in windows]))
+
+
+def _late_share(events: Events) -> float:
+    """Share of the second flow in what arrives from its start on, percent."""
+    late = times_s(events, "segment_received") >= LATE_S
+    return 100 * float(np.mean(column(events, "segment_received", "flow")[late] == 1))
+
+
+BUFFER = ("bearer_enqueued", "rlc_confirmed", "dropped")
+"""Probes of what the buffer takes, drops and delivers."""
+
+RUN = Observation((*BUFFER, "segment_sent", "segment_received", "ack_rate_control"), _run)
 """A :class:`Run`."""
 
 OCCUPANCY = Observation(("bearer_enqueued", "rlc_confirmed"), occupancy)
@@ -228,3 +272,23 @@ PACKETS = Observation(("segment_sent", "segment_received", "dropped"), _packets)
 
 T_ID = Observation(("ack_rate_control",), _t_id)
 """t_id over the occupancy, milliseconds and SDUs."""
+
+HELD_AND_DROPPED = Observation(BUFFER, _held_and_dropped)
+"""BO, Counter, and BO at the drops of PDPC, in part of a run; seconds and SDUs."""
+
+T_ID_OVER_TIME = _of_box("t_id_us", 1000)
+"""Time between two ACKs there by the function in force; seconds and milliseconds."""
+
+HELD_ACKS = _of_box("held_acks", 1)
+"""ACKs held there; seconds and segments."""
+
+MEAN_WINDOW = Observation(("tcp_state",), _mean_window)
+"""Mean window of a flow, packets, at most 44."""
+
+MEAN_RTO = Observation(
+    ("tcp_state",), lambda events: float(np.mean(column(events, "tcp_state", "tcpi_rto"))) / 1e6
+)
+"""Mean retransmission timeout at every ACK, seconds."""
+
+LATE_SHARE = Observation(("segment_received",), _late_share)
+"""Share of a flow that starts late, percent."""

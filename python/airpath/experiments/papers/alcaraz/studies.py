@@ -1,11 +1,14 @@
-"""What the paper leaves open, and what it argues against: studies beside its figures."""
+"""What the paper leaves open, what it argues against, and what it argues without figures: studies beside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from airpath.experiments.papers.alcaraz import measured
+from airpath.experiments.papers.alcaraz.figures import MAXTHS, RATIOS, cell, plane
+from airpath.experiments.papers.alcaraz.measured import DELAY, GOODPUT, OCCUPANCY, OVERFLOWS, TIMEOUTS
 from airpath.experiments.papers.alcaraz.model import (
     ACK_RATE,
     COMBINED_1,
@@ -13,115 +16,81 @@ from airpath.experiments.papers.alcaraz.model import (
     CONVENTIONAL,
     OWN_RUNS,
     PDPC,
+    RUNS,
     Scheme,
     ack_rate,
     combined,
     make_cell,
     pdpc,
 )
-from airpath.experiments.papers.alcaraz.planes import MAXTHS, RATIOS
-from airpath.experiments.papers.alcaraz.tables import delay, goodput, quantity
+from airpath.experiments.papers.alcaraz.observed import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.panel import Chart, Line
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.measure import Measure, chart, observed, study, tables
+from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.base.panel import Chart, Plane
 from airpath.experiments.papers.base.quantity import Quantity
+from airpath.experiments.papers.base.wording import counted
 
-Measure = tuple[str, str, Callable[[Cell], Quantity]]
-"""What is measured, its unit, and how."""
-
-
-def overflows(cell: Cell) -> Quantity:
-    """SDUs for which there was no room, in a run."""
-    return quantity(cell, measured.overflow_drops, "overflow drops", "1")
+IN_ORDER = Measure("delay from the first transmission until in order", "s", observed("in_order_s"))
+AFTER_A_DROP = Measure("time for which f2 is in force", "s", measured.of_box("t_id_after_drop_s"))
+MOST_HELD = Measure("most ACKs held at once", "1", measured.of_box("peak_held_acks"))
+ROUND_TRIP = Measure("mean round-trip time", "s", measured.rtt_s)
 
 
-def timeouts(cell: Cell) -> Quantity:
-    """Timeouts of all flows, in a run."""
-    return quantity(cell, measured.timeouts, "timeouts", "1")
+def _few(of: Cell, observe: Observation | None) -> Cell:
+    return replace(of, observe=observe, runs=RUNS, most_runs=RUNS)
 
 
-def in_order(cell: Cell) -> Quantity:
-    """Mean time from a packet's first transmission until all before it has arrived, too."""
-    return quantity(cell, measured.in_order_s, "delay until in order", "s")
+def _seen(name: str, unit: str, observe: Observation) -> Measure:
+    return Measure(name, unit, measured.seen, partial(_few, observe=observe))
 
 
-def after_a_drop(cell: Cell) -> Quantity:
-    """Time for which f2 is in force, in a run."""
-    return quantity(cell, measured.after_a_drop_s, "f2 in force", "s")
+def _cell(scheme: Scheme, flows: int = 1, options: Overrides = (), variant: str = "") -> Cell:
+    """Run a cell as often as the rows of Table 2 that stand beside."""
+    of = make_cell(scheme, flows, options=options, variant=variant)
+    return replace(of, runs=OWN_RUNS, most_runs=OWN_RUNS)
 
 
-def most_held(cell: Cell) -> Quantity:
-    """Most ACKs held at once, in a run."""
-    return quantity(cell, measured.most_held, "most ACKs held", "1")
+def _by_flows(*counts: int) -> dict[str, Callable[[Scheme], Cell]]:
+    return {counted(flows, "flow"): partial(_cell, flows=flows) for flows in counts}
 
 
-GOODPUT: Measure = ("goodput", "kbit/s", goodput)
-DELAY: Measure = ("delay", "s", delay)
-IN_ORDER: Measure = ("delay from the first transmission until in order", "s", in_order)
-OVERFLOWS: Measure = ("overflow drops", "1", overflows)
-TIMEOUTS: Measure = ("timeouts", "1", timeouts)
-AFTER_A_DROP: Measure = ("time for which f2 is in force", "s", after_a_drop)
-MOST_HELD: Measure = ("most ACKs held at once", "1", most_held)
+def _by_scheme(schemes: Iterable[Scheme], read: Callable[..., Cell]) -> dict[str, Callable[..., Cell]]:
+    """Make columns of schemes with one flow and with four; `read` has both, and what the row stands for."""
+    return {
+        f"{scheme.name}, {counted(flows, 'flow')}": partial(read, scheme, flows)
+        for scheme in schemes
+        for flows in (1, 4)
+    }
 
 
-def make_study(
-    number: int,
-    title: str,
-    question: str,
-    head: str,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[str, tuple[Cell, ...]]],
-    measures: Sequence[Measure],
-    charts: tuple[Chart, ...] = (),
-) -> Experiment:
-    """Make a study of cells, a table for each measure, and charts."""
-    # As many runs as the rows of Table 2 that stand beside.
-    lines = [
-        (name, tuple(replace(cell, runs=OWN_RUNS, most_runs=OWN_RUNS) for cell in cells))
-        for name, cells in rows
-    ]
-    tables = tuple(
-        Grid(columns, unit, tuple(GridRow((name,), tuple(map(of, cells))) for name, cells in lines), what)
-        for what, unit, of in measures
-    )
-    return Experiment("study", number, title, (head,), (), question=question, tables=tables, charts=charts)
+def _named(*schemes: Scheme) -> dict[str, Scheme]:
+    return {scheme.name: scheme for scheme in schemes}
 
 
-def flows_said(count: int) -> str:
-    """Say how many flows there are."""
-    return f"{count} flow{'s' if count > 1 else ''}"
+def _released(scheme: Scheme, flows: int, how: tuple[str, str]) -> Cell:
+    release, occupancy = how
+    changed = replace(scheme, release=release, occupancy=occupancy)
+    return _cell(changed, flows, variant="" if changed == scheme else ", ".join(how))
 
 
-def _columns(schemes: Sequence[Scheme]) -> tuple[str, ...]:
-    return tuple(f"{scheme.name}, {flows_said(flows)}" for scheme in schemes for flows in (1, 4))
-
-
-_CONTROLLED = (ACK_RATE, COMBINED_1, COMBINED_2)
-
-
-def _released(release: str, occupancy: str) -> tuple[str, tuple[Cell, ...]]:
-    variant = f"{release}, {occupancy}"
-    schemes = (replace(scheme, release=release, occupancy=occupancy) for scheme in _CONTROLLED)
-    default = (release, occupancy) == (ACK_RATE.release, ACK_RATE.occupancy)
-    said = "" if default else variant
-    return variant, tuple(make_cell(scheme, flows, variant=said) for scheme in schemes for flows in (1, 4))
-
-
-RELEASE = make_study(
+RELEASE = study(
     1,
     "How ACKs are released, and what the occupancy is",
     "Every combination of both, with the overflows: the pseudocode as printed (strict), all ACKs that need "
     "no delay at once (loop, which judges), or one of them in a TTI; all SDUs that are not acknowledged, or "
     "those of which nothing has been sent.",
-    "release, occupancy",
-    _columns(_CONTROLLED),
-    tuple(
-        _released(release, occupancy)
-        for release in ("loop", "strict", "one_per_tti")
-        for occupancy in ("unacked", "untransmitted")
+    *tables(
+        "release, occupancy",
+        _by_scheme((ACK_RATE, COMBINED_1, COMBINED_2), _released),
+        {
+            f"{release}, {occupancy}": (release, occupancy)
+            for release in ("loop", "strict", "one_per_tti")
+            for occupancy in ("unacked", "untransmitted")
+        },
+        (GOODPUT, DELAY, OVERFLOWS),
     ),
-    (GOODPUT, DELAY, OVERFLOWS),
 )
 
 
@@ -130,29 +99,18 @@ def _red(weight: float) -> Scheme:
     return Scheme(f"RED, weight {weight:g}", f"{{ red = {{ {limits}, weight = {weight:g} }} }}")
 
 
-RED = make_study(
+RED = study(
     2,
     "RED in the RLC buffer",
     "The paper argues against averaging the queue and dropping by chance. RED between 10 and 30 SDUs, with "
     "the weight of its authors and with one ten times as large, beside the schemes of Table 2.",
-    "scheme",
-    tuple(map(flows_said, (1, 4))),
-    tuple(
-        (scheme.name, tuple(make_cell(scheme, flows) for flows in (1, 4)))
-        for scheme in (CONVENTIONAL, _red(0.002), _red(0.02), PDPC, COMBINED_1, COMBINED_2)
+    *tables(
+        "scheme",
+        _by_flows(1, 4),
+        _named(CONVENTIONAL, _red(0.002), _red(0.02), PDPC, COMBINED_1, COMBINED_2),
+        (GOODPUT, DELAY, OVERFLOWS, TIMEOUTS),
     ),
-    (GOODPUT, DELAY, OVERFLOWS, TIMEOUTS),
 )
-
-
-def _with(variant: str, *options: tuple[str, str], discard: Scheme = PDPC) -> tuple[str, tuple[Cell, ...]]:
-    """Make the rows of Table 2 without ACK control under another reading of what the paper leaves open."""
-    known: Overrides = tuple(options)
-    said = variant if options else ""
-    schemes = (CONVENTIONAL, discard)
-    return variant, tuple(
-        make_cell(scheme, flows, options=known, variant=said) for scheme in schemes for flows in (1, 4)
-    )
 
 
 def _both(key: str, value: str) -> Overrides:
@@ -160,7 +118,13 @@ def _both(key: str, value: str) -> Overrides:
     return tuple((f"radio.dch.{direction}.{key}", value) for direction in ("downlink", "uplink"))
 
 
-_BERNOULLI = '{ bernoulli = { bler = "10 %" } }'
+def _read(scheme: Scheme, flows: int, row: tuple[str, Overrides, Scheme]) -> Cell:
+    """Take a row of Table 2 without ACK control under another reading; the last is PDPC as it is read."""
+    variant, options, discard = row
+    return _cell(discard if scheme == PDPC else scheme, flows, options, variant)
+
+
+_BERNOULLI = _both("channel", '{ bernoulli = { bler = "10 %" } }')
 _RFC_RENO = (
     ("tcp.window_arithmetic", "rfc5681"),
     ("tcp.multiple_fast_retransmits", "false"),
@@ -171,133 +135,259 @@ _COUNTED = replace(
     name="PDPC, the arriving SDU counted",
     queue="{ pdpc = { packets = 50, max_threshold = 30, arriving = 'counted' } }",
 )
+_READINGS: dict[str, Overrides] = {
+    "MaxDAT resets the link": _both("rlc.am.sdu_discard", "no_discard"),
+    "MaxDAT never reached": _both("rlc.am.max_dat", "1000"),
+    "each PDU lost by itself": (*_both("rlc.am.errors", "per_pdu"), *_BERNOULLI),
+    "each TTI lost by itself": _BERNOULLI,
+    "30 ms one way": _both("delay", "20 ms"),
+    "TTIs of the uplink 5 ms later": (("radio.dch.uplink.rlc.am.offset", "5 ms"),),
+    "Reno of RFC 5681 and 6582": _RFC_RENO,
+    "New-Reno": (("tcp.recovery", "{ newreno = {} }"), *_RFC_RENO),
+    "no connection set-up": (("tcp.handshake", "none"),),
+    "an ACK for every segment": (("tcp.ack_every", "1"),),
+}
 
-OPEN = make_study(
+OPEN = study(
     3,
     "What else the paper leaves open",
     "The rows of Table 2 without ACK control under other readings of RLC, channel and TCP.",
-    "reading",
-    _columns((CONVENTIONAL, PDPC)),
-    (
-        _with("as stated"),
-        _with("PDPC counts the SDU that comes", discard=_COUNTED),
-        _with("MaxDAT resets the link", *_both("rlc.am.sdu_discard", "no_discard")),
-        _with("MaxDAT never reached", *_both("rlc.am.max_dat", "1000")),
-        _with("each PDU lost by itself", *_both("rlc.am.errors", "per_pdu"), *_both("channel", _BERNOULLI)),
-        _with("each TTI lost by itself", *_both("channel", _BERNOULLI)),
-        _with("30 ms one way", *_both("delay", "20 ms")),
-        _with("TTIs of the uplink 5 ms later", ("radio.dch.uplink.rlc.am.offset", "5 ms")),
-        _with("Reno of RFC 5681 and 6582", *_RFC_RENO),
-        _with("New-Reno", ("tcp.recovery", "{ newreno = {} }"), *_RFC_RENO),
-        _with("no connection set-up", ("tcp.handshake", "none")),
-        _with("an ACK for every segment", ("tcp.ack_every", "1")),
+    *tables(
+        "reading",
+        _by_scheme((CONVENTIONAL, PDPC), _read),
+        {
+            "as stated": ("", (), PDPC),
+            "PDPC counts the SDU that comes": ("", (), _COUNTED),
+            **{name: (name, options, PDPC) for name, options in _READINGS.items()},
+        },
+        (GOODPUT, DELAY, IN_ORDER),
     ),
-    (GOODPUT, DELAY, IN_ORDER),
 )
 
 
-def _window(segments: int) -> tuple[str, tuple[Cell, ...]]:
+def _window(segments: int) -> Cell:
     if segments == 44:
-        return "44 (64 kbytes)", (make_cell(CONVENTIONAL),)
+        return _cell(CONVENTIONAL)
     options = (("tcp.max_window", f"{segments}"), ("tcp.receive_buffer", f"{segments * 1460} B"))
-    return f"{segments}", (make_cell(CONVENTIONAL, options=options, variant=f"window {segments}"),)
+    return _cell(CONVENTIONAL, 1, options, f"window {segments}")
 
 
-WINDOWS = make_study(
+WINDOWS = study(
     4,
     "Windows that can overflow the buffer",
     "The window of 44 segments is smaller than the buffer of 50 SDUs, yet the paper's Figure 2 has overflows "
     "and a timeout. The conventional buffer, one flow, with larger windows.",
-    "window, segments",
-    ("1 flow",),
-    tuple(map(_window, (44, 48, 52, 64, 88))),
-    (GOODPUT, DELAY, OVERFLOWS, TIMEOUTS),
-)
-
-
-def sweep(
-    title: str, parameter: str, schemes: Sequence[Scheme], values: tuple[float, ...], what: Measure
-) -> Chart:
-    """Make the chart of a measure over a parameter, with one flow and with four."""
-    name, unit, of = what
-    lines = tuple(
-        Line(flows_said(flows), tuple(of(make_cell(scheme, flows)) for scheme in schemes)) for flows in (1, 4)
-    )
-    return Chart(title, parameter, values, name, unit, lines)
-
-
-_PDPCS = tuple(map(pdpc, MAXTHS))
-_RATES = tuple(map(ack_rate, RATIOS))
-
-SINGLE = Experiment(
-    "study",
-    5,
-    "The single mechanisms over their parameters",
-    ("quantity",),
-    (),
-    question="PDPC over its threshold, ACK rate control alone over maxd/maxth (maxth 50).",
-    charts=(
-        sweep("PDPC", "maxth, SDUs", _PDPCS, MAXTHS, GOODPUT),
-        sweep("PDPC", "maxth, SDUs", _PDPCS, MAXTHS, DELAY),
-        sweep("ACK rate control", "maxd/maxth, ms/SDU", _RATES, RATIOS, GOODPUT),
-        sweep("ACK rate control", "maxd/maxth, ms/SDU", _RATES, RATIOS, DELAY),
+    *tables(
+        "window, segments",
+        {"1 flow": _window},
+        {"44 (64 kbytes)": 44, **{f"{segments}": segments for segments in (48, 52, 64, 88)}},
+        (GOODPUT, DELAY, OVERFLOWS, TIMEOUTS),
     ),
 )
 
-_NO_CHANGE = combined(1, 40, 12.5, f2_alpha=1)
 
-AFTER_DROP = make_study(
+def _sweep(
+    title: str,
+    parameter: str,
+    values: tuple[float, ...],
+    scheme_of: Callable[..., Scheme],
+    *measures: Measure,
+) -> tuple[Chart, ...]:
+    """Chart measures over a parameter of a scheme, with one flow and with four."""
+
+    def of(flows: int, value: float) -> Cell:
+        return make_cell(scheme_of(value), flows)
+
+    lines = {counted(flows, "flow"): partial(of, flows) for flows in (1, 4)}
+    return tuple(chart(title, parameter, values, measure, lines) for measure in measures)
+
+
+SINGLE = study(
+    5,
+    "The single mechanisms over their parameters",
+    "PDPC over its threshold, ACK rate control alone over maxd/maxth (maxth 50).",
+    charts=(
+        *_sweep("PDPC", "maxth, SDUs", MAXTHS, pdpc, GOODPUT, DELAY),
+        *_sweep("ACK rate control", "maxd/maxth, ms/SDU", RATIOS, ack_rate, GOODPUT, DELAY),
+    ),
+)
+
+AFTER_DROP = study(
     6,
     "What f2 does to four flows",
     "When PDPC drops an SDU, four flows have more ACKs held than one. With f2 = 0 those that wait leave at "
     "once, with f2 = f1 nothing changes. f2 is in force while PDPC's Counter is above zero.",
-    "f2 of Combined Scheme 1",
-    tuple(map(flows_said, (1, 4))),
-    tuple(
-        (name, tuple(make_cell(scheme, flows) for flows in (1, 4)))
-        for name, scheme in (("0", COMBINED_1), ("alpha 1, as f1", _NO_CHANGE))
+    *tables(
+        "f2 of Combined Scheme 1",
+        _by_flows(1, 4),
+        {"0": COMBINED_1, "alpha 1, as f1": combined(1, 40, 12.5, f2_alpha=1)},
+        (GOODPUT, DELAY, OVERFLOWS, AFTER_A_DROP, MOST_HELD),
     ),
-    (GOODPUT, DELAY, OVERFLOWS, AFTER_A_DROP, MOST_HELD),
 )
 
 
-def _seen(by_control: str, by_drop: str) -> Callable[[Scheme], Scheme]:
+def _queue(scheme: Scheme, name: str, option: str) -> Scheme:
+    """Give PDPC another option; the name says so."""
+    return replace(
+        scheme, name=f"{scheme.name}, {name}", queue=scheme.queue.replace("arriving", f"{option}, arriving")
+    )
+
+
+def _bo_of(scheme: Scheme, flows: int, seen: tuple[str, str]) -> Cell:
     """Let ACK rate control and the drop of a combined scheme see these SDUs."""
-
-    def read(scheme: Scheme) -> Scheme:
-        if (by_control, by_drop) == ("unacked", "unacked"):
-            return scheme
-        queue = scheme.queue.replace("arriving", f'occupancy = "{by_drop}", arriving')
-        name = f"{scheme.name}, ACK rate control sees {by_control}, the drop {by_drop}"
-        return replace(scheme, name=name, queue=queue, occupancy=by_control)
-
-    return read
+    control, drop = seen
+    if control == "unacked":
+        return _cell(scheme, flows)
+    name = f"ACK rate control sees {control}, the drop {drop}"
+    return _cell(replace(_queue(scheme, name, f'occupancy = "{drop}"'), occupancy=control), flows)
 
 
-ONE_BO = make_study(
+ONE_BO = study(
     7,
     "Which SDUs both mechanisms see",
     "Figure 3 has one BO, and by section 2 an SDU is in it until it is acknowledged. The combined "
     "schemes with the SDUs of which nothing has been sent in the place of BO, for ACK rate control and for "
     "the drop.",
-    "ACK rate control, drop",
-    tuple(f"{name}, {flows_said(flows)}" for name in ("Combined Scheme 1", "2") for flows in (1, 4)),
-    tuple(
-        (
-            f"{control}, {drop}",
-            tuple(
-                make_cell(_seen(control, drop)(scheme), flows)
-                for scheme in (COMBINED_1, COMBINED_2)
-                for flows in (1, 4)
-            ),
-        )
-        for control, drop in (
-            ("unacked", "unacked"),
-            ("untransmitted", "untransmitted"),
-            ("untransmitted", "unacked"),
-        )
+    *tables(
+        "ACK rate control, drop",
+        {
+            f"{name}, {counted(flows, 'flow')}": partial(_bo_of, scheme, flows)
+            for name, scheme in (("Combined Scheme 1", COMBINED_1), ("2", COMBINED_2))
+            for flows in (1, 4)
+        },
+        {
+            ", ".join(seen): seen
+            for seen in (
+                ("unacked", "unacked"),
+                ("untransmitted", "untransmitted"),
+                ("untransmitted", "unacked"),
+            )
+        },
+        (GOODPUT, DELAY, OVERFLOWS),
     ),
-    (GOODPUT, DELAY, OVERFLOWS),
 )
 
-STUDIES = (RELEASE, RED, OPEN, WINDOWS, SINGLE, AFTER_DROP, ONE_BO)
+
+def _both_f2(alpha: float, flows: int) -> Plane:
+    lines = {
+        f"maxth {maxth}, {said}": partial(cell, alpha, maxth, flows=flows, f2_alpha=f2_alpha)
+        for maxth in (20, 30, 40)
+        for f2_alpha, said in ((None, "f2 = 0"), (1, "alpha 1 in f2"))
+    }
+    return plane(f"alpha {alpha:g}, {counted(flows, 'flow')}", (5.0, 10.0, 15.0, 20.0, 30.0), lines, flows)
+
+
+F2 = study(
+    8,
+    "Both f2 in each scenario",
+    "Section 5 had alpha 1 in f2 and f2 = 0 in each scenario, and shows both for alpha 1 and one flow "
+    "alone. Both for every alpha, with one flow and with four, on a coarser grid.",
+    planes=(_both_f2(alpha, flows) for flows in (1, 4) for alpha in (1, 0.5, 0.2)),
+)
+
+_ALL = (CONVENTIONAL, ACK_RATE, PDPC, COMBINED_1, COMBINED_2)
+
+TIMEOUTS_OF_SCHEMES = study(
+    9,
+    "Longer timeouts, and how often there are any",
+    "Section 3.1: ACKs that are delayed inflate TCP's timeout; less delay in the buffer makes up for that, "
+    "and timeouts are rare. Round trips and timeouts of the schemes of Table 2.",
+    *tables(
+        "scheme",
+        _by_flows(1, 4),
+        _named(*_ALL),
+        (DELAY, ROUND_TRIP, _seen("mean retransmission timeout", "s", MEAN_RTO), TIMEOUTS),
+    ),
+)
+
+
+def _starting(scheme: Scheme, start: float) -> Scheme:
+    if start == 1:
+        return scheme
+    return _queue(scheme, f"Counter from {start:g} BO", f"counter_start = {start:g}")
+
+
+COUNTER_START = study(
+    10,
+    "BO and the window, and where Counter starts",
+    "Section 3.2: BO is about the window of a flow if there is one; with several the window is smaller. "
+    "Counter stands for the window and starts at BO; one that is too large makes the algorithm slow. Mean BO "
+    "and mean window of a flow; then Counter from a quarter of BO to twice as much.",
+    *tables(
+        "scheme",
+        _by_flows(1, 2, 4),
+        _named(CONVENTIONAL, PDPC),
+        (OCCUPANCY, _seen("mean window of a flow", "SDU", MEAN_WINDOW)),
+    ),
+    charts=(
+        known
+        for scheme in (PDPC, COMBINED_1)
+        for known in _sweep(
+            scheme.name,
+            "Counter at a drop, times BO",
+            (0.25, 0.5, 1.0, 1.5, 2.0),
+            partial(_starting, scheme),
+            GOODPUT,
+            DELAY,
+            TIMEOUTS,
+        )
+    ),
+)
+
+_BULK, _AT = "{ app = { bulk = {} } }", f'start = "{LATE_S:g} s"'
+_WEB = "{ page = '20 kB', objects = 8, object = '5 kB', connections = 'per_object' }"
+_PAGE = f"{{ {_AT}, app = {{ web = {_WEB} }} }}"
+_LATE = f"{{ {_AT}, app = {{ bulk = {{}} }} }}"
+
+_PAGE_TIME = Measure("page load time", "s", measured.page_s)
+_LEAST = Measure("least over most", "percent", measured.least_over_most_percent)
+_SHARE = _seen("share of a flow that starts late", "percent", LATE_SHARE)
+
+
+def _beside(variant: str, flows: str, scheme: Scheme) -> Cell:
+    return _few(make_cell(scheme, options=(("flow", f"[{flows}]"),), variant=variant), None)
+
+
+def _shares(scheme: Scheme) -> tuple[Quantity, Quantity]:
+    late = _beside("a second flow after 20 s", f"{_BULK}, {_LATE}", scheme)
+    return _LEAST.of(make_cell(scheme, 4)), _SHARE.of(late)
+
+
+SHARES = study(
+    11,
+    "Flows that compete, and a page beside a download",
+    "Section 2: too much in the buffer makes shares unfair and surfing slow. Four downloads from the "
+    "start, least goodput over most; a second one after 20 s, its share of what arrives from then "
+    "on (50 % would be fair); and a page of 20 kB with eight objects of 5 kB after 20 s, alone and "
+    "beside a download.",
+    Grid(
+        ("least goodput over most, 4 flows", "share of a second flow"),
+        "percent",
+        tuple(GridRow((scheme.name,), _shares(scheme)) for scheme in _ALL),
+        "shares",
+        ("scheme",),
+    ),
+    *tables(
+        "scheme",
+        {
+            "alone": partial(_beside, "a page", _PAGE),
+            "beside a download": partial(_beside, "a page beside a download", f"{_BULK}, {_PAGE}"),
+        },
+        _named(*_ALL),
+        (_PAGE_TIME,),
+    ),
+)
+
+STUDIES = (
+    RELEASE,
+    RED,
+    OPEN,
+    WINDOWS,
+    SINGLE,
+    AFTER_DROP,
+    ONE_BO,
+    F2,
+    TIMEOUTS_OF_SCHEMES,
+    COUNTER_START,
+    SHARES,
+)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from airpath.experiments.papers.alcaraz import measured
+from airpath.experiments.papers.alcaraz.figures import BUFFERS, CELLS, MAXTHS, RATIOS, cell, cell_of_buffer
 from airpath.experiments.papers.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath.experiments.papers.alcaraz.model import RUNS, ack_rate, make_cell, pdpc
-from airpath.experiments.papers.alcaraz.planes import BUFFERS, MAXTHS, RATIOS, cell, cell_of_buffer
-from airpath.experiments.papers.alcaraz.tables import CELLS
 from airpath.experiments.papers.base.cell import Cell, Metric
-from airpath.experiments.papers.base.paired import by_seed, difference, reduction
-from airpath.experiments.papers.base.paper import Experiment, Row, highest
+from airpath.experiments.papers.base.measure import figure
+from airpath.experiments.papers.base.paired import Pick, by_seed, difference, most, reduction
+from airpath.experiments.papers.base.paper import Row, first, highest
+from airpath.experiments.papers.base.wording import counted
 from airpath.stats.estimate import Estimate
 
 NEAR = 0.98
 """Share of the most that counts as optimum goodput."""
 
 COMBINED = (CELLS["combined1", 1], CELLS["combined2", 1])
-_CONVENTIONAL = CELLS["conventional", 1]
-FROM_MAXTH, TO_MAXTH = 30, 45
+_CONVENTIONAL = (CELLS["conventional", 1],)
 
 
 def _mean(estimates: Sequence[Estimate]) -> Estimate:
@@ -32,18 +31,20 @@ def _mean_difference(estimates: Sequence[Estimate]) -> Estimate:
     return by_seed(lambda *run: sum(run[::2]) / len(run[::2]) - sum(run[1::2]) / len(run[1::2]), *estimates)
 
 
-def _most_reduced(estimates: Sequence[Estimate]) -> Estimate:
-    """The larger reduction of both pairs of cells."""
-    return max((reduction(estimates[i : i + 2]) for i in (0, 2)), key=lambda known: known.mean)
-
-
 def _pdpc_cells(flows: int) -> tuple[Cell, ...]:
-    return tuple(make_cell(pdpc(maxth), flows) for maxth in (TO_MAXTH, FROM_MAXTH))
+    return tuple(make_cell(pdpc(maxth), flows) for maxth in (45, 30))
 
 
-def row(name: str, what: str, cells: tuple[Cell, ...], metric: Metric, **more: Any) -> Row:
+def _row(
+    name: str,
+    what: str,
+    cells: Iterable[Cell],
+    metric: Metric = measured.goodput_kbps,
+    pick: Pick = first,
+    remark: str = "",
+) -> Row:
     """Make the row of a value that stands in the text; all of them rest on means of 20 runs."""
-    return Row(f"alcaraz-{name}", (what,), cells, metric, averaged_runs=RUNS, **more)
+    return Row(f"alcaraz-{name}", (what,), tuple(cells), metric, pick, averaged_runs=RUNS, remark=remark)
 
 
 _FIGURE_7A = tuple(cell(1, maxth, ratio) for maxth in MAXTHS for ratio in RATIOS)
@@ -71,111 +72,83 @@ _GAP = (
     "306 kbit/s with one flow (Study 5)"
 )
 
-TEXT = Experiment(
-    "text",
+TEXT = figure(
     None,
     "What the text says about these simulations",
-    ("quantity",),
-    (
-        row(
-            "s5-bo-best",
-            "mean BO, mean of both combined schemes",
-            COMBINED,
-            measured.occupancy_sdus,
-            pick=_mean,
-        ),
-        row("s5-bo-conv", "mean BO, conventional RLC", (_CONVENTIONAL,), measured.occupancy_sdus),
-        *(
-            row(
-                f"s5-maxth-{maxth}",
-                _BEST_MAXTH,
-                _FIGURE_7A,
-                measured.goodput_kbps,
-                pick=value_of_highest(MAXTHS),
-            )
-            for maxth in (35, 40)
-        ),
-        row(
-            "s5-ackspacing",
-            "mean time between ACKs, conventional RLC",
-            (_CONVENTIONAL,),
-            measured.ack_spacing_ms,
-            remark=_SPACING,
-        ),
-        row(
-            "s5-tid-low",
-            "largest t_id up to 10 SDUs, both combined schemes",
-            COMBINED,
-            measured.t_id_below_pipe_ms,
-            pick=highest,
-        ),
-        row("s5-bdp", "384 kbit/s times the shortest round trip", (_CONVENTIONAL,), measured.pipe_sdus),
-        row(
-            "s5-tid-high",
-            "largest t_id, mean of both combined schemes",
-            COMBINED,
-            measured.largest_t_id_ms,
-            pick=_mean,
-        ),
-        row(
-            "s5-factor3",
-            "largest t_id over the mean time between ACKs, both combined schemes",
-            COMBINED,
-            measured.t_id_factor,
-            pick=_mean,
-            remark=_LESS_T_ID,
-        ),
-        row(
-            "s51-50",
-            "delay saved with 4 flows, the more of both combined",
-            _REDUCED,
-            measured.delay_s,
-            pick=_most_reduced,
-        ),
-        row(
-            "s7-50", "the same, as the conclusion repeats it", _REDUCED, measured.delay_s, pick=_most_reduced
-        ),
-        row(
-            "s51-buf",
-            "smallest buffer with 98 % of the most goodput, 4 flows",
-            tuple(cell_of_buffer(packets, 4) for packets in BUFFERS),
-            measured.goodput_kbps,
-            pick=first_near_the_most(BUFFERS, NEAR),
-            remark=_BUFFER,
-        ),
-        row(
-            "s6-pdpc-goodput",
-            "goodput from maxth 30 to 45, PDPC, 1 flow",
-            _pdpc_cells(1),
-            measured.goodput_kbps,
-            pick=difference,
-        ),
-        *(
-            row(
-                f"s6-pdpc-delay-{flows}f",
-                f"delay from maxth 30 to 45, PDPC, {flows} flow{'s' if flows > 1 else ''}",
-                _pdpc_cells(flows),
-                measured.delay_ms,
-                pick=difference,
-                remark=_PDPC_DELAY,
-            )
-            for flows in (1, 4)
-        ),
-        row(
-            "s6-ack-ratio",
-            "maxd/maxth with the highest goodput, ACK rate control alone",
-            tuple(make_cell(ack_rate(ratio)) for ratio in RATIOS),
-            measured.goodput_kbps,
-            pick=value_of_highest(RATIOS),
-            remark=_ACK_RATIO,
-        ),
-        row(
-            "s6-gap",
-            "goodput of ACK rate control over Combined Scheme 1, mean of 1 and 4 flows",
-            tuple(CELLS[name, flows] for flows in (1, 4) for name in ("ackrate", "combined1")),
-            measured.goodput_kbps,
-            pick=_mean_difference,
-            remark=_GAP,
-        ),
+    _row("s5-bo-best", "mean BO, mean of both combined schemes", COMBINED, measured.occupancy_sdus, _mean),
+    _row("s5-bo-conv", "mean BO, conventional RLC", _CONVENTIONAL, measured.occupancy_sdus),
+    *(
+        _row(f"s5-maxth-{maxth}", _BEST_MAXTH, _FIGURE_7A, pick=value_of_highest(MAXTHS))
+        for maxth in (35, 40)
+    ),
+    _row(
+        "s5-ackspacing",
+        "mean time between ACKs, conventional RLC",
+        _CONVENTIONAL,
+        measured.ack_spacing_ms,
+        remark=_SPACING,
+    ),
+    _row(
+        "s5-tid-low",
+        "largest t_id up to 10 SDUs, both combined schemes",
+        COMBINED,
+        measured.t_id_below_pipe_ms,
+        highest,
+    ),
+    _row("s5-bdp", "384 kbit/s times the shortest round trip", _CONVENTIONAL, measured.pipe_sdus),
+    _row(
+        "s5-tid-high",
+        "largest t_id, mean of both combined schemes",
+        COMBINED,
+        measured.largest_t_id_ms,
+        _mean,
+    ),
+    _row(
+        "s5-factor3",
+        "largest t_id over the mean time between ACKs, both combined schemes",
+        COMBINED,
+        measured.t_id_factor,
+        _mean,
+        _LESS_T_ID,
+    ),
+    *(
+        _row(name, what, _REDUCED, measured.delay_s, most(reduction))
+        for name, what in (
+            ("s51-50", "delay saved with 4 flows, the more of both combined"),
+            ("s7-50", "the same, as the conclusion repeats it"),
+        )
+    ),
+    _row(
+        "s51-buf",
+        "smallest buffer with 98 % of the most goodput, 4 flows",
+        (cell_of_buffer(4, packets) for packets in BUFFERS),
+        pick=first_near_the_most(BUFFERS, NEAR),
+        remark=_BUFFER,
+    ),
+    _row("s6-pdpc-goodput", "goodput from maxth 30 to 45, PDPC, 1 flow", _pdpc_cells(1), pick=difference),
+    *(
+        _row(
+            f"s6-pdpc-delay-{flows}f",
+            f"delay from maxth 30 to 45, PDPC, {counted(flows, 'flow')}",
+            _pdpc_cells(flows),
+            lambda outcome: 1000 * measured.delay_s(outcome),
+            difference,
+            _PDPC_DELAY,
+        )
+        for flows in (1, 4)
+    ),
+    _row(
+        "s6-ack-ratio",
+        "maxd/maxth with the highest goodput, ACK rate control alone",
+        (make_cell(ack_rate(ratio)) for ratio in RATIOS),
+        pick=value_of_highest(RATIOS),
+        remark=_ACK_RATIO,
+    ),
+    _row(
+        "s6-gap",
+        "goodput of ACK rate control over Combined Scheme 1, mean of 1 and 4 flows",
+        (CELLS[name, flows] for flows in (1, 4) for name in ("ackrate", "combined1")),
+        pick=_mean_difference,
+        remark=_GAP,
     ),
 )

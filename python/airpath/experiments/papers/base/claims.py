@@ -6,7 +6,7 @@ too few runs to tell, or one run and so no interval. One that helped to choose a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from airpath.experiments.papers.base.choices import Choice
@@ -31,6 +31,18 @@ class Claim:
         return tuple(quantity for condition in self.conditions for quantity in condition.quantities)
 
 
+Conditions = Condition | Iterable["Conditions"]
+"""A condition, or some of them; the rules of `conditions` often make several at once."""
+
+
+def _each(conditions: Conditions) -> Iterator[Condition]:
+    if isinstance(conditions, Iterable):
+        for condition in conditions:
+            yield from _each(condition)
+    else:
+        yield conditions
+
+
 @dataclass(frozen=True)
 class ClaimResult:
     """A claim with its verdict, and every condition with what was measured."""
@@ -43,10 +55,10 @@ class ClaimResult:
 
 
 def claims_of(paper: str) -> Callable[..., Claim]:
-    """Make what makes the claims of a paper: from number, place, text and conditions."""
+    """Make what makes the claims of a paper: from number, place, text and conditions, in order."""
 
-    def claim(number: int, place: str, text: str, *conditions: Condition) -> Claim:
-        return Claim(f"{paper}-c{number}", place, text, conditions)
+    def claim(number: int, place: str, text: str, *conditions: Conditions) -> Claim:
+        return Claim(f"{paper}-c{number}", place, text, tuple(_each(conditions)))
 
     return claim
 

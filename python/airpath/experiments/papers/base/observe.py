@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from airpath.runs.trace import Events
 
 _DOWNLINK = "downlink"
+_RECOVERY = 3
+"""Fast recovery, in `tcpi_ca_state`."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,13 @@ def words(events: Events, kind: str, name: str) -> NDArray[np.str_]:
     codes, known = events[kind][name]
     found: NDArray[np.str_] = np.array(known, dtype=str)[np.asarray(codes)]
     return found
+
+
+def congestion_window(events: Events) -> NDArray[np.float64]:
+    """The window at each entry of `tcp_state` without what duplicate ACKs add in fast recovery, segments."""
+    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
+    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
+    return np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
 
 
 def _received(events: Events) -> Received:

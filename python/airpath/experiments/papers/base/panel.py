@@ -103,6 +103,13 @@ class Series:
     y: NDArray[np.float64]
 
 
+def cut(steps: Series, begin: float, end: float) -> Series:
+    """Keep a part of a step function, with the value that it has at the beginning."""
+    first = max(0, int(np.searchsorted(steps.x, begin, side="right")) - 1)
+    last = int(np.searchsorted(steps.x, end, side="right"))
+    return Series(steps.x[first:last].clip(min=begin), steps.y[first:last])
+
+
 @dataclass(frozen=True)
 class Layers:
     """Several kinds of point of one run: what each is, and its points."""

@@ -13,7 +13,6 @@ from airpath.experiments.papers.chan.figures import FIGURES
 from airpath.experiments.papers.chan.measured import BASE
 from airpath.experiments.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.chan.not_reproduced import NOT_REPRODUCED
-from airpath.experiments.papers.chan.sensitivity import SENSITIVITY
 from airpath.experiments.papers.chan.studies import STUDIES
 from airpath.experiments.papers.chan.tables import TABLES
 from airpath.experiments.papers.chan.text import TEXT
@@ -28,7 +27,7 @@ PAPER = Paper(
     parameters=PARAMETERS,
     readings=READINGS,
     default_reading=DEFAULT_READING,
-    experiments=(*TABLES, *FIGURES, *CURVES, TEXT, *STUDIES, *SENSITIVITY),
+    experiments=(*TABLES, *FIGURES, *CURVES, TEXT, *STUDIES),
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,

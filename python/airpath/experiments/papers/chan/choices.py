@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from airpath.experiments.papers.base.choices import Choice
-from airpath.experiments.papers.chan.hdr import RATES
+from airpath.experiments.papers.chan.measured import RATES
+from airpath.experiments.papers.chan.tables import rate_id
 
-_OF_TABLE_4 = tuple(f"chan-t4-{rate.replace('.', '_')}" for rate in RATES)
+_OF_TABLE_4 = tuple(f"chan-{rate_id(rate)}" for rate in RATES)
 _REGULATED_IN_TABLE_3 = tuple(
     f"chan-t3-{flow}-ar-{column}"
     for flow in ("reno", "sack")
@@ -140,7 +141,7 @@ CHOICES = (
         tried="0.4 to 5.4 dB (Study 9)",
         taken="2.4 dB",
         why="the rates of Table 4 come out",
-        uses=(*_OF_TABLE_4,),
+        uses=_OF_TABLE_4,
     ),
     Choice(
         place="6.4",

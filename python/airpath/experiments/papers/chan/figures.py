@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
+from airpath.experiments.papers.base.measure import bearer, figure
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Trace
-from airpath.experiments.papers.base.paper import Experiment, Row
-from airpath.experiments.papers.base.published import load_published
-from airpath.experiments.papers.chan.model import CASES, RENO, make_cell, watched
+from airpath.experiments.papers.chan.model import CASES, RENO, make_cell
 from airpath.experiments.papers.chan.observed import (
     ACK_SPACING,
     PING_LATENCIES,
@@ -21,6 +21,7 @@ from airpath.experiments.papers.chan.observed import (
     epoch_s,
     example_of,
 )
+from airpath.experiments.papers.chan.tables import PUBLISHED, row
 
 LIVE = "chan-3g1x"
 """Base scenario of the live system of section 3."""
@@ -41,17 +42,12 @@ def download_kbps(outcome: Outcome) -> float:
 
 def packet_time_ms(packets: int) -> Metric:
     """How long the data of so many packets takes at the speed of the download, milliseconds."""
-
-    def metric(outcome: Outcome) -> float:
-        return packets * USER_BYTES * 8 / download_kbps(outcome)
-
-    return metric
+    return lambda outcome: packets * USER_BYTES * 8 / download_kbps(outcome)
 
 
 def ack_time_ms(outcome: Outcome) -> float:
     """How long an ACK occupies the uplink, milliseconds."""
-    cell = next(e for e in outcome.results["elements"] if e["element"].startswith("radio."))
-    return 1000 / float(cell["ues"][0]["uplink"]["service_rate_packets_per_s"])
+    return 1000 / float(bearer(outcome, "uplink")["service_rate_packets_per_s"])
 
 
 def live_cell(observe: Observation | None = None) -> Cell:
@@ -64,15 +60,8 @@ def latency_ms(of: Callable[[NDArray[np.float64]], float]) -> Metric:
     return lambda outcome: float(of(outcome.observed.x))
 
 
-def longest_round_trip_s(outcome: Outcome) -> float:
-    """Longest sample of the round-trip time, seconds."""
-    return float(outcome.observed.y.max())
-
-
-def peak_queue(outcome: Outcome) -> float:
-    """Most packets that waited at the RNC or were under way."""
-    cell = next(e for e in outcome.results["elements"] if e["element"].startswith("radio."))
-    return float(cell["ues"][0]["downlink"]["peak_queued_sdus"])
+def _percent(so: Callable[[NDArray[np.float64]], NDArray[np.bool_]]) -> Metric:
+    return latency_ms(lambda x: 100 * float(np.mean(so(x))))
 
 
 _mean_latency_ms = latency_ms(np.mean)
@@ -90,117 +79,86 @@ LIVE_DOWNLOAD = live_cell()
 SPACED, SAMPLED = live_cell(ACK_SPACING), live_cell(ROUND_TRIPS)
 """The download with the time between its ACKs, and with the samples of its round-trip time."""
 
-
-def _ping(name: str, what: str, metric: Metric) -> Row:
-    return Row(f"chan-{name}", (what,), (PINGS_CELL,), metric)
-
-
 LIVE_TEXT = (
-    _ping("s1-ping-lo", "3G1X: shortest latency of a ping", latency_ms(np.min)),
-    _ping("s1-ping-hi", "3G1X: longest latency of a ping", latency_ms(np.max)),
-    _ping("s3-ping-mean", "3G1X: mean latency of pings", _mean_latency_ms),
-    Row("chan-s3-thr", ("3G1X: throughput of 2 MB",), (LIVE_DOWNLOAD,), download_kbps),
-    Row("chan-f3-30", ("3G1X: most packets in the buffer",), (LIVE_DOWNLOAD,), peak_queue),
+    row("s1-ping-lo", "3G1X: shortest latency of a ping", PINGS_CELL, latency_ms(np.min)),
+    row("s1-ping-hi", "3G1X: longest latency of a ping", PINGS_CELL, latency_ms(np.max)),
+    row("s3-ping-mean", "3G1X: mean latency of pings", PINGS_CELL, _mean_latency_ms),
+    row("s3-thr", "3G1X: throughput of 2 MB", LIVE_DOWNLOAD, download_kbps),
+    row(
+        "f3-30",
+        "3G1X: most packets in the buffer",
+        LIVE_DOWNLOAD,
+        lambda outcome: float(bearer(outcome, "downlink")["peak_queued_sdus"]),
+    ),
 )
 """What the text alone says of the live system."""
 
-FIGURE_2 = Experiment(
-    "figure",
-    2,
-    "Distribution of ping latencies over 3G1X, imitated",
-    ("quantity",),
-    (
-        _ping("f2-75", "share below 200 ms", latency_ms(lambda x: 100 * float(np.mean(x < 200)))),
-        _ping("f2-3", "share above 500 ms", latency_ms(lambda x: 100 * float(np.mean(x > 500)))),
-    ),
-    traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
-)
-
-FIGURE_3 = Experiment(
-    "figure",
-    3,
-    "A download of 2 MB over 3G1X, imitated",
-    ("quantity",),
-    (
-        Row(
-            "chan-s3-ackspacing",
-            ("time between ACKs of two packets, if nothing varied",),
-            (LIVE_DOWNLOAD,),
-            packet_time_ms(2),
-        ),
-        Row(
-            "chan-f3-50ms",
-            ("share of ACKs within 50 ms of the one before",),
-            (SPACED,),
-            latency_ms(lambda x: 100 * float(np.mean(x <= 50))),
-        ),
-        Row("chan-f3-rtt", ("longest round-trip time",), (SAMPLED,), longest_round_trip_s),
-    ),
-    traces=(
-        Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
-        Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
-    ),
-)
-
 
 def _window(title: str, case: int) -> Trace:
-    cell = watched(make_cell(RENO, CASES[case]), WINDOW)
+    cell = replace(make_cell(RENO, CASES[case]), observe=WINDOW)
     return Trace(f"{title}: {CASES[case].name}", "time [s]", "cwnd [packets]", cell)
 
-
-FIGURE_4 = Experiment(
-    "figure",
-    4,
-    "Congestion window of Reno over time",
-    ("quantity",),
-    (),
-    traces=(_window("(a) constant rate and delay", 1), _window("(b) variable delay", 4)),
-)
 
 EXAMPLE_CASE = 4
 """The paper does not say from which link its examples of loss events are."""
 
 
 def _example(losses: int) -> Cell:
-    published = load_published("chan")
-    mu, t_hat_ms = (published[f"chan-t1-{EXAMPLE_CASE}-{name}"].target for name in ("mu-hat", "t-hat"))
-    return watched(make_cell(RENO, CASES[EXAMPLE_CASE]), example_of(losses, mu * t_hat_ms / 1000))
+    mu, t_hat_ms = (PUBLISHED[f"t1-{EXAMPLE_CASE}-{name}"].target for name in ("mu-hat", "t-hat"))
+    return replace(make_cell(RENO, CASES[EXAMPLE_CASE]), observe=example_of(losses, mu * t_hat_ms / 1000))
 
 
-EXAMPLES = {"a": _example(2), "b": _example(3)}
-_NOT_SAID = "one event of a link that the paper does not name; ours is the first of its kind in each run"
-_SHORT = (
-    f"{_NOT_SAID}. After two cuts the threshold is two or three packets: slow start takes a round trip, and "
-    "the growth behind it is the longer; both together last 7.8 s (8 in the paper)"
+EXAMPLES = {"a": ("two losses", _example(2)), "b": ("three losses", _example(3))}
+_EPOCHS = (
+    ("a", "tr", "retransmission", "t_r"),
+    ("a", "a2", "until the pipe is full", "a"),
+    ("a", "b1", "until the next loss", "b"),
+    ("b", "tr", "retransmission", "t_r"),
+    ("b", "to", "timeout", "timeout"),
+    ("b", "ss", "slow start", "slow start"),
+    ("b", "a3", "until the pipe is full", "a"),
+    ("b", "b1", "until the next loss", "b"),
 )
 
-
-def _epoch(panel: str, name: str, what: str, epoch: str) -> Row:
-    losses = {"a": "two losses", "b": "three losses"}[panel]
-    remark = _SHORT if name in ("ss", "a3") else _NOT_SAID
-    label = (f"{losses}: {what}",)
-    return Row(f"chan-f5{panel}-{name}", label, (EXAMPLES[panel],), epoch_s(epoch), remark=remark)
-
-
-FIGURE_5 = Experiment(
-    "figure",
-    5,
-    "Congestion window around events of several losses",
-    ("quantity",),
-    (
-        _epoch("a", "tr", "retransmission", "t_r"),
-        _epoch("a", "a2", "until the pipe is full", "a"),
-        _epoch("a", "b1", "until the next loss", "b"),
-        _epoch("b", "tr", "retransmission", "t_r"),
-        _epoch("b", "to", "timeout", "timeout"),
-        _epoch("b", "ss", "slow start", "slow start"),
-        _epoch("b", "a3", "until the pipe is full", "a"),
-        _epoch("b", "b1", "until the next loss", "b"),
+FIGURES = (
+    figure(
+        2,
+        "Distribution of ping latencies over 3G1X, imitated",
+        row("f2-75", "share below 200 ms", PINGS_CELL, _percent(lambda x: x < 200)),
+        row("f2-3", "share above 500 ms", PINGS_CELL, _percent(lambda x: x > 500)),
+        traces=(Trace(f"{PINGS} pings", "latency over the radio link [ms]", "share not longer", PINGS_CELL),),
     ),
-    traces=(
-        Trace("(a) two losses", "time [s]", "cwnd [packets]", EXAMPLES["a"]),
-        Trace("(b) three losses and a timeout", "time [s]", "cwnd [packets]", EXAMPLES["b"]),
+    figure(
+        3,
+        "A download of 2 MB over 3G1X, imitated",
+        row(
+            "s3-ackspacing",
+            "time between ACKs of two packets, if nothing varied",
+            LIVE_DOWNLOAD,
+            packet_time_ms(2),
+        ),
+        row("f3-50ms", "share of ACKs within 50 ms of the one before", SPACED, _percent(lambda x: x <= 50)),
+        row("f3-rtt", "longest round-trip time", SAMPLED, lambda outcome: float(outcome.observed.y.max())),
+        traces=(
+            Trace("(a) distribution of the time between ACKs", "[ms]", "share not longer", SPACED),
+            Trace("(b) round-trip time", "time [s]", "rtt [s]", SAMPLED, is_step=False),
+        ),
+    ),
+    figure(
+        4,
+        "Congestion window of Reno over time",
+        traces=(_window("(a) constant rate and delay", 1), _window("(b) variable delay", 4)),
+    ),
+    figure(
+        5,
+        "Congestion window around events of several losses",
+        *(
+            row(f"f5{panel}-{name}", f"{EXAMPLES[panel][0]}: {what}", EXAMPLES[panel][1], epoch_s(epoch))
+            for panel, name, what, epoch in _EPOCHS
+        ),
+        traces=(
+            Trace("(a) two losses", "time [s]", "cwnd [packets]", EXAMPLES["a"][1]),
+            Trace("(b) three losses and a timeout", "time [s]", "cwnd [packets]", EXAMPLES["b"][1]),
+        ),
     ),
 )
-
-FIGURES = (FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5)

@@ -9,12 +9,11 @@ from functools import cache
 from typing import Any
 
 from airpath.experiments.papers.base.cell import Metric, Outcome
-from airpath.experiments.papers.base.paired import by_seed
+from airpath.experiments.papers.base.measure import Measure, bearer, element, of_flow
+from airpath.experiments.papers.base.paired import Pick, by_seed
 from airpath.models import MODELS, Episodes, Link, chan_ramjee
 from airpath.models.measured import measured_episodes
 from airpath.scenario import load
-from airpath.stats.estimate import Estimate
-from airpath.stats.replication import Results
 
 BASE = "chan-variable-delay"
 """Base scenario of the paper."""
@@ -23,8 +22,8 @@ PACKET_BYTES, PAYLOAD_BYTES = 1000, 960
 BUFFER_PACKETS = 10
 """Buffer of Tables 1 to 3."""
 
-Pick = Callable[[Sequence[Estimate]], Estimate]
-"""What follows from the estimates of several cells."""
+RATES = (38.4, 76.8, 102.6, 153.6, 204.8, 307.2, 614.4, 921.6, 1228.8, 1843.2, 2457.6)
+"""Rates of Table 4 as printed, kbit/s; 102.6 is a slip for 102.4."""
 
 
 def packets(outcome: Outcome) -> float:
@@ -34,7 +33,7 @@ def packets(outcome: Outcome) -> float:
 
 def goodput_kbps(outcome: Outcome) -> float:
     """Packets acknowledged in time, with their headers, all flows together, kbit/s."""
-    return packets(outcome) * PACKET_BYTES * 8 / 1000 / _duration_s(outcome.results)
+    return packets(outcome) * PACKET_BYTES * 8 / 1000 / float(outcome.results["simulated_s"])
 
 
 def goodput_per_flow_kbps(outcome: Outcome) -> float:
@@ -42,14 +41,8 @@ def goodput_per_flow_kbps(outcome: Outcome) -> float:
     return goodput_kbps(outcome) / len(outcome.results["flows"])
 
 
-def fast_retransmits(outcome: Outcome) -> float:
-    """TD: every fast retransmit of the first flow."""
-    return float(_flow(outcome)["fast_retransmits"])
-
-
-def timeouts(outcome: Outcome) -> float:
-    """TO: every timeout of the first flow."""
-    return float(_flow(outcome)["timeouts"])
+fast_retransmits, timeouts = of_flow("fast_retransmits"), of_flow("timeouts")
+"""TD and TO: every fast retransmit, and every timeout, of the first flow."""
 
 
 def rtt_ms(outcome: Outcome) -> float:
@@ -63,34 +56,30 @@ def timeout_wait_s(outcome: Outcome) -> float:
     return float(_episodes(outcome)["mean_timeout_wait_s"] or 0.0)
 
 
-def loss_events(outcome: Outcome) -> float:
-    """Loss events of the first flow."""
-    return float(_episodes(outcome)["events"])
+def _of_episodes(name: str, per: str = "") -> Metric:
+    """What the first flow's loss episodes have under a name, or its ratio to something else of them."""
+
+    def metric(outcome: Outcome) -> float:
+        episodes = _episodes(outcome)
+        return float(episodes[name]) / (float(episodes[per]) if per else 1)
+
+    return metric
 
 
-def single_share(outcome: Outcome) -> float:
-    """p1: share of the loss events with one fast retransmit and no timeout."""
-    return _share(outcome, "single")
+loss_events = _of_episodes("events")
 
+single_share, double_share, timeout_share = (
+    _of_episodes(kind, "events") for kind in ("single", "double", "timeout")
+)
+"""p1, p2 and p3: shares of the loss events with one fast retransmit, with several, and with a timeout."""
 
-def double_share(outcome: Outcome) -> float:
-    """p2: share of those with several fast retransmits and no timeout."""
-    return _share(outcome, "double")
-
-
-def timeout_share(outcome: Outcome) -> float:
-    """p3: share of those with a timeout."""
-    return _share(outcome, "timeout")
-
-
-def max_window(outcome: Outcome) -> float:
-    """Wf: root mean square of the window before the first cut of each event, packets."""
-    return float(_episodes(outcome)["max_window_rms_segments"])
+max_window = _of_episodes("max_window_rms_segments")
+"""Wf: root mean square of the window before the first cut of each event, packets."""
 
 
 def service_rate(outcome: Outcome) -> float:
     """mu-hat: packets served per second of service."""
-    return float(_bearer(outcome, "downlink")["service_rate_packets_per_s"])
+    return float(bearer(outcome, "downlink")["service_rate_packets_per_s"])
 
 
 def max_throughput_kbps(outcome: Outcome) -> float:
@@ -100,7 +89,7 @@ def max_throughput_kbps(outcome: Outcome) -> float:
 
 def link_delay_ms(outcome: Outcome) -> float:
     """tau-hat: mean delay of both ways as realised, without transmission, milliseconds."""
-    return sum(float(_bearer(outcome, way)["mean_delay_ms"]) for way in ("downlink", "uplink"))
+    return sum(float(bearer(outcome, way)["mean_delay_ms"]) for way in ("downlink", "uplink"))
 
 
 def t_hat_ms(outcome: Outcome) -> float:
@@ -119,14 +108,9 @@ def fairness(outcome: Outcome) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
-def peak_held_acks(outcome: Outcome) -> float:
-    """Most ACKs that the regulator held at once."""
-    return float(_regulated(outcome)["peak_held_acks"])
-
-
-def held_acks(outcome: Outcome) -> float:
-    """ACKs that the regulator did not let go at once."""
-    return float(_regulated(outcome)["acks_held"])
+def of_regulator(name: str) -> Metric:
+    """What the Ack Regulator reports of the first flow under a name."""
+    return lambda outcome: float(element(outcome, "middlebox.ack_regulator")["flows"][0][name])
 
 
 def gain_on_twin(outcome: Outcome) -> float:
@@ -143,11 +127,7 @@ def loss_to_twin(outcome: Outcome) -> float:
 def predicted_kbps(model: str) -> Metric:
     """What a model predicts from the run's own loss events and link, with a buffer of 10, kbit/s."""
     predict = {known.name: known.predict for known in MODELS}[model]
-
-    def metric(outcome: Outcome) -> float:
-        return predict(_inputs(outcome), _link(outcome)).kbit_per_s(PACKET_BYTES)
-
-    return metric
+    return lambda outcome: predict(_inputs(outcome), _link(outcome)).kbit_per_s(PACKET_BYTES)
 
 
 def cycle_kbps(kind: str) -> Metric:
@@ -164,65 +144,26 @@ def cycle_kbps(kind: str) -> Metric:
 
 def accuracy(predicted: Metric) -> Metric:
     """1 - |model - simulation| / simulation, of the run's own throughput."""
-
-    def metric(outcome: Outcome) -> float:
-        return 1 - abs(predicted(outcome) / goodput_kbps(outcome) - 1)
-
-    return metric
+    return lambda outcome: 1 - abs(predicted(outcome) / goodput_kbps(outcome) - 1)
 
 
-def percent(share: Metric) -> Metric:
-    """The same in percent."""
-
-    def metric(outcome: Outcome) -> float:
-        return 100 * share(outcome)
-
-    return metric
+def rate_share(rate: float) -> Metric:
+    """Share of the slots in which this is the highest rate that the first HDR user can receive."""
+    name = f"{102.4 if rate == 102.6 else rate} kbit/s"
+    return lambda outcome: float(bearer(outcome, "downlink")["drc"][name])
 
 
-def share_of_200_kbps(outcome: Outcome) -> float:
-    """Throughput in percent of the mean rate of the links whose rate or delay varies."""
-    return goodput_kbps(outcome) / 2
+FIRST, LAST = 0, -1
 
 
-def least(pick: Pick) -> Pick:
-    """The least of what a pick gives for each pair of cells, in order."""
-    return lambda estimates: min(_pairs(pick, estimates), key=lambda known: known.mean)
+def found(which: int, values: Sequence[float], so: Callable[[float, float], bool]) -> Pick:
+    """The first or last value at which something is so of a pair of cells, by seed; else the other end."""
 
-
-def most(pick: Pick) -> Pick:
-    """The most of what a pick gives for each pair of cells, in order."""
-    return lambda estimates: max(_pairs(pick, estimates), key=lambda known: known.mean)
-
-
-def first_where(values: Sequence[float], so: Callable[[float, float], bool]) -> Pick:
-    """The first value at which something is so of a pair of cells, seed by seed; the last if never."""
-    return lambda estimates: _found(values, so, estimates, first=True)
-
-
-def last_where(values: Sequence[float], so: Callable[[float, float], bool]) -> Pick:
-    """The last value at which something is so of a pair of cells, seed by seed; the first if never."""
-    return lambda estimates: _found(values, so, estimates, first=False)
-
-
-def _found(
-    values: Sequence[float],
-    so: Callable[[float, float], bool],
-    estimates: Sequence[Estimate],
-    *,
-    first: bool,
-) -> Estimate:
     def find(*run: float) -> float:
         known = [v for v, one, other in zip(values, run[::2], run[1::2], strict=True) if so(one, other)]
-        if not known:
-            return values[-1] if first else values[0]
-        return known[0] if first else known[-1]
+        return known[which] if known else values[-1 - which]
 
-    return by_seed(find, *estimates)
-
-
-def _pairs(pick: Pick, estimates: Sequence[Estimate]) -> list[Estimate]:
-    return [pick(estimates[i : i + 2]) for i in range(0, len(estimates), 2)]
+    return lambda estimates: by_seed(find, *estimates)
 
 
 @cache
@@ -242,39 +183,19 @@ def _link(outcome: Outcome) -> Link:
     return Link(service_rate(outcome), link_delay_ms(outcome) / 1000, BUFFER_PACKETS)
 
 
-def _flow(outcome: Outcome) -> Mapping[str, Any]:
-    flow: Mapping[str, Any] = outcome.results["flows"][0]
-    return flow
-
-
 def _packets(flow: Mapping[str, Any]) -> float:
     return float(flow["bytes_acked"]) / PAYLOAD_BYTES
 
 
 def _episodes(outcome: Outcome) -> Mapping[str, Any]:
-    episodes: Mapping[str, Any] | None = _flow(outcome)["loss_episodes"]
+    episodes: Mapping[str, Any] | None = outcome.results["flows"][0]["loss_episodes"]
     if episodes is None:
         raise ValueError("the flow had no loss episodes")
     return episodes
 
 
-def _share(outcome: Outcome, kind: str) -> float:
-    episodes = _episodes(outcome)
-    return float(episodes[kind]) / float(episodes["events"])
-
-
-def _regulated(outcome: Outcome) -> Mapping[str, Any]:
-    """What the Ack Regulator says of the first flow."""
-    box = next(e for e in outcome.results["elements"] if e["element"] == "middlebox.ack_regulator")
-    flow: Mapping[str, Any] = box["flows"][0]
-    return flow
-
-
-def _bearer(outcome: Outcome, direction: str) -> Mapping[str, Any]:
-    cell = next(e for e in outcome.results["elements"] if e["element"].startswith("radio."))
-    bearer: Mapping[str, Any] = cell["ues"][0][direction]
-    return bearer
-
-
-def _duration_s(results: Results) -> float:
-    return float(results["simulated_s"])
+GOODPUT = Measure("throughput", "kbit/s", goodput_kbps)
+TD = Measure("fast retransmits", "1", fast_retransmits)
+TO = Measure("timeouts", "1", timeouts)
+WF = Measure("Wf", "packets", max_window)
+RTT = Measure("mean rtt", "ms", rtt_ms)

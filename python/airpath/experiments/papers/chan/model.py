@@ -6,15 +6,16 @@ with mean a and standard deviation b, e(m) exponential with mean m, and no packe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.choices import Reading
-from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.chan.measured import BUFFER_PACKETS, goodput_kbps
 
 RUNS = 10
 """Runs of a cell; each stands for an hour."""
+HDR_RUNS = 3
+"""Runs of a cell with HDR, which takes longer than a link whose rate is drawn."""
 
 READINGS = (
     Reading(
@@ -57,19 +58,7 @@ PARAMETERS = (
 )
 
 
-def uniform(mean: float, sd: float, unit: str) -> str:
-    """Write u(mean, sd)."""
-    return f'{{ uniform = {{ mean = "{mean:g} {unit}", sd = "{sd:g} {unit}" }} }}'
-
-
-def exponential(mean: float) -> str:
-    """Write e(mean) milliseconds."""
-    return f'{{ exponential = {{ mean = "{mean:g} ms" }} }}'
-
-
-def constant(value: float, unit: str) -> str:
-    """Write a value that does not vary."""
-    return f'{{ constant = "{value:g} {unit}" }}'
+_RATE, _DELAY = '{ constant = "200 kbit/s" }', '{ constant = "200 ms" }'
 
 
 @dataclass(frozen=True)
@@ -87,42 +76,33 @@ class Link:
     """
 
     name: str
-    rate: str = constant(200, "kbit/s")
-    forward: str = constant(200, "ms")
+    rate: str = _RATE
+    forward: str = _DELAY
     reverse_ms: float = 200
 
     @property
     def overrides(self) -> Overrides:
         """Changes to the base scenario."""
         down = f'{{ distribution = {{ redraw = "packet", rate = {self.rate}, delay = {self.forward} }} }}'
-        way_back = constant(self.reverse_ms, "ms")
-        up = f"{{ distribution = {{ rate = {constant(64, 'kbit/s')}, delay = {way_back} }} }}"
+        back = f'{{ constant = "{self.reverse_ms:g} ms" }}'
+        up = f'{{ distribution = {{ rate = {{ constant = "64 kbit/s" }}, delay = {back} }} }}'
         return (("radio.variable.downlink.channel", down), ("radio.variable.uplink.channel", up))
 
 
-def variable_delay(mean_ms: float, rate_sd_kbps: float = 0) -> Link:
-    """Make e(mean) + (400 - mean) ms, with a constant rate or u(200, sd)."""
-    rate = uniform(200, rate_sd_kbps, "kbit/s") if rate_sd_kbps else constant(200, "kbit/s")
-    name = f"u(200,{rate_sd_kbps:g})" if rate_sd_kbps else "200"
-    return Link(f"{name}, {400 - mean_ms:g}+e({mean_ms:g})", rate, exponential(mean_ms), 400 - mean_ms)
+def make_link(mean_ms: float = 0, rate_sd_kbps: float = 0) -> Link:
+    """Make u(200, sd) kbit/s and e(mean) + (400 - mean) ms; without a spread or mean it is constant."""
+    rate, forward, reverse_ms, names = _RATE, _DELAY, 200.0, ["200", "400"]
+    if rate_sd_kbps:
+        rate = f'{{ uniform = {{ mean = "200 kbit/s", sd = "{rate_sd_kbps:g} kbit/s" }} }}'
+        names[0] = f"u(200,{rate_sd_kbps:g})"
+    if mean_ms:
+        forward, reverse_ms = f'{{ exponential = {{ mean = "{mean_ms:g} ms" }} }}', 400 - mean_ms
+        names[1] = f"{reverse_ms:g}+e({mean_ms:g})"
+    return Link(", ".join(names), rate, forward, reverse_ms)
 
 
-def variable_rate(sd_kbps: float) -> Link:
-    """Make u(200, sd) kbit/s with a constant delay."""
-    return Link(f"u(200,{sd_kbps:g}), 400", uniform(200, sd_kbps, "kbit/s"))
-
-
-CASES = {
-    1: Link("200, 400"),
-    2: variable_delay(20),
-    3: variable_delay(50),
-    4: variable_delay(100),
-    5: variable_rate(20),
-    6: variable_rate(50),
-    7: variable_rate(75),
-    8: variable_delay(50, 50),
-    9: variable_delay(100, 75),
-}
+_SPREADS = ((0, 0), (20, 0), (50, 0), (100, 0), (0, 20), (0, 50), (0, 75), (50, 50), (100, 75))
+CASES = {case: make_link(*spreads) for case, spreads in enumerate(_SPREADS, 1)}
 """The rows of Table 1."""
 
 
@@ -153,33 +133,21 @@ class Flow:
     def overrides(self) -> Overrides:
         """Changes to the base scenario."""
         sack = (("tcp.sack", "true"), ("tcp.recovery.sack", "{}")) if self.is_sack else ()
-        box: tuple[tuple[str, str], ...] = ()
-        if self.alpha:
-            box = (("middlebox", f"[{{ ack_regulator = {{ alpha = {self.alpha:g}, count = 'acks' }} }}]"),)
-        return (*sack, *box)
+        box = f"[{{ ack_regulator = {{ alpha = {self.alpha:g}, count = 'acks' }} }}]" if self.alpha else ""
+        return (*sack, ("middlebox", box)) if box else sack
 
 
 RENO, RENO_AR, SACK, SACK_AR = Flow(), Flow(alpha=2), Flow(True), Flow(True, 2)
 FLOWS = (RENO, RENO_AR, SACK, SACK_AR)
 
 
-def make_cell(
-    flow: Flow,
-    link: Link,
-    buffer: int = BUFFER_PACKETS,
-    *,
-    wired_ms: float | None = None,
-) -> Cell:
+REGULATED = {RENO: RENO_AR, SACK: SACK_AR}
+
+
+def make_cell(flow: Flow, link: Link, buffer: int = BUFFER_PACKETS, *, wired_ms: float | None = None) -> Cell:
     """Run a flow over a link for an hour.
 
-    Parameters
-    ----------
-    flow, link : Flow, Link
-        What sends over what.
-    buffer : int
-        Packets that may wait at the RNC.
-    wired_ms : float, optional
-        One-way delay to the RNC instead of 1 ms.
+    So many packets may wait at the RNC, which is `wired_ms` away one way instead of 1 ms.
     """
     words = [flow.name, link.name, f"buffer {buffer}"]
     changes = [("radio.variable.downlink.queue.droptail.packets", f"{buffer}")]
@@ -190,6 +158,17 @@ def make_cell(
     return Cell(", ".join(words), overrides, None, goodput_kbps, runs=RUNS, most_runs=RUNS)
 
 
-def watched(cell: Cell, observe: Observation) -> Cell:
-    """Keep something of the trace."""
-    return replace(cell, observe=observe)
+def hdr_cell(flow: Flow, users: int, buffer: int) -> Cell:
+    """Let users with a flow each share the HDR link for an hour, with a buffer for each (6.4, 6.5)."""
+    changes = [("duration", "1 h"), ("radio.evdo.downlink.queue.droptail.packets", f"{buffer}")]
+    if users > 1:
+        changes.append(("radio.evdo.ues", f"{users}"))
+    return Cell(
+        f"HDR, {users} x {flow.name}, buffer {buffer}",
+        (*changes, *flow.overrides),
+        None,
+        goodput_kbps,
+        scenario="hdr-single" if users == 1 else "hdr-4",
+        runs=HDR_RUNS,
+        most_runs=HDR_RUNS,
+    )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.experiments.papers.base.cell import Metric, Outcome
-from airpath.experiments.papers.base.observe import Observation, column, times_s
-from airpath.experiments.papers.base.panel import Series
+from airpath.experiments.papers.base.cell import Metric
+from airpath.experiments.papers.base.observe import Observation, column, congestion_window, times_s, words
+from airpath.experiments.papers.base.panel import Series, cut
 from airpath.runs.trace import Events
 
 FROM_S, UNTIL_S = 100.0, 200.0
@@ -21,8 +20,6 @@ BEFORE_S = 5.0
 """What is drawn ahead of a loss event and behind it, seconds."""
 
 _FAST, _TIMEOUT = "fast_retransmit", "timeout"
-_RECOVERY = 3
-"""Fast recovery, in `tcpi_ca_state`."""
 
 _EPOCHS = {
     (_FAST, _FAST): ("t_r", "a", "b"),
@@ -45,56 +42,34 @@ class Example(Series):
     epochs_s: dict[str, float]
 
 
-@dataclass(frozen=True)
-class _Event:
-    """Cuts of the window that belong together: times in seconds, and what they were."""
-
-    times_s: tuple[float, ...]
-    kinds: tuple[str, ...]
-
-
 def epoch_s(name: str) -> Metric:
     """Length of an epoch of the observed example, seconds."""
-
-    def metric(outcome: Outcome) -> float:
-        return float(outcome.observed.epochs_s[name])
-
-    return metric
-
-
-def _cut(series: Series, begin_s: float, end_s: float) -> Series:
-    """Keep a part of a step function, with the value that it has at the beginning."""
-    first = max(0, int(np.searchsorted(series.x, begin_s, side="right")) - 1)
-    last = int(np.searchsorted(series.x, end_s, side="right"))
-    return Series(series.x[first:last].clip(min=begin_s), series.y[first:last])
+    return lambda outcome: float(outcome.observed.epochs_s[name])
 
 
 def _window(events: Events) -> Series:
-    """The congestion window without what duplicate ACKs add to it in fast recovery."""
-    recovering = column(events, "tcp_state", "tcpi_ca_state") == _RECOVERY
-    threshold = column(events, "tcp_state", "tcpi_snd_ssthresh")
-    window = np.where(recovering, threshold, column(events, "tcp_state", "tcpi_snd_cwnd"))
-    return Series(times_s(events, "tcp_state"), window)
+    return Series(times_s(events, "tcp_state"), congestion_window(events))
 
 
-def _loss_events(events: Events) -> list[_Event]:
-    """Put cuts together: those before all is acknowledged that had been sent at the first one."""
-    sent = events["segment_sent"]
-    codes, words = sent["cause"]
-    causes = np.asarray(codes)
+def _loss_events(events: Events) -> list[list[tuple[float, str]]]:
+    """Put cuts of the window together: those before all is acknowledged that had been sent at the first.
+
+    Returns
+    -------
+    list of list of (float, str)
+        Of each loss event the times of its cuts in seconds, and what they were.
+    """
+    causes = words(events, "segment_sent", "cause")
     time_s, seq = times_s(events, "segment_sent"), column(events, "segment_sent", "seq")
     ends = np.maximum.accumulate(seq + column(events, "segment_sent", "payload_bytes"))
-    kinds = {words.index(word): word for word in (_FAST, _TIMEOUT) if word in words}
-    known: list[_Event] = []
+    known: list[list[tuple[float, str]]] = []
     end = -1.0
     # What is sent again first is the oldest unacknowledged byte.
-    for index in np.flatnonzero(np.isin(causes, list(kinds))):
-        at_s, kind = float(time_s[index]), kinds[int(causes[index])]
-        if seq[index] < end:
-            known[-1] = _Event((*known[-1].times_s, at_s), (*known[-1].kinds, kind))
-        else:
-            known.append(_Event((at_s,), (kind,)))
+    for index in np.flatnonzero(np.isin(causes, (_FAST, _TIMEOUT))):
+        if seq[index] >= end:
+            known.append([])
             end = float(ends[index])
+        known[-1].append((float(time_s[index]), str(causes[index])))
     return known
 
 
@@ -108,17 +83,16 @@ def _example(events: Events, kinds: tuple[str, ...], pipe_packets: float) -> Exa
     """Find the first event of a kind that goes through all of its epochs."""
     window = _window(events)
     grown = window.y >= column(events, "tcp_state", "tcpi_snd_ssthresh")
-    known = _loss_events(events)
-    for event, following in itertools.pairwise(known):
-        if event.kinds != kinds or event.times_s[0] < FROM_S:
+    for event, following in itertools.pairwise(_loss_events(events)):
+        bounds = [at_s for at_s, _ in event]
+        if tuple(kind for _, kind in event) != kinds or bounds[0] < FROM_S:
             continue
-        bounds = list(event.times_s)
         if _TIMEOUT in kinds:
             bounds.append(_first_s(window.x, grown, bounds[-1]))
         bounds.append(_first_s(window.x, window.y >= pipe_packets, bounds[-1]))
-        bounds.append(following.times_s[0])
+        bounds.append(following[0][0])
         if np.all(np.diff(bounds) > 0) and np.isfinite(bounds[-2]):
-            part = _cut(window, bounds[0] - BEFORE_S, bounds[-1] + BEFORE_S)
+            part = cut(window, bounds[0] - BEFORE_S, bounds[-1] + BEFORE_S)
             lengths = zip(_EPOCHS[kinds], np.diff(bounds).tolist(), strict=True)
             return Example(part.x, part.y, dict(lengths))
     raise ValueError(f"no loss event of {' and '.join(kinds)} in this run")
@@ -127,23 +101,15 @@ def _example(events: Events, kinds: tuple[str, ...], pipe_packets: float) -> Exa
 def example_of(losses: int, pipe_packets: float) -> Observation:
     """Observe an event of two losses, or of three with a timeout, and the window around it.
 
-    Parameters
-    ----------
-    losses : int
-        2 or 3.
-    pipe_packets : float
-        mu-hat T-hat: the window that fills the link.
+    `pipe_packets` is mu-hat T-hat: the window that fills the link.
     """
-    kinds: Sequence[str] = (_FAST, _FAST) if losses == 2 else (_FAST, _FAST, _TIMEOUT)
-    return Observation(
-        ("segment_sent", "tcp_state"), lambda events: _example(events, tuple(kinds), pipe_packets)
-    )
+    kinds = (_FAST, _FAST) if losses == 2 else (_FAST, _FAST, _TIMEOUT)
+    return Observation(("segment_sent", "tcp_state"), lambda events: _example(events, kinds, pipe_packets))
 
 
 def _delays_ms(events: Events, direction: str) -> NDArray[np.float64]:
     """Delays over a bearer in the order of arrival, milliseconds."""
-    codes, words = events["bearer_delivered"]["direction"]
-    mine = np.flatnonzero(np.asarray(codes) == words.index(direction))
+    mine = np.flatnonzero(words(events, "bearer_delivered", "direction") == direction)
     return column(events, "bearer_delivered", "delay_ns").take(mine) / 1e6
 
 
@@ -158,22 +124,19 @@ def _ping_latencies(events: Events) -> Series:
     return distribution(down[: up.size] + up)
 
 
-def _ack_spacing(events: Events) -> Series:
-    return distribution(np.diff(times_s(events, "tcp_state")) * 1000)
-
-
-def _round_trips(events: Events) -> Series:
-    return Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6)
-
-
-WINDOW = Observation(("tcp_state",), lambda events: _cut(_window(events), FROM_S, UNTIL_S))
+WINDOW = Observation(("tcp_state",), lambda events: cut(_window(events), FROM_S, UNTIL_S))
 """The congestion window in segments over a part of the run, seconds."""
 
 PING_LATENCIES = Observation(("bearer_delivered",), _ping_latencies)
 """Distribution of the time over the radio link and back, milliseconds; for a flow of pings alone."""
 
-ACK_SPACING = Observation(("tcp_state",), _ack_spacing)
+ACK_SPACING = Observation(
+    ("tcp_state",), lambda events: distribution(np.diff(times_s(events, "tcp_state")) * 1000)
+)
 """Distribution of the time between ACKs at the sender, milliseconds."""
 
-ROUND_TRIPS = Observation(("rtt_sample",), _round_trips)
+ROUND_TRIPS = Observation(
+    ("rtt_sample",),
+    lambda events: Series(times_s(events, "rtt_sample"), column(events, "rtt_sample", "rtt_us") / 1e6),
+)
 """Round-trip time samples over time, both in seconds."""
