@@ -27,7 +27,7 @@ from airpath.experiments.papers.alcaraz.model import (
     time_between_acks,
 )
 from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.claims import Claim, Conditions, claims_of
+from airpath.experiments.papers.base.claims import Conditions, claims_of
 from airpath.experiments.papers.base.conditions import (
     About,
     AllOf,
@@ -43,7 +43,7 @@ from airpath.experiments.papers.base.conditions import (
     rising,
 )
 from airpath.experiments.papers.base.measure import Measure, observed
-from airpath.experiments.papers.base.quantity import Gain, Highest, Minus, Operand, Quantity
+from airpath.experiments.papers.base.quantity import Gain, Highest, Minus, Quantity
 
 SIZES = (10, 20, 30, 40, 50)
 """Buffers of Figure 1 up to that of all other figures, SDUs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.claims import claims_of
+from airpath.experiments.papers.base.claims import Conditions, claims_of
 from airpath.experiments.papers.base.conditions import About, Agree, AtLeast, Less, NotLess, between, rising
 from airpath.experiments.papers.base.measure import Measure
 from airpath.experiments.papers.base.quantity import Gain, Minus, Operand, Quantity, Times
