@@ -35,7 +35,7 @@ from airpath.experiments.papers.base.measure import Measure, chart, figure
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Path, Plane, Reference, Trace
 from airpath.experiments.papers.base.paper import Experiment, Row
-from airpath.experiments.papers.base.wording import counted
+from airpath.terminal import counted
 
 MAXTHS = (20, 25, 30, 35, 40, 45)
 """Discarding thresholds of Section 5, SDUs."""

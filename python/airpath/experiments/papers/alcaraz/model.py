@@ -12,7 +12,7 @@ from airpath.experiments.papers.alcaraz.measured import goodput_kbps
 from airpath.experiments.papers.alcaraz.observed import RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.choices import Reading
-from airpath.experiments.papers.base.wording import counted
+from airpath.terminal import counted
 
 BASE = "alcaraz-384"
 """Base scenario of the paper."""

@@ -30,7 +30,7 @@ from airpath.experiments.papers.base.measure import Measure, chart, observed, st
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Chart, Plane
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.base.wording import counted
+from airpath.terminal import counted
 
 IN_ORDER = Measure("delay from the first transmission until in order", "s", observed("in_order_s"))
 AFTER_A_DROP = Measure("time for which f2 is in force", "s", measured.of_box("t_id_after_drop_s"))

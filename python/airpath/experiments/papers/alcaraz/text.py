@@ -12,8 +12,8 @@ from airpath.experiments.papers.base.cell import Cell, Metric
 from airpath.experiments.papers.base.measure import figure
 from airpath.experiments.papers.base.paired import Pick, by_seed, difference, most, reduction
 from airpath.experiments.papers.base.paper import Row, first, highest
-from airpath.experiments.papers.base.wording import counted
 from airpath.stats.estimate import Estimate
+from airpath.terminal import counted
 
 NEAR = 0.98
 """Share of the most that counts as optimum goodput."""

@@ -10,7 +10,6 @@ from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
 from airpath.experiments.papers.base.measure import Measure, chart, study, tables
 from airpath.experiments.papers.base.panel import Chart
 from airpath.experiments.papers.base.paper import Experiment
-from airpath.experiments.papers.base.wording import counted
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.curves import ONE_BDP
 from airpath.experiments.papers.chan.measured import (
@@ -37,6 +36,7 @@ from airpath.experiments.papers.chan.model import (
     make_cell,
 )
 from airpath.experiments.papers.chan.tables import COLUMNS, PUBLISHED, rate_id
+from airpath.terminal import counted
 
 RUNS = 4
 """Runs of a cell that no table or figure of the paper needs."""
