@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import airpath
+from airpath.experiments.papers.base.cell import Outcome
 from airpath.experiments.papers.extensions import capacity as study
 from airpath.models.capacity import SLOPES_DB, Cell
 from airpath.scenario import Scenario, load
@@ -71,8 +72,7 @@ def delivered(quantity, seed=1):
     base = load("lundsten-dch")
     scenario = Scenario(base.name, base.source, quantity.cell.overrides, base.folder)
     results = airpath.run(scenario, seed=seed)
-    outcome = type("Outcome", (), {"results": {"flows": results.flows}})()
-    return quantity.metric(outcome)
+    return quantity.metric(Outcome({"flows": results.flows}))
 
 
 @pytest.mark.parametrize("target", [1, 10, 40])

@@ -164,6 +164,7 @@ impl Buffer {
     }
 
     /// The first octet of a packet that was entered one by one is sent.
+    #[inline]
     pub fn start(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
         cx.bearer(self.index() as usize).start(flow, len);
         self.tell(cx, RadioEventKind::Started, flow, seq, len);
@@ -193,9 +194,10 @@ impl Buffer {
     /// A packet arrives so long after it came.
     #[inline]
     pub fn probe_delivered(&self, cx: &mut Cx<'_>, flow: u16, len_bytes: u32, delay: Duration) {
-        let (ue, direction, delay_ns) = (self.ue, self.dir, delay.as_nanos());
-        let event = || Event::BearerDelivered { ue, flow, direction, len_bytes, delay_ns };
-        cx.probe(Kind::BearerDelivered, event);
+        cx.probe(Kind::BearerDelivered, || {
+            let (ue, direction, delay_ns) = (self.ue, self.dir, delay.as_nanos());
+            Event::BearerDelivered { ue, flow, direction, len_bytes, delay_ns }
+        });
     }
 
     /// A packet left the buffer; it arrives so long after it came.

@@ -87,7 +87,9 @@ impl Ranges {
         }
         let (first, end) = (self.0[from].first.min(range.first), self.0[to - 1].end.max(range.end));
         self.0[from] = SnRange::new(first, end);
-        self.0.drain(from + 1..to);
+        if from + 1 < to {
+            self.0.drain(from + 1..to);
+        }
     }
 
     /// Takes a range out.
@@ -111,7 +113,9 @@ impl Ranges {
             gone.end -= 1;
             self.0[gone.end] = above;
         }
-        self.0.drain(gone);
+        if !gone.is_empty() {
+            self.0.drain(gone);
+        }
     }
 
     /// Takes out the lowest range, cut to `most` sequence numbers.

@@ -31,8 +31,6 @@ pub struct Segmentation {
     payload: u64,
     li_octets: u64,
     special_he: bool,
-    /// Octets of the indicator of an SDU that begins with a PDU.
-    first_li_octets: u64,
     /// Lengths of the SDUs not begun.
     waiting: SduQueue<u32>,
     cut: Option<Cut>,
@@ -43,15 +41,8 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
-    /// `first_octet_indicator`: where no SDU ended before, an indicator marks one that begins with a PDU.
-    pub fn new(payload: u64, li_octets: u64, special_he: bool, first_octet_indicator: bool) -> Self {
-        Self {
-            payload,
-            li_octets,
-            special_he,
-            first_li_octets: if first_octet_indicator { li_octets } else { 0 },
-            ..Self::default()
-        }
+    pub fn new(payload: u64, li_octets: u64, special_he: bool) -> Self {
+        Self { payload, li_octets, special_he, ..Self::default() }
     }
 
     /// Adds an SDU of `octets`; its number.
@@ -112,8 +103,14 @@ impl Segmentation {
     }
 
     /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie
-    /// that end in them.
-    pub fn fill(&mut self, sn: u64, pdus: u64, mut ended: impl FnMut(Span)) -> u64 {
+    /// that end in them. With `first_octet_indicator` one more marks an SDU that begins with a PDU.
+    pub fn fill(
+        &mut self,
+        sn: u64,
+        pdus: u64,
+        first_octet_indicator: bool,
+        mut ended: impl FnMut(Span),
+    ) -> u64 {
         let limit = sn + pdus;
         let mut at = sn;
         while at < limit && !self.is_empty() {
@@ -121,10 +118,12 @@ impl Segmentation {
             if let Some((sdu, first)) = self.unmarked.take() {
                 room -= self.li_octets;
                 ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
+            } else if first_octet_indicator && self.cut.is_none() {
+                room -= self.li_octets;
             }
             // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
             while room >= self.li_octets {
-                let Some(cut) = self.cut.take().or_else(|| self.begin(at, &mut room)) else { break };
+                let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
                 if cut.octets + self.li_octets <= room {
                     room -= cut.octets + self.li_octets;
                     ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
@@ -153,11 +152,8 @@ impl Segmentation {
         at
     }
 
-    fn begin(&mut self, sn: u64, room: &mut u64) -> Option<Cut> {
+    fn begin(&mut self, sn: u64) -> Option<Cut> {
         let (sdu, octets) = self.waiting.pop()?;
-        if *room == self.payload {
-            *room -= self.first_li_octets;
-        }
         Some(Cut { sdu, first: sn, octets: octets.into() })
     }
 }
@@ -168,12 +164,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn spans(payload: u64, li: u64, sdus: &[u32]) -> (u64, Vec<Span>) {
-        let mut cutter = Segmentation::new(payload, li, false, false);
+        let mut cutter = Segmentation::new(payload, li, false);
         for &octets in sdus {
             cutter.push(octets);
         }
         let mut spans = Vec::new();
-        let end = cutter.fill(0, 10_000, |span| spans.push(span));
+        let end = cutter.fill(0, 10_000, false, |span| spans.push(span));
         assert!(cutter.is_empty());
         (end, spans)
     }
@@ -245,13 +241,13 @@ mod tests {
             sdus in prop::collection::vec(1u32..200, 1..30),
             grants in prop::collection::vec(1u64..7, 1..9),
         ) {
-            let mut cutter = Segmentation::new(payload, li, false, false);
+            let mut cutter = Segmentation::new(payload, li, false);
             for &octets in &sdus {
                 cutter.push(octets);
             }
             let (mut spans, mut sn) = (Vec::new(), 0);
             for grant in grants.into_iter().cycle() {
-                let next = cutter.fill(sn, grant, |span| spans.push(span));
+                let next = cutter.fill(sn, grant, false, |span| spans.push(span));
                 prop_assert!(next <= sn + grant);
                 sn = next;
                 if cutter.is_empty() {

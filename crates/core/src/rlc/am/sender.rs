@@ -76,7 +76,7 @@ impl Sender {
     /// An entity in its initial state at the start of the run.
     pub fn new(config: &Config) -> Self {
         Self {
-            segmentation: Segmentation::new(config.payload(), config.li_octets(), config.special_he, false),
+            segmentation: Segmentation::new(config.payload(), config.li_octets(), config.special_he),
             polling: Polling::new(config),
             discard: Discard::new(config),
             vt_ws: u64::from(config.configured_tx_window_size),
@@ -490,7 +490,7 @@ impl Sender {
     fn send_new(&mut self, now: Instant, pdus: u64, out: &mut Transmission) {
         let first = self.vt_s;
         let (polling, spans) = (&mut self.polling, &mut self.spans);
-        let end = self.segmentation.fill(first, pdus, |span| {
+        let end = self.segmentation.fill(first, pdus, false, |span| {
             // ASSUMED: if the last segment went before its indicator in another TTI, this one polls.
             polling.count_sdu(span.last.max(first));
             out.ends.push(span.end);

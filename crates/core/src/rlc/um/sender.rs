@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Sender {
     segmentation: Segmentation,
+    first_octet_indicator: bool,
     timer_discard: Option<Duration>,
     /// With Timer_Discard, SDUs and when it ends for them.
     expiries: VecDeque<(u64, Instant)>,
@@ -26,9 +27,9 @@ pub struct Sender {
 impl Sender {
     /// An entity in its initial state.
     pub fn new(config: &Config) -> Self {
-        let (payload, li_octets) = (config.payload(), config.li_octets());
         Self {
-            segmentation: Segmentation::new(payload, li_octets, false, config.first_octet_indicator),
+            segmentation: Segmentation::new(config.payload(), config.li_octets(), false),
+            first_octet_indicator: config.first_octet_indicator,
             timer_discard: config.timer_discard,
             expiries: VecDeque::new(),
             vt_us: 0,
@@ -80,7 +81,7 @@ impl Transmit for Sender {
             self.segmentation.mark(sdu);
         }
         let (first, first_waiting) = (self.vt_us, self.segmentation.first_waiting());
-        self.vt_us = self.segmentation.fill(first, pdus, |span| {
+        self.vt_us = self.segmentation.fill(first, pdus, self.first_octet_indicator, |span| {
             tti.data.ends.push(span.end);
             report.confirmed.extend((span.last >= first).then_some(span.end.sdu));
         });

@@ -108,8 +108,10 @@ impl Newreno {
 
 impl Recovery for Newreno {
     fn on_dupack(&mut self, state: &mut State) -> bool {
-        let holds = self.holds(state) && state.phase == Phase::Recovery;
-        !holds && signals_loss(state)
+        if self.variant == Variant::Linux && state.phase == Phase::Recovery && self.holds(state) {
+            return false;
+        }
+        signals_loss(state)
     }
 
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) -> bool {
