@@ -83,7 +83,7 @@ impl WindowUse {
         self.max = state.max;
         // The congestion window keeps back what there is to send, or would if there were any.
         let is_full = in_flight + state.mss() as i64 > window.cwnd as i64;
-        if !has_sent && !(is_full && has_more) {
+        if !(has_sent || is_full && has_more) {
             return None;
         }
         let is_new = state.una >= self.end;
