@@ -14,7 +14,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
-        ("radio", radio::Config::NAMES, &["buffer", "delay_line", "departures", "flow_buffers", "outages"]),
+        ("radio", radio::Config::NAMES, &["buffer", "delay_line", "flow_buffers", "outages"]),
         (
             "rlc",
             rlc::Config::NAMES,
@@ -23,17 +23,17 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "cutter",
                 "encode",
                 "entities",
-                "limits",
                 "pdus",
                 "ranges",
                 "reassembly",
                 "sdu_queue",
+                "segmentation",
             ],
         ),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &["classic", "duplicates", "prr", "rnf"]),
-        ("tcp/undo", tcp::undo::Config::NAMES, &["response"]),
+        ("tcp/undo", tcp::undo::Config::NAMES, &[]),
     ]
 }
 
