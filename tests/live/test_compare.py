@@ -29,6 +29,8 @@ queue.droptail.packets = 20
 rate = "256 kbit/s"
 """
 DOWNLOAD = LINK + "[[flow]]\napp.file.size = '200 kB'\n"
+ATTEMPTS = 3
+"""A live run on a busy machine may be too late to be valid, which these tests are not about."""
 
 
 @pytest.fixture
@@ -38,15 +40,18 @@ def compare(marker, tmp_path):
     def call(text, *arguments):
         scenario, out = tmp_path / "link.toml", tmp_path / "out"
         scenario.write_text(text)
-        words = [AIRPATH, "compare", scenario, "--out", out, "--workers", 2, *arguments]
-        process = subprocess.Popen(
-            [str(word) for word in words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, MARKER: marker},
-        )
-        printed, err = finish(process, 2 * PATIENCE_S)
+        words = [AIRPATH, "compare", scenario, "--out", out, "--force", "--workers", 2, *arguments]
+        for _ in range(ATTEMPTS):
+            process = subprocess.Popen(
+                [str(word) for word in words],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, MARKER: marker},
+            )
+            printed, err = finish(process, 2 * PATIENCE_S)
+            if process.returncode == 0 or "passes the bound" not in err:
+                break
         assert process.returncode == 0, err
         return json.loads((out / "comparison.json").read_text()), out, printed
 
