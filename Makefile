@@ -15,7 +15,7 @@ BIN := .venv/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
-RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath-bench
+RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live
 PYTEST_FLAGS ?=
 # In as many processes as tests/conftest.py says, which also says what stays together.
 SIDE_BY_SIDE := -n auto --durations=20
@@ -70,7 +70,7 @@ test: build ## run the tests, Rust's first, without the slow ones (five minutes)
 
 .PHONY: test-all
 test-all: build ## run all tests
-	$(CARGO) test $(RUST_TESTED)
+	$(CARGO) test $(RUST_TESTED) -- --include-ignored
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 .PHONY: lint

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import settings
 
 from airpath.cli import main as cli
 from airpath.runner.processes import processors
+from airpath.runs.picture import RunPicture
 
 # A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
 settings.register_profile("same-cases", derandomize=True, deadline=None)
@@ -22,12 +25,26 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# A thread for each processor in each of many processes helps nobody.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Beside others (pytest -n) a test would have the width of the terminal in its environment.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
+CHANGED = "documents quote what the code no longer gives: run `make papers docs-figures`"
+
 # A test that takes longer, in seconds, is marked as slow.
 SLOW_S = 10
+
+
+def sampled(cases: Iterable[Any], quick: int) -> list[Any]:
+    """Make all but a few of the cases of a test slow: `quick` of them, spread over the list, are not."""
+    cases = [case if isinstance(case, tuple) else (case,) for case in cases]
+    chosen = {at * len(cases) // quick for at in range(quick)}
+    return [
+        pytest.param(*case, marks=[] if at in chosen else pytest.mark.slow) for at, case in enumerate(cases)
+    ]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,10 +68,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def unit(nodeid: str) -> str:
-    """What stays in one process: a file, as its tests share fixtures; a paper's claims; a live test."""
+    """What stays in one process: a file, as its tests share fixtures; a live test; all of a paper."""
     file, _, name = nodeid.partition("::")
-    if name.startswith("test_a_claim_holds"):
-        return f"{file} {name.rpartition('-')[0]}"
+    if name.startswith("test_everything_together"):
+        return nodeid
     return nodeid if "/live/" in file and not file.endswith("test_files.py") else file
 
 
@@ -76,6 +93,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(
                 f"not marked as slow: {report.duration:.0f} s for the {report.when} of {report.nodeid}"
             )
+
+
+@contextlib.contextmanager
+def no_pictures() -> Iterator[None]:
+    """Runs leave an empty file for their picture, which takes longer to draw than a short run takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunPicture, "save", lambda _, file: Path(file).touch())
+        yield
+
+
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """No run of the test has a picture."""
+    with no_pictures():
+        yield
 
 
 class Outcome(NamedTuple):

@@ -5,8 +5,8 @@
     python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
 
 What documents quote is kept in `docs/papers/figures/PAPER.json`, so that a check takes no simulation. Tests
-compare the first run of each value there with what the code gives. A passage of a document is a template in
-a comment, and behind it what the template gives:
+compare the first run of everything there with what the code gives, and read there what takes hundreds of
+runs to say. A passage of a document is a template in a comment, and behind it what the template gives:
 
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
@@ -22,6 +22,7 @@ bold where the value is not reproduced), `share` (measured in percent of publish
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import re
@@ -36,13 +37,14 @@ from typing import Any
 
 import airpath
 from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.base.claims import Claim
 from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, MISSED
 from airpath.experiments.papers.base.wording import VERDICT_WORDS, number, unit_name
 from airpath.experiments.versus_kernel.measured import Figures as FlowFigures
 from airpath.experiments.versus_kernel.runs import simulate_once
 from airpath.report.paper import verdict_words
-from airpath.stats.estimate import t_quantile
+from airpath.stats.estimate import estimate, t_quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"
@@ -56,7 +58,8 @@ def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
     kept: dict[str, Any] = {kind: {} for kind in KINDS}
     for entry in entries:
         if "claim" in entry:
-            kept["claims"][entry["id"]] = {"verdict": entry["verdict"]}
+            first = [known["seed_1"] for known in entry["measured"]]
+            kept["claims"][entry["id"]] = {"verdict": entry["verdict"], "seed_1": first}
         elif "column" in entry:
             kept["grids"][grid_key(entry)] = {name: entry[name] for name in ("measured", "seed_1")}
         else:
@@ -65,6 +68,12 @@ def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
             told = {"published": printed, "unit": entry["unit"], "seed_1": entry["seed_1"]}
             kept["values"][entry["id"]] = {**told, **_measured(entry), "readings": readings}
     return kept
+
+
+def asked_by(claim: Claim) -> str:
+    """Digest of what a claim asks: of what its conditions say where every figure is the same."""
+    said = [condition.check(lambda _: estimate([1.0, 1.5])).figures for condition in claim.conditions]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
 
 
 def grid_key(entry: dict[str, Any]) -> str:
@@ -93,6 +102,7 @@ def as_text(kept: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+@cache
 def load() -> dict[str, dict[str, Any]]:
     """Load what is kept, by the name of the paper."""
     return {name: json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8")) for name in PAPERS}
@@ -161,7 +171,8 @@ MADE = {"run": _of_runs, "capture": _of_captures}
 """Figures that are made on the spot, by their kind."""
 
 
-def _sd(known: dict[str, Any]) -> float:
+def sd(known: dict[str, Any]) -> float:
+    """Standard deviation of a single run."""
     return known["half_width"] * math.sqrt(known["runs"]) / t_quantile(known["runs"])
 
 
@@ -180,7 +191,7 @@ FORMS: dict[str, Form] = {
     "": lambda _, known, shown: shown(known["measured"]),
     "pair": _pair,
     "share": lambda entry, known, shown: shown(100 * known["measured"] / entry["published"]),
-    "sd": lambda _, known, shown: shown(_sd(known)),
+    "sd": lambda _, known, shown: shown(sd(known)),
     "range": _range,
 }
 """How a figure is written: from its value, what was measured under the reading asked for, and the format."""
@@ -271,8 +282,11 @@ def main() -> int:
     if options.results:
         FIGURES.mkdir(exist_ok=True)
         for report in sorted(options.results.glob("*/report.json")):
-            entries = json.loads(report.read_text(encoding="utf-8"))
-            (FIGURES / f"{report.parent.name}.json").write_text(as_text(condensed(entries)), encoding="utf-8")
+            name = report.parent.name
+            kept = condensed(json.loads(report.read_text(encoding="utf-8")))
+            for claim in PAPERS[name].claims:
+                kept["claims"][claim.id]["asks"] = asked_by(claim)
+            (FIGURES / f"{name}.json").write_text(as_text(kept), encoding="utf-8")
     figures, stale = Figures(load()), 0
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = document.read_text(encoding="utf-8")

@@ -339,6 +339,7 @@ def test_the_command_prints_a_table_or_json_and_writes_a_page(analyzed, tmp_path
     assert (tmp_path / "both" / "index.html").read_text() == page
 
 
+@pytest.mark.slow
 def test_the_largest_flow_comes_first_and_small_ones_are_folded(tmp_path, airpath_command):
     changes = {"flow.0.app.web.objects": 2, "flow.0.app.web.object": "400 kB"}
     _, file = captured(tmp_path, "web", changes)

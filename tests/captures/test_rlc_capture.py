@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import tshark
-from conftest import check_error
+from conftest import check_error, sampled
 
 import airpath
 
@@ -50,7 +50,7 @@ def capture(tmp_path):
 
 
 @tshark.needs_tshark
-@pytest.mark.parametrize("changes", [{}, IN_BURSTS, PDUS_APART, LARGE_PDUS], ids=repr)
+@pytest.mark.parametrize("changes", sampled([{}, IN_BURSTS, PDUS_APART, LARGE_PDUS], 2), ids=repr)
 def test_tshark_reads_what_the_run_traced(changes, capture):
     result, file = capture({"duration": "15 s"} | changes)
     pdus, reports = traced(result.trace)

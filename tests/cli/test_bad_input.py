@@ -157,6 +157,7 @@ def test_full_disk(room, tmp_path):
     assert os.listdir(tmp_path / "out") == []
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 @pytest.mark.parametrize("file", FILES)
 def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):

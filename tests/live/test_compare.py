@@ -102,6 +102,7 @@ def test_flows_in_both_directions_begin_when_they_should_and_one_without_end_end
     assert results["live"]["ended_by"] == "duration"
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_the_kernels_tcp_is_brought_near_the_scenarios(compare):
     tcp = (
@@ -139,6 +140,7 @@ def test_the_kernels_tcp_is_brought_near_the_scenarios(compare):
     assert len(acks) >= len(segments)
 
 
+@pytest.mark.slow
 def test_what_a_mechanism_does_is_compared_in_both_worlds(compare):
     # PDPC takes packets out of the buffer, which has them only where a link layer does.
     link_layer = "rlc.am = {}\n[radio.dch.uplink]\nrlc.am = {}"
@@ -171,6 +173,7 @@ def test_a_sysctl_that_the_kernel_does_not_have_is_told(tmp_path):
         run_live_once(Scenario("link", DOWNLOAD), tcp, 1, tmp_path, Processes())
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_leaves_nothing(marker, tmp_path):
     scenario = tmp_path / "link.toml"
     scenario.write_text(LINK.replace('"6 s"', '"600 s"') + "[[flow]]\napp.bulk = {}\n")

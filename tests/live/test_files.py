@@ -144,6 +144,7 @@ def test_tshark_counts_the_retransmissions_that_results_count(lossy, download, t
     assert tshark_count(server, data) == download["segments_sent"]
 
 
+@pytest.mark.slow
 @needs("tshark")
 def test_the_capture_has_every_packet_at_either_end_and_none_is_malformed(lossy, tmp_path):
     for name, source in (("server", "10.77.0.1"), ("ue", "10.77.0.2")):

@@ -111,6 +111,7 @@ def test_the_report_shows_ipv6_addresses(live, page):
     assert "[fd61:6972:7061::1]:8000" in outcome.err.replace("\n", "")
 
 
+@pytest.mark.slow
 @needs("chromium")
 def test_a_browser_shows_what_a_pages_script_made(live, page, tmp_path):
     (page / "index.html").write_text('<body><img src="a.svg"><script src="a.js"></script></body>')

@@ -71,6 +71,7 @@ def test_datagrams_that_a_full_buffer_drops_are_those_that_iperf3_misses(live):
     check_books(outcome.results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", ["root", "none"])
 def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp_path):
     home = tmp_path / "home"

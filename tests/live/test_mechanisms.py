@@ -125,6 +125,7 @@ def late_losses(done: Transfer, found: Passage) -> int:
     return sum(one.is_data and one.at_s > sent[len(sent) // 4].at_s for one in found.lost)
 
 
+@pytest.mark.slow
 def test_a_small_buffer_overflows_no_more_with_a_regulator(carry):
     # The first slow start overflows it whatever the regulator does. Nobody regulates datagrams: few of them.
     fast = SMALL.replace("2 Mbit/s", "4 Mbit/s").replace("packets = 15", "packets = 8")
@@ -181,6 +182,7 @@ t_id_after_drop.off = {}
 """
 
 
+@pytest.mark.slow
 def test_the_queue_is_shorter_and_goodput_hardly_less_with_ack_rate_control_and_pdpc(carry):
     delays, rates = [], []
     for boxes, queue in (
@@ -199,6 +201,7 @@ SNOOP = "[[middlebox]]\nsnoop = {}\n"
 LOSSY = '[[middlebox]]\npacket_loss.{way}.loss = "3 %"\n'
 
 
+@pytest.mark.slow
 def test_losses_of_the_radio_are_repaired_without_the_sender(carry):
     again = []
     for boxes in ("", SNOOP):
@@ -219,6 +222,7 @@ def test_losses_of_the_radio_are_repaired_without_the_sender(carry):
     assert all(before.sack and not after.sack for before, after in up.changed)
 
 
+@pytest.mark.slow
 def test_a_ue_is_told_which_of_its_segments_the_radio_has_lost(carry):
     done = carry(SNOOP + LOSSY.format(way="uplink") + LINK, 900_000, what="put", sysctls=WINDOW)
     down, up = check_nothing_else(done)
@@ -299,6 +303,7 @@ print(octets)
 """
 
 
+@pytest.mark.slow
 def test_our_sender_keeps_its_window_where_acks_are_flagged(live, tmp_path):
     boxes = "[[middlebox]]\nrnc_feedback = {}\n" + LOSSY.format(way="downlink")
     file = tmp_path / "link.toml"

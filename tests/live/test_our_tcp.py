@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import sampled
 
 from live.harness import Outcome, needs, tshark, tshark_count
 from live.peer import CLOSED, DISCARD, ECHO, fnv1a, pattern
@@ -85,7 +86,7 @@ OFF = {
 
 @needs("tshark")
 @pytest.mark.parametrize("end", ["server", "ue"])
-@pytest.mark.parametrize("missing", OFF)
+@pytest.mark.parametrize("missing", sampled(OFF, 2))
 def test_options_are_used_where_both_ends_offer_them(missing, end, run):
     sysctls = [word for name in OFF[missing] for word in ("--sysctl", f"net.ipv4.{name}=0")]
     large = ("--set", "tcp.receive_buffer='300 kB'")
@@ -133,7 +134,7 @@ VARIANTS = {
 
 
 @needs("tshark")
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", sampled(VARIANTS, 4))
 def test_every_variant_of_ours_brings_a_file_to_the_kernel_over_a_network_that_misbehaves(variant, run):
     changes = [word for change in (*VARIANTS[variant], DISTURBED) for word in ("--set", change)]
     ecn = ("--sysctl", "net.ipv4.tcp_ecn=1")
@@ -155,7 +156,7 @@ def test_every_variant_of_ours_brings_a_file_to_the_kernel_over_a_network_that_m
         assert tshark_count(first, "tcp.flags.syn == 1 && tcp.flags.ack == 1 && tcp.flags.ece == 1") > 0
 
 
-@pytest.mark.parametrize("missing", OFF)
+@pytest.mark.parametrize("missing", sampled(OFF, 2))
 def test_the_profile_of_linux_goes_without_what_the_kernel_does_not_offer(missing, run):
     sysctls = [word for name in OFF[missing] for word in ("--sysctl", f"net.ipv4.{name}=0")]
     profile = ("--set", "tcp.profile='linux'", "--set", DISTURBED)
@@ -299,6 +300,7 @@ def test_both_open_at_once(run):
     assert said(outcome) == {"octets": 10_000, "right": True}
 
 
+@pytest.mark.slow
 def test_initial_sequence_numbers_follow_from_the_seed(run, live, tmp_path):
     def first(seed: int) -> int:
         command = peer("get", HOST["server"], DATA)

@@ -55,6 +55,7 @@ def acknowledged(packets: list[Captured], start: int) -> list[tuple[float, int]]
     return [(packet.at_s, (packet.ack - start - 1) % 2**32) for packet in acks]
 
 
+@pytest.mark.slow
 def test_losses_of_the_radio_are_not_the_senders_and_it_is_faster(carry: Carry) -> None:
     whole, split = carry(LINK, 600_000), carry(SPLIT + LINK, 600_000)
     check_whole(split)
@@ -73,6 +74,7 @@ def test_losses_of_the_radio_are_not_the_senders_and_it_is_faster(carry: Carry) 
     assert len(ahead) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "version"), [("get", "--ipv6"), ("put", "--ipv6"), ("put", "")])
 def test_connections_open_and_close_one_after_the_other_both_ways(what, version, carry) -> None:
     done = carry(SPLIT + LINK, 60_000, "--times", 8, version, what=what, congestion_control="cubic")

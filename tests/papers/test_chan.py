@@ -37,6 +37,7 @@ def test_the_models_give_table_2_from_table_1_as_printed(case, model, within_kbp
     assert predicted == pytest.approx(published(f"t2-{case}-{model}"), abs=within_kbps)
 
 
+@pytest.mark.slow
 def test_a_link_that_does_not_vary_gives_the_printed_row_nearly_to_the_digit(measured):
     assert measured["t1-1-loss-events-triple-dupack"] == 401
     assert measured["t1-1-loss-events-timeout"] == 1
@@ -126,6 +127,7 @@ def reproduce(tmp_path, *options):
     return result, json.loads(json_file.read_text()), (out / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_chart_is_a_picture_and_a_table(tmp_path):
     result, entries, page = reproduce(tmp_path, "--figure", "12", "--runs", "1")
     shown = [entry for entry in entries if entry.get("shows") == "(a) buffer of 10: throughput"]
@@ -169,6 +171,7 @@ def measured_in(entries, shows, row, column):
     return entry["measured"]
 
 
+@pytest.mark.slow
 def test_as_printed_the_regulator_stops_without_the_idle_release(tmp_path):
     _, entries, _ = reproduce(tmp_path, "--study", "1", "--runs", "1")
     forms = {"no regulator", "working", "working, no idle release", "literal"}

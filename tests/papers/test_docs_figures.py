@@ -26,7 +26,8 @@ READ = {"stated": {name: VALUE[name] for name in PARTS}}
 READ["other"] = {**READ["stated"], "measured": 36.0, "verdict": "reproduced"}
 ENTRY = {"place": "Study 1", "row": {"case": "a"}, "column": "b", "measured": 50.0, "seed_1": 48.0}
 CLAIMS = [
-    {"id": f"p-c{i}", "claim": "", "verdict": said} for i, said in enumerate(("holds", "does_not_hold"))
+    {"id": f"p-c{i}", "claim": "", "verdict": said, "measured": []}
+    for i, said in enumerate(("holds", "does_not_hold"))
 ]
 KEPT = docs_figures.condensed([{**VALUE, "readings": READ}, ENTRY, {**ENTRY, "shows": "more"}, *CLAIMS])
 

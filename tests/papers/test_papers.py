@@ -11,7 +11,7 @@ from importlib.resources import files
 import docs_figures
 import numpy as np
 import pytest
-from conftest import check_error
+from conftest import CHANGED, check_error
 from typer.testing import CliRunner
 
 from airpath.cli.main import app
@@ -66,49 +66,42 @@ def reproduce(tmp_path, *options, paper="lundsten"):
 
 
 @pytest.fixture(scope="module")
-def quick():
-    """Everything about the thesis with five runs per cell and one reading."""
-    reproduction = Reproduction(PAPER, PAPER.experiments, Effort.of(quick=True, runs=None))
-    complete = reproduction.simulate()
-    return reproduction.outcome(complete, background=True)
+def increases():
+    """Percent by speed in kbit/s and packet size in bytes, by the committed figures."""
+    values = docs_figures.load()["lundsten"]["values"]
+    return {tuple(map(int, row.labels[:2])): values[row.published_id]["measured"] for row in TABLE_3.rows}
 
 
-@pytest.fixture(scope="module")
-def increases(quick):
-    """Percent by speed in kbit/s and packet size in bytes."""
-    table = next(section for section in quick.sections if section.experiment is TABLE_3)
-    return {tuple(map(int, c.row.labels[:2])): c.measured for c in table.comparisons}
-
-
-@pytest.mark.slow
 def test_small_packets_on_the_fast_bearer_suffer_by_far_the_most(increases):
-    others = [known.mean for cell, known in increases.items() if cell != (384, 576)]
-    assert increases[384, 576].mean > 5 * max(others)
+    others = [mean for cell, mean in increases.items() if cell != (384, 576)]
+    assert increases[384, 576] > 5 * max(others)
 
 
-@pytest.mark.slow
 def test_the_increases_fall_in_the_published_order(increases):
     order = [(384, 576), (384, 1500), (128, 576)]
-    rest = [increases[cell].mean for cell in increases if cell not in order]
-    means = [increases[cell].mean for cell in order] + [max(rest)]
+    rest = [increases[cell] for cell in increases if cell not in order]
+    means = [increases[cell] for cell in order] + [max(rest)]
     assert means == sorted(means, reverse=True)
     assert means[1] > means[2] * 1.02
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cell", [(128, 1500), (64, 576), (64, 1500)])
 def test_slow_bearers_pay_for_retransmissions_only(increases, cell):
-    assert increases[cell].mean == pytest.approx(FLOOR, abs=0.3)
+    assert increases[cell] == pytest.approx(FLOOR, abs=0.3)
 
 
-@pytest.mark.slow
 def test_no_cell_is_cheaper_than_its_retransmissions(increases):
-    assert all(known.mean > FLOOR - 0.3 for known in increases.values())
+    assert all(mean > FLOOR - 0.3 for mean in increases.values())
 
 
-@pytest.mark.slow
-def test_large_packets_at_128_kbits_keep_the_window_at_its_limit(quick):
-    figure = next(section for section in quick.sections if section.experiment.number == 16)
+def outcome_of(*experiments):
+    """What a few runs of some experiments of the thesis give."""
+    reproduction = Reproduction(PAPER, experiments, Effort.of(quick=True, runs=None))
+    return reproduction.outcome(reproduction.simulate(), background=True)
+
+
+def test_large_packets_at_128_kbits_keep_the_window_at_its_limit():
+    (figure,) = outcome_of(*(of for of in PAPER.experiments if of.place == "Figure 16")).sections
     window = figure.window
     stays_s = np.diff(window.time_s, append=window.end_s)
     assert window.maximum == 7
@@ -116,33 +109,10 @@ def test_large_packets_at_128_kbits_keep_the_window_at_its_limit(quick):
 
 
 @pytest.mark.slow
-def test_what_is_not_random_is_judged_after_few_runs(quick):
-    verdicts = {comparison.published.id: comparison.verdict for comparison in quick.comparisons}
+def test_what_is_not_random_is_judged_after_few_runs():
+    text = outcome_of(*(of for of in PAPER.experiments if of.place == "Text"))
+    verdicts = {comparison.published.id: comparison.verdict for comparison in text.comparisons}
     assert verdicts["lundsten-f18-20k"] == "not_reproduced"
-
-
-@pytest.mark.slow
-def test_every_value_has_a_verdict_and_every_failure_a_reason(quick):
-    for comparison in quick.comparisons:
-        assert comparison.verdict in VERDICTS
-        assert bool(comparison.reason) == (comparison.verdict not in (*MET, "background"))
-        assert (comparison.measured is None) == (comparison.verdict == "background")
-        if comparison.reason:
-            assert re.match(r"(Table|Figure) \d+|Text", comparison.reason)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["lundsten", "zhang"])
-def test_quick_runs_call_no_more_values_reproduced_than_full_ones(name, quick):
-    report = quick
-    if name != "lundsten":
-        paper = PAPERS[name]
-        reproduction = Reproduction(paper, paper.experiments, Effort.of(quick=True, runs=None))
-        report = reproduction.outcome(reproduction.simulate(), background=False)
-    few = Counter(comparison.verdict for comparison in report.comparisons)
-    full = Counter(value["verdict"] for value in docs_figures.load()[name]["values"].values())
-    assert 0 < few["reproduced"] < full["reproduced"]
-    assert few["more_runs_needed"] > full["more_runs_needed"]
 
 
 def test_a_reason_tells_what_the_other_readings_give(tmp_path):
@@ -172,23 +142,22 @@ def test_in_a_file_a_value_has_one_line_however_many_readings_there_are(tmp_path
     assert len(rows) == len(values)
 
 
-CHANGED = "documents quote what the code no longer gives: run `make papers docs-figures`"
-
-
 def first_runs(kept):
-    """What the first run gave for every value and every entry of a grid."""
-    return {name: known["seed_1"] for kind in ("values", "grids") for name, known in kept[kind].items()}
+    """What the first run gave for every value, every entry of a grid and everything that a claim is about."""
+    return {name: known["seed_1"] for kind in docs_figures.KINDS for name, known in kept[kind].items()}
 
 
-LONG = {"alcaraz", "chan"}
+FEW = {"alcaraz": 1, "chan": 1}
+"""Runs of a cell where two take minutes."""
 
 
 @pytest.mark.parametrize(
     "paper",
-    [pytest.param(PAPERS[name], id=name, marks=[pytest.mark.slow] * (name in LONG)) for name in PAPERS],
+    [pytest.param(PAPERS[name], id=name, marks=[pytest.mark.slow] * (name != "zhang")) for name in PAPERS],
 )
 def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper, tmp_path):
-    result, objects, page = reproduce(tmp_path, "--quick", "--runs", "2", paper=paper.name)
+    runs = FEW.get(paper.name, 2)
+    result, objects, page = reproduce(tmp_path, "--quick", "--runs", str(runs), paper=paper.name)
     assert result.exit_code == 0
     values = {known["id"]: known for known in objects if "published" in known}
     claims = {known["id"]: known for known in objects if "claim" in known}
@@ -198,11 +167,18 @@ def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper,
     assert set(claims) == {claim.id for claim in paper.claims}
     for value in values.values():
         assert (value["verdict"] == "background") == (value["measured"] is None) == (value["runs"] == 0)
-    assert first_runs(docs_figures.condensed(objects)) == first_runs(docs_figures.load()[paper.name]), CHANGED
+        assert value["verdict"] in VERDICTS
+        assert bool(value["reason"]) == (value["verdict"] not in (*MET, "background"))
+    full = docs_figures.load()[paper.name]
+    assert first_runs(docs_figures.condensed(objects)) == first_runs(full), CHANGED
+    verdicts, in_full = (
+        Counter(value["verdict"] for value in known.values()) for known in (values, full["values"])
+    )
+    assert runs == 1 or verdicts["reproduced"] <= in_full["reproduced"]
     for claim in claims.values():
         assert claim["verdict"] in CLAIM_VERDICTS
         assert bool(claim["reason"]) == (claim["verdict"] != "holds")
-        assert claim["conditions"]
+        assert bool(claim["conditions"]) == (runs > 1)
         assert f'id="{claim["id"]}"' in page and claim["id"] in result.stdout
 
 
@@ -266,6 +242,7 @@ def test_nothing_is_said_of_an_average_where_the_paper_has_none(tmp_path):
     assert "a mean of" not in page
 
 
+@pytest.mark.slow
 def test_result_and_page_do_not_depend_on_the_number_of_workers(tmp_path):
     options = ("--table", "3", "--figure", "15", "--runs", "3")
     _, one, page_one = reproduce(tmp_path / "1", *options, "--workers", "1")
@@ -283,6 +260,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path):
     assert all(reading.name in page for reading in PAPER.readings)
 
 
+@pytest.mark.slow
 def test_the_page_begins_with_what_did_not_come_out(tmp_path):
     _, values, page = reproduce(
         tmp_path, "--table", "3", "--table", "4", "--table", "14", "--runs", "20", "--quick"
@@ -369,6 +347,7 @@ def test_no_cell_is_simulated_twice(made, tmp_path):
     assert sorted(made) == [(job, 1) for job in range(6 * len(PAPER.readings))]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_resumes(made, interrupt_after, tmp_path):
     command = ("--table", "3", "--runs", "2", "--workers", "1")
     undisturbed = reproduce(tmp_path / "undisturbed", *command)

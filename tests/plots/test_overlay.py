@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import check_error
+from conftest import check_error, no_pictures
 
 import airpath
 from airpath.drawing.style import COLOURS, INK
@@ -47,7 +47,8 @@ def folders(tmp_path_factory):
     base = tmp_path_factory.mktemp("runs")
 
     def made(name, scenario, seed=1):
-        airpath.run_to_folder(scenario, seed, base / name)
+        with no_pictures():
+            airpath.run_to_folder(scenario, seed, base / name)
         return base / name
 
     short = RFC.with_("duration", "12 s")

@@ -14,6 +14,8 @@ from airpath import _core
 from airpath.runs.export import source
 from airpath.runs.folder import run_to_folder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 # Segments of 1460 bytes, each acknowledged at once.
 TRANSFER = """
 [tcp]

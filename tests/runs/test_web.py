@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 
 import pytest
+from conftest import sampled
 
 import airpath
 from airpath.report.catalogue import catalogue
@@ -105,7 +106,7 @@ def test_summary_and_files_cope(airpath_command, tmp_path):
 
 
 @needs_tshark
-@pytest.mark.parametrize("changes", FORMS)
+@pytest.mark.parametrize("changes", sampled(FORMS, 2))
 def test_tshark_follows_both_directions(changes, tmp_path):
     result = airpath.run(scenario(*changes), seed=2, probes=(), capture=True)
     file = tmp_path / "page.pcapng"
@@ -125,7 +126,7 @@ def test_tshark_follows_both_directions(changes, tmp_path):
 
 
 @needs_tshark
-@pytest.mark.parametrize("changes", [[], [PER_OBJECT], [("flow.0.app.web.pipelining", True)]])
+@pytest.mark.parametrize("changes", sampled([[], [PER_OBJECT], [("flow.0.app.web.pipelining", True)]], 1))
 def test_tshark_counts_what_comes_again(changes, tmp_path):
     lossy = [
         ("wired.loss", "5 %"),

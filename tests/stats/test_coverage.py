@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import sampled
 from stochastic_models import (
     SERIES,
     autoregressive,
@@ -32,9 +33,7 @@ def test_independent_runs(draw, n):
     assert 0.93 < coverage((estimate(x), mu) for x, mu in repetitions(draw, n, REPETITIONS, 1)) < 0.97
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "M/M/1 0.8")) for name in SERIES]
-)
+@pytest.mark.parametrize("name", sampled(SERIES, 2))
 def test_batch_means(name):
     draw, n = SERIES[name]
     at_once = 10 if n == 100_000 else 100  # More would not fit into the caches.
@@ -70,11 +69,7 @@ def test_a_transient_left_in_makes_wide_intervals_around_a_wrong_mean():
 
 @pytest.mark.parametrize(
     ("draw", "precision"),
-    [
-        (shifted(10), 0.05),
-        (shifted(5), 0.05),
-        pytest.param(exponential, 0.15, marks=pytest.mark.slow),
-    ],
+    sampled([(shifted(10), 0.05), (shifted(5), 0.05), (exponential, 0.15)], 1),
 )
 def test_runs_until_the_interval_is_narrow(draw, precision):
     rule = Rule.guarded(precision, max_runs=400)
@@ -83,12 +78,14 @@ def test_runs_until_the_interval_is_narrow(draw, precision):
     assert all(one.is_precise for one, _ in known)
 
 
+@pytest.mark.slow
 def test_without_the_guard_runs_that_stop_by_luck_cover_less():
     # 16 runs would do on average; a third of all repetitions stop with five.
     unguarded = Rule(0.05, max_runs=300)
     assert coverage(sequential(unguarded, shifted(10), 5)) < 0.93
 
 
+@pytest.mark.slow
 def test_rare_events_are_waited_for():
     unguarded, guarded = Rule(0.05, max_runs=600), Rule.guarded(0.05, max_runs=600)
     assert coverage(sequential(unguarded, mostly_the_same, 6, 200)) < 0.5

@@ -244,6 +244,7 @@ def test_a_scenario_is_replicated_with_consecutive_seeds():
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+@pytest.mark.slow
 def test_a_scenario_object_does_as_well_as_its_text():
     scenario = airpath.load("umts-384").with_("duration", "1 s")
 

@@ -169,7 +169,7 @@ def test_goodput_adds_up_to_what_the_run_acknowledged():
 def series_of(result, window_s):
     state = result.trace["tcp_state"]
     time_s = np.append(state["time_s"], 900.0)
-    return airpath.runs.metrics.goodput_series(
+    return airpath.runs.series.goodput_series(
         time_s, np.append(state["snd_una"], state["snd_una"][-1]), window_s
     )[1]
 

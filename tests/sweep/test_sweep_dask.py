@@ -59,6 +59,7 @@ def on(cluster, plan, out, **options):
     return run_sweep(plan, out, dask=cluster.address, dask_wait_s=WAIT_S, **options)
 
 
+@pytest.mark.slow
 def test_a_sweep_on_two_workers_one_of_them_killed_is_that_of_this_machine(
     tmp_path, cluster, local, monkeypatch
 ):
@@ -82,6 +83,7 @@ def test_a_sweep_on_two_workers_one_of_them_killed_is_that_of_this_machine(
     assert rows_of(tmp_path / "out") == local
 
 
+@pytest.mark.slow
 def test_a_reproduction_on_two_workers_is_that_of_this_machine(tmp_path, cluster, airpath_command):
     staffed(cluster)
     command = ("reproduce", "lundsten", "--table", "3", "--runs", "2", "--json")
@@ -123,6 +125,7 @@ def test_room_follows_the_threads_of_all_workers(tmp_path, cluster):
         becomes(4)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_leaves_what_is_done(
     tmp_path, cluster, local, monkeypatch, airpath_command
 ):
@@ -259,6 +262,7 @@ _core.run, _core.measure = lethal_run, lethal_measure
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_workers_ends_the_sweep_with_its_seed(tmp_path, cluster):
     # As many workers as Dask and we let die of it; the others go on with what is innocent.
     (tmp_path / "lethal.py").write_text(LETHAL)
@@ -311,6 +315,7 @@ def test_runs_under_suspicion_are_made_one_at_a_time(tmp_path):
         pool.answers(0.1)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_sweep_on_a_cluster_with_what_is_done_written(tmp_path, cluster):
     staffed(cluster, 1)
     out = tmp_path / "out"

@@ -34,17 +34,19 @@ def command(
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
     from airpath.report.run import run_report
-    from airpath.runs.folder import run_to_folder
-    from airpath.runs.memory import run as run_in_memory
     from airpath.terminal import console_for, say
 
     chosen = load_changed(scenario, set_)
     refuse_without_out(out, capture_rlc=capture_rlc, capture_iu=capture_iu, force=force)
     interrupted = False
     if out is None:
+        from airpath.runs.memory import run as run_in_memory
+
         with progress_bar(chosen.name) as progress:
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
+        from airpath.runs.folder import run_to_folder
+
         pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
         with progress_bar(chosen.name) as progress:
             folder = run_to_folder(

@@ -21,13 +21,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airpath import _core
 from airpath.errors import LiveError
-from airpath.runs.trace import Events, RawColumn
+
+if TYPE_CHECKING:
+    from airpath.runs.trace import Events, RawColumn
 
 LENGTH = struct.Struct("<I")
 
@@ -78,6 +78,8 @@ def encode(kind: str, content: dict[str, Any]) -> bytes:
 
 def decode_events(payload: bytes) -> Events:
     """Read a chunk of trace, as `Simulation.take_trace` returns it, with read-only views of `payload`."""
+    import numpy as np
+
     (length,) = LENGTH.unpack_from(payload)
     place = LENGTH.size + length
     events: Events = {}

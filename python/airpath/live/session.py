@@ -9,7 +9,7 @@ from __future__ import annotations
 import selectors
 import signal
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airpath.errors import LiveError
 from airpath.live.driver import Driver, Frame, decode_events
@@ -20,7 +20,9 @@ from airpath.live.terminal import (
     stop_with_group,
     terminal_output_allowed,
 )
-from airpath.runs.trace import Events
+
+if TYPE_CHECKING:
+    from airpath.runs.trace import Events
 
 # More pieces than a pseudo-terminal buffers.
 MOST_PIECES = 64

@@ -15,11 +15,12 @@ from airpath.live.screen import Screen
 from airpath.live.session import Listener
 from airpath.live.terminal import OutputTerminal
 from airpath.runs.recorder import Recorder
-from airpath.runs.trace import Events
 from airpath.terminal import clean, counted, number_text
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from airpath.runs.trace import Events
 
 STDERR = 2
 DIRECTIONS = ("downlink", "uplink")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from airpath.runs.metrics import carried_bytes, goodput_series, thin, with_specs
+from airpath.runs.metrics import carried_bytes, with_specs
+from airpath.runs.series import goodput_series, thin
 from airpath.runs.trace import UNLIMITED_SSTHRESH
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.progress import OnProgress, reporting
-from airpath.runs.trace import Events, Trace, concatenate, count_rows, parquet_of
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airpath.runs.picture import RunPicture
+    from airpath.runs.trace import Events, Trace
 
 # Probes of `run` by default: all but single slots and receivers.
 DEFAULT_PROBES = ("tcp_state", "rtt_sample", "segment_sent", "bearer_enqueued", "bearer_delivered", "dropped")
@@ -110,6 +110,8 @@ class Result:
         return frame
 
     def _parquet(self) -> io.BytesIO:
+        from airpath.runs.trace import parquet_of
+
         known = {"airpath": _core.version(), "rng": self.summary["rng"], "seed": str(self.summary["seed"])}
         return parquet_of(self.trace, known)
 
@@ -187,8 +189,14 @@ def run(
             chunks.append(events)
             packets.append(part)
             report(done)
-    kinds = {kind: columns for kind, columns in _core.probes().items() if kind in probes}
-    return Result(json.loads(simulation.results()), concatenate(chunks, kinds), scenario, b"".join(packets))
+    trace: Trace = {}
+    if probes:
+        from airpath.runs.trace import concatenate
+
+        trace = concatenate(
+            chunks, {kind: columns for kind, columns in _core.probes().items() if kind in probes}
+        )
+    return Result(json.loads(simulation.results()), trace, scenario, b"".join(packets))
 
 
 def simulate(scenario: Scenario, seed: int, probes: Sequence[str], *captures: bool) -> _core.Simulation:
@@ -218,7 +226,8 @@ def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]
     while not finished:
         finished = simulation.advance(step_s)
         events, capture = simulation.take_trace(), simulation.take_capture()
-        size = count_rows(events) + len(capture) // BYTES_PER_EVENT
+        rows = sum(len(columns["time_ns"]) for columns in events.values())
+        size = rows + len(capture) // BYTES_PER_EVENT
         if size > MANY_EVENTS:
             step_s /= 2
         elif size < FEW_EVENTS:

@@ -1,14 +1,9 @@
-"""Metrics of a run: pure functions of its results and of trace columns."""
+"""Metrics of a run: pure functions of its results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from typing import Any
 
 
 class NotMeasuredError(ValueError):
@@ -77,6 +72,8 @@ def _number_at(inside: Any, path: list[str], name: str) -> float:
         raise ValueError(f"metric '{name}' is no number")
     key, *rest = path
     if key == "*" and isinstance(inside, list) and inside:
+        import numpy as np
+
         return float(np.mean([_number_at(entry, rest, name) for entry in inside]))
     if isinstance(inside, dict) and key in inside:
         return _number_at(inside[key], rest, name)
@@ -117,33 +114,6 @@ def block_error_share(counters: dict[str, Any]) -> float:
     return counters["pdus_lost"] / sent if sent else 0.0
 
 
-def goodput_series(
-    time_s: NDArray[np.float64], acked_bytes: NDArray[Any], window_s: float, end_s: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Goodput in consecutive windows.
-
-    Parameters
-    ----------
-    time_s : ndarray, shape (n,), float64
-        Times of ACKs in seconds, ascending; n >= 1.
-    acked_bytes : ndarray, shape (n,)
-        Bytes acknowledged since the start, such as the column `snd_una`.
-    window_s : float
-        Length of a window in seconds, positive. The last, partial window is left out.
-    end_s : float
-        End of the flow in seconds: one that stalls has no ACKs there, but its last windows count.
-
-    Returns
-    -------
-    end_s, goodput_bps : ndarray, shape (m,), float64
-        End of each window in seconds, and goodput in it in bit/s.
-    """
-    ends = np.arange(1.0, int(max(end_s, time_s[-1]) / window_s) + 1) * float(window_s)
-    last = np.searchsorted(time_s, ends, side="right") - 1
-    acked = np.where(last >= 0, np.asarray(acked_bytes, dtype=float)[last], 0.0)
-    return ends, np.diff(acked, prepend=0.0) * 8 / window_s
-
-
 def with_specs(
     flows: Sequence[dict[str, Any]], specs: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
@@ -156,20 +126,3 @@ def with_specs(
         if not (flow["app"] == "web" and "web" not in flow):
             current[ue] = next(own, None)
         yield flow, current[ue]
-
-
-def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) -> NDArray[np.intp]:
-    """Choose points whose line looks like that of all: first, lowest, highest and last of each bin.
-
-    `x` is ascending, and its range from `start` to `end` is divided into bins; `y` has no NaN. The indices of
-    the points are ascending, at most 4 * (bins + 2).
-    """
-    n = len(x)
-    if n <= 4 * bins or end <= start:
-        return np.arange(n)
-    place = np.clip(((x - start) / (end - start) * bins).astype(np.int64), -1, bins)
-    first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    last = np.append(first[1:], n) - 1
-    # Within each bin, sorted by value: the first is the lowest, the last the highest.
-    by_value = np.lexsort((y, place))
-    return np.unique(np.concatenate([first, last, by_value[first], by_value[last]]))

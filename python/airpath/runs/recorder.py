@@ -22,14 +22,15 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from airpath import _core
 from airpath.errors import OutputError
 from airpath.files.atomic import sync
-from airpath.runs.picture import picture_of
-from airpath.runs.trace import Events, TraceWriter
 from airpath.scenario import Scenario
+
+if TYPE_CHECKING:
+    from airpath.runs.trace import Events
 
 RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
     "scenario.resolved.toml",
@@ -82,6 +83,8 @@ class Recorder:
     """
 
     def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
+        from airpath.runs.trace import TraceWriter
+
         self._out, self._unfinished = out, out / UNFINISHED
         self._scenario, self._seed = scenario, seed
         self._started, self._clock = datetime.now(UTC), time.monotonic()
@@ -115,6 +118,8 @@ class Recorder:
         `results` is JSON; None if the run ended without results, and then there is no picture. Nor is there
         one after Ctrl-C. `provenance` are further entries of the manifest.
         """
+        from airpath.runs.picture import picture_of
+
         out = self._unfinished
         with self._writing():
             (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")

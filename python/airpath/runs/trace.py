@@ -50,11 +50,6 @@ UNLIMITED_SSTHRESH = 2**31 - 1
 ROW_GROUP_ROWS = 131_072
 
 
-def count_rows(events: Events) -> int:
-    """Count the events of all kinds."""
-    return sum(len(columns["time_ns"]) for columns in events.values())
-
-
 def concatenate(chunks: list[Events], kinds: dict[str, list[str]]) -> Trace:
     """Join the chunks of a simulation's trace, for use in memory.
 
@@ -141,7 +136,7 @@ class TraceWriter:
             If the file cannot be written.
         """
         events = {kind: events[kind] for kind in self._kinds if kind in events}
-        rows = count_rows(events)
+        rows = sum(len(columns["time_ns"]) for columns in events.values())
         if rows == 0:
             return
         self._pending.append(self._table(events, rows))

@@ -13,7 +13,7 @@ import numpy as np
 
 from airpath.progress import OnProgress
 from airpath.runs.memory import DEFAULT_PROBES, Result, run
-from airpath.runs.metrics import goodput_series
+from airpath.runs.series import goodput_series
 from airpath.scenario import Scenario
 from airpath.stats.batch_means import SteadyEstimate, steady_mean
 from airpath.stats.estimate import CONFIDENCE, check_confidence

@@ -277,6 +277,7 @@ mod tests {
     /// Kolmogorov-Smirnov against the exponential law of the power, which is Rayleigh's of the envelope: one
     /// sample from each of 1e5 generators, so that samples are independent.
     #[test]
+    #[ignore = "slow"]
     fn the_envelope_is_rayleigh() {
         const SAMPLES: usize = 100_000;
         let mut stream = stream(1, "ensemble");
@@ -336,6 +337,7 @@ mod tests {
     /// Rice: level crossings (upwards) for each second are sqrt(2 pi) fd r exp(-r^2), r the level of the
     /// envelope over its root mean square; fades last (exp(r^2) - 1) / (sqrt(2 pi) fd r) on average.
     #[test]
+    #[ignore = "slow"]
     fn level_crossings_and_fade_durations_are_rices() {
         let (doppler, count, blocks) = (0.002, 60, 3000);
         let levels = [0.1, 0.316, 0.7, 1.0, 1.5, 2.0];

@@ -162,6 +162,7 @@ mod tests {
     /// The mean of the largest of n exponential values is the harmonic number H_n; max C/I is equally good
     /// where users are alike, and round robin gains nothing.
     #[test]
+    #[ignore = "slow"]
     fn alike_rayleigh_users_gain_the_harmonic_number_and_share_equally() {
         const SLOTS: u64 = 400_000;
         let fair = super::super::Config::default();

@@ -53,8 +53,7 @@ def grid_as_json(section: Section) -> list[dict[str, Any]]:
             "row": dict(zip(grid.heads or experiment.columns, row.labels, strict=True)),
             "column": column,
             "printed": mark if row.marks else None,
-            **_estimate(known := section.grid.get(entry) if entry else None),
-            "seed_1": known.values[0] if known else None,
+            **_with_first(section.grid.get(entry) if entry else None),
             "unit": grid.unit,
         }
         for grid in experiment.grids
@@ -74,6 +73,10 @@ def claim_as_json(result: ClaimResult) -> dict[str, Any]:
         "verdict": result.verdict,
         "reason": result.reason,
         "conditions": [{"holds": finding.holds, "figures": finding.figures} for finding in result.findings],
+        "measured": [
+            {"of": quantity.name, **_with_first(known), "unit": quantity.unit}
+            for quantity, known in result.measured.items()
+        ],
     }
 
 
@@ -84,6 +87,10 @@ def _first_runs(like: Estimate, confidence: float | None) -> dict[str, Any]:
         return known
     half_width = like.half_width_at(confidence) if like.n > 1 else None
     return {**known, "half_width": half_width, "confidence": confidence}
+
+
+def _with_first(measured: Estimate | None) -> dict[str, Any]:
+    return {**_estimate(measured), "seed_1": measured.values[0] if measured else None}
 
 
 def _estimate(measured: Estimate | None) -> dict[str, Any]:

@@ -110,6 +110,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "slow"]
     fn the_difference_is_that_of_two_marcum_q_functions() {
         for a in [0.05, 0.3, 1.0, 2.5, 6.0] {
             for distance in [0.001, 0.1, 0.5, 0.9, 0.999] {

@@ -52,6 +52,8 @@ class ClaimResult:
     findings: tuple[Finding, ...]
     reason: str
     """Why it does not hold or cannot be checked; empty if it holds."""
+    measured: Mapping[Quantity, Estimate]
+    """What it is about, as far as that was measured."""
 
 
 def claims_of(paper: str) -> Callable[..., Claim]:
@@ -73,20 +75,25 @@ def judge(
 
     By id of a claim, `known_reasons` has why it does not hold, and `calibrated` what it helped to choose.
     """
-    missing = [quantity.name for quantity in claim.quantities if quantity not in estimates]
+    measured = {quantity: estimates[quantity] for quantity in claim.quantities if quantity in estimates}
+
+    def result(verdict: ClaimVerdict, reason: str, findings: tuple[Finding, ...] = ()) -> ClaimResult:
+        return ClaimResult(claim, verdict, findings, reason, measured)
+
+    missing = [quantity.name for quantity in claim.quantities if quantity not in measured]
     if missing:
-        return ClaimResult(claim, "not_checkable", (), f"not simulated: {', '.join(dict.fromkeys(missing))}")
-    if any(estimates[quantity].n < 2 for quantity in claim.quantities):
-        return ClaimResult(claim, "not_checkable", (), "one run has no interval")
+        return result("not_checkable", f"not simulated: {', '.join(dict.fromkeys(missing))}")
+    if any(known.n < 2 for known in measured.values()):
+        return result("not_checkable", "one run has no interval")
     findings = tuple(c.check(estimates.__getitem__) for c in claim.conditions)
     if claim.id in calibrated:
-        return ClaimResult(claim, "calibrated", findings, calibrated[claim.id].reason)
+        return result("calibrated", calibrated[claim.id].reason, findings)
     if all(finding.holds for finding in findings):
-        return ClaimResult(claim, "holds", findings, "")
+        return result("holds", "", findings)
     if all(finding.holds is not False for finding in findings):
-        return ClaimResult(claim, "not_checkable", findings, f"more runs are needed: {_failed(findings)}")
+        return result("not_checkable", f"more runs are needed: {_failed(findings)}", findings)
     reason = known_reasons.get(claim.id, "")
-    return ClaimResult(claim, "does_not_hold", findings, reason or f"not so: {_failed(findings)}")
+    return result("does_not_hold", reason or f"not so: {_failed(findings)}", findings)
 
 
 def _failed(findings: Sequence[Finding]) -> str:

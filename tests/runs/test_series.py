@@ -1,4 +1,4 @@
-"""Metrics and the thinning of lines for pictures."""
+"""Series of goodput, and the thinning of lines for pictures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import airpath
 from airpath.runs import metrics
+from airpath.runs.series import goodput_series, thin
 
 
 @given(
@@ -16,7 +17,7 @@ from airpath.runs import metrics
 def test_thinning_keeps_extremes_and_ends(points, bins):
     points.sort(key=lambda point: point[0])
     x, y = (np.array(column, dtype=float) for column in zip(*points, strict=True))
-    kept = metrics.thin(x, y, 0.0, 10.0, bins)
+    kept = thin(x, y, 0.0, 10.0, bins)
     assert len(kept) <= min(len(x), 4 * (bins + 2))
     assert np.all(np.diff(kept) > 0)
     assert kept[0] == 0
@@ -31,7 +32,7 @@ def test_thinning_keeps_extremes_and_ends(points, bins):
 def test_goodput_in_windows():
     time_s = np.array([0.5, 1.0, 2.5, 4.2])
     acked_bytes = np.array([1000, 3000, 4000, 9000], dtype=np.uint64)
-    end_s, goodput_bps = metrics.goodput_series(time_s, acked_bytes, 1.0)
+    end_s, goodput_bps = goodput_series(time_s, acked_bytes, 1.0)
     np.testing.assert_array_equal(end_s, [1, 2, 3, 4])
     np.testing.assert_array_equal(goodput_bps, [24_000, 0, 8_000, 0])
 
@@ -39,7 +40,7 @@ def test_goodput_in_windows():
 def test_goodput_of_a_run_fits_its_summary():
     result = airpath.run("umts-384", probes=("tcp_state",))
     state = result.trace["tcp_state"]
-    _, goodput_bps = metrics.goodput_series(state["time_s"], state["snd_una"], 0.5)
+    _, goodput_bps = goodput_series(state["time_s"], state["snd_una"], 0.5)
     whole_windows = 0.5 * len(goodput_bps)
     assert abs(goodput_bps.mean() * whole_windows / 8 - 2_000_000) < 50_000
 
