@@ -1,8 +1,9 @@
 //! How often the driver wakes up, and when it does not sleep at all.
 //!
 //! At a gigabit something is due every 12 us, and a driver that woke for each would do nothing else; under
-//! SCHED_FIFO the kernel then stops it for 50 ms in each second. So wake-ups have a budget: short of it
-//! the driver wakes at the very moment, beyond it in steps, and does together what fell into a step.
+//! SCHED_FIFO the kernel then stops it for 50 ms in each second. So wake-ups pass a leaky bucket: while it
+//! has room the driver wakes at the very moment; when it is full, step by step, and the driver does together
+//! what fell into a step.
 //!
 //! A sleeper wakes some tens of microseconds late. While traffic is sparse, the driver gets up that much
 //! earlier and watches the clock; this has a budget too, a small share of the time.
@@ -11,7 +12,7 @@ use airpath_core::time::{Duration, Instant};
 
 /// The step, and how many wake-ups may come without one.
 const STEP: Duration = Duration::from_nanos(50_000);
-const BURST: usize = 16;
+const BURST: u64 = 16;
 
 /// How much earlier than a deadline the driver gets up.
 const EARLY: Duration = Duration::from_nanos(60_000);
@@ -19,31 +20,31 @@ const EARLY: Duration = Duration::from_nanos(60_000);
 const WATCHED_PART: u64 = 50;
 const MOST_WATCHED: Duration = Duration::from_millis(1);
 
-/// The last wake-ups, and what may be spent on watching the clock.
+/// The bucket, and what may be spent on watching the clock.
 #[derive(Debug)]
 pub struct Pace {
-    wakes: [Instant; BURST],
-    oldest: usize,
+    /// When the bucket will be empty: a wake-up fills it by a step (ITU-T I.371, annex A, calls this the
+    /// theoretical arrival time).
+    empty: Instant,
     may_watch: Duration,
     now: Instant,
 }
 
 impl Pace {
     pub fn new() -> Self {
-        Self { wakes: [Instant::ZERO; BURST], oldest: 0, may_watch: MOST_WATCHED, now: Instant::ZERO }
+        Self { empty: Instant::ZERO, may_watch: MOST_WATCHED, now: Instant::ZERO }
     }
 
     pub fn woke(&mut self, now: Instant) {
         let earned = now.since(self.now).as_nanos() / WATCHED_PART;
         self.may_watch = (self.may_watch + Duration::from_nanos(earned)).min(MOST_WATCHED);
         self.now = now;
-        self.wakes[self.oldest] = now;
-        self.oldest = (self.oldest + 1) % BURST;
+        self.empty = self.empty.max(now) + STEP;
     }
 
     /// Before this it does not wake up again.
     pub fn earliest(&self) -> Instant {
-        self.wakes[self.oldest] + STEP * BURST as u64
+        Instant::from_nanos(self.empty.as_nanos().saturating_sub((STEP * (BURST - 1)).as_nanos()))
     }
 
     /// How much earlier than the next deadline to get up, in order to watch the clock until then.
@@ -66,19 +67,28 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_free_and_a_flood_comes_in_steps() {
+    fn a_burst_is_free_and_a_flood_comes_step_by_step() {
         let mut pace = Pace::new();
-        for n in 0..BURST as u64 {
-            assert!(pace.earliest() <= us(10_000 + n), "the burst is not used up yet");
-            pace.woke(us(10_000 + n));
+        for _ in 0..BURST {
+            assert!(pace.earliest() <= us(10_000), "the bucket has room");
+            pace.woke(us(10_000));
         }
-        assert_eq!(pace.earliest(), us(10_800), "sixteen wake-ups use up 800 us");
-        // From here on one wake-up for each step, on average.
-        for n in 0..1000 {
-            let next = pace.earliest();
-            assert!(next >= us(10_800 + n / BURST as u64 * 800));
-            pace.woke(next);
+        // Never two steps without a wake-up: what is due in a flood is late by a step at most.
+        for n in 1..1000 {
+            assert_eq!(pace.earliest(), us(10_000 + 50 * n));
+            pace.woke(pace.earliest());
         }
+    }
+
+    #[test]
+    fn what_was_not_used_comes_back_and_no_more_than_a_burst() {
+        let mut pace = Pace::new();
+        let burst = |pace: &mut Pace, at| {
+            (0..100).take_while(|_| pace.earliest() <= at).map(|_| pace.woke(at)).count()
+        };
+        assert_eq!(burst(&mut pace, us(10_000)), 16);
+        assert_eq!(burst(&mut pace, us(10_200)), 4);
+        assert_eq!(burst(&mut pace, us(900_000)), 16);
     }
 
     #[test]
