@@ -80,20 +80,20 @@ mod tests {
         }
     }
 
+    /// Wakes up as often as may be at one instant.
+    fn burst(pace: &mut Pace, at: Instant) -> usize {
+        let mut wakes = 0;
+        while pace.earliest() <= at {
+            pace.woke(at);
+            wakes += 1;
+        }
+        wakes
+    }
+
     #[test]
     fn what_was_not_used_comes_back_and_no_more_than_a_burst() {
         let mut pace = Pace::new();
-        let burst = |pace: &mut Pace, at| {
-            let mut wakes = 0;
-            while pace.earliest() <= at {
-                pace.woke(at);
-                wakes += 1;
-            }
-            wakes
-        };
-        assert_eq!(burst(&mut pace, us(10_000)), 16);
-        assert_eq!(burst(&mut pace, us(10_200)), 4);
-        assert_eq!(burst(&mut pace, us(900_000)), 16);
+        assert_eq!([10_000, 10_200, 900_000].map(|at| burst(&mut pace, us(at))), [16, 4, 16]);
     }
 
     #[test]
