@@ -13,6 +13,8 @@ from tshark import captured, fields, needs_tshark
 
 import airpath
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SERVER, UE, IU = range(3)
 ENHANCED_PACKET = 6
 # Octets in front of the packet in a G-PDU with a sequence number: IP, UDP, GTP-U.

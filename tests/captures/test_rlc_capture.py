@@ -15,6 +15,8 @@ from conftest import check_error, sampled
 
 import airpath
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
 SEQUENCE_NUMBERS = 4096
 WARNING = "0x00600000"  # As Wireshark numbers severities.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import pytest
+from conftest import sampled
 
 from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, finish, needs
 
@@ -85,7 +86,9 @@ def test_a_command_that_will_not_end_is_killed(live):
 @pytest.mark.parametrize(
     ("name", "ended_by"),
     # Programs end because of the first four. What they do at others is their own affair.
-    [("TERM", "signal"), ("INT", "signal"), ("HUP", "signal"), ("QUIT", "signal"), ("USR1", "command")],
+    sampled(
+        [("TERM", "signal"), ("INT", "signal"), ("HUP", "signal"), ("QUIT", "signal"), ("USR1", "command")], 2
+    ),
 )
 def test_a_signal_to_airpath_is_the_commands(name, ended_by, start, tmp_path):
     command = ["sh", "-c", READY.format(name=name)]

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import sampled
 
 from live.harness import AIRPATH, FAST, as_root, check_books, needs, without_power
 
@@ -89,7 +90,7 @@ def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp
     assert 4 * 24_000 < flow["bytes_received"] < results["simulated_s"] * 48_000
 
 
-@pytest.mark.parametrize("name", AVAILABLE)
+@pytest.mark.parametrize("name", sampled(AVAILABLE, 1))
 def test_the_congestion_control_that_cc_names_is_what_the_kernel_runs(name, live):
     outcome = live(*FAST, "--cc", name, server=SERVER, command=iperf3("-R", "-t", 1), out=True)
     assert outcome.code == 0, outcome.out

@@ -168,7 +168,7 @@ def test_the_profile_of_linux_goes_without_what_the_kernel_does_not_offer(missin
     assert by_sack == 0 if "tcp_sack" in OFF[missing] else by_sack > 0
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", sampled(CONTROLS, 1))
 @pytest.mark.parametrize("end", ["server", "ue"])
 def test_the_kernels_senders_bring_a_file_to_our_receiver(control, end, run):
     command = peer("put", HOST[end], DISCARD, 300_000, f"control={control}")

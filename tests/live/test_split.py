@@ -92,7 +92,7 @@ def test_connections_open_and_close_one_after_the_other_both_ways(what, version,
     for end in ("server", "ue"):
         for downlink in (True, False):
             ports = {one.connection for one in done.at(end, downlink) if one.flags & FIN}
-            assert len(ports) == 8
+            assert len(ports) == 8, f"FINs at {end}, downlink {downlink}: {ports}"
 
 
 def test_a_reset_goes_on_to_the_server(carry) -> None:

@@ -229,6 +229,7 @@ def test_too_many_runs_are_an_error_in_python(folders):
         airpath.overlay([folders["seed 1"]] * 9)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["$\\frac{x$", "_hidden", "<b>&", "a" * 100])
 def test_names_of_scenarios_are_drawn_as_they_are_written(name, tmp_path):
     short = airpath.load("umts-384").with_("duration", "2 s")

@@ -10,6 +10,8 @@ from airpath.report.run import run_report
 from airpath.report.terminal import show
 from airpath.runs import metrics
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def test_results_have_fairness_and_what_each_ue_asked_for():
     summary = airpath.run(airpath.load("hdr-4").with_("duration", "1 min"), probes=()).summary

@@ -11,6 +11,8 @@ import airpath
 from airpath import _core
 from airpath.live.link import Direction, Link, sample_traces
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 TRACES = sample_traces()
 
 

@@ -13,6 +13,8 @@ from airpath.report.run import run_report
 from airpath.report.terminal import show
 from airpath.runs import metrics
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SCENARIO = """\
 duration = "60 s"
 

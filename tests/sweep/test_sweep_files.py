@@ -6,7 +6,7 @@ import json
 import tomllib
 
 import pytest
-from conftest import check_error
+from conftest import check_error, sampled
 
 from airpath import _core
 from airpath.experiments.papers import PAPERS
@@ -27,7 +27,7 @@ def test_every_experiment_of_a_paper_is_a_sweep():
     assert set(bundled()) == set(EXPERIMENTS) - MIXED
 
 
-@pytest.mark.parametrize("name", bundled())
+@pytest.mark.parametrize("name", sampled(bundled(), 20))
 def test_a_sweep_has_the_scenarios_of_the_papers_cells(name):
     paper, experiment = EXPERIMENTS[name]
     reading = next(reading for reading in paper.readings if reading.name == paper.default_reading)
