@@ -50,7 +50,7 @@ def sampled(cases: Iterable[Any], quick: int) -> list[Any]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Processes of `pytest -n auto`: tests of live runs wait for the clock and hardly use a processor."""
-    return min(3 * processors(), 24)
+    return min(2 * processors(), 24)
 
 
 @pytest.hookimpl(optionalhook=True)
