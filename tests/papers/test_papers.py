@@ -147,8 +147,8 @@ def first_runs(kept):
     return {name: known["seed_1"] for kind in docs_figures.KINDS for name, known in kept[kind].items()}
 
 
-FEW = {"alcaraz": 1, "chan": 1}
-"""Runs of a cell where two take minutes."""
+RUNS = {"alcaraz": 1, "chan": 1, "zhang": 5}
+"""Runs of a cell where they are not two: these take minutes, or two reproduce nothing."""
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ FEW = {"alcaraz": 1, "chan": 1}
     [pytest.param(PAPERS[name], id=name, marks=[pytest.mark.slow] * (name != "zhang")) for name in PAPERS],
 )
 def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper, tmp_path):
-    runs = FEW.get(paper.name, 2)
+    runs = RUNS.get(paper.name, 2)
     result, objects, page = reproduce(tmp_path, "--quick", "--runs", str(runs), paper=paper.name)
     assert result.exit_code == 0
     values = {known["id"]: known for known in objects if "published" in known}
@@ -174,7 +174,9 @@ def test_everything_together_has_every_value_and_every_claim_of_the_paper(paper,
     verdicts, in_full = (
         Counter(value["verdict"] for value in known.values()) for known in (values, full["values"])
     )
-    assert runs == 1 or verdicts["reproduced"] <= in_full["reproduced"]
+    if paper.name in ("lundsten", "zhang"):  # Few runs call no more values reproduced than many.
+        assert 0 < verdicts["reproduced"] < in_full["reproduced"]
+        assert verdicts["more_runs_needed"] > in_full["more_runs_needed"]
     for claim in claims.values():
         assert claim["verdict"] in CLAIM_VERDICTS
         assert bool(claim["reason"]) == (claim["verdict"] != "holds")
