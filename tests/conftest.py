@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
+from airpath import _core
 from airpath.cli import main as cli
 from airpath.runner.processes import processors
 from airpath.runs.picture import RunPicture
+from airpath.runs.trace import side_by_side
 
 # A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
 settings.register_profile("same-cases", derandomize=True, deadline=None)
@@ -129,6 +133,12 @@ def airpath_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome
         return Outcome(int(exit_.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+def events_in(folder: Path) -> pa.Table:
+    """All events of a run's trace, ordered by time."""
+    files = {kind: folder / "trace" / f"{kind}.parquet" for kind in _core.probes()}
+    return side_by_side({kind: pq.read_table(file) for kind, file in files.items() if file.exists()})
 
 
 def check_error(outcome: Outcome, key: str, cause: str, remedy: str) -> None:

@@ -7,16 +7,17 @@ import resource
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
-from conftest import Outcome, check_error
+from conftest import Outcome, check_error, sampled
 
 import airpath
 from airpath.experiments.sweep.plan import read_plan
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
-from airpath.runs.recorder import FILES
+from airpath.runs.recorder import FILES, TRACES
 
 SCENARIO = """\
 # a scenario in which one line is replaced
@@ -159,18 +160,30 @@ def test_full_disk(room, tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", [*sampled(TRACES, 1), *sorted({*FILES} - {*TRACES})])
 def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    out.mkdir()
+    (out / file).parent.mkdir(parents=True)
     {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "folder": os.mkdir}[kind](out / file)
     words = "is a folder" if kind == "folder" else "holds a run already"
     check_error(airpath_command("run", "umts-64-simple", "--out", out), "out", words, "another folder")
-    assert os.listdir(out) == [file]
+    assert os.listdir((out / file).parent) == [Path(file).name]
     if kind != "folder":
         assert airpath_command("run", "umts-64-simple", "--out", out, "--force").code == 0
         assert FinishedRun.open(out).summary["complete"]
     assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "file"])
+def test_what_has_the_name_of_the_traces_folder_stays(kind, tmp_path, airpath_command):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    make = {"link": lambda path: path.symlink_to(elsewhere), "pipe": os.mkfifo, "file": Path.touch}[kind]
+    make(out / "trace")
+    outcome = airpath_command("run", "umts-64-simple", "--out", out, "--force")
+    check_error(outcome, "out", "is no folder", "another folder")
+    assert os.listdir(out) == ["trace"] and os.listdir(elsewhere) == []
 
 
 def test_a_name_with_letters_of_a_formula_is_a_title_like_others(tmp_path, airpath_command):
@@ -252,4 +265,6 @@ def test_a_folder_may_have_any_name(tmp_path):
     command = [sys.executable, "-m", "airpath", "run", "umts-64-simple", "--out", b"\xff"]
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    assert sorted(os.listdir(os.fsencode(tmp_path) + b"/\xff")) == sorted(map(os.fsencode, FILES))
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    assert {*os.listdir(folder), b"trace"} == {os.fsencode(file.split("/")[0]) for file in FILES}
+    assert len(os.listdir(folder + b"/trace")) == len(TRACES)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -95,14 +94,10 @@ class Outcome:
         return sorted(flows, key=lambda flow: flow["bytes_received"], reverse=True)
 
     def events(self, kind: str) -> dict[str, list[Any]]:
-        """Columns of one kind of event in the trace, without those that it does not have."""
-        table = pq.read_table(self.folder / "trace.parquet")
-        columns = table.filter(pc.equal(table["event"], kind)).to_pydict()
-        return {
-            name: column
-            for name, column in columns.items()
-            if any(value is not None for value in column) and name != "event"
-        }
+        """Columns of one kind of event in the trace."""
+        table = pq.read_table(self.folder / "trace" / f"{kind}.parquet")
+        columns: dict[str, list[Any]] = table.to_pydict()
+        return columns
 
 
 def finish(process: subprocess.Popen[str], patience_s: float = PATIENCE_S) -> tuple[str, str]:

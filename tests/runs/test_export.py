@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 from collections import Counter
 
-import pyarrow.parquet as pq
 import pytest
-from conftest import check_error
+from conftest import check_error, events_in
 
 import airpath
 from airpath import _core
+from airpath.runs import trace
 from airpath.runs.export import source
 from airpath.runs.folder import run_to_folder
 
@@ -210,14 +210,14 @@ def test_without_a_file_lines_go_to_standard_output(run_dir, airpath_command):
 def test_how_much_is_read_at_a_time_changes_nothing(format_, ran, export, monkeypatch):
     folder = ran("short queue")
     whole = export(folder, format_)
-    monkeypatch.setattr(source, "BATCH_ROWS", 101)
+    monkeypatch.setattr(trace, "ROW_GROUP_ROWS", 101)
     assert export(folder, format_) == whole
 
 
 @pytest.mark.parametrize("run", ["short queue", "out of sequence", "opportunities"])
 def test_csv_has_every_row_and_reads_back_as_the_same_values(run, ran, export):
     folder = ran(run)
-    table = pq.read_table(folder / "trace.parquet")
+    table = events_in(folder)
     names, *rows = csv.reader(export(folder, "csv"))
     assert names == table.column_names
     assert len(rows) == table.num_rows > 1000
@@ -268,7 +268,7 @@ def test_ns2_lines_agree_with_counters_and_with_what_receivers_got(run, ran, exp
     on_wire = [line for line in lines if line[0] == "+" and line[2:5] == ["0", "1", "tcp"]]
     assert len(on_wire) == sum(flow["segments_sent"] for flow in downlink)
     # Which segment arrived when, receivers noted themselves.
-    table = pq.read_table(folder / "trace.parquet").to_pylist()
+    table = events_in(folder).to_pylist()
     segment = next(row["payload_bytes"] for row in table if row["event"] == "segment_sent")
     fids = {(flow["ue"], flow["flow"]): str(fid) for fid, flow in enumerate(opened.summary["flows"])}
     towards_ue = {(flow["ue"], flow["flow"]) for flow in downlink}
@@ -312,11 +312,11 @@ def test_an_ns2_packet_goes_its_way_step_by_step(run, ran, export):
 
 @pytest.mark.parametrize(
     ("missing", "cause"),
-    [("trace.parquet", "holds no trace.parquet"), ("results.json", "holds no results.json")],
+    [("trace", "holds no trace"), ("results.json", "holds no results.json")],
 )
 def test_a_folder_without_a_file_of_the_run_is_an_error(missing, cause, run_dir, airpath_command):
     folder = run_dir(SMALL)
-    (folder / missing).unlink()
+    (folder / missing).rename(folder / "away")
     check_error(airpath_command("export", folder, "--format", "ns2"), str(folder), cause, "has filled")
 
 
@@ -331,9 +331,10 @@ def test_what_is_no_folder_of_a_run_is_an_error(tmp_path, airpath_command):
 
 def test_a_trace_that_cannot_be_read_is_an_error(run_dir, airpath_command):
     folder = run_dir(SMALL)
-    (folder / "trace.parquet").write_bytes(b"PAR1 and no more")
+    file = folder / "trace" / "dropped.parquet"
+    file.write_bytes(b"PAR1 and no more")
     outcome = airpath_command("export", folder, "--format", "csv")
-    check_error(outcome, str(folder / "trace.parquet"), "cannot be read", "run the scenario again")
+    check_error(outcome, str(file), "cannot be read", "run the scenario again")
 
 
 @pytest.mark.parametrize("format_", ["ns2", "mm-link"])
@@ -354,7 +355,8 @@ def test_a_ue_that_is_not_there_is_an_error(run_dir, airpath_command, tmp_path):
 
 def test_files_of_the_run_itself_are_not_overwritten(run_dir, airpath_command):
     folder = run_dir(SMALL)
-    before = (folder / "trace.parquet").read_bytes()
-    outcome = airpath_command("export", folder, "--format", "csv", "--out", folder / "trace.parquet")
+    file = folder / "trace" / "dropped.parquet"
+    before = file.read_bytes()
+    outcome = airpath_command("export", folder, "--format", "csv", "--out", file)
     check_error(outcome, "out", "a file of the run itself", "another name")
-    assert (folder / "trace.parquet").read_bytes() == before
+    assert file.read_bytes() == before

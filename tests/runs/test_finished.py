@@ -20,7 +20,7 @@ COMMANDS = {
     "results.json": (["predict"], ["export", "--format", "ns2"], ["export", "--format", "mm-link"]),
     "scenario.resolved.toml": (["predict"], ["export", "--format", "ns2"], ["export", "--format", "mm-link"]),
     "manifest.json": (["predict"], ["export", "--format", "csv"]),
-    "trace.parquet": (["export", "--format", "ns2"], ["export", "--format", "csv"]),
+    "trace/segment_sent.parquet": (["export", "--format", "ns2"], ["export", "--format", "csv"]),
 }
 WORDS = [
     "",
@@ -54,7 +54,7 @@ def check_refused(outcome, file):
     """One line on standard error that names the file or its folder; some output may be written before."""
     assert outcome.code == cli.BAD_INPUT
     assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1, outcome.err
-    assert str(file.parent) in outcome.err
+    assert str(file.parent).removesuffix("/trace") in outcome.err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -120,7 +120,7 @@ def test_mutated_text_is_refused_or_read(folder, airpath_command):
 
 
 def test_a_trace_with_a_flipped_bit_is_refused_or_says_the_same(folder, airpath_command):
-    random, file = Random(2), folder / "trace.parquet"
+    random, file = Random(2), folder / "trace" / "segment_sent.parquet"
     before = file.read_bytes()
     said = airpath_command("export", folder, "--format", "csv").out
     refused = 0
@@ -148,15 +148,15 @@ def replaced(table, name, column):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda table: table.drop_columns(["event"]), "lacks time or event"),
-        (lambda table: table.drop_columns(["seq"]), "recorded without"),
+        (lambda table: table.drop_columns(["time_ns"]), "has no column time_ns"),
+        (lambda table: table.drop_columns(["seq"]), "has no column seq"),
         (lambda table: replaced(table, "seq", table["seq"].cast("string")), "column seq holds string"),
-        (lambda table: replaced(table, "time_s", pa.nulls(len(table), "double")), "no time"),
-        (lambda table: replaced(table, "seq", pa.nulls(len(table), "uint64")), "has no seq"),
+        (lambda table: replaced(table, "time_ns", pa.nulls(len(table), "uint64")), "time_ns may lack values"),
+        (lambda table: replaced(table, "seq", pa.nulls(len(table), "uint64")), "seq may lack values"),
     ],
 )
 def test_a_table_that_is_no_trace_is_refused(change, words, folder, airpath_command):
-    file = folder / "trace.parquet"
+    file = folder / "trace" / "segment_sent.parquet"
     pq.write_table(change(pq.read_table(file)), file)
     outcome = airpath_command("export", folder, "--format", "ns2")
     check_refused(outcome, file)
@@ -167,7 +167,7 @@ def test_a_whole_folder_is_read(whole):
     run = FinishedRun.open(whole)
     assert run.summary["seed"] == run.manifest["seed"] == 1
     assert run.scenario["duration"] == "3 s"
-    assert run.trace.metadata.num_rows > 100
+    assert sum(piece.num_rows for piece in run.pieces("segment_sent")) > 20
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import sys
 import types
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
+from conftest import events_in
 
 import airpath
 from airpath.notebook import number, table
@@ -90,7 +90,7 @@ def test_a_trace_as_arrow_is_the_file_of_the_run(scenario, result, tmp_path):
 
     airpath.run_to_folder(scenario, 3, tmp_path / "out", probes=DEFAULT_PROBES)
     table = result.to_arrow()
-    file = pq.read_table(tmp_path / "out" / "trace.parquet")
+    file = events_in(tmp_path / "out")
     assert table.schema.names == file.schema.names and table.to_pylist() == file.to_pylist()
     assert table.schema.field("rtt_us").metadata == {b"unit": b"us"}
     samples = table.filter(np.array(table["event"]) == "rtt_sample")

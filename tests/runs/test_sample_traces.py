@@ -19,9 +19,9 @@ TRACES = sample_traces()
 @pytest.mark.parametrize("name", TRACES)
 def test_a_trace_is_what_its_scenario_gives(name, airpath_command, tmp_path):
     airpath.run_to_folder(airpath.load(TRACES[name].scenario), 1, tmp_path, probes=("bearer_delivered",))
-    outcome = airpath_command("export", tmp_path, "--format", "mm-trace", "--out", tmp_path / "trace")
+    outcome = airpath_command("export", tmp_path, "--format", "mm-trace", "--out", tmp_path / "exported")
     assert outcome == (0, "", "")
-    assert (tmp_path / "trace").read_bytes() == TRACES[name].file.read_bytes(), "run 'make traces'"
+    assert (tmp_path / "exported").read_bytes() == TRACES[name].file.read_bytes(), "run 'make traces'"
 
 
 @pytest.mark.parametrize("name", TRACES)

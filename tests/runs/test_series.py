@@ -29,6 +29,22 @@ def test_thinning_keeps_extremes_and_ends(points, bins):
         assert y[inside].max() == y[place == bin_].max()
 
 
+@given(
+    st.lists(st.tuples(st.floats(0, 10), st.integers(-5, 5)), min_size=2, max_size=200),
+    st.integers(1, 20),
+    st.integers(0, 200),
+)
+def test_a_line_may_be_thinned_piece_by_piece(points, bins, until):
+    points.sort(key=lambda point: point[0])
+    points = np.array(points, dtype=float)
+
+    def thinned(some):
+        return some[thin(some[:, 0], some[:, 1], 0.0, 10.0, bins)]
+
+    piecewise = thinned(np.concatenate([thinned(points[:until]), points[until:]]))
+    np.testing.assert_array_equal(piecewise, thinned(points))
+
+
 def test_goodput_in_windows():
     time_s = np.array([0.5, 1.0, 2.5, 4.2])
     acked_bytes = np.array([1000, 3000, 4000, 9000], dtype=np.uint64)

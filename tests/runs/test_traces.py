@@ -61,7 +61,7 @@ def test_a_run_folder_runs_again_elsewhere_without_the_trace(
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     assert airpath_command("run", resolved, "--out", tmp_path / "second").code == 0
-    for name in ("results.json", "trace.parquet", "capture.pcapng", "scenario.resolved.toml"):
+    for name in ("results.json", "trace/segment_sent.parquet", "capture.pcapng", "scenario.resolved.toml"):
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes(), name
 
 

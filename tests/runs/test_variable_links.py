@@ -58,7 +58,7 @@ def test_a_run_folder_runs_again_without_the_files(scenario, tmp_path, airpath_c
     (tmp_path / "drive.csv").unlink()
     (tmp_path / "pings.txt").unlink()
     assert airpath_command("run", resolved, "--out", tmp_path / "second").code == 0
-    for name in ("results.json", "trace.parquet", "scenario.resolved.toml"):
+    for name in ("results.json", "trace/segment_sent.parquet", "scenario.resolved.toml"):
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes(), name
 
 

@@ -194,7 +194,7 @@ macro_rules! events {
             /// All kinds, in order of declaration.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Name of the probe and of the event in `trace.parquet`.
+            /// Name of the probe, and of its table in a trace.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $kind,)* }
             }

@@ -15,7 +15,7 @@ from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
 from airpath.report.live import live_report
 from airpath.report.terminal import show
-from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
+from airpath.runs.recorder import CtrlC, Recorder, names_in, prepare
 from airpath.scenario import Scenario
 from airpath.terminal import console_for, say
 
@@ -92,7 +92,7 @@ def carry_out(
     console = console_for(stderr=True)
     show(live_report(results, scenario.name, configuration["command"], console.width), console)
     if out:
-        names = ", ".join(sorted(file.name for file in files_in(out)))
+        names = ", ".join(names_in(out))
         say(console, f"files in {out}: {names}")
     status: int = results["live"]["exit_status"]
     return status

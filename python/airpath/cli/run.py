@@ -55,7 +55,9 @@ def command(
         summary, interrupted = folder.summary, folder.interrupted
     tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}"))
     if out is not None and not json_:
-        say(console_for(), f"files in {out}: {', '.join(sorted(file.name for file in folder.files))}")
+        from airpath.runs.recorder import names_in
+
+        say(console_for(), f"files in {out}: {', '.join(names_in(out))}")
     if interrupted:
         typer.echo("interrupted: the files hold what there was until then", err=True)
         raise typer.Exit(INTERRUPTED)

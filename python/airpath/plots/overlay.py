@@ -11,6 +11,7 @@ from airpath.errors import ExportError
 from airpath.runs.finished import FinishedRun
 from airpath.runs.lines import (
     MOST_LINES,
+    READ,
     FlowLines,
     choose_flows,
     congestion_controls,
@@ -20,7 +21,6 @@ from airpath.runs.lines import (
     whole_windows_s,
 )
 from airpath.runs.picture import RunPicture
-from airpath.runs.recorder import TRACE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,8 +79,6 @@ def overlay(
     --------
     >>> airpath.overlay(["out/cubic", "out/reno"], ["cwnd", "rtt"]).save("windows.pdf")
     """
-    import pyarrow as pa
-
     folders = [Path(run) for run in runs]
     if not 1 <= len(folders) <= MOST_LINES:
         what = f"{len(folders)} runs cannot be drawn over each other"
@@ -96,11 +94,7 @@ def overlay(
     flows: list[FlowLines] = []
     for run, places, own in zip(opened, chosen, names, strict=True):
         wanted = list(zip(places, own, strict=True))
-        _ = run.trace  # Checks its columns.
-        try:
-            flows += read_lines(run.folder / TRACE, run.summary, wanted, whole_windows_s(end_s))
-        except (pa.ArrowException, OSError) as error:
-            raise run.unreadable(TRACE, error) from error
+        flows += read_lines(run.events(READ), run.summary, wanted, whole_windows_s(end_s))
     is_live = any("live" in run.summary for run in opened)
     label = "time (s)" if is_live else "simulated time (s)"
     return Overlay(tuple(flows), common if title is None else title, label, end_s, tuple(panels), inches)

@@ -77,7 +77,7 @@ def catalogue_report(content: dict[str, Any]) -> Iterator[Part]:
             kind: ", ".join(f"{column} ({unit})" if unit else column for column, unit in columns.items())
             for kind, columns in content["probes"].items()
         }
-        yield from _named("Probes (columns of trace.parquet)", shown)
+        yield from _named("Probes (columns of trace/PROBE.parquet, behind time_ns)", shown)
 
 
 def _named(title: str, named: dict[str, str]) -> Iterator[Part]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.files.text import misfit, parse_json, parse_toml, read_text
 from airpath.runs.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
-from airpath.runs.trace import WORD_COLUMNS
+from airpath.runs.trace import file_name, read_events, read_pieces, schema_of
 from airpath.scenario import Scenario
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from airpath.runs.trace import Events
 
 FILLED = "name a folder that 'airpath run --out' or 'airpath live --out' has filled"
 AGAIN = "run the scenario again"
@@ -80,31 +83,53 @@ class FinishedRun:
             raise self.unreadable(RESOLVED, what) from error
 
     @cached_property
-    def trace(self) -> pq.ParquetFile:
-        """The trace, its column types checked."""
-        import pyarrow as pa
+    def kinds(self) -> dict[str, list[str]]:
+        """Columns of every recorded kind of event, without the time; those of its file are checked."""
+        files = self.manifest["files"]
+        recorded = {kind: columns for kind, columns in _core.probes().items() if _name_of(kind) in files}
+        if not recorded:
+            raise ScenarioError(str(self.folder), f"holds no {TRACE}", FILLED)
+        for kind, columns in recorded.items():
+            self._check_columns(kind, columns)
+        return recorded
+
+    def pieces(self, kind: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Read the table of a kind piece by piece, only some columns if they are named."""
+        with self._reading(kind):
+            yield from read_pieces(self._file(_name_of(kind)), columns)
+
+    def events(self, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
+        """Read columns of some kinds, as far as they were recorded, kind by kind and piece by piece."""
+        for kind in wanted.keys() & self.kinds.keys():
+            with self._reading(kind):
+                yield from read_events(self.folder / TRACE, {kind: wanted[kind]})
+
+    def _check_columns(self, kind: str, columns: Sequence[str]) -> None:
+        """Refuse a file whose columns are not those that a run writes, which have no nulls."""
         import pyarrow.parquet as pq
 
-        file = self._file(TRACE)
-        try:
-            trace = pq.ParquetFile(file, page_checksum_verification=True)
-        except (pa.ArrowException, OSError) as error:
-            raise self.unreadable(TRACE, error) from error
-        for field in trace.schema_arrow:
-            if not _has_type(field):
-                raise self.unreadable(TRACE, f"its column {field.name} holds {field.type}")
-        if not {"time_s", "event"} <= set(trace.schema_arrow.names):
-            raise self.unreadable(TRACE, "it lacks time or event")
-        return trace
+        with self._reading(kind), self._file(_name_of(kind)).open("rb") as file:
+            there = pq.read_schema(file)
+        for field in schema_of(columns):
+            if field.name not in there.names:
+                raise self._damaged(kind, f"it has no column {field.name}")
+            own = there.field(field.name)
+            if own.type != field.type:
+                raise self._damaged(kind, f"its column {field.name} holds {own.type}")
+            if own.nullable:
+                raise self._damaged(kind, f"its column {field.name} may lack values")
 
-    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read the trace piece by piece, up to a number of rows each."""
+    @contextlib.contextmanager
+    def _reading(self, kind: str) -> Iterator[None]:
         import pyarrow as pa
 
         try:
-            yield from self.trace.iter_batches(rows, columns=columns and list(columns))
+            yield
         except (pa.ArrowException, OSError) as error:
-            raise self.unreadable(TRACE, error) from error
+            raise self._damaged(kind, error) from error
+
+    def _damaged(self, kind: str, why: object) -> ScenarioError:
+        return self.unreadable(_name_of(kind), why)
 
     def _file(self, name: str, because: str = "") -> Path:
         file = self.folder / name
@@ -138,12 +163,5 @@ class FinishedRun:
         return ScenarioError(str(self.folder / name), f"cannot be read: {why}", AGAIN)
 
 
-def _has_type(field: pa.Field) -> bool:
-    """Whether a column has the type that `TraceWriter` gives it."""
-    import pyarrow as pa
-
-    if field.name == "time_s":
-        return bool(pa.types.is_float64(field.type))
-    if field.name in ("event", *WORD_COLUMNS):
-        return bool(pa.types.is_dictionary(field.type) and pa.types.is_string(field.type.value_type))
-    return bool(pa.types.is_uint64(field.type))
+def _name_of(kind: str) -> str:
+    return f"{TRACE}/{file_name(kind)}"

@@ -1,17 +1,15 @@
 """The lines of a run's flows over time, read from its trace for a picture.
 
-The trace is read one row group after the other and thinned on the way, so that memory does not grow with the
-length of the run.
+The trace is read piece by piece, no more of it than is drawn, and thinned on the way, so that memory does not
+grow with the length of the run.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from airpath.runs.trace import UNLIMITED_SSTHRESH
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Columns: TypeAlias = dict[str, NDArray[Any]]
+    from airpath.runs.trace import Events, RawColumn
 
 MOST_LINES = 8
 """Most flows in a picture: more cannot be distinguished."""
@@ -33,23 +31,53 @@ GOODPUT_WINDOWS = 100
 LEAST_SHARE = 0.1
 """Flows of a live run are left out below this share of the busiest flow's bytes: control connections."""
 
-NUMBERS = (
-    *("ue", "flow", "send_window", "tcpi_snd_cwnd", "tcpi_snd_ssthresh"),
-    *("snd_una", "rtt_us", "seq", "queued_sdus"),
-)
-WORDS = ("event", "direction", "cause", "reason")
-"""Columns that are read."""
 RETRANSMISSIONS = (
     *("fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe"),
     "retransmission",
 )
 
 
+class Line(NamedTuple):
+    """A line drawn from events of one kind: a column times a factor, or marks on the time axis."""
+
+    name: str
+    column: str | None = None
+    scale: float = 1
+    causes: tuple[str, ...] = ()
+    """Only events with one of these causes."""
+    other_causes: tuple[str, ...] = ()
+    """Only events with none of these causes."""
+
+
+LINES = {
+    "tcp_state": (
+        Line("window", "send_window"),
+        Line("cwnd", "tcpi_snd_cwnd"),
+        Line("ssthresh", "tcpi_snd_ssthresh"),
+        Line("acked", "snd_una", 1e-6),
+    ),
+    "rtt_sample": (Line("rtt", "rtt_us", 1e-3),),
+    "bearer_enqueued": (Line("queued", "queued_sdus"),),
+    "segment_sent": (
+        Line("timeout", causes=("timeout",)),
+        Line("sent", "seq", 1e-6, other_causes=RETRANSMISSIONS),
+        Line("retransmitted", "seq", 1e-6, causes=RETRANSMISSIONS),
+    ),
+    "dropped": (Line("dropped"),),
+}
+_CHOSEN_BY = {"segment_sent": ("cause",), "bearer_enqueued": ("direction",)}
+READ = {
+    kind: ("ue", "flow", *_CHOSEN_BY.get(kind, ()), *(line.column for line in lines if line.column))
+    for kind, lines in LINES.items()
+}
+"""What is read of a trace: columns of each kind."""
+
+
 @dataclass
 class FlowLines:
     """The lines of one flow, gathered piece by piece and thinned to a bounded number of points.
 
-    The run is `run_s` seconds long, and the time axis `end_s`.
+    Which points stay does not depend on the pieces. The run is `run_s` seconds long, the time axis `end_s`.
     """
 
     flow: dict[str, Any]
@@ -57,39 +85,32 @@ class FlowLines:
     run_s: float
     end_s: float
     _points: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
+    _seen: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
-    def add(self, columns: Columns) -> None:
-        """Add the flow's rows of a piece of trace."""
-        mine = (columns["ue"] == self.flow["ue"]) & (columns["flow"] == self.flow["flow"])
-        columns = {name: column[mine] for name, column in columns.items()}
-        event, cause = columns["event"], columns["cause"]
-        data = columns["direction"] == self.flow["direction"]
-        repeated = np.isin(cause, RETRANSMISSIONS)
-        state, sent = event == "tcp_state", event == "segment_sent"
-        known = columns["tcpi_snd_ssthresh"] < UNLIMITED_SSTHRESH
-        # Timeouts and drops are marked on the time axis.
-        columns["axis"] = np.zeros(len(event))
-        for name, rows, column, scale in (
-            ("window", state, "send_window", 1),
-            ("cwnd", state, "tcpi_snd_cwnd", 1),
-            ("ssthresh", state & known, "tcpi_snd_ssthresh", 1),
-            ("timeout", sent & (cause == "timeout"), "axis", 1),
-            ("acked", state, "snd_una", 1e-6),
-            ("rtt", event == "rtt_sample", "rtt_us", 1e-3),
-            ("queued", (event == "bearer_enqueued") & data, "queued_sdus", 1),
-            ("sent", sent & ~repeated, "seq", 1e-6),
-            ("retransmitted", sent & repeated, "seq", 1e-6),
-            ("dropped", event == "dropped", "axis", 1),
-        ):
-            rows = rows & ~np.isnan(columns[column])
-            if rows.any():
-                self._continue(name, columns["time_s"][rows], columns[column][rows] * scale)
+    def add(self, events: Events) -> None:
+        """Add the flow's events of a piece of trace."""
+        for kind in LINES.keys() & events.keys():
+            columns: dict[str, Any] = dict(events[kind])
+            mine = (columns["ue"] == self.flow["ue"]) & (columns["flow"] == self.flow["flow"])
+            if "direction" in READ[kind]:
+                mine &= _one_of(columns["direction"], (self.flow["direction"],))
+            for line in LINES[kind]:
+                rows = mine
+                if line.causes or line.other_causes:
+                    of_these = _one_of(columns["cause"], line.causes or line.other_causes)
+                    rows = mine & (of_these if line.causes else ~of_these)
+                if line.name == "ssthresh":
+                    rows = mine & (columns["tcpi_snd_ssthresh"] < UNLIMITED_SSTHRESH)
+                if rows.any():
+                    value = columns[line.column][rows] if line.column else np.zeros(np.count_nonzero(rows))
+                    self._continue(line.name, columns["time_ns"][rows] / 1e9, value * line.scale)
 
     def _continue(self, name: str, time_s: NDArray[np.float64], value: NDArray[Any]) -> None:
-        points = np.stack([time_s, value.astype(float)])
-        if name in self._points:
-            points = np.concatenate([self._points[name], points], axis=1)
-        self._points[name] = points[:, thin(points[0], points[1], 0.0, self.end_s, BINS)]
+        points = np.concatenate([self.line(name), np.stack([time_s, value.astype(float)])], axis=1)
+        self._seen[name] = self._seen.get(name, 0) + len(time_s)
+        if self._seen[name] > 4 * BINS:
+            points = points[:, thin(points[0], points[1], 0.0, self.end_s, BINS)]
+        self._points[name] = points
 
     def line(self, name: str) -> NDArray[np.float64]:
         """Points of a line, shape (2, n): times in seconds above values.
@@ -158,40 +179,23 @@ def flow_names(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
     return [f"{whose}: {cc}" if cc else whose for whose, cc in named]
 
 
+def _one_of(column: RawColumn, words: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether each value is one of these words."""
+    codes, known = column
+    return np.array([word in words for word in known], dtype=bool)[codes]
+
+
 def read_lines(
-    trace: Path | BinaryIO, summary: dict[str, Any], flows: Sequence[tuple[int, str]], end_s: float
+    trace: Iterable[Events], summary: dict[str, Any], flows: Sequence[tuple[int, str]], end_s: float
 ) -> list[FlowLines]:
-    """Read the lines of some flows from a `trace.parquet`.
+    """Read the lines of some flows from the pieces of a trace, which need no more than `READ`.
 
     `flows` are their places in `summary`, the content of `results.json`, and their names; the time axis ends
     after `end_s` seconds.
     """
     run_s = summary["simulated_s"]
     lines = [FlowLines(summary["flows"][place], name, run_s, end_s) for place, name in flows]
-    for columns in _row_groups(trace):
+    for events in trace:
         for flow in lines:
-            flow.add(columns)
+            flow.add(events)
     return lines
-
-
-def _row_groups(trace: Path | BinaryIO) -> Iterator[Columns]:
-    """Read the columns row group by row group: NaN for null numbers, '' for null words."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    # Opened here: pyarrow refuses names that are not UTF-8.
-    opened = trace.open("rb") if isinstance(trace, Path) else contextlib.nullcontext(trace)
-    with opened as octets, pq.ParquetFile(octets, page_checksum_verification=True) as file:
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
-            no_number, no_word = np.full(table.num_rows, np.nan), np.full(table.num_rows, "")
-            columns: Columns = {"time_s": table["time_s"].to_numpy()}
-            for name in NUMBERS:
-                there = name in table.column_names
-                columns[name] = table[name].cast(pa.float64(), safe=False).to_numpy() if there else no_number
-            for name in WORDS:
-                there = name in table.column_names
-                words = pc.fill_null(table[name].cast(pa.string()), "").to_numpy() if there else no_word
-                columns[name] = words.astype(str)
-            yield columns

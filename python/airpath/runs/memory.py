@@ -19,8 +19,6 @@ from airpath.progress import OnProgress, reporting
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
-    import io
-
     import pandas as pd
     import pyarrow as pa
 
@@ -79,19 +77,20 @@ class Result:
             A notebook shows it; it has `save`, `draw` (a matplotlib figure) and the numbers in `data`.
         """
         from airpath.runs.picture import picture_of
+        from airpath.runs.trace import raw
 
         title = f"{self.scenario.name}, seed {self.summary['seed']}"
-        return picture_of(self._parquet(), self.summary, tomllib.loads(self.scenario.text), title)
+        return picture_of([raw(self.trace)], self.summary, tomllib.loads(self.scenario.text), title)
 
     def to_arrow(self) -> pa.Table:
-        """All events of the trace as one table, ordered by time: what `trace.parquet` holds.
+        """All events of the trace as one table, ordered by time; those of one instant are ordered by kind.
 
         Columns are `time_s`, `event`, and those of all recorded kinds, with nulls where an event does
         not have a column; each field says its unit in its metadata.
         """
-        import pyarrow.parquet as pq
+        from airpath.runs.trace import side_by_side, tables_of
 
-        return pq.read_table(self._parquet())
+        return side_by_side(tables_of(self.trace))
 
     def to_pandas(self) -> pd.DataFrame:
         """Make a pandas data frame of `to_arrow`.
@@ -108,12 +107,6 @@ class Result:
             raise ImportError(f"to_pandas() needs pandas, which is not installed; {hint}") from error
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
-
-    def _parquet(self) -> io.BytesIO:
-        from airpath.runs.trace import parquet_of
-
-        known = {"airpath": _core.version(), "rng": self.summary["rng"], "seed": str(self.summary["seed"])}
-        return parquet_of(self.trace, known)
 
     def __repr__(self) -> str:
         seed, end_s = self.summary["seed"], self.summary["simulated_s"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airpath.drawing.picture import PAGE_DPI, Picture
 from airpath.runs.lines import FlowLines, choose_flows, flow_names, read_lines
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+
+    from airpath.runs.trace import Events
 
 SHOWN = ("cwnd", "rtt", "buffer", "sequence")
 FEW = 2
@@ -193,15 +194,9 @@ def _name_flows(figure: Figure, title: str, flows: Sequence[FlowLines]) -> None:
 
 
 def picture_of(
-    trace: Path | BinaryIO, summary: dict[str, Any], scenario: dict[str, Any], title: str
+    trace: Iterable[Events], summary: dict[str, Any], scenario: dict[str, Any], title: str
 ) -> RunPicture:
-    """Make the picture of a run from `trace.parquet`, `results.json` and the resolved scenario.
-
-    Raises
-    ------
-    OSError
-        If the trace cannot be read.
-    """
+    """Make the picture of a run from pieces of its trace, `results.json` and the resolved scenario."""
     places, names = choose_flows(summary), flow_names(summary, scenario)
     if len(summary["flows"]) > len(places):
         title += f" (the busiest {len(places)} of {len(summary['flows'])} flows)"

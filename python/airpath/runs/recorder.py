@@ -27,19 +27,23 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from airpath import _core
 from airpath.errors import OutputError
 from airpath.files.atomic import sync
+from airpath.runs.trace import TraceWriter, file_name, read_events
 from airpath.scenario import Scenario
 
 if TYPE_CHECKING:
     from airpath.runs.trace import Events
 
-RESOLVED, RESULTS, TRACE, CAPTURE, PLOT, MANIFEST = FILES = (
+RESOLVED, RESULTS, CAPTURE, PLOT, MANIFEST = (
     "scenario.resolved.toml",
     "results.json",
-    "trace.parquet",
     "capture.pcapng",
     "plot.png",
     "manifest.json",
 )
+# Folder of the trace, with a file for each kind of event.
+TRACE = "trace"
+TRACES = tuple(f"{TRACE}/{file_name(kind)}" for kind in _core.probes())
+FILES = (RESOLVED, RESULTS, *TRACES, CAPTURE, PLOT, MANIFEST)
 
 # Subfolder of the files until the run has ended.
 UNFINISHED = ".unfinished"
@@ -55,19 +59,27 @@ def prepare(out: Path, force: bool) -> None:
     """
     with _output_errors(out):
         out.mkdir(parents=True, exist_ok=True)
+    trace = out / TRACE
+    if os.path.lexists(trace) and (trace.is_symlink() or not trace.is_dir()):
+        raise OutputError("out", f"'{trace}' is no folder", "choose another folder, or remove it")
     # Links and pipes too: a run replaces them instead of writing through them.
     there = [out / name for name in FILES if os.path.lexists(out / name)]
     for file in there:
         if file.is_dir() and not file.is_symlink():
             raise OutputError("out", f"'{file}' is a folder", "choose another folder, or remove this one")
     if there and not force:
-        what = f"'{out}' holds a run already ({', '.join(file.name for file in there)})"
+        what = f"'{out}' holds a run already ({', '.join(names_in(out))})"
         raise OutputError("out", what, "choose another folder, or replace the files with --force")
 
 
 def files_in(out: Path) -> list[Path]:
     """Files of a run in a folder."""
     return [out / name for name in FILES if (out / name).is_file()]
+
+
+def names_in(out: Path) -> list[str]:
+    """Names of a run's files in a folder, and of its trace's folder instead of those in that, in order."""
+    return sorted({file.relative_to(out).parts[0] for file in files_in(out)})
 
 
 class Recorder:
@@ -83,8 +95,6 @@ class Recorder:
     """
 
     def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
-        from airpath.runs.trace import TraceWriter
-
         self._out, self._unfinished = out, out / UNFINISHED
         self._scenario, self._seed = scenario, seed
         self._started, self._clock = datetime.now(UTC), time.monotonic()
@@ -93,9 +103,9 @@ class Recorder:
         with self._writing(), contextlib.ExitStack() as files:
             self._discard()
             self._unfinished.mkdir()
-            trace = files.enter_context((self._unfinished / TRACE).open("wb"))
             metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
-            self._trace = files.enter_context(contextlib.closing(TraceWriter(trace, kinds, metadata)))
+            trace = TraceWriter(self._unfinished / TRACE, kinds, metadata)
+            self._trace = files.enter_context(contextlib.closing(trace))
             self._files = files.pop_all()
 
     def write(self, events: Events, capture: bytes) -> None:
@@ -118,6 +128,7 @@ class Recorder:
         `results` is JSON; None if the run ended without results, and then there is no picture. Nor is there
         one after Ctrl-C. `provenance` are further entries of the manifest.
         """
+        from airpath.runs.lines import READ
         from airpath.runs.picture import picture_of
 
         out = self._unfinished
@@ -127,7 +138,8 @@ class Recorder:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
                 with ctrl_c.raising():
                     scenario = tomllib.loads(self._scenario.text)
-                    picture_of(out / TRACE, json.loads(results), scenario, title).save(out / PLOT)
+                    trace = read_events(out / TRACE, READ)
+                    picture_of(trace, json.loads(results), scenario, title).save(out / PLOT)
             manifest = {
                 "airpath": _core.version(),
                 "git": _git_commit(),
@@ -142,7 +154,7 @@ class Recorder:
                 "elapsed_s": round(time.monotonic() - self._clock, 3),
                 "interrupted": ctrl_c.pressed,
                 **provenance,
-                "files": {file.name: file.stat().st_size for file in files_in(out)},
+                "files": {str(file.relative_to(out)): file.stat().st_size for file in files_in(out)},
             }
             (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
             self._put_in_place()
@@ -155,10 +167,13 @@ class Recorder:
         for name in reversed(FILES):
             (self._out / name).unlink(missing_ok=True)
         sync(self._out)
+        trace = self._out / TRACE
+        trace.mkdir(exist_ok=True)
         for file in files:
             if file.name == MANIFEST:
+                sync(trace)
                 sync(self._out)
-            file.rename(self._out / file.name)
+            file.rename(self._out / file.relative_to(self._unfinished))
         self._discard()
         sync(self._out)
 

@@ -39,10 +39,11 @@ def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) 
     """Choose points whose line looks like that of all: first, lowest, highest and last of each bin.
 
     `x` is ascending, and its range from `start` to `end` is divided into bins; `y` has no NaN. The indices of
-    the points are ascending, at most 4 * (bins + 2).
+    the points are ascending, at most 4 * (bins + 2). Points that were chosen from a part of the line may
+    stand for that part.
     """
     n = len(x)
-    if n <= 4 * bins or end <= start:
+    if n == 0 or end <= start:
         return np.arange(n)
     place = np.clip(((x - start) / (end - start) * bins).astype(np.int64), -1, bins)
     first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))

@@ -1,16 +1,16 @@
-"""The trace of a run: events as columns, and one wide Parquet table of them.
+"""The trace of a run: events as columns, a table for each kind, in memory and as `trace/KIND.parquet`.
 
-In memory every kind of event has its own columns; in `trace.parquet` all kinds share one table, with
-nulls where an event does not have a column. The table's columns are `time_s`, `event`, and then the
-columns of all recorded kinds. Rows are ordered by time; events of one instant are ordered by kind, in
-the order of `airpath._core.probes()`, and within a kind as they happened.
+A kind's table has `time_ns`, nanoseconds since the start of the run, and then the columns that
+`airpath._core.probes()` names, in that order; its rows are the events as they happened. Numbers are stored as
+differences, which are small, so that a trace takes about a quarter of the room of plain numbers.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Numbers, or words as codes into a list.
-RawColumn: TypeAlias = NDArray[np.uint64] | tuple[NDArray[np.uint8], list[str]]
+RawColumn: TypeAlias = NDArray[np.uint64] | tuple[NDArray[Any], list[str]]
+RawColumns: TypeAlias = dict[str, RawColumn]
 # Kind -> column -> values: as the core returns them, and as users get them.
-Events: TypeAlias = dict[str, dict[str, RawColumn]]
+Events: TypeAlias = dict[str, RawColumns]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
 # Columns of words.
@@ -35,7 +36,7 @@ _BY_UNIT = {
     "B": "seq snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
     "SDU": "queued_sdus occupancy_sdus",
     "PDU": "pdus_sent pdus_lost pdus missing_pdus",
-    "ns": "delay_ns",
+    "ns": "time_ns delay_ns",
     "us": "rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
     "segment": "send_window tcpi_snd_cwnd tcpi_snd_ssthresh tcpi_unacked cached_segments held_acks "
     "ack_release_count window_segments",
@@ -46,11 +47,16 @@ UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in column
 # Linux reports an unset slow start threshold as this or more.
 UNLIMITED_SSTHRESH = 2**31 - 1
 
-# A row group is written when this many rows have gathered.
-ROW_GROUP_ROWS = 131_072
+# Rows of a kind that are written, and read, together.
+ROW_GROUP_ROWS = 65_536
 
 
-def concatenate(chunks: list[Events], kinds: dict[str, list[str]]) -> Trace:
+def file_name(kind: str) -> str:
+    """Name of a kind's file in the folder of the trace."""
+    return f"{kind}.parquet"
+
+
+def concatenate(chunks: Sequence[Events], kinds: Mapping[str, Sequence[str]]) -> Trace:
     """Join the chunks of a simulation's trace, for use in memory.
 
     `chunks` are as `Simulation.take_trace` returns them, where kinds without an event may be absent; `kinds`
@@ -60,40 +66,26 @@ def concatenate(chunks: list[Events], kinds: dict[str, list[str]]) -> Trace:
     """
     trace: Trace = {}
     for kind, columns in kinds.items():
-        parts = [events[kind] for events in chunks if kind in events]
-        nothing = np.array([], dtype=np.uint64)
-        time_ns = np.concatenate([nothing, *(_plain(part["time_ns"]) for part in parts)])
-        trace[kind] = {"time_s": time_ns / 1e9}
-        for column in columns:
-            values = [_plain(part[column]) for part in parts]
-            empty = np.array([], dtype=str) if column in WORD_COLUMNS else nothing
-            trace[kind][column] = np.concatenate(values) if values else empty
+        joined = _joined([events[kind] for events in chunks if kind in events], columns)
+        time_ns = _plain(joined.pop("time_ns"))
+        trace[kind] = {"time_s": time_ns / 1e9} | {name: _plain(column) for name, column in joined.items()}
     return trace
 
 
-def parquet_of(trace: Trace, metadata: dict[str, str]) -> io.BytesIO:
-    """Write a trace from memory as `trace.parquet`; see `TraceWriter` for the metadata."""
-    kinds = {kind: [name for name in columns if name != "time_s"] for kind, columns in trace.items()}
-    events: Events = {
-        kind: {
-            name if name != "time_s" else "time_ns": _raw(name, column) for name, column in columns.items()
-        }
-        for kind, columns in trace.items()
-    }
-    file = io.BytesIO()
-    with contextlib.closing(TraceWriter(file, kinds, metadata)) as writer:
-        writer.write(events)
-    return file
-
-
-def _raw(name: str, column: NDArray[Any]) -> RawColumn:
-    """A column as the core returns it: the inverse of `concatenate`."""
-    if name == "time_s":
-        return np.rint(column * 1e9).astype(np.uint64)
-    if name in WORD_COLUMNS:
-        words, codes = np.unique(column, return_inverse=True)
-        return codes.astype(np.uint8), words.tolist()
-    return column
+def _joined(parts: Sequence[RawColumns], columns: Sequence[str]) -> RawColumns:
+    """Join parts of a kind's columns; the words of all of them have one list."""
+    joined: RawColumns = {}
+    for name in ("time_ns", *columns):
+        if name not in WORD_COLUMNS:
+            joined[name] = np.concatenate([np.array([], dtype=np.uint64), *(part[name] for part in parts)])
+            continue
+        words = list(dict.fromkeys(word for part in parts for word in part[name][1]))
+        codes = [
+            np.array([words.index(word) for word in own], dtype=np.int32)[code]
+            for code, own in (part[name] for part in parts)
+        ]
+        joined[name] = np.concatenate([np.array([], dtype=np.int32), *codes]), words
+    return joined
 
 
 def _plain(column: RawColumn) -> NDArray[Any]:
@@ -103,105 +95,186 @@ def _plain(column: RawColumn) -> NDArray[Any]:
     return column
 
 
-class TraceWriter:
-    """Writes `trace.parquet` piece by piece; the file is a valid table whenever it is closed.
+def raw(trace: Trace) -> Events:
+    """A trace in memory as the core returns it: the inverse of `concatenate`."""
+    return {
+        kind: {
+            "time_ns" if name == "time_s" else name: _raw(name, column) for name, column in columns.items()
+        }
+        for kind, columns in trace.items()
+    }
 
-    The caller closes `file`. `kinds` has the columns of every recorded kind, without the time; `metadata` of
-    the schema must not depend on clock or machine.
+
+def _raw(name: str, column: NDArray[Any]) -> RawColumn:
+    if name == "time_s":
+        return np.rint(column * 1e9).astype(np.uint64)
+    if name in WORD_COLUMNS:
+        words, codes = np.unique(column, return_inverse=True)
+        return codes, words.tolist()
+    return column
+
+
+class TraceWriter:
+    """Writes a trace piece by piece into a new folder; its files are valid tables whenever it is closed.
+
+    `kinds` has the columns of every recorded kind, without the time: each kind has a file, be it empty.
+    `metadata` of the schemas must not depend on clock or machine.
+
+    Raises
+    ------
+    OSError
+        From here and from every method, if a file cannot be written.
     """
 
-    def __init__(self, file: IO[bytes], kinds: dict[str, list[str]], metadata: dict[str, str]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        self._kinds = kinds
-        self._columns = list(dict.fromkeys(column for columns in kinds.values() for column in columns))
-        # Words in the order of their first appearance; the codes of a chunk are translated to their indices.
-        self._words: dict[str, list[str]] = {column: [] for column in WORD_COLUMNS}
-        self._pending: list[pa.Table] = []
-        self._pending_rows = 0
-        words = pa.dictionary(pa.int32(), pa.string())
-        types = {"time_s": pa.float64(), "event": words}
-        types |= {column: words if column in WORD_COLUMNS else pa.uint64() for column in self._columns}
-        fields = [pa.field(column, kind, metadata={"unit": UNITS[column]}) for column, kind in types.items()]
-        self._schema = pa.schema(fields, metadata=metadata)
-        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
+    def __init__(self, folder: Path, kinds: Mapping[str, Sequence[str]], metadata: Mapping[str, str]) -> None:
+        folder.mkdir()
+        with contextlib.ExitStack() as opened:
+            self._files = {
+                kind: opened.enter_context(contextlib.closing(_KindWriter(folder, kind, columns, metadata)))
+                for kind, columns in kinds.items()
+            }
+            self._opened = opened.pop_all()
 
     def write(self, events: Events) -> None:
-        """Add the next events; kinds that are not recorded are skipped.
+        """Add the next events; kinds that are not recorded are skipped."""
+        for kind, columns in events.items():
+            if kind in self._files:
+                self._files[kind].write(columns)
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        """
-        events = {kind: events[kind] for kind in self._kinds if kind in events}
-        rows = sum(len(columns["time_ns"]) for columns in events.values())
-        if rows == 0:
-            return
-        self._pending.append(self._table(events, rows))
-        self._pending_rows += rows
+    def close(self) -> None:
+        """Write pending rows and the tables' footers."""
+        self._opened.close()
+
+
+class _KindWriter:
+    """Writes the file of one kind."""
+
+    def __init__(self, folder: Path, kind: str, columns: Sequence[str], metadata: Mapping[str, str]) -> None:
+        import pyarrow.parquet as pq
+
+        self._columns = columns
+        self._pending: list[RawColumns] = []
+        self._pending_rows = 0
+        self._schema = schema_of(columns).with_metadata(metadata)
+        numbers = [name for name in self._schema.names if name not in WORD_COLUMNS]
+        self._file = (folder / file_name(kind)).open("wb")
+        self._writer = pq.ParquetWriter(
+            self._file,
+            self._schema,
+            compression="zstd",
+            use_dictionary=[name for name in columns if name in WORD_COLUMNS],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+            write_page_checksum=True,
+        )
+
+    def write(self, columns: RawColumns) -> None:
+        self._pending.append(columns)
+        self._pending_rows += len(columns["time_ns"])
         if self._pending_rows >= ROW_GROUP_ROWS:
             self._flush()
 
     def close(self) -> None:
-        """Write pending rows and the table's footer.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        """
-        try:
-            self._flush()
-        finally:
-            self._writer.close()
+        with self._file:
+            try:
+                self._flush()
+            finally:
+                self._writer.close()
 
     def _flush(self) -> None:
-        import pyarrow as pa
-
-        if self._pending:
-            table = pa.concat_tables(self._pending).unify_dictionaries().combine_chunks()
+        if self._pending_rows:
+            table = _table(_joined(self._pending, self._columns), self._schema)
             self._pending, self._pending_rows = [], 0
             self._writer.write_table(table, row_group_size=table.num_rows)
 
-    def _table(self, events: Events, rows: int) -> pa.Table:
-        """Lay the columns of all kinds side by side, ordered by time."""
-        import pyarrow as pa
 
-        kinds = list(events)
-        lengths = [len(events[kind]["time_ns"]) for kind in kinds]
-        time_ns = np.concatenate([np.asarray(events[kind]["time_ns"]) for kind in kinds])
-        order = np.argsort(time_ns, kind="stable")
-        codes = np.repeat(np.arange(len(kinds), dtype=np.int32), lengths)
-        starts = np.cumsum([0, *lengths])
-        arrays = [pa.array(time_ns[order] / 1e9), _words(codes[order], kinds)]
-        for column in self._columns:
-            values = np.zeros(rows, dtype=np.int32 if column in WORD_COLUMNS else np.uint64)
-            present = np.zeros(rows, dtype=bool)
-            for kind, start, length in zip(kinds, starts, lengths, strict=False):
-                if column in events[kind]:
-                    place = slice(start, start + length)
-                    values[place] = self._codes(column, events[kind][column])
-                    present[place] = True
-            missing = ~present[order]
-            if column in WORD_COLUMNS:
-                arrays.append(_words(values[order], self._words[column], missing))
-            else:
-                arrays.append(pa.array(values[order], mask=missing))
-        return pa.table(arrays, schema=self._schema)
-
-    def _codes(self, column: str, raw: RawColumn) -> NDArray[Any]:
-        """Numbers as they are; words as indices into this file's list of them."""
-        if not isinstance(raw, tuple):
-            return raw
-        codes, words = raw
-        known = self._words[column]
-        known.extend(word for word in words if word not in known)
-        return np.array([known.index(word) for word in words], dtype=np.int32)[codes]
-
-
-def _words(codes: NDArray[Any], words: list[str], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+def schema_of(columns: Sequence[str]) -> pa.Schema:
+    """Schema of a kind's table; each field says its unit in its metadata, and has no nulls."""
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), pa.array(words, type=pa.string()))
+    types = {
+        name: pa.dictionary(pa.int32(), pa.string()) if name in WORD_COLUMNS else pa.uint64()
+        for name in ("time_ns", *columns)
+    }
+    return pa.schema(
+        [pa.field(name, kind, nullable=False, metadata={"unit": UNITS[name]}) for name, kind in types.items()]
+    )
+
+
+def _table(columns: RawColumns, schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = [
+        pa.DictionaryArray.from_arrays(pa.array(column[0], pa.int32()), pa.array(column[1], pa.string()))
+        if isinstance(column, tuple)
+        else pa.array(column, pa.uint64())
+        for column in (columns[name] for name in schema.names)
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def read_pieces(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Read the table of a kind piece by piece, only some columns if they are named.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        If it cannot be read or is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Opened here: pyarrow refuses names that are not UTF-8.
+    with file.open("rb") as octets, pq.ParquetFile(octets, page_checksum_verification=True) as table:
+        for batch in table.iter_batches(ROW_GROUP_ROWS, columns=columns and list(columns)):
+            yield pa.Table.from_batches([batch])
+
+
+def read_events(folder: Path, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
+    """Read columns of some kinds, as far as they were recorded, kind by kind and piece by piece.
+
+    Raises as `read_pieces`.
+    """
+    for kind, columns in wanted.items():
+        if (file := folder / file_name(kind)).exists():
+            for piece in read_pieces(file, ("time_ns", *columns)):
+                yield {kind: _raw_columns(piece)}
+
+
+def _raw_columns(piece: pa.Table) -> RawColumns:
+    import pyarrow as pa
+
+    (batch,) = piece.to_batches()
+    return {
+        name: (column.indices.to_numpy(), column.dictionary.to_pylist())
+        if isinstance(column, pa.DictionaryArray)
+        else column.to_numpy()
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+
+
+def tables_of(trace: Trace) -> dict[str, pa.Table]:
+    """Make the table of each kind from a trace in memory."""
+    return {
+        kind: _table(columns, schema_of([name for name in columns if name != "time_ns"]))
+        for kind, columns in raw(trace).items()
+    }
+
+
+def side_by_side(tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Join the tables of some kinds, ordered by time; events of one instant are ordered by kind.
+
+    The columns are `time_s`, `event`, and those of all the kinds, with nulls where an event does not have a
+    column.
+    """
+    import pyarrow as pa
+
+    time_ns = np.concatenate([np.array([], dtype=np.uint64), *(each["time_ns"] for each in tables.values())])
+    kinds = np.repeat(np.arange(len(tables), dtype=np.int32), [each.num_rows for each in tables.values()])
+    others = [each.drop_columns("time_ns") for each in tables.values()]
+    nullable = [each.cast(pa.schema([field.with_nullable(True) for field in each.schema])) for each in others]
+    event = pa.DictionaryArray.from_arrays(kinds, pa.array(list(tables), pa.string()))
+    wide = pa.concat_tables([pa.table({}), *nullable], promote_options="default").unify_dictionaries()
+    for name, column in (("event", event), ("time_s", pa.array(time_ns / 1e9))):
+        field = pa.field(name, column.type, metadata={"unit": UNITS[name]})
+        wide = wide.add_column(0, field, [column])
+    return wide.combine_chunks().take(np.argsort(time_ns, kind="stable"))

@@ -1,23 +1,25 @@
-"""Reads a finished run for exporters: the trace row by row, and the run's other files; exports it as CSV.
+"""Reads a finished run for exporters: the trace ordered by time, and its other files; exports as CSV.
 
-Memory holds one batch of rows, so that traces of any length can be read.
+Memory holds a piece or two of each kind of event, so that traces of any length can be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from airpath import _core
 from airpath.errors import ExportError
 from airpath.runs.finished import FinishedRun
-from airpath.runs.recorder import TRACE
+from airpath.runs.trace import schema_of, side_by_side
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows in memory at a time.
-BATCH_ROWS = 65_536
 # Channels behind which the delay is the bearer's.
 CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
@@ -58,8 +60,7 @@ class Run(FinishedRun):
 
     def require(self, kinds: Sequence[str]) -> None:
         """Raise an `ExportError` unless events of these kinds were recorded."""
-        there = set(self.trace.schema_arrow.names)
-        missing = [kind for kind in kinds if not there.issuperset(_core.probes()[kind])]
+        missing = [kind for kind in kinds if kind not in self.kinds]
         if missing:
             what = f"its trace was recorded without {', '.join(missing)}"
             raise ExportError(str(self.folder), what, "record all probes, as 'airpath run --out' does")
@@ -70,49 +71,43 @@ class Run(FinishedRun):
         if not 0 <= ue < self.cell["ues"]:
             raise ExportError("--ue", f"the run had no UE {ue}", f"write 0 to {self.cell['ues'] - 1}")
 
-    def plain_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read the trace piece by piece, words as text."""
+    def by_time(self, wanted: Mapping[str, Sequence[str]]) -> Iterator[pa.Table]:
+        """Read columns of some kinds side by side, ordered by time, piece by piece.
+
+        Each piece goes as far as the kind of which least has been read; the others wait.
+        """
         import pyarrow as pa
 
-        for batch in self.batches(BATCH_ROWS, columns):
-            fields = [pa.field(field.name, _plain(field.type)) for field in batch.schema]
-            arrays = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
-            yield pa.record_batch(arrays, schema=pa.schema(fields))
+        unread = {kind: self.pieces(kind, ("time_ns", *columns)) for kind, columns in wanted.items()}
+        rest = {kind: schema_of(columns).empty_table() for kind, columns in wanted.items()}
+        while unread:
+            last_ns = {kind: _times_ns(rest[kind])[-1:].sum() for kind in unread}
+            behind = min(last_ns, key=last_ns.__getitem__)
+            # An instant goes on in the next piece, perhaps.
+            rows = {kind: np.searchsorted(_times_ns(rest[kind]), last_ns[behind]) for kind in rest}
+            yield side_by_side({kind: rest[kind][: rows[kind]] for kind in rest})
+            rest = {kind: rest[kind][rows[kind] :] for kind in rest}
+            if (piece := next(unread[behind], None)) is None:
+                del unread[behind]
+            else:
+                rest[behind] = pa.concat_tables([rest[behind], piece])
+        yield side_by_side(rest)
 
     def rows(self, kinds: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Read events of some kinds as (time in nanoseconds, kind, values of `columns`...)."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        names = ["time_s", "event", *columns]
-        for batch in self.plain_batches(names):
-            chosen = batch.filter(pc.is_in(batch.column("event"), value_set=pa.array(kinds)))
-            self._check_whole(chosen, kinds)
-            time_s, *others = (column.to_pylist() for column in chosen.columns)
+        own = {kind: [name for name in columns if name in self.kinds[kind]] for kind in kinds}
+        for piece in self.by_time(own):
+            time_s, *others = (piece[name].to_pylist() for name in ("time_s", "event", *columns))
             yield from zip((round(time * 1e9) for time in time_s), *others, strict=True)
 
-    def _check_whole(self, events: pa.RecordBatch, kinds: Sequence[str]) -> None:
-        """Raise a `ScenarioError` if an event lacks its time or one of its columns."""
-        import pyarrow.compute as pc
 
-        if not pc.all(pc.is_finite(events.column("time_s")), skip_nulls=False, min_count=0).as_py():
-            raise self.unreadable(TRACE, "an event has no time")
-        for kind in kinds:
-            own = events.filter(pc.equal(events.column("event"), kind))
-            for column in set(_core.probes()[kind]) & set(own.schema.names):
-                if own.column(column).null_count:
-                    raise self.unreadable(TRACE, f"an event {kind} has no {column}")
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Type of a column, or of the words in its dictionary."""
-    import pyarrow as pa
-
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+def _times_ns(table: pa.Table) -> NDArray[np.uint64]:
+    times: NDArray[np.uint64] = table["time_ns"].to_numpy()
+    return times
 
 
 def write_csv(run: Run, out: IO[bytes]) -> None:
-    """Write the whole trace as CSV: the columns of `trace.parquet` in its order, named in the first line.
+    """Write the whole trace as one CSV, ordered by time; its first line names the columns of all kinds.
 
     A column that an event lacks is empty, words are not quoted, and times have enough digits to read the same
     number again.
@@ -120,9 +115,19 @@ def write_csv(run: Run, out: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.csv as pa_csv
 
-    schema = pa.schema([(field.name, _plain(field.type)) for field in run.trace.schema_arrow])
-    out.write(",".join(schema.names).encode() + b"\n")
     options = pa_csv.WriteOptions(include_header=False, quoting_style="none")
-    with pa_csv.CSVWriter(out, schema, write_options=options) as writer:
-        for batch in run.plain_batches():
-            writer.write_batch(batch)
+    with contextlib.ExitStack() as stack:
+        writer: pa_csv.CSVWriter | None = None
+        for piece in run.by_time(run.kinds):
+            fields = [field.with_type(_plain(field.type)) for field in piece.schema]
+            if writer is None:
+                out.write(",".join(piece.column_names).encode() + b"\n")
+                writer = stack.enter_context(pa_csv.CSVWriter(out, pa.schema(fields), write_options=options))
+            writer.write_table(piece.cast(pa.schema(fields)))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Type of a column, or of the words in its dictionary."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
