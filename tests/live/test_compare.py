@@ -83,6 +83,7 @@ def test_a_live_run_has_the_congestion_control_that_was_named(compare):
     assert {flow["congestion_control"] for flow in results["flows"]} == {"reno"}
 
 
+@pytest.mark.slow
 def test_flows_in_both_directions_begin_when_they_should_and_one_without_end_ends(compare):
     text = LINK + (
         "[[flow]]\ndirection = 'uplink'\nstart = '1 s'\napp.file.size = '40 kB'\n[[flow]]\napp.bulk = {}\n"

@@ -62,6 +62,7 @@ def test_a_sweep_may_finish_a_scenario_and_name_components(airpath_command, tmp_
     assert "cubic" in shown.out and "{" not in shown.out
 
 
+@pytest.mark.slow
 def test_keys_are_not_nested_without_end(airpath_command, tmp_path):
     deep = f"{DEEP}.b"
     check_error(airpath_command("config", "umts-384", "--set", f"{deep}=1"), "a", "15001 parts", "at most 80")

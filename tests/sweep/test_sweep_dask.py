@@ -108,6 +108,7 @@ def test_workers_may_come_later_and_have_several_threads(tmp_path, cluster, loca
     assert rows_of(tmp_path / "out") == local
 
 
+@pytest.mark.slow
 def test_room_follows_the_threads_of_all_workers(tmp_path, cluster):
     staffed(cluster, 1, threads=3)
     with cluster_module.Cluster(cluster.address, ReadMetrics(("transfer_s",)), WAIT_S, pytest.fail) as pool:
@@ -162,6 +163,7 @@ def test_a_scheduler_that_is_not_there_is_not_waited_for_long(tmp_path, airpath_
     check_error(outcome, "--dask", f"no scheduler answers at '{address}' within 1 s", "dask scheduler")
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_waited_for_as_long_as_is_asked(tmp_path, cluster):
     command = ["sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", cluster.address]
     ended = subprocess.run(

@@ -236,6 +236,7 @@ fn the_flow_of_table_1_row_4_sees_few_timeouts() {
 
 /// An ACK of two packets brings two.
 #[test]
+#[ignore = "slow"]
 fn delayed_acks_count_for_what_they_acknowledge() {
     let delayed = ("tcp.ack_every", "2");
     let [by_acks, by_segments] = ["acks", "segments"]
@@ -275,6 +276,7 @@ fn an_upload_is_regulated_at_the_ue() {
 
 /// Section 6.7: of an encrypted flow it sees lengths alone.
 #[test]
+#[ignore = "slow"]
 fn an_encrypted_flow_fares_as_without_the_box() {
     let encrypted = ("flow.0.encrypted", "true");
     let flows_of = |results: &Results| {
@@ -291,6 +293,7 @@ fn an_encrypted_flow_fares_as_without_the_box() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_mark_takes_the_place_of_the_loss() {
     let ecn = ("middlebox.0.ack_regulator.loss_signal", "ecn");
     let marked = run(ROW_4, &[ecn, ("tcp.ecn", "true")]);

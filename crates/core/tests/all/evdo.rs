@@ -193,6 +193,7 @@ fn saturate(path: &mut Path, ues: u16, seconds: u64) -> Value {
 }
 
 #[test]
+#[ignore = "slow"]
 fn rates_of_a_saturated_ue_come_as_often_as_the_exponential_law_says() {
     let mut path = cell(1, &json!({"fading": {"jakes": {}}, "mean_sinr": "2.4 dB"}));
     let report = saturate(&mut path, 1, 3600);

@@ -169,6 +169,7 @@ fn what_is_on_the_air_may_be_lost_without_a_timeout() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn without_freezing_an_outage_costs_timeouts_and_the_window() {
     let mut timeouts = 0;
     for (seed, outage_s, rlc, _) in runs().filter(|(.., at)| *at == NETWORK) {

@@ -310,6 +310,7 @@ const FEW_LOSSES: [(&str, &str); 2] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn unacknowledged_mode_tells_the_same() {
     let um = [("radio.dch.downlink.rlc.um.pdu", "41 B"), ("radio.dch.uplink.rlc.um.pdu", "41 B")];
     let (pdus, _) = agree(UM, &[um, FEW_LOSSES].concat());
