@@ -135,7 +135,8 @@ impl Sender {
         if !same_window {
             tx.on_window_change(now, ack, rwnd);
         }
-        if self.looks_closer || tx.reads_sack && packet.options.is_some() {
+        let is_usual = packet.options.is_none() && tx.state.phase == Phase::Open;
+        if self.looks_closer || tx.reads_sack && !is_usual {
             return self.handle_ack(now, ack, same_window, packet);
         }
         let acked = ack - tx.state.una;
