@@ -19,10 +19,12 @@ import re
 import resource
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,10 +36,10 @@ import airpath
 from airpath import _core
 from airpath.experiments.sweep import run as sweep_run
 from airpath.experiments.sweep.plan import Plan, read_plan
-from airpath.experiments.sweep.readers import ReadMetrics
+from airpath.experiments.sweep.readers import ReadMetrics, Table
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner.processes import processors
-from airpath.runner.work import Answer
+from airpath.runner.work import Answer, Rows
 from airpath.runs.folder import run_to_folder
 from airpath.scenario import Scenario
 
@@ -244,6 +246,12 @@ def run_alone(command: list[str]) -> tuple[str, float, float]:
     return output, cpu_s, peak_kb * 1024 / 1e6
 
 
+def table(seeds: Sequence[int]) -> Table:
+    """What runs give."""
+    numbers = (number for seed in seeds for number in (2.0 + seed % 97 / 31, 1e5 + seed % 89 / 7, 0.3))
+    return Table(struct.pack(f"<{3 * len(seeds)}d", *numbers), 3)
+
+
 class AnsweringPool:
     """Workers that have every answer at once; what they need for it is not the driver's time."""
 
@@ -270,13 +278,11 @@ class AnsweringPool:
     def hand_in(self, task: Any) -> None:
         pickle.dumps(task.runs)
         started = time.process_time()
-        rows = [
-            (point, seed, (2.0 + seed % 97 / 31, 1e5 + seed % 89 / 7, 0.3))
-            for point, _, seeds in task.runs
-            for seed in seeds
-        ]
+        rows: list[Rows] = [(point, seeds, table(seeds)) for point, _, seeds in task.runs]
         self.tasks += 1
-        self._answers.append(pickle.dumps(Answer(rows, self._run_s * len(rows))))
+        self._answers.append(
+            pickle.dumps(Answer(rows, self._run_s * sum(len(seeds) for _, seeds, _ in rows)))
+        )
         self.not_driver_s += time.process_time() - started
 
     def answers(self, _timeout: float) -> list[Answer]:
