@@ -13,8 +13,9 @@ with tracing off. Reported is process CPU time (user and system) per packet deli
   a workload that ns-2 has not is held against ns-2's cost of another, in the same run, and one with 1000 UEs
   against airpath's own with one.
 
-Instructions a packet follow beside those of the last release, where valgrind is (`instructions.py`). Peak memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2
-is Debian's package `ns2`; without it the ratios are left out.
+Instructions a packet follow beside those of the last release, where valgrind is (`instructions.py`). Peak
+memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2 is
+Debian's package `ns2`; without it the ratios are left out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     .venv/bin/python benches/command.py
 
-Prints the CPU time of short commands, of processes of their own; then that of a run with everything that
+Prints the CPU time of short commands, such as a sweep of eight runs; then that of a run with everything that
 `--out` writes, over that of the same run without, and the bytes of its files for each packet.
 """
 
@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from sweep import plan_of
+
 import airpath
 from airpath import _core
 from airpath.runs.folder import run_to_folder
@@ -26,7 +28,7 @@ COMMANDS = (
     (sys.executable, "-c", "pass"),
     (sys.executable, "-m", "airpath", "--help"),
     (sys.executable, "-m", "airpath", "run", "umts-384", "--json"),
-    (sys.executable, "-m", "airpath", "sweep", "chan:figure-11", "--runs", "1", "--workers", "1"),
+    (sys.executable, "-m", "airpath", "sweep", "sweep.toml", "--workers", "1"),
 )
 # A download over RLC AM that lasts as long as the run.
 SECONDS, SHORT = 6000, 60
@@ -47,6 +49,7 @@ def measure_start() -> None:
         samples = []
         for _ in range(SAMPLES):
             with tempfile.TemporaryDirectory() as folder:
+                plan_of(Path(folder), runs=1)
                 samples.append(cpu_s(command, folder))
         name = " ".join(command).replace(f"{sys.executable} -m ", "").replace(sys.executable, "python")
         print(f"{name}: {statistics.median(samples):.2f} s of CPU", flush=True)
