@@ -84,11 +84,16 @@ lint: build ## check formatting, lints, types and the figures in documents; chan
 	$(BIN)/python tools/docs_figures.py --check
 
 .PHONY: bench
-bench: build ## measure speed and memory beside ns-2, the live link, and sweeps (five to nine minutes)
+bench: build ## measure speed beside ns-2, what is around a run, sweeps, and the live link (ten minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
-	$(PYTHON) benches/live.py
+	$(BIN)/python benches/command.py
 	$(BIN)/python benches/sweep.py
+	$(PYTHON) benches/live.py
+
+.PHONY: instructions
+instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with
+	$(PYTHON) benches/instructions.py --write
 
 .PHONY: scale
 scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what follows for larger machines

@@ -10,10 +10,12 @@ with tracing off. Reported is process CPU time (user and system) per packet deli
 * samples of the tools are interleaved, so that a change of the machine's speed hits all of them, and the
   median of five counts (`--quick`: three);
 * ns-2 runs with each of its schedulers Heap and Calendar, and the faster one counts for the workload;
-  a workload that ns-2 has not is held against ns-2's cost of another, in the same run.
+  a workload that ns-2 has not is held against ns-2's cost of another, in the same run, and one with 1000 UEs
+  against airpath's own with one.
 
-Peak memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2
-is Debian's package `ns2`; without it the ratios are left out.
+Instructions a packet follow beside those of the last release, where valgrind is (`instructions.py`). Peak
+memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2 is
+Debian's package `ns2`; without it the ratios are left out.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import instructions
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
@@ -45,12 +49,14 @@ WORKLOADS = {
     "W2u": 600,  # W2 in UMTS: GTP-U over two legs, feedback from the RNC
     "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
     "T1R4": 3600,  # one flow over a link of variable delay, row 4 of Table 1 of the paper `chan`
+    "W3x1000": 20,  # W3 with 1000 UEs and a wire of 1 Gbit/s
+    "W2x1000": 20,  # the same with the radio hop of W2
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
 HELD_AGAINST = {"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1", "HDR8": "W1"}
-# W3 with few UEs and with many, for the memory of a further one.
-FEW_UES, MANY_UES, CROWD_SECONDS = ("W3x100", 100), ("W3x1000", 1000), 20
+# What a packet costs with so many UEs, over what it costs with one.
+OVER_ONE_UE = {"W3x1000": "W1", "W2x1000": "W2"}
 
 START_UP_SECONDS = 1
 START_UPS = 5
@@ -190,13 +196,6 @@ def cost(row: dict[str, str | float]) -> float:
     return float(row["cpu_us_per_packet"])
 
 
-def kb_per_further_ue(airpath: Tool) -> float:
-    """Return the memory of a further UE with its bearers and flow, in kB."""
-    (few, few_ues), (many, many_ues) = FEW_UES, MANY_UES
-    grown_mb = airpath.run(many, CROWD_SECONDS).peak_rss_mb - airpath.run(few, CROWD_SECONDS).peak_rss_mb
-    return grown_mb * 1000 / (many_ues - few_ues)
-
-
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Measure airpath beside ns-2.")
@@ -228,13 +227,15 @@ def main() -> None:
     )
     rows: list[dict[str, str | float]] = []
     ratios = []
+    own_cost: dict[str, float] = {}
     ns2_cost: dict[str, float] = {}
     for workload in workloads:
         tools = [airpath]
-        if program is not None and workload not in HELD_AGAINST:
+        if program is not None and workload not in HELD_AGAINST | OVER_ONE_UE:
             tools += [ns2(program, scheduler) for scheduler in SCHEDULERS]
         own, *others = compare(tools, workload, options.quick)
         rows.append(own)
+        own_cost[workload] = cost(own)
         if others:
             fastest = min(others, key=cost)
             rows.append(fastest)
@@ -243,8 +244,14 @@ def main() -> None:
         elif (other := HELD_AGAINST.get(workload)) in ns2_cost:
             share = cost(own) / ns2_cost[other]
             ratios.append(f"{workload}: airpath needs {share:.2f} of the CPU per packet of ns-2's {other}")
+        elif (one := OVER_ONE_UE.get(workload)) in own_cost:
+            ratios.append(f"{workload}: a packet costs {cost(own) / own_cost[one]:.1f} times one of {one}")
     print("", *ratios, sep="\n")
-    print(f"Memory of airpath: {kb_per_further_ue(airpath):.1f} kB for each further UE")
+    if shutil.which("valgrind"):
+        counted = [workload for workload in workloads if workload in instructions.WORKLOADS]
+        instructions.print_beside_record(
+            {workload: instructions.per_packet(options.airpath, workload) for workload in counted}
+        )
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

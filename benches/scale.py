@@ -3,42 +3,41 @@
     .venv/bin/python benches/scale.py [--quick] [--rows N] [--json FILE]
 
 Prints CPU time and instructions per packet, memory and cost with many UEs, what the driver of a sweep needs
-for a row, how much a second worker brings, sizes of files, and what follows for machines of 8, 64 and 1,000
-cores (see docs/scale.md). CPU time is the process's own; it still grows where others use the machine's caches
-and memory, so look at ratios. Instructions want valgrind, and like memory what
-`cargo build --release -p airpath-bench` builds; without these they are left out.
+for a row, sizes of files, and what follows for machines of 8, 64 and 1,000 cores (see docs/scale.md). CPU
+time is the process's own; it still grows where others use the machine's caches and memory, so look at ratios.
+Instructions want valgrind, and like memory what `cargo build --release -p airpath-bench` builds; without
+these they are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import pickle
 import re
 import resource
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from sweep import SWEEP
+from sweep import SWEEP, plan_of
 
 import airpath
 from airpath import _core
 from airpath.experiments.sweep import run as sweep_run
 from airpath.experiments.sweep.plan import Plan, read_plan
-from airpath.experiments.sweep.readers import ReadMetrics
+from airpath.experiments.sweep.readers import ReadMetrics, Table
 from airpath.experiments.sweep.run import run_sweep
-from airpath.runner.processes import processors
-from airpath.runner.work import Answer
-from airpath.runs.folder import run_to_folder
+from airpath.runner.work import Answer, Rows
 from airpath.scenario import Scenario
 
 RUNNER = Path(__file__).resolve().parent.parent / "target/release/airpath-bench"
@@ -244,6 +243,12 @@ def run_alone(command: list[str]) -> tuple[str, float, float]:
     return output, cpu_s, peak_kb * 1024 / 1e6
 
 
+def table(seeds: Sequence[int]) -> Table:
+    """What runs give."""
+    numbers = (number for seed in seeds for number in (2.0 + seed % 97 / 31, 1e5 + seed % 89 / 7, 0.3))
+    return Table(struct.pack(f"<{3 * len(seeds)}d", *numbers), 3)
+
+
 class AnsweringPool:
     """Workers that have every answer at once; what they need for it is not the driver's time."""
 
@@ -270,24 +275,16 @@ class AnsweringPool:
     def hand_in(self, task: Any) -> None:
         pickle.dumps(task.runs)
         started = time.process_time()
-        rows = [
-            (point, seed, (2.0 + seed % 97 / 31, 1e5 + seed % 89 / 7, 0.3))
-            for point, _, seeds in task.runs
-            for seed in seeds
-        ]
+        rows: list[Rows] = [(point, seeds, table(seeds)) for point, _, seeds in task.runs]
         self.tasks += 1
-        self._answers.append(pickle.dumps(Answer(rows, self._run_s * len(rows))))
+        self._answers.append(
+            pickle.dumps(Answer(rows, self._run_s * sum(len(seeds) for _, seeds, _ in rows)))
+        )
         self.not_driver_s += time.process_time() - started
 
     def answers(self, _timeout: float) -> list[Answer]:
         given, self._answers = self._answers, []
         return [pickle.loads(answer) for answer in given]
-
-
-def plan_of(folder: Path, runs: int) -> Plan:
-    path = folder / "sweep.toml"
-    path.write_text(SWEEP.format(runs=runs), encoding="utf-8")
-    return read_plan(path)
 
 
 @dataclass(frozen=True)
@@ -336,24 +333,8 @@ def many_points(folder: Path, count: int) -> Plan:
     """A plan of so many points with a run each."""
     path = folder / "points.toml"
     design = f'[random]\npoints = {count // 8}\n"wired.delay" = {{ min = "10 ms", max = "500 ms" }}\n[axes]'
-    path.write_text(SWEEP.format(runs=1).replace("[axes]", design), encoding="utf-8")
+    path.write_text(SWEEP.format(runs=1, size="50 kB").replace("[axes]", design), encoding="utf-8")
     return read_plan(path)
-
-
-def measure_workers(rows: int, folder: Path) -> None:
-    """A sweep with one worker and with two, in turn."""
-    plan = plan_of(folder, max(1, rows // 8))
-    rates: dict[int, list[float]] = {1: [], 2: []}
-    for turn in range(3):
-        for workers, known in rates.items():
-            outcome = run_sweep(plan, folder / f"workers-{workers}-{turn}", workers)
-            known.append(outcome.fresh / outcome.seconds)
-    one, two = (statistics.median(known) for known in rates.values())
-    print(
-        f"Sweep of {plan.rule.max_runs * len(plan.points):,} downloads of 50 kB: {one:,.0f} rows/s with one "
-        f"worker, {two:,.0f} with two ({two / one:.2f} times), on {processors()} processors, "
-        f"load {os.getloadavg()[0]:.1f}"
-    )
 
 
 def measure_long_sweep(rows: int, folder: Path) -> None:
@@ -374,40 +355,6 @@ def measure_plan(folder: Path) -> None:
     used_s = time.process_time() - started
     text = sum(len(point.text) for point in plan.points) / len(plan.points)
     print(f"A point of a plan: {1e6 * used_s / len(plan.points):.0f} us, {text:.0f} B of text held in memory")
-
-
-def measure_start(folder: Path) -> None:
-    """From the command to its end, for one run; and the same of Python alone."""
-    plan_of(folder, 1)
-    for name, command in (
-        ("python -c pass", [sys.executable, "-c", "pass"]),
-        (
-            "airpath sweep of 8 runs",
-            [sys.executable, "-m", "airpath", "sweep", "sweep.toml", "--workers", "1"],
-        ),
-    ):
-        started = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=folder, capture_output=True, check=True)
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used_s = ended.ru_utime + ended.ru_stime - started.ru_utime - started.ru_stime
-        print(f"Start-up, {name}: {used_s:.2f} s of CPU")
-
-
-def measure_traces(folder: Path) -> None:
-    """A run with all that is written of it."""
-    scenario = scenario_of("umts-384", (BULK, ("duration", "600 s")))
-    started = time.process_time()
-    results = json.loads(_core.run(scenario.text, 1))
-    bare_s = time.process_time() - started
-    started = time.process_time()
-    run_to_folder(scenario, 1, folder / "traced")
-    packets = sum(flow["receiver"]["segments"] for flow in results["flows"])
-    sizes = {file.name: file.stat().st_size / packets for file in sorted((folder / "traced").iterdir())}
-    shown = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items() if size >= 1)
-    print(
-        f"A run with --out (RLC AM): {(time.process_time() - started) / bare_s:.0f} times the CPU time of "
-        f"one without; bytes a packet: {shown}"
-    )
 
 
 def print_costs(costs: list[Cost]) -> None:
@@ -479,15 +426,12 @@ def main() -> None:
         if not options.quick:
             count_instructions(costs, folder)
         print_costs(costs)
-        measure_traces(folder)
         if RUNNER.is_file():
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             run_alone.before = used.ru_utime + used.ru_stime  # type: ignore[attr-defined]
             measure_crowds(1000 if options.quick else 65_535, folder)
         print()
         measure_plan(folder)
-        measure_start(folder)
-        measure_workers(options.rows // 10, folder)
         measure_long_sweep(options.rows, folder)
         lines = extrapolate(costs, row)
     if options.json:

@@ -1,17 +1,23 @@
-"""What a sweep costs beside a bare loop over the same runs, both on one processor.
+"""What a sweep costs beside a bare loop over the same runs, and what a second worker brings.
 
     .venv/bin/python benches/sweep.py [--runs N] [--rounds N]
 
-Prints seconds and the share that the sweep's machinery adds: processes, rows, files, and to start a worker.
-The bare loop calls what workers call, `_core.measure`, with seeds by the hundred. Of both also the CPU time,
-which depends less on what else the machine does: of the sweep that of driver and worker together. Beside them
-the loop that a user would write, which reads the scenario and the whole results at every run.
+First, with one worker on one processor, the seconds and the share that the sweep's machinery adds: processes,
+rows, files, and to start a worker. The bare loop calls what workers call, `_core.measure`, with seeds by the
+hundred. Of both also the CPU time, which depends less on what else the machine does: of the sweep that of
+driver and worker together. Beside them the loop that a user would write, which reads the scenario and the
+whole results at every run.
+
+Then the rows that two workers make in the time of one, with runs of some 50 us and of some 1 ms. Driver and
+workers want two processors of their own, so beside it stands what the CPU time allows: twice the workers'
+share of it. Part of `make bench`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import tempfile
@@ -26,19 +32,29 @@ from airpath.experiments.sweep.run import run_sweep
 from airpath.runs.metrics import named
 
 BLOCK = 100
-# Downloads of 50 kB, some 0.1 ms each: the shorter the runs, the more the machinery counts.
+# The shorter the runs, the more the machinery counts.
+SHORT, LONGER = "50 kB", "1500 kB"
+# So many short runs take as long as one longer one.
+SHORT_PER_LONGER = 20
 SWEEP = """
 scenario = "umts-384"
 metrics = ["transfer_s", "goodput_bps", "rtt_ms.mean"]
 runs = {runs}
 
 [set]
-"flow.0.app.file.size" = "50 kB"
+"flow.0.app.file.size" = "{size}"
 
 [axes]
 tcp.initial_window = [1, 2, 4, 10]
 "radio.dch.downlink.channel.bernoulli.bler" = ["1 %", "10 %"]
 """
+
+
+def plan_of(folder: Path, runs: int, size: str = SHORT) -> Plan:
+    """The sweep with so many runs of each of its 8 points, downloads of this size."""
+    path = folder / "sweep.toml"
+    path.write_text(SWEEP.format(runs=runs, size=size), encoding="utf-8")
+    return read_plan(path)
 
 
 def bare(plan: Plan) -> None:
@@ -79,16 +95,35 @@ def measured(work: Callable[[Plan], None], plan: Plan) -> tuple[float, float]:
     return time.perf_counter() - started, cpu_s() - before
 
 
+def measure_workers(plan: Plan, rounds: int) -> None:
+    """The sweep with one worker and with two, in turn."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    driver_s, all_s = -time.process_time(), -cpu_s()
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(rounds):
+            for workers, known in seconds.items():
+                known.append(run_sweep(plan, Path(folder) / f"{workers}-{turn}", workers).seconds)
+    driver_s, all_s = driver_s + time.process_time(), all_s + cpu_s()
+    count = plan.rule.max_runs * len(plan.points)
+    each_ms = 1e3 * (all_s - driver_s) / (2 * rounds * count)
+    ratios = sorted(one / two for one, two in zip(*seconds.values(), strict=True))
+    by_cpu = 2 * (all_s - driver_s) / all_s
+    print(
+        f"{count} runs of {each_ms:.3f} ms: two workers {statistics.median(ratios):.2f} times one "
+        f"({ratios[0]:.2f} .. {ratios[-1]:.2f}; load {os.getloadavg()[0]:.1f}), by CPU time {by_cpu:.2f}"
+    )
+
+
 def main() -> None:
-    """Measure all three in turn, several times."""
+    """Measure everything in turn, several times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5000, help="runs of each of 8 points")
     parser.add_argument("--rounds", type=int, default=3, help="how often all are measured, in turn")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sweep.toml"
-        path.write_text(SWEEP.format(runs=options.runs), encoding="utf-8")
-        plan = read_plan(path)
+        plan = plan_of(Path(folder), options.runs)
+        short = plan_of(Path(folder), 3 * options.runs)
+        longer = plan_of(Path(folder), max(3 * options.runs // SHORT_PER_LONGER, 1), LONGER)
     count = options.runs * len(plan.points)
     shares: dict[str, list[float]] = {"by the clock": [], "of CPU time": [], "beside a user's loop": []}
     for _ in range(options.rounds):
@@ -104,7 +139,9 @@ def main() -> None:
             f"; sweep {swept:.2f} s, CPU {swept_cpu:.2f} s; a user's loop {own:.2f} s; "
             + ", ".join(f"{kept[-1]:+.1f} % {name}" for name, kept in shares.items())
         )
-    print("median " + ", ".join(f"{statistics.median(kept):+.1f} % {name}" for name, kept in shares.items()))
+    print("Median: " + ", ".join(f"{statistics.median(kept):+.1f} % {name}" for name, kept in shares.items()))
+    for plan in (short, longer):
+        measure_workers(plan, options.rounds)
 
 
 if __name__ == "__main__":

@@ -69,8 +69,7 @@ def sequential(rule, draw, seed, count=2000):
         # Outcomes differ from run to run even where the metric does not.
         replication = Replication(lambda outcome: outcome[0], rule)
         while seeds := replication.next_seeds():
-            for one in seeds:
-                replication.add(one, (float(values[one - rule.first_seed]), one))
+            replication.add(seeds, [(float(values[one - rule.first_seed]), one) for one in seeds])
         yield replication.estimate(), expected
 
 

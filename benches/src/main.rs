@@ -10,7 +10,8 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|T1R4|W3|W3x10|W3x100|W3x1000|HDR8 [--time SECONDS], or FILE.toml";
+const USAGE: &str =
+    "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8 [--time SECONDS], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -19,11 +20,11 @@ const MSS_HDR8: u64 = 960;
 
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
-    Dedicated { ues: u32, wired: &'static str, window: u32, seconds: u64 },
+    Dedicated { ues: u32, wired_mbps: u32, window: u32, seconds: u64 },
     /// W1 with TCP as in Linux: what its parts cost, by hand.
     Linux,
-    /// One dedicated channel of 384 kbit/s with RLC AM, and what is around it.
-    Acknowledged { window: u32, around: &'static str },
+    /// The same with RLC AM, and what is around it.
+    Acknowledged { ues: u32, wired_mbps: u32, window: u32, seconds: u64, around: &'static str },
     /// A link of variable delay.
     Variable,
     /// Eight users of a cell of 1xEV-DO.
@@ -31,21 +32,28 @@ enum Workload {
 }
 
 fn workload(name: &str) -> Option<Workload> {
-    let one = |window| Workload::Dedicated { ues: 1, wired: "10 Mbit/s", window, seconds: 3600 };
-    let many = |ues, wired, seconds| Workload::Dedicated { ues, wired, window: 122, seconds };
+    let one = |window| Workload::Dedicated { ues: 1, wired_mbps: 10, window, seconds: 3600 };
+    let one_acknowledged =
+        |window, around| Workload::Acknowledged { ues: 1, wired_mbps: 10, window, seconds: 600, around };
+    if let Some((kind, ues)) = name.split_once('x') {
+        let ues: u32 = ues.parse().ok()?;
+        let (wired_mbps, window, seconds) = (ues.max(100), 122, 20);
+        return match kind {
+            "W2" => Some(Workload::Acknowledged { ues, wired_mbps, window, seconds, around: "" }),
+            "W3" => Some(Workload::Dedicated { ues, wired_mbps, window, seconds }),
+            _ => None,
+        };
+    }
     Some(match name {
         "W1" => one(122),
         "W1b" => one(25),
         "W1L" => Workload::Linux,
-        "W2" => Workload::Acknowledged { window: 122, around: "" },
-        "W2b" => Workload::Acknowledged { window: 25, around: "" },
-        "W2u" => Workload::Acknowledged { window: 122, around: IN_UMTS },
+        "W2" => one_acknowledged(122, ""),
+        "W2b" => one_acknowledged(25, ""),
+        "W2u" => one_acknowledged(122, IN_UMTS),
         "T1R4" => Workload::Variable,
         "HDR8" => Workload::Hdr,
-        "W3" => many(100, "100 Mbit/s", 600),
-        "W3x10" => many(10, "100 Mbit/s", 20),
-        "W3x100" => many(100, "100 Mbit/s", 20),
-        "W3x1000" => many(1000, "1 Gbit/s", 20),
+        "W3" => Workload::Dedicated { ues: 100, wired_mbps: 100, window: 122, seconds: 600 },
         _ => return None,
     })
 }
@@ -79,12 +87,12 @@ const IN_UMTS: &str = r#"
 "#;
 
 /// UEs with a flow each over dedicated channels with this radio hop.
-fn dedicated(hop: &str, ues: u32, wired: &str, window: u32, seconds: u64) -> String {
+fn dedicated(hop: &str, ues: u32, wired_mbps: u32, window: u32, seconds: u64) -> String {
     format!(
         r#"
         duration = "{seconds} s"
         [wired]
-        rate = "{wired}"
+        rate = "{wired_mbps} Mbit/s"
         delay = "75 ms"
         queue.droptail.packets = 10000
         [radio.dch]
@@ -207,15 +215,15 @@ fn run(args: &[String]) -> Result<String, String> {
     };
     let workload = workload(name).ok_or(USAGE)?;
     let (text, mss) = match workload {
-        Workload::Dedicated { ues, wired, window, seconds: usual } => {
-            (dedicated(PLAIN, ues, wired, window, seconds.unwrap_or(usual)), MSS)
+        Workload::Dedicated { ues, wired_mbps, window, seconds: usual } => {
+            (dedicated(PLAIN, ues, wired_mbps, window, seconds.unwrap_or(usual)), MSS)
         }
-        Workload::Acknowledged { window, around } => {
-            let bare = dedicated(ACKNOWLEDGED, 1, "10 Mbit/s", window, seconds.unwrap_or(600));
+        Workload::Acknowledged { ues, wired_mbps, window, seconds: usual, around } => {
+            let bare = dedicated(ACKNOWLEDGED, ues, wired_mbps, window, seconds.unwrap_or(usual));
             (format!("{bare}{around}"), MSS)
         }
         Workload::Linux => {
-            let text = dedicated(PLAIN, 1, "10 Mbit/s", 122, seconds.unwrap_or(3600));
+            let text = dedicated(PLAIN, 1, 10, 122, seconds.unwrap_or(3600));
             (text.replace("recovery.newreno = {}", "profile = \"linux\""), MSS - 12)
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),

@@ -60,7 +60,7 @@ def swept(folder, text=GRID, values=values_of, keep=lambda number, seed: True):
     path.write_text(text)
     plan = read_plan(path)
     rows = [
-        (number, seed, tuple(values(number, point.parameters, seed))[: len(plan.metrics)])
+        (number, (seed,), [tuple(values(number, point.parameters, seed))[: len(plan.metrics)]])
         for number, point in enumerate(plan.points)
         for seed in range(1, plan.rule.max_runs + 1)
         if keep(number, seed)
@@ -236,7 +236,7 @@ def test_a_sweep_that_ran_is_drawn_as_its_results_say(tmp_path, airpath_command)
 
 def test_runs_without_a_value_are_left_out_counted_and_seen(tmp_path):
     def values(number, _, seed):
-        return 1e5, None if (number == 0 and seed < 3) or number == 1 else 10.0 + seed, 1.0
+        return 1e5, math.nan if (number == 0 and seed < 3) or number == 1 else 10.0 + seed, 1.0
 
     figure = airpath.plot_sweep(swept(tmp_path, values=values), "rate", "transfer_s", by="cc")
     assert figure.data["runs"]["not_measured"] == {"transfer_s": 5}
@@ -576,7 +576,7 @@ def test_zero_is_refused_on_a_logarithmic_axis(tmp_path, airpath_command):
 
 
 def test_nothing_to_draw_is_said(tmp_path, airpath_command):
-    out = swept(tmp_path, values=lambda *_: (1e5, None, 1.0), keep=lambda number, seed: number < 2)
+    out = swept(tmp_path, values=lambda *_: (1e5, math.nan, 1.0), keep=lambda number, seed: number < 2)
     outcome = airpath_command("plot", out, "--x", "rate", "--y", "transfer_s", "--by", "cc")
     check_error(outcome, "--y", "none of the 6 runs measured transfer_s", "another metric")
     outcome = airpath_command(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
+import pickle
 import signal
+import struct
 import subprocess
 import sys
 import time
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +27,7 @@ from airpath import _core
 from airpath.cli.sweep import progress_words
 from airpath.errors import SweepError
 from airpath.experiments.sweep import store as store_module
-from airpath.experiments.sweep.plan import read_plan
+from airpath.experiments.sweep.plan import read_plan, run_keys
 from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.replications import wanted_of
 from airpath.experiments.sweep.results import read_results
@@ -32,7 +36,7 @@ from airpath.files import atomic
 from airpath.runner import driver as driver_module
 from airpath.runner.driver import Progress
 from airpath.runner.processes import Processes
-from airpath.runner.work import Task
+from airpath.runner.work import Task, versions
 from airpath.runs.metrics import NotMeasuredError, named
 
 SHORT = """
@@ -204,7 +208,7 @@ def test_a_row_is_what_a_run_of_its_own_gives(tmp_path, undisturbed):
     assert row["radio.dch.downlink.channel.bernoulli.bler"] == "10 %"
     assert row["transfer_s"] == named("transfer_s")(results)
     assert row["retransmissions.total"] == named("retransmissions.total")(results)
-    assert row["key"] == plan.points[3].key(42)
+    assert [row["key"]] == run_keys([plan.points[3].digest], [42], *versions())
     assert len({row["key"] for row in undisturbed}) == 600
 
 
@@ -227,12 +231,14 @@ def test_the_core_measures_what_the_results_say(name):
         path for path in numbers_in(results) if path[0] in ("flows", "elements") and "." not in "".join(path)
     ]
     assert len(paths) > 40
-    (numbers,) = _core.measure(text, [3], paths)
+    (octets,) = _core.measure(text, [3, 4], paths)
+    assert _core.measure(text, [4], paths) == [octets[len(octets) // 2 :]]
+    numbers = struct.unpack(f"<{len(paths)}d", octets[: len(octets) // 2])
     for path, number in zip(paths, numbers, strict=True):
         try:
             assert named(".".join(path))(results) == number, path
         except NotMeasuredError:
-            assert number is None, path
+            assert math.isnan(number), path
 
 
 @pytest.mark.parametrize(
@@ -250,9 +256,10 @@ def test_metrics_that_are_no_plain_numbers_are_read_all_the_same(tmp_path):
     metrics = ("flows.*.goodput_bps", "goodput_bps", "simulated_s", "complete")
     text = plan_of(tmp_path).points[0].text
     expected = [
-        tuple(named(metric)(json.loads(_core.run(text, seed))) for metric in metrics) for seed in (1, 2, 3)
+        [named(metric)(json.loads(_core.run(text, seed))) for metric in metrics] for seed in (1, 2, 3)
     ]
-    assert list(ReadMetrics(metrics).open()(text, (1, 2, 3))) == expected
+    tables = list(ReadMetrics(metrics).open()(text, (1, 2, 3)))
+    assert np.concatenate(pickle.loads(pickle.dumps(tables))).tolist() == expected
 
 
 def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
@@ -660,14 +667,14 @@ def test_results_are_the_means_of_the_rows(tmp_path, airpath_command):
 )
 def test_any_number_of_runs_is_asked_for_piece_by_piece(rule, tmp_path):
     plan = plan_of(tmp_path, SMALL.replace("runs = 5", rule))
-    rows = [(0, seed, (1.0 * seed,)) for seed in (1, 2, 5, 200_000_000)]
+    rows = [(0, seeds, [[1.0 * seed] for seed in seeds]) for seeds in ((1, 2), (5, 200_000_000))]
     tracemalloc.start()
     wanted = wanted_of(plan.rule, len(plan.points), 1, rows)
     assert wanted.expected == 200_000_000 * len(plan.points)
     assert wanted.take(4) == [(0, [3, 4, 6, 7])]
     assert wanted.take(20_000) == [(0, list(range(8, 20_008)))]
-    wanted.add((0, 3, (3.0,)))
-    assert wanted.done == 5
+    wanted.add((0, (3, 4), [[3.0], [4.0]]))
+    assert wanted.done == 6
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 5_000_000
@@ -675,7 +682,7 @@ def test_any_number_of_runs_is_asked_for_piece_by_piece(rule, tmp_path):
 
 def test_what_is_wanted_goes_from_point_to_point(tmp_path):
     plan = plan_of(tmp_path, SMALL)
-    wanted = wanted_of(plan.rule, 2, 1, [(0, 2, (1.0,))])
+    wanted = wanted_of(plan.rule, 2, 1, [(0, (2,), [[1.0]])])
     assert wanted.take(6) == [(0, [1, 3, 4, 5]), (1, [1, 2])]
     assert wanted.take(100) == [(1, [3, 4, 5])]
     assert wanted.take(100) == []

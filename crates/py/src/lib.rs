@@ -71,28 +71,37 @@ fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
     Ok(results.to_json())
 }
 
-/// What is wanted of a run: its numbers, or where one of them is not to be had, the results as JSON.
+/// What is wanted of runs: the numbers of some in turn, or where one of them is not to be had, a run's results as JSON.
 #[derive(IntoPyObject)]
 enum Measured {
-    Numbers(Vec<Option<f64>>),
+    Numbers(Vec<u8>),
     Json(String),
 }
 
-/// Runs a scenario with one seed after the other and returns of each run the numbers at `paths` in its results,
-/// None for a null; or the results as JSON, where a path leads to no number.
+/// Runs a scenario with one seed after the other and returns the numbers at `paths` in the results, NaN for a null:
+/// octets of little-endian float64, one run after the other, for as many runs as have them all. Of a run that has not,
+/// where a path leads to no number, the results as JSON stand between these.
 #[pyfunction]
 fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>) -> PyResult<Vec<Measured>> {
     let scenario = parse(text, &[])?;
-    let run = |seed| {
-        let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
-        simulation.run();
-        let results = simulation.results();
-        match results.numbers_at(&paths) {
-            Some(numbers) => Measured::Numbers(numbers),
-            None => Measured::Json(results.to_json()),
+    let mut measured = Vec::new();
+    py.detach(|| {
+        for seed in seeds {
+            let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
+            simulation.run();
+            let results = simulation.results();
+            let Some(numbers) = results.numbers_at(&paths) else {
+                measured.push(Measured::Json(results.to_json()));
+                continue;
+            };
+            let octets = numbers.into_iter().flat_map(|number| number.unwrap_or(f64::NAN).to_le_bytes());
+            match measured.last_mut() {
+                Some(Measured::Numbers(known)) => known.extend(octets),
+                _ => measured.push(Measured::Numbers(octets.collect())),
+            }
         }
-    };
-    Ok(py.detach(|| seeds.into_iter().map(run).collect()))
+    });
+    Ok(measured)
 }
 
 /// Everything registered, as JSON.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from airpath.errors import SweepError
 from airpath.runner.wanted import Wanted
-from airpath.runner.work import Answer, Row, Task
+from airpath.runner.work import Answer, Rows, Task
 from airpath.runs.recorder import CtrlC
 
 MAX_TASK_RUNS = 20_000
@@ -64,8 +64,8 @@ def run(
     made_from: Callable[[int], Any] = lambda job: job,
     *,
     name: Callable[[int], str] = str,
-    keep: Callable[[Sequence[Row]], None] = lambda _: None,
-    on_row: Callable[[Row], None] = lambda _: None,
+    keep: Callable[[Sequence[Rows]], None] = lambda _: None,
+    on_rows: Callable[[Rows], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> int:
@@ -73,14 +73,14 @@ def run(
 
     The workers make the runs of a job from what `made_from` gives, and `name` says what it is called in an
     error. `keep` writes rows, every few seconds and in the end, after a failure too, unless it failed itself.
-    `on_row` is called with each run, `on_progress` several times a second.
+    `on_rows` is called with runs that ended, `on_progress` several times a second.
 
     Raises
     ------
     SweepError
         If a run failed, or the pool can make no more.
     """
-    return _Driver(wanted, pool, made_from, name, keep, on_row).run(on_progress, stopped)
+    return _Driver(wanted, pool, made_from, name, keep, on_rows).run(on_progress, stopped)
 
 
 @dataclass
@@ -89,10 +89,11 @@ class _Driver:
     _pool: Pool
     _made_from: Callable[[int], Any]
     _name: Callable[[int], str]
-    _keep: Callable[[Sequence[Row]], None]
-    _on_row: Callable[[Row], None]
-    _unwritten: list[Row] = field(default_factory=list)
+    _keep: Callable[[Sequence[Rows]], None]
+    _on_rows: Callable[[Rows], None]
+    _unwritten: list[Rows] = field(default_factory=list)
     _fresh: int = 0
+    _written: int = 0
     _task_runs: int = 1
 
     def __post_init__(self) -> None:
@@ -122,12 +123,14 @@ class _Driver:
 
     def _take_in(self, answer: Answer) -> None:
         self._unwritten += answer.rows
-        self._fresh += len(answer.rows)
-        for row in answer.rows:
-            self._wanted.add(row)
-            self._on_row(row)
-        if answer.rows and answer.seconds > 0:
-            fitting = self._pool.task_s * len(answer.rows) / answer.seconds
+        made = 0
+        for rows in answer.rows:
+            self._wanted.add(rows)
+            self._on_rows(rows)
+            made += len(rows[1])
+        self._fresh += made
+        if made and answer.seconds > 0:
+            fitting = self._pool.task_s * made / answer.seconds
             most = min(fitting, 4 * self._task_runs, MAX_TASK_RUNS)
             # Towards the end tasks become shorter, so that no worker is left alone with a long one.
             fair = (self._wanted.expected - self._wanted.done) / (4 * max(self._pool.size, 1))
@@ -142,12 +145,13 @@ class _Driver:
     def _write_if_due(self) -> None:
         now = time.monotonic()
         patience = min(max(WRITE_S, WRITE_SHARE * (now - self._started)), LONGEST_WRITE_S)
-        if len(self._unwritten) >= WRITE_ROWS or (self._unwritten and now - self._written_at >= patience):
+        unwritten = self._fresh - self._written
+        if unwritten >= WRITE_ROWS or (unwritten and now - self._written_at >= patience):
             self._write()
 
     def _write(self) -> None:
         # Emptied first: rows that could not be written are not tried again on the way out.
-        rows, self._unwritten = self._unwritten, []
+        rows, self._unwritten, self._written = self._unwritten, [], self._fresh
         if rows:
             self._keep(rows)
         self._written_at = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from airpath.runner.driver import run
 from airpath.runner.wanted import Seeds, Wanted
-from airpath.runner.work import Answer, Row, Task
+from airpath.runner.work import Answer, Row, Rows, Task
 
 
 class Threads:
@@ -54,7 +54,7 @@ class Threads:
 
     def _carry_out(self, task: Task) -> Answer:
         return Answer(
-            [(job, seed, self._simulate(job, seed)) for job, _, seeds in task.runs for seed in seeds], 0.0
+            [(job, seeds, [self._simulate(job, seed) for seed in seeds]) for job, _, seeds in task.runs], 0.0
         )
 
 
@@ -72,5 +72,11 @@ def run_here(
     every run that has ended. After a failure or Ctrl-C no new run begins, `end` tells the others to end, and
     none is left when the exception leaves this function; what has ended stays in the jobs.
     """
+
+    def on_rows(rows: Rows) -> None:
+        job, seeds, outcomes = rows
+        for seed, outcome in zip(seeds, outcomes, strict=True):
+            on_run((job, seed, outcome))
+
     with Threads(workers or os.cpu_count() or 1, simulate, end) as pool:
-        run(Wanted(jobs), pool, on_row=on_run)
+        run(Wanted(jobs), pool, on_rows=on_rows)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from airpath.runner.work import Row
+from airpath.runner.work import Rows
 
 
 class Seeds(Protocol):
@@ -21,8 +21,8 @@ class Seeds(Protocol):
         """Seeds to run now; empty while some are still running, and in the end."""
         ...
 
-    def add(self, seed: int, outcome: Any) -> None:
-        """Take in what a run gave."""
+    def add(self, seeds: Sequence[int], outcomes: Sequence[Any]) -> None:
+        """Take in what the run of each seed gave."""
         ...
 
     def expected_runs(self) -> int:
@@ -48,9 +48,9 @@ class Once:
         self._asked = True
         return self._seeds
 
-    def add(self, _seed: int, _outcome: Any) -> None:
-        """Count the run."""
-        self.runs += 1
+    def add(self, seeds: Sequence[int], _outcomes: Sequence[Any]) -> None:
+        """Count the runs."""
+        self.runs += len(seeds)
 
     def expected_runs(self) -> int:
         """As many as there are seeds."""
@@ -61,17 +61,20 @@ class Wanted:
     """Runs that are to be made, job by job in the order of the seeds.
 
     Which they are in the end depends on the jobs alone, not on the order in which runs end. `rows` are runs
-    that were made before; `on_counted` is called with every run that counts, made before or now.
+    that were made before; `on_counted` is called with all runs that count, made before or now.
     """
 
     def __init__(
-        self, jobs: Sequence[Seeds], rows: Iterable[Row] = (), on_counted: Callable[[Row], None] | None = None
+        self,
+        jobs: Sequence[Seeds],
+        rows: Iterable[Rows] = (),
+        on_counted: Callable[[Rows], None] = lambda _: None,
     ) -> None:
         self.done, self.jobs_done, self.expected, self.jobs = 0, 0, 0, len(jobs)
         self._jobs, self._on_counted = jobs, on_counted
         self._there: dict[int, dict[int, Any]] = {}
-        for job, seed, outcome in rows:
-            self._there.setdefault(job, {})[seed] = outcome
+        for job, seeds, outcomes in rows:
+            self._there.setdefault(job, {}).update(zip(seeds, outcomes, strict=True))
         self._ready: deque[tuple[int, range]] = deque()
         self._missing = [0] * len(jobs)
         # Kept, not summed when asked for: with many jobs each answer of a worker would cost the sum.
@@ -98,20 +101,19 @@ class Wanted:
             most -= len(seeds)
         return taken
 
-    def add(self, row: Row) -> None:
-        """Take in a run that was made."""
-        job = row[0]
-        self._count(row)
-        self._missing[job] -= 1
+    def add(self, rows: Rows) -> None:
+        """Take in runs that were made."""
+        job, seeds, _ = rows
+        self._count(rows)
+        self._missing[job] -= len(seeds)
         if self._missing[job] == 0:
             self._ask(job)
 
-    def _count(self, row: Row) -> None:
-        job, seed, outcome = row
-        self.done += 1
-        self._jobs[job].add(seed, outcome)
-        if self._on_counted is not None:
-            self._on_counted(row)
+    def _count(self, rows: Rows) -> None:
+        job, seeds, outcomes = rows
+        self.done += len(seeds)
+        self._jobs[job].add(seeds, outcomes)
+        self._on_counted(rows)
 
     def _ask(self, job: int) -> None:
         """Ask for a job's next seeds, until some are missing or none is wanted."""
@@ -124,8 +126,8 @@ class Wanted:
                 self._there.pop(job, None)
                 return
             there = sorted(seed for seed in before if seed in seeds)
-            for seed in there:
-                self._count((job, seed, before[seed]))
+            if there:
+                self._count((job, there, [before[seed] for seed in there]))
             if len(there) < len(seeds):
                 self._missing[job] = len(seeds) - len(there)
                 self._ready.extend((job, gap) for gap in _gaps(seeds, there))

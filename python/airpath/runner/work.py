@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -23,10 +23,12 @@ from airpath.errors import SweepError
 
 Row = tuple[int, int, Any]
 """Job, seed, and what the run gave."""
+Rows = tuple[int, Sequence[int], Any]
+"""Job, seeds, and what the run of each seed gave: runs travel and are counted many at a time."""
 Runs = tuple[int, Any, tuple[int, ...]]
 """Job, what its runs are made from, and the seeds to run."""
-MakeRuns = Callable[[Any, Sequence[int]], Iterator[Any]]
-"""Makes the runs of a job from what it is made from and the seeds; gives the outcome of each in turn."""
+MakeRuns = Callable[[Any, Sequence[int]], Iterator[Sized]]
+"""Makes the runs of a job from what it is made from and the seeds; gives outcomes in turn, some at a time."""
 
 
 class Work(Hashable, Protocol):
@@ -57,7 +59,7 @@ class Task:
 class Answer:
     """What became of a task: rows, the seconds they took, and what ended it early (job, seed, cause)."""
 
-    rows: list[Row]
+    rows: list[Rows]
     seconds: float
     failure: tuple[int, int, str] | None = None
 
@@ -69,16 +71,17 @@ def versions() -> tuple[str, str]:
 
 def carry_out(runs: Sequence[Runs], make_runs: MakeRuns) -> Answer:
     """Make runs, up to the first that fails with a `ValueError`."""
-    rows: list[Row] = []
+    rows: list[Rows] = []
     started = time.perf_counter()
     for job, made_from, seeds in runs:
-        before = len(rows)
+        made = 0
         try:
-            for outcome in make_runs(made_from, seeds):
-                rows.append((job, seeds[len(rows) - before], outcome))
+            for outcomes in make_runs(made_from, seeds):
+                rows.append((job, seeds[made : made + len(outcomes)], outcomes))
+                made += len(outcomes)
         except ValueError as error:
             cause = ": ".join(filter(None, error.args[:2]))  # Of a ScenarioError, all but the remedy.
-            return Answer(rows, time.perf_counter() - started, (job, seeds[len(rows) - before], cause))
+            return Answer(rows, time.perf_counter() - started, (job, seeds[made], cause))
     return Answer(rows, time.perf_counter() - started)
 
 

@@ -150,9 +150,9 @@ class Replication(Generic[T]):
         self.finished = self._target == old
         return range(self._rule.first_seed + old, self._rule.first_seed + self._target)
 
-    def add(self, seed: int, outcome: T) -> None:
-        """Add the outcome of one run."""
-        self._outcomes[seed] = outcome
+    def add(self, seeds: Sequence[int], outcomes: Sequence[T]) -> None:
+        """Add the outcome of each seed's run."""
+        self._outcomes.update(zip(seeds, outcomes, strict=True))
 
     @property
     def outcomes(self) -> list[T]:

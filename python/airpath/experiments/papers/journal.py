@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from airpath.errors import OutputError
-from airpath.runner.work import Row, versions
+from airpath.runner.work import Rows, versions
 
 NAME = "unfinished.jsonl"
 """File in the folder of the page."""
@@ -30,7 +30,7 @@ class Journal:
 
     Attributes
     ----------
-    rows : list of Row
+    rows : list of Rows
         Runs that are there.
 
     Raises
@@ -40,7 +40,7 @@ class Journal:
     """
 
     def __init__(self, path: Path | None, digest: str, *, replace: bool = False) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[Rows] = []
         self._path, self._replace = path, replace
         self._head = json.dumps([digest, *versions()])
         self._file: Any = None
@@ -58,14 +58,15 @@ class Journal:
         if self._file is not None:
             self._file.close()
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[Rows]) -> None:
         """Add runs; when this returns, they are on the disk."""
         if self._path is None:
             return
         if self._file is None:
             self._open()
+        each = [(job, *run) for job, *runs in rows for run in zip(*runs, strict=True)]
         try:
-            self._file.write("".join(f"{json.dumps(row)}\n" for row in rows))
+            self._file.write("".join(f"{json.dumps(run)}\n" for run in each))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -103,7 +104,7 @@ class Journal:
             self._file.truncate(len("\n".join(lines[:-1]).encode()) + 1)
         for line in lines[1:-1]:
             job, seed, (values, common) = json.loads(line)
-            self.rows.append((job, seed, (tuple(values), common)))
+            self.rows.append((job, (seed,), [(tuple(values), common)]))
 
     def _unusable(self, what: str, remedy: str) -> OutputError:
         return OutputError("out", f"'{self._path}' {what}", remedy)

@@ -29,7 +29,7 @@ from airpath.runner.cluster import WORKERS_S, Cluster
 from airpath.runner.processes import processors
 from airpath.runner.threads import Threads, run_here
 from airpath.runner.wanted import Once, Wanted
-from airpath.runner.work import MakeRuns
+from airpath.runner.work import MakeRuns, Rows
 from airpath.runner.work import Row as Run
 from airpath.stats.estimate import Estimate, estimate
 from airpath.stats.replication import Rule
@@ -124,14 +124,14 @@ class Reproduction:
         with driver.signals() as stopped:
             wanted = Wanted([job.replication for job in jobs], kept.rows)
 
-            def tell(run: Run) -> None:
-                progress(wanted.done, wanted.expected, jobs[run[0]].name)
+            def tell(rows: Rows) -> None:
+                progress(wanted.done, wanted.expected, jobs[rows[0]].name)
 
             def name(job: int) -> str:
                 return jobs[job].name
 
             def measure(job: int, seed: int) -> Measured:
-                return next(self.runs.measured(job, (seed,)))
+                return next(self.runs.measured(job, (seed,)))[0]
 
             pool: Threads | Cluster
             if dask is None:
@@ -139,7 +139,7 @@ class Reproduction:
             else:
                 pool = Cluster(dask, self._work(), WORKERS_S if dask_wait_s is None else dask_wait_s, warn)
             with pool:
-                driver.run(wanted, pool, name=name, keep=kept.append, on_row=tell, stopped=stopped)
+                driver.run(wanted, pool, name=name, keep=kept.append, on_rows=tell, stopped=stopped)
             if wanted.is_finished:
                 self._draw(workers)
                 kept.remove()

@@ -74,16 +74,14 @@ class Runs:
         self._jobs = jobs
         self._twins: dict[str, Results] = {}
 
-    def measured(self, number: int, seeds: Sequence[int]) -> Iterator[Measured]:
+    def measured(self, number: int, seeds: Sequence[int]) -> Iterator[list[Measured]]:
         """Run a job with each seed, and keep what was asked for."""
         job = self._jobs[number]
         for seed in seeds:
             outcome = self.outcome(job, seed)
             common = json.dumps(without_seed(outcome.results)).encode()
-            yield (
-                tuple(float(metric(outcome)) for metric in job.metrics),
-                hashlib.sha256(common).hexdigest()[:16],
-            )
+            metrics = tuple(float(metric(outcome)) for metric in job.metrics)
+            yield [(metrics, hashlib.sha256(common).hexdigest()[:16])]
 
     def outcome(self, job: Job, seed: int) -> Outcome:
         """Run a job with a seed, and keep everything."""

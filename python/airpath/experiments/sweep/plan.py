@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ from airpath.errors import ScenarioError, SweepError
 from airpath.experiments.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import parse_toml, read_text
-from airpath.runner.work import versions
 from airpath.runs.metrics import named
 from airpath.scenario import Scenario, read
 from airpath.stats.estimate import CONFIDENCE
@@ -27,9 +26,13 @@ RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 OWN_COLUMNS = ("key", "point", "seed")
 
 
-def run_key(digest: str, seed: int, airpath: str, rng: str) -> str:
-    """Address of a run by its content; `digest` is the SHA-256 of its resolved scenario, in hexadecimal."""
-    return hashlib.sha256(f"{digest}\nseed {seed}\nairpath {airpath}\nrng {rng}\n".encode()).hexdigest()
+def run_keys(digests: Iterable[str], seeds: Iterable[int], airpath: str, rng: str) -> list[str]:
+    """Addresses of runs by their content: each has the SHA-256 of its resolved scenario, in hexadecimal."""
+    sha256, versions = hashlib.sha256, f"airpath {airpath}\nrng {rng}\n"
+    return [
+        sha256(f"{digest}\nseed {seed}\n{versions}".encode()).hexdigest()
+        for digest, seed in zip(digests, seeds, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,6 @@ class PlannedPoint:
     def digest(self) -> str:
         """SHA-256 of the scenario's text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
-
-    def key(self, seed: int) -> str:
-        """Address of a run, see `run_key`."""
-        return run_key(self.digest, seed, *versions())
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,28 @@ from airpath import _core
 from airpath.runner.work import MakeRuns
 from airpath.runs.metrics import NotMeasuredError, named, path_of
 
-Values = tuple[float | None, ...]
-"""The metrics of a run; None where it did not measure one."""
+
+@dataclass(frozen=True)
+class Table:
+    """The metrics of runs: octets of float64, one run after the other; NaN is what a run did not measure.
+
+    A worker makes it without NumPy; the driver unpickles it as an array (runs × metrics).
+    """
+
+    octets: bytes
+    metrics: int
+
+    def __len__(self) -> int:
+        return len(self.octets) // (8 * self.metrics)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes, int]]:
+        return _array, (self.octets, self.metrics)
+
+
+def _array(octets: bytes, metrics: int) -> Any:
+    import numpy as np
+
+    return np.frombuffer(octets, "<f8").reshape(-1, metrics)
 
 
 @dataclass(frozen=True)
@@ -31,25 +52,27 @@ class ReadMetrics:
         # Where the metrics are, as the first results tell: what all results have at the top is the same.
         paths: list[list[str]] = []
 
-        def read(results: dict[str, Any]) -> Values:
-            return tuple(_read(results, reader) for reader in readers)
+        def read(results: dict[str, Any]) -> bytes:
+            return struct.pack(f"<{len(readers)}d", *(_read(results, reader) for reader in readers))
 
-        def values(text: str, seeds: Sequence[int]) -> Iterator[Values]:
+        def tables(text: str, seeds: Sequence[int]) -> Iterator[Table]:
             if not paths:
                 results = json.loads(_core.run(text, seeds[0]))
-                paths.extend([path_of(name, results) for name in self.metrics])
-                yield read(results)
+                # Not extended: threads of one worker may all be the first.
+                paths[:] = [path_of(name, results) for name in self.metrics]
+                yield Table(read(results), len(readers))
                 seeds = seeds[1:]
             for measured in _core.measure(text, seeds, paths):
                 # What is no plain number, such as a mean over flows, `named` knows how to read.
-                yield read(json.loads(measured)) if isinstance(measured, str) else tuple(measured)
+                octets = read(json.loads(measured)) if isinstance(measured, str) else measured
+                yield Table(octets, len(readers))
 
-        return values
+        return tables
 
 
-def _read(results: dict[str, Any], reader: Callable[[dict[str, Any]], float]) -> float | None:
+def _read(results: dict[str, Any], reader: Callable[[dict[str, Any]], float]) -> float:
     try:
         value = reader(results)
     except NotMeasuredError:
-        return None
-    return value if math.isfinite(value) else None
+        return math.nan
+    return value if math.isfinite(value) else math.nan

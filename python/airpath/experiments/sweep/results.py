@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from airpath.experiments.sweep.points import drawn_keys
 from airpath.experiments.sweep.replications import wanted_of
@@ -18,15 +21,16 @@ from airpath.stats.replication import Rule
 class PointResult:
     """What is known of a point: its number in the dataset, its dotted keys, and how many runs are there.
 
-    The estimates, by metric, are None where no run measured it; `rows` are seed and metrics of every run, in
-    the order of the seeds.
+    The estimates, by metric, are None where no run measured it. `seeds` and `values` (runs × metrics) are
+    those of every run, in the order of the seeds; NaN is what a run did not measure.
     """
 
     point: int
     parameters: dict[str, Any]
     runs: int
     estimates: dict[str, Estimate | None]
-    rows: tuple[tuple[int, tuple[float | None, ...]], ...] = field(repr=False)
+    seeds: Sequence[int] = field(repr=False)
+    values: np.ndarray = field(repr=False)
 
     def missing(self, metric: str) -> int:
         """How many runs did not measure a metric."""
@@ -57,8 +61,7 @@ class SweepResults:
 
     def expected_runs(self, point: PointResult) -> int:
         """How many runs a point has in the end; until then, as far as its runs so far tell."""
-        rows = [(0, seed, values) for seed, values in point.rows]
-        return wanted_of(self.rule, 1, len(self.metrics), rows).expected
+        return wanted_of(self.rule, 1, len(self.metrics), [(0, point.seeds, point.values)]).expected
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it; intervals that one run does not give are null."""
@@ -89,16 +92,14 @@ def read_results(folder: Path) -> SweepResults:
     manifest = read_manifest(folder) or {}
     rows, warnings = read_rows(folder, manifest)
     metrics, rule = tuple(manifest["metrics"]), rule_of(manifest)
-    by_point: list[list[tuple[int, tuple[float | None, ...]]]] = [[] for _ in manifest["points"]]
-    for point, seed, values in rows:
-        by_point[point].append((seed, values))
+    by_point = {point: runs for point, *runs in rows}
     points = []
-    for number, (described, runs) in enumerate(zip(manifest["points"], by_point, strict=True)):
+    for number, described in enumerate(manifest["points"]):
+        seeds, values = by_point.get(number, ((), np.empty((0, len(metrics)))))
         estimates = {
-            name: _estimate([values[i] for _, values in runs], rule.confidence)
-            for i, name in enumerate(metrics)
+            name: _estimate(column, rule.confidence) for name, column in zip(metrics, values.T, strict=True)
         }
-        points.append(PointResult(number, described["parameters"], len(runs), estimates, tuple(runs)))
+        points.append(PointResult(number, described["parameters"], len(seeds), estimates, seeds, values))
     return SweepResults(
         manifest["name"],
         manifest["scenario"],
@@ -126,6 +127,6 @@ def _json(point: PointResult, metric: str) -> dict[str, Any] | None:
     }
 
 
-def _estimate(values: list[float | None], confidence: float) -> Estimate | None:
-    known = [value for value in values if value is not None]
-    return estimate(known, confidence) if known else None
+def _estimate(values: np.ndarray, confidence: float) -> Estimate | None:
+    known = values[~np.isnan(values)]
+    return estimate(known, confidence) if len(known) else None

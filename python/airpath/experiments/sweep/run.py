@@ -57,7 +57,7 @@ def run_sweep(
             warn(warning)
         points, started = store.points, time.monotonic()
         totals = Totals(len(points), len(plan.metrics), plan.rule.confidence)
-        wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals)
+        wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals.add)
         store.rows = []  # Nobody else reads them, and there may be many millions.
         with pool_of(ReadMetrics(plan.metrics), workers, dask, dask_wait_s, warn) as pool:
             fresh = driver.run(

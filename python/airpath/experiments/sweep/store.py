@@ -16,16 +16,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.errors import SweepError
-from airpath.experiments.sweep.plan import Plan, PlannedPoint, run_key
+from airpath.experiments.sweep.plan import Plan, PlannedPoint, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
+from airpath.experiments.sweep.replications import columns_of
 from airpath.files.atomic import write_whole
 from airpath.files.text import misfit, parse_json, parse_toml, read_text
-from airpath.runner.work import Row, versions
+from airpath.runner.work import Rows, versions
 from airpath.stats.replication import Rule
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
@@ -62,7 +64,7 @@ class Store:
     def __init__(self, out: Path, plan: Plan) -> None:
         self._out, self._plan = out, plan
         self.warnings: list[str] = []
-        self.rows: list[Row] = []
+        self.rows: list[Rows] = []
         with output_errors(out):
             (out / RUNS).mkdir(parents=True, exist_ok=True)
         self._lock = _take_lock(out)
@@ -78,7 +80,7 @@ class Store:
     def __exit__(self, *_exception: object) -> None:
         os.close(self._lock)
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[Rows]) -> None:
         """Add runs as a file of their own; when this returns, they are on the disk.
 
         Raises
@@ -87,9 +89,8 @@ class Store:
             If they cannot be written: then none of them is there, and all earlier ones are.
         """
         path = self._out / RUNS / f"part-{self._next_part:06d}.parquet"
-        table = self._table(sorted(rows, key=lambda row: row[:2]))
         content = io.BytesIO()
-        pq.write_table(table, content, compression="zstd", write_page_checksum=True)
+        pq.write_table(self._table(rows), content, compression="zstd", write_page_checksum=True)
         with output_errors(self._out):
             write_whole(path, content.getvalue())
         self._next_part += 1
@@ -114,17 +115,19 @@ class Store:
         numbers = [int(found[1]) for name in _names(self._out / RUNS) if (found := _PART.fullmatch(name))]
         self._next_part = max(numbers, default=0) + 1
 
-    def _table(self, rows: Sequence[Row]) -> pa.Table:
-        digests, here = [point.digest for point in self.points], versions()
-        columns: list[list[Any]] = [
-            [run_key(digests[point], seed, *here) for point, seed, _ in rows],
-            [point for point, _, _ in rows],
-            *([self._parameter(point, key) for point, _, _ in rows] for key in self._parameters),
-            [seed for _, seed, _ in rows],
-            *([values[i] for _, _, values in rows] for i in range(len(self._plan.metrics))),
+    def _table(self, rows: Sequence[Rows]) -> pa.Table:
+        points, seeds, values = columns_of(rows)
+        order = np.lexsort((seeds, points))
+        points, seeds, values = points[order], seeds[order], values[order]
+        found, place = np.unique(points, return_inverse=True)
+        digests = [self.points[point].digest for point in found]
+        parameters = [
+            pa.array([self._parameter(point, key) for point in found], _TYPES[kind]).take(place)
+            for key, kind in self._parameters.items()
         ]
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=self._schema)
+        keys = run_keys((digests[i] for i in place), seeds.tolist(), *versions())
+        metrics = [pa.array(column, from_pandas=True) for column in values.T]
+        return pa.table([pa.array(keys), points, *parameters, seeds, *metrics], schema=self._schema)
 
     def _parameter(self, point: int, key: str) -> Any:
         value = self.points[point].parameters.get(key)
@@ -206,15 +209,15 @@ def rule_of(manifest: dict[str, Any]) -> Rule:
     return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
-def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Row], list[str]]:
-    """Read all runs of a folder, by point and seed, and what is wrong with its files.
+def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str]]:
+    """Read all runs of a folder, those of a point together and by seed, and what is wrong with its files.
 
     A file with a run whose key is not that of its point, its seed and the manifest's versions is not the
     sweep's.
     """
-    rows: dict[tuple[int, int], Row] = {}
     warnings: list[str] = []
     schema = _schema(manifest)
+    tables = [schema.empty_table()]
     for name in _names(out / RUNS):
         path = out / RUNS / name
         if _UNFINISHED.fullmatch(name):
@@ -228,33 +231,39 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Row], list[str]
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
             continue
-        found = _rows_of(table, schema, manifest)
-        if found is None:
+        if _is_of(table, schema, manifest):
+            tables.append(table)
+        else:
             warnings.append(f"{path}: holds runs of something else, which are not counted; left alone")
-            continue
-        for row in found:
-            rows.setdefault(row[:2], row)
     known = {MANIFEST, LOCK, RUNS, FIGURES}
     for name in _names(out):
         if name not in known and not _UNFINISHED.fullmatch(name):
             warnings.append(f"{out / name}: not a file of this sweep; left alone")
-    return [rows[place] for place in sorted(rows)], warnings
+    return _by_point(pa.concat_tables(tables), manifest["metrics"]), warnings
 
 
-def _rows_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> list[Row] | None:
-    """Rows of a file, or None if it is of something else."""
+def _is_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> bool:
+    """Whether each row of a file is a run of this sweep."""
     if not table.schema.equals(schema):
-        return None
+        return False
     keys, numbers, seeds = (table[name].to_pylist() for name in ("key", "point", "seed"))
     digests = [point["scenario_sha256"] for point in manifest["points"]]
+    if None in seeds or not all(number is not None and 0 <= number < len(digests) for number in numbers):
+        return False
     made_by = manifest["airpath"], manifest["rng"]
-    for key, number, seed in zip(keys, numbers, seeds, strict=True):
-        if number is None or seed is None or not 0 <= number < len(digests):
-            return None
-        if key != run_key(digests[number], seed, *made_by):
-            return None
-    values = zip(*(table[name].to_pylist() for name in manifest["metrics"]), strict=True)
-    return list(zip(numbers, seeds, values, strict=True))
+    return bool(keys == run_keys((digests[number] for number in numbers), seeds, *made_by))
+
+
+def _by_point(table: pa.Table, metrics: Sequence[str]) -> list[Rows]:
+    """Rows of all files: of a run that is there twice the first one counts."""
+    points, seeds, *columns = (table[name].to_numpy() for name in ("point", "seed", *metrics))
+    order = np.lexsort((seeds, points))
+    points, seeds = points[order], seeds[order]
+    is_new = np.append(True, (np.diff(points) != 0) | (np.diff(seeds) != 0))[: len(order)]
+    points, seeds, values = points[is_new], seeds[is_new], np.column_stack(columns)[order[is_new]]
+    starts = np.flatnonzero(np.diff(points, prepend=-1))
+    parts = zip(points[starts], np.split(seeds, starts[1:]), np.split(values, starts[1:]), strict=False)
+    return [(int(point), of_point.tolist(), measured) for point, of_point, measured in parts]
 
 
 def _manifest_of(plan: Plan, points: Sequence[PlannedPoint]) -> dict[str, Any]:

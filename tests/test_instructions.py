@@ -1,0 +1,30 @@
+"""What a packet costs, in instructions: those of the last release, unless a change of them is meant."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import instructions
+import pytest
+
+MISSING = [tool for tool in ("cargo", "valgrind") if shutil.which(tool) is None]
+
+
+@pytest.fixture(scope="module")
+def program():
+    return instructions.build()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {' '.join(MISSING)}")
+@pytest.mark.parametrize("workload", instructions.WORKLOADS)
+def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
+    record = json.loads(instructions.RECORD.read_text())
+    before = record["instructions_per_packet"][workload]
+    now = instructions.per_packet(program, workload)
+    compilers = f"counted with {record['rustc']}, now {instructions.compiler()}"
+    assert now == pytest.approx(before, rel=instructions.TOLERANCE), (
+        f"{workload}: {now} instructions a packet, {before} in the last release ({compilers}). "
+        "If that is meant, or only the compiler is another: make instructions"
+    )
