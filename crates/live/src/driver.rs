@@ -44,8 +44,8 @@ pub struct Driver {
     pub flows: Flows,
     /// Packets that were not let in because too many were inside; the model never saw them.
     pub left_out: u64,
-    /// What was read last; reused.
-    bytes: Vec<u8>,
+    /// Where the next packet is read to.
+    next: Box<Body>,
     /// Bodies of packets that have left. Boxes, because packets carry them so.
     #[allow(clippy::vec_box)]
     spare: Vec<Box<Body>>,
@@ -54,7 +54,7 @@ pub struct Driver {
 impl Driver {
     /// Drives `path`, whose ends are open, from its time zero.
     pub fn new(path: Path) -> Self {
-        Self { path, flows: Flows::default(), left_out: 0, bytes: Vec::new(), spare: Vec::new() }
+        Self { path, flows: Flows::default(), left_out: 0, next: Box::default(), spare: Vec::new() }
     }
 
     /// Handles all that has arrived or is due. Returns when something may leave next, and so until when there is time
@@ -63,7 +63,7 @@ impl Driver {
         for _ in 0..STEPS_PER_TURN {
             let now = world.now();
             let due = self.path.poll_timeout().filter(|at| *at <= now);
-            if let Some((at, dir)) = world.receive(due, &mut self.bytes) {
+            if let Some((at, dir)) = world.receive(due, &mut self.next.bytes) {
                 self.take_in(at, dir);
             } else if let Some(at) = due {
                 self.path.handle_next(at);
@@ -75,7 +75,8 @@ impl Driver {
                 return None;
             }
         }
-        self.path.poll_timeout()
+        // More may have arrived than was taken in.
+        Some(self.path.now())
     }
 
     fn take_in(&mut self, at: Instant, dir: Dir) {
@@ -84,12 +85,10 @@ impl Driver {
             return;
         }
         let mut packet = self.path.packet();
-        parse(&self.bytes, &mut packet);
+        let mut body = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
+        parse(&body.bytes, &mut packet);
         packet.ue = LIVE_UE;
-        packet.flow = self.flows.number(dir, &self.bytes, &packet);
-        let mut body = self.spare.pop().unwrap_or_default();
-        body.bytes.clear();
-        body.bytes.extend_from_slice(&self.bytes);
+        packet.flow = self.flows.number(dir, &body.bytes, &packet);
         body.touched = false;
         packet.body = Some(body);
         self.path.handle_packet(at.max(self.path.now()), dir, packet);

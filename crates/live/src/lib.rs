@@ -4,7 +4,7 @@
 //! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
 //! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
 //!
-//! * [`driver`], [`flows`], `meter`, [`port`], [`endpoint`], [`lateness`]: pure; also the tests' drivers use them.
+//! * [`driver`], [`flows`], `meter`, [`port`], [`endpoint`], [`lateness`], [`segments`]: pure; also the tests' drivers use them.
 //! * The others are Linux.
 
 pub mod driver;
@@ -13,6 +13,7 @@ pub mod flows;
 pub mod lateness;
 mod meter;
 pub mod port;
+pub mod segments;
 
 #[cfg(target_os = "linux")]
 mod linux;

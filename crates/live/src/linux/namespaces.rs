@@ -145,13 +145,13 @@ fn create_end(
         })?;
     }
     netlink::bring_up("lo").map_err(failed("the loopback interface cannot be brought up"))?;
-    let builder = || DeviceBuilder::new().name(INTERFACE).mtu(MTU).ipv4(mine.0, 24, None);
-    let device = builder()
-        .ipv6(mine.1, 64)
-        .build_sync()
-        // A kernel without IPv6.
-        .or_else(|error| if has_ipv6() { Err(error) } else { builder().build_sync() })
-        .map_err(failed("a device cannot be made"))?;
+    let build = |offloads| {
+        let builder = DeviceBuilder::new().name(INTERFACE).mtu(MTU).ipv4(mine.0, 24, None);
+        let builder = builder.with(|options| _ = options.offload(offloads));
+        if has_ipv6() { builder.ipv6(mine.1, 64) } else { builder }.build_sync()
+    };
+    // A kernel that does not know them hands over each packet by itself.
+    let device = build(true).or_else(|_| build(false)).map_err(failed("a device cannot be made"))?;
     netlink::set_queue_length(INTERFACE, RING_PACKETS).map_err(failed("its queue cannot be set"))?;
     if let Some(name) = congestion_control {
         set_congestion_control(other, name).map_err(|error| {

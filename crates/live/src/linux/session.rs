@@ -168,6 +168,7 @@ impl<'a> Session<'a> {
         loop {
             let due = self.driver.turn(&mut self.tuns);
             let now = self.clock.now();
+            self.tuns.flush(now);
             self.flush(now, false);
             // What has not been started cannot be ended.
             if self.start_by.is_none()

@@ -6,3 +6,4 @@ mod endpoint;
 mod garbage;
 mod octets;
 mod parity;
+mod segments;
