@@ -19,7 +19,7 @@ pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
     /// A packet reached the end of a lane and goes to the element `target`.
-    Packet { target: u16, dir: Dir, packet: Box<Packet> },
+    Packet { lane: usize, target: u16, dir: Dir, packet: Box<Packet> },
 }
 
 struct Timer {
@@ -35,7 +35,21 @@ struct Lane {
     last: Instant,
     target: u16,
     dir: Dir,
+    /// Packets may be handed over ahead of their time, unless one of these timers expires before.
+    ahead: Option<Timers>,
 }
+
+impl Lane {
+    /// The next packet on this lane, of this number, has the time `at`.
+    #[inline(always)]
+    fn note(&mut self, number: usize, at: Instant) {
+        assert!(at >= self.last, "lane {number}: {at:?} is before {:?}", self.last);
+        self.last = at;
+    }
+}
+
+/// Numbers of successive timers.
+pub(crate) type Timers = std::ops::Range<u32>;
 
 /// Timers, lanes, and which of them is due first.
 #[derive(Default)]
@@ -50,7 +64,8 @@ impl Agenda {
     /// The agenda of these timers (element, key) and lanes (the element they lead to, direction).
     pub fn new(timers: &[(u16, u32)], lanes: &[(u16, Dir)]) -> Self {
         let wanted = Instant::NEVER;
-        let lane = |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir };
+        let lane =
+            |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir, ahead: None };
         Self {
             due: Tournament::new(timers.len() + lanes.len()),
             timers: timers.iter().map(|&(element, key)| Timer { wanted, element, key }).collect(),
@@ -71,11 +86,94 @@ impl Agenda {
         self.timers[timer].wanted = Instant::NEVER;
     }
 
+    /// Says of each lane whether, and past which timers, its packets may be handed over ahead of their time.
+    pub fn set_ahead(&mut self, lanes: &[Option<Timers>]) {
+        for (lane, ahead) in self.lanes.iter_mut().zip(lanes) {
+            lane.ahead.clone_from(ahead);
+        }
+    }
+
+    /// No packet is handed over ahead of its time.
+    pub fn set_ahead_nowhere(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.ahead = None);
+    }
+
+    /// Where a lane leads, if its packets may be handed over ahead of their time.
+    #[inline(always)]
+    pub fn leads_ahead(&self, lane: usize) -> Option<(u16, Dir)> {
+        let line = &self.lanes[lane];
+        line.ahead.is_some().then_some((line.target, line.dir))
+    }
+
+    /// Whether nothing can come between now and the handing over of a packet that would be put on this lane with time
+    /// `at`: no packet is before it, and none of the timers expires by then.
+    #[inline]
+    pub fn may_go_ahead(&mut self, lane: usize, at: Instant) -> bool {
+        let line = &mut self.lanes[lane];
+        if !line.packets.is_empty() {
+            return false;
+        }
+        line.note(lane, at);
+        let timers = line.ahead.clone();
+        timers.is_some_and(|timers| self.is_quiet(timers, at))
+    }
+
+    /// Takes the first packet of this lane if it may be handed over now, ahead of its time, which is before `horizon`;
+    /// where the run `may_end`, only if it precedes the end.
+    pub fn take_ahead(
+        &mut self,
+        lane: usize,
+        horizon: Instant,
+        may_end: bool,
+    ) -> Option<(Instant, Box<Packet>)> {
+        let line = &self.lanes[lane];
+        let timers = line.ahead.clone()?;
+        let (at, packet) = line.packets.front()?;
+        if *at >= horizon || may_end && !packet.precedes_end {
+            return None;
+        }
+        let at = *at;
+        if !self.is_quiet(timers, at) {
+            return None;
+        }
+        let line = &mut self.lanes[lane];
+        let head = line.packets.pop_front();
+        let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
+        self.due.set(self.timers.len() + lane, next);
+        head
+    }
+
+    /// Whether none of these timers expires at or before `at`.
+    #[inline]
+    fn is_quiet(&mut self, timers: Timers, at: Instant) -> bool {
+        // Those of a UE are asked one by one.
+        match timers.len() {
+            0 => true,
+            1..=4 => timers.into_iter().all(|timer| self.timers[timer as usize].wanted > at),
+            _ => self.is_quiet_among_many(timers, at),
+        }
+    }
+
+    /// The same by the tournament. Timers that were moved later are put right on the way.
+    fn is_quiet_among_many(&mut self, timers: Timers, at: Instant) -> bool {
+        loop {
+            let first = self.due.first_of(timers.clone());
+            if first.at > at {
+                return true;
+            }
+            let source = first.source as usize;
+            let wanted = self.timers[source].wanted;
+            if wanted <= at {
+                return false;
+            }
+            self.due.set(source, wanted);
+        }
+    }
+
     #[inline(always)]
     pub fn put(&mut self, lane: usize, at: Instant, packet: Box<Packet>) {
         let line = &mut self.lanes[lane];
-        assert!(at >= line.last, "lane {lane}: {at:?} is before {:?}", line.last);
-        line.last = at;
+        line.note(lane, at);
         if line.packets.is_empty() {
             self.due.set(self.timers.len() + lane, at);
         }
@@ -111,11 +209,12 @@ impl Agenda {
                 self.due.set(source, timer.wanted);
                 continue;
             }
-            let line = &mut self.lanes[source - self.timers.len()];
+            let lane = source - self.timers.len();
+            let line = &mut self.lanes[lane];
             let packet = line.packets.pop_front();
             self.due.set(source, line.packets.front().map_or(Instant::NEVER, |head| head.0));
             let Some((_, packet)) = packet else { continue };
-            return Some((at, Due::Packet { target: line.target, dir: line.dir, packet }));
+            return Some((at, Due::Packet { lane, target: line.target, dir: line.dir, packet }));
         }
     }
 
@@ -178,6 +277,32 @@ impl Tournament {
     #[inline(always)]
     fn get(&self, source: usize) -> Instant {
         self.nodes[self.nodes.len() / 2 + source].at
+    }
+
+    /// The earliest of successive sources; at `NEVER` if there are none.
+    #[inline]
+    fn first_of(&self, sources: Timers) -> Match {
+        let leaves = self.nodes.len() / 2;
+        let (mut low, mut high) = (leaves + sources.start as usize, leaves + sources.end as usize);
+        let mut first = Match { at: Instant::NEVER, source: 0 };
+        let mut meet = |node: Match| {
+            if node.at < first.at {
+                first = node;
+            }
+        };
+        // From the leaves upwards: what stands at an edge of the rest and has its sibling outside is met by itself.
+        while low < high {
+            if low % 2 == 1 {
+                meet(self.nodes[low]);
+                low += 1;
+            }
+            if high % 2 == 1 {
+                high -= 1;
+                meet(self.nodes[high]);
+            }
+            (low, high) = (low / 2, high / 2);
+        }
+        first
     }
 
     /// This source is due at `at`, `NEVER` for not at all.

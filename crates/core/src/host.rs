@@ -15,7 +15,7 @@ pub use report::{FlowReport, flow_reports};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Early, Element, Layout};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
@@ -173,6 +173,7 @@ impl SendingEnd {
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
             self.sender.write(now, &transmit, &mut packet);
+            packet.precedes_end = self.sender.has_more();
             probe_sent(cx, spec, &transmit);
             port.send(cx, packet);
         }
@@ -200,6 +201,7 @@ impl ReceivingEnd {
         while let Some(cause) = self.receiver.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
             self.receiver.write(now, cause, &mut packet);
+            packet.precedes_end = self.receiver.rcv_nxt() < self.size;
             port.send(cx, packet);
         }
         arm(cx, key, self.receiver.deadline());
@@ -373,7 +375,14 @@ impl End {
 
 impl Element for Host {
     fn layout(&self) -> Layout {
-        Layout { timers: self.endpoints.len() as u32, ..Layout::default() }
+        // What an end does with a packet is its own affair, or its page's, which is of the same UE.
+        Layout {
+            timers: self.endpoints.len() as u32,
+            early: [Early::OfUe; 2],
+            by_lanes: Dir::BOTH.map(|dir| dir != self.port.dir),
+            timers_of_ues: self.index.first_of_ue.clone(),
+            ..Layout::default()
+        }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

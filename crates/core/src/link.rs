@@ -6,7 +6,7 @@
 
 mod to_core;
 
-use crate::element::{Bearer, Cx, Element, Layout};
+use crate::element::{Bearer, Cx, Early, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline, Verdict};
@@ -159,7 +159,13 @@ struct Link {
 impl Element for Link {
     fn layout(&self) -> Layout {
         let ahead = self.halves.each_ref().map(|half| half.delay);
-        Layout { lanes: Dir::BOTH.to_vec(), ahead, passes_on: true, ..Layout::default() }
+        // Each direction is on its own. Early packets must leave later than they came.
+        let early = self.halves.each_ref().map(|half| match half.is_infinite && half.delay.is_zero() {
+            true => Early::Never,
+            false => Early::OfAll,
+        });
+        let lanes = Dir::BOTH.to_vec();
+        Layout { lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

@@ -252,6 +252,8 @@ pub struct Packet {
     pub ip: IpVersion,
     /// Readable TCP, or why not.
     pub kind: Kind,
+    /// Set by a simulated host: its transfer ends with something that is sent after this packet, and on the same way.
+    pub precedes_end: bool,
 }
 
 impl Packet {
@@ -278,6 +280,7 @@ impl Packet {
         self.ecn = 0;
         self.ip = IpVersion::Ipv4;
         self.kind = Kind::Tcp;
+        self.precedes_end = false;
     }
 
     /// Options beside timestamps.

@@ -29,7 +29,8 @@
 //! is handled at its own instant, however late the driver wakes: lateness moves no packet of the model.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine, Lookahead, RadioEventKind};
+use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
+use crate::element::{keeps_order, lanes_ahead};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -48,6 +49,8 @@ pub struct Path {
     outage_subscribers: Vec<u16>,
     /// The least time from the next deadline inside until a packet can leave.
     lookahead: Lookahead,
+    /// No element lets a packet overtake another of its flow.
+    keeps_order: bool,
 }
 
 impl Path {
@@ -58,10 +61,15 @@ impl Path {
         let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
-        let engine = Engine::new(&layouts, Recorder::new(probes));
+        let mut engine = Engine::new(&layouts, Recorder::new(probes));
+        if probes == ProbeMask::NONE {
+            engine.agenda.set_ahead(&lanes_ahead(&layouts));
+        }
+        let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let mut path = Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead };
+        let mut path =
+            Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead, keeps_order };
         for index in 0..path.elements.len() {
             path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
             path.settle_now();
@@ -74,6 +82,9 @@ impl Path {
         self.engine.capture = capture.writer();
         self.engine.captures_pdus = capture.has_pdus();
         self.engine.iu_interface = capture.iu_interface();
+        if capture != Capture::Nothing {
+            self.engine.agenda.set_ahead_nowhere();
+        }
         for index in 0..self.elements.len() {
             self.elements[index].handle_capture(&mut Cx::new(self.now, index as u16, &mut self.engine));
         }
@@ -83,6 +94,9 @@ impl Path {
     /// as far as both are on this path.
     pub fn stop_after_transfers(&mut self, ends: u32) {
         self.engine.transfers_left = Some(ends);
+        if !self.keeps_order {
+            self.engine.agenda.set_ahead_nowhere();
+        }
     }
 
     /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
@@ -101,14 +115,16 @@ impl Path {
             Dir::Downlink => 0,
             Dir::Uplink => self.elements.len() as u16 - 1,
         };
-        self.deliver(target, dir, packet);
+        self.deliver(at, target, dir, packet);
         self.settle_now();
     }
 
     /// Handles everything due up to `now`, each thing at its own instant.
     #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.engine.horizon = Instant::from_nanos(now.as_nanos().saturating_add(1));
         while self.handle_next(now) {}
+        self.engine.horizon = Instant::ZERO;
         if !self.engine.stopped {
             self.now = now;
         }
@@ -124,13 +140,21 @@ impl Path {
         let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
         self.now = at;
         match due {
-            Due::Packet { target, dir, packet } => self.deliver(target, dir, packet),
+            Due::Packet { lane, target, dir, packet } => {
+                self.deliver(at, target, dir, packet);
+                self.settle_now();
+                // Others behind it may have waited for it alone.
+                while let Some((at, packet)) = self.engine.take_ahead(lane) {
+                    self.deliver(at, target, dir, packet);
+                    self.settle_now();
+                }
+            }
             Due::Timer { element, key } => {
                 let mut cx = Cx::new(at, element, &mut self.engine);
                 self.elements[element as usize].handle_timer(&mut cx, key);
+                self.settle_now();
             }
         }
-        self.settle_now();
         true
     }
 
@@ -217,12 +241,12 @@ impl Path {
     }
 
     #[inline]
-    fn deliver(&mut self, target: u16, dir: Dir, packet: Box<Packet>) {
+    fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
             Some(element) => {
-                element.handle_packet(&mut Cx::new(self.now, target, &mut self.engine), dir, packet);
+                element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
             }
-            None => self.outputs.push_back((self.now, dir, packet)),
+            None => self.outputs.push_back((at, dir, packet)),
         }
     }
 
@@ -232,8 +256,8 @@ impl Path {
         if self.engine.tells {
             return self.settle_with_subscribers();
         }
-        while let Some((target, dir, packet)) = self.engine.next_handover() {
-            self.deliver(target, dir, packet);
+        while let Some(Handover { at, target, dir, packet, .. }) = self.engine.next_handover() {
+            self.deliver(at, target, dir, packet);
         }
     }
 
@@ -243,7 +267,7 @@ impl Path {
         loop {
             self.tell_subscribers();
             match self.engine.next_handover() {
-                Some((target, dir, packet)) => self.deliver(target, dir, packet),
+                Some(Handover { at, target, dir, packet, .. }) => self.deliver(at, target, dir, packet),
                 None if self.engine.radio_events.is_empty() && self.engine.outages.is_empty() => return,
                 None => {}
             }

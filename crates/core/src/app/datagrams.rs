@@ -222,7 +222,8 @@ impl Arrivals {
     fn report(&self, report: &mut Report) {
         report.received = self.received;
         report.bytes = self.bytes;
-        report.lost = self.expected - self.received;
+        // A box may have sent some twice.
+        report.lost = self.expected.saturating_sub(self.received);
         report.out_of_order = self.out_of_order;
         report.delay_ms = self.delays.report();
         report.jitter_ms = self.jitter_ns.map(|nanos| nanos / 1e6);

@@ -32,6 +32,7 @@
 
 mod bearer;
 mod capture;
+mod early;
 mod lookahead;
 
 pub use crate::trace::Outage;
@@ -39,6 +40,8 @@ pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
+pub use early::Early;
+pub(crate) use early::{keeps_order, lanes_ahead};
 pub(crate) use lookahead::Lookahead;
 
 use crate::agenda::Agenda;
@@ -123,6 +126,13 @@ pub struct Layout {
     pub passes_on: bool,
     /// By direction: a radio event or an outage sets nothing off there.
     pub silent: [bool; 2],
+    /// By direction: whether packets may be handed to the element ahead of their time.
+    pub early: [Early; 2],
+    /// By direction: what leaves is put on a lane, and nothing is ever emitted at once.
+    pub by_lanes: [bool; 2],
+    /// Of an element whose timers touch what packets touch that are handed over ahead of their time: the first timer of
+    /// each UE and, last, the number of timers. Empty where timers touch nothing of this.
+    pub timers_of_ues: Vec<u32>,
 }
 
 /// Where the timers and lanes of one element begin.
@@ -132,12 +142,17 @@ struct Base {
     lane: u32,
 }
 
-/// A packet on its way from one element to the next, at the present instant.
-struct Handover {
-    target: u16,
-    dir: Dir,
-    packet: Box<Packet>,
+/// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
+pub(crate) struct Handover {
+    pub at: Instant,
+    /// The lane on which it would have to wait; `NO_LANE` of what goes in any case.
+    lane: u32,
+    pub target: u16,
+    pub dir: Dir,
+    pub packet: Box<Packet>,
 }
+
+const NO_LANE: u32 = u32::MAX;
 
 /// Everything of a path except its elements.
 pub(crate) struct Engine {
@@ -175,6 +190,8 @@ pub(crate) struct Engine {
     pub transfers_left: Option<u32>,
     /// All transfers are complete: nothing more is of interest.
     pub stopped: bool,
+    /// What is due before this will be handled in the present call of the driver, so that it may be handed over now.
+    pub horizon: Instant,
 }
 
 impl Engine {
@@ -213,14 +230,43 @@ impl Engine {
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
             transfers_left: None,
             stopped: false,
+            horizon: Instant::ZERO,
         }
     }
 
-    /// The next packet handed over at the present instant: target element, direction, packet.
+    /// The next packet to hand over.
     #[inline]
-    pub fn next_handover(&mut self) -> Option<(u16, Dir, Box<Packet>)> {
-        let next = self.first.take().or_else(|| self.handovers.pop_front())?;
-        Some((next.target, next.dir, next.packet))
+    pub fn next_handover(&mut self) -> Option<Handover> {
+        self.first.take().or_else(|| self.next_in_queue())
+    }
+
+    /// What has waited for others may have to wait for its time after all: these have set timers.
+    fn next_in_queue(&mut self) -> Option<Handover> {
+        loop {
+            let next = self.handovers.pop_front()?;
+            if next.lane == NO_LANE || self.goes_ahead(next.lane, next.at, &next.packet) {
+                return Some(next);
+            }
+            self.agenda.put(next.lane as usize, next.at, next.packet);
+        }
+    }
+
+    #[inline(always)]
+    fn goes_ahead(&mut self, lane: u32, at: Instant, packet: &Packet) -> bool {
+        at < self.horizon
+            && (self.transfers_left.is_none() || packet.precedes_end)
+            && self.agenda.may_go_ahead(lane as usize, at)
+    }
+
+    /// Takes the first packet of a lane if it may be handed over ahead of its time.
+    #[inline]
+    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, Box<Packet>)> {
+        self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
+    }
+
+    #[inline(always)]
+    fn hands_nothing_over(&self) -> bool {
+        self.first.is_none() && self.handovers.is_empty()
     }
 
     /// A packet from the pool, cleared: see [`Packet::clear`].
@@ -261,8 +307,9 @@ impl<'a> Cx<'a> {
     /// The packet leaves now, towards `dir`.
     #[inline]
     pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let handover = Handover { target: neighbour(self.element, dir), dir, packet };
-        if self.engine.first.is_none() && self.engine.handovers.is_empty() {
+        let (at, target) = (self.now, neighbour(self.element, dir));
+        let handover = Handover { at, lane: NO_LANE, target, dir, packet };
+        if self.engine.hands_nothing_over() {
             self.engine.first = Some(handover);
         } else {
             self.engine.handovers.push_back(handover);
@@ -276,7 +323,20 @@ impl<'a> Cx<'a> {
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
         let base = self.engine.bases[self.element as usize].lane;
-        self.engine.agenda.put((base + lane) as usize, at, packet);
+        let (engine, lane) = (&mut *self.engine, base + lane);
+        // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
+        if engine.horizon > Instant::ZERO
+            && let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize)
+        {
+            if !engine.hands_nothing_over() {
+                return engine.handovers.push_back(Handover { at, lane, target, dir, packet });
+            }
+            if engine.goes_ahead(lane, at, &packet) {
+                engine.first = Some(Handover { at, lane: NO_LANE, target, dir, packet });
+                return;
+            }
+        }
+        engine.agenda.put(lane as usize, at, packet);
     }
 
     /// Calls [`Element::handle_timer`] with `key` at `at`, instead of when it was armed for before.

@@ -5,7 +5,7 @@ use super::FlowSpec;
 /// Positions of flows that are sorted by UE and numbered from zero at each.
 pub(crate) struct FlowIndex {
     /// Index of the first flow of each UE, and behind the last.
-    first_of_ue: Vec<u32>,
+    pub first_of_ue: Vec<u32>,
 }
 
 impl FlowIndex {

@@ -9,7 +9,7 @@
 //! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Early, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -138,7 +138,7 @@ struct PacketLoss {
 
 impl Element for PacketLoss {
     fn layout(&self) -> Layout {
-        Layout { passes_on: true, ..Layout::default() }
+        Layout { passes_on: true, early: [Early::OfAll; 2], ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

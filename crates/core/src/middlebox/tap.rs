@@ -4,7 +4,7 @@
 //! reason why. It is also the smallest example of a middlebox.
 
 use super::{Component, Plan};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Early, Element, Layout};
 use crate::packet::{Dir, Kind, Opaque, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ struct Tap {
 
 impl Element for Tap {
     fn layout(&self) -> Layout {
-        Layout { passes_on: true, ..Layout::default() }
+        Layout { passes_on: true, early: [Early::OfUe; 2], ..Layout::default() }
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {

@@ -38,6 +38,11 @@ impl DelayLine {
         Self { lane, last: Instant::ZERO, overtaking, packets: 0, delays_ns: 0 }
     }
 
+    /// Whether no packet overtakes another.
+    pub fn keeps_order(&self) -> bool {
+        self.overtaking.is_none()
+    }
+
     /// When a packet arrives whose last bit is sent at `end`. Asked once for each packet that is put in, in the
     /// order of these times.
     #[inline]

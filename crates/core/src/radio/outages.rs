@@ -85,7 +85,9 @@ impl WithOutages {
 impl Element for WithOutages {
     fn layout(&self) -> Layout {
         let layout = self.cell.layout();
-        Layout { timers: layout.timers + 1, ..layout }
+        // An outage comes between anything.
+        let (early, by_lanes) = Default::default();
+        Layout { timers: layout.timers + 1, early, by_lanes, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

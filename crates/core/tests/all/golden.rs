@@ -15,7 +15,7 @@ use std::path::Path;
 const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
 
 /// The bundled scenarios by name, sorted.
-fn bundled() -> Vec<(String, Scenario)> {
+pub fn bundled() -> Vec<(String, Scenario)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/airpath/scenarios");
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

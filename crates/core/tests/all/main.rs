@@ -6,6 +6,7 @@
 mod ack_baselines;
 mod ack_rate_control;
 mod ack_regulator;
+mod ahead;
 mod connection;
 mod contract;
 mod datagrams;

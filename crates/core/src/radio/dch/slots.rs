@@ -7,7 +7,7 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Cx, Element, Layout, bearer_index};
+use crate::element::{Cx, Early, Element, Layout, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
@@ -234,8 +234,14 @@ impl Element for Dch {
             let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
             own.map(|buffer| buffer.delay).min().unwrap_or(Duration::ZERO)
         };
+        let ahead = Dir::BOTH.map(least);
+        let sends_whole = Dir::BOTH.map(|dir| {
+            let mut own = self.bearers.iter().filter(|bearer| bearer.buffer.dir == dir);
+            own.all(|bearer| bearer.link_layer.is_none())
+        });
+        let by_lanes = Dir::BOTH.map(|dir| sends_whole[dir.index()] || !ahead[dir.index()].is_zero());
         let layout = cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer));
-        Layout { ahead: Dir::BOTH.map(least), ..layout }
+        Layout { ahead, early: sends_whole.map(Early::of_ue_if), by_lanes, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

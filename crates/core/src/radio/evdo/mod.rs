@@ -26,7 +26,7 @@ pub use crate::radio::flow_buffers::Sharing;
 
 use crate::channel::{self, Order};
 use crate::distribution;
-use crate::element::{Cx, Element, Layout, bearer_index};
+use crate::element::{Cx, Early, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
 use crate::fading;
 use crate::packet::{Dir, Packet};
@@ -173,7 +173,11 @@ impl Element for Evdo {
     fn layout(&self) -> Layout {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
         let layout = cell_layout(pairs.flat_map(|(user, uplink)| [&user.buffer, uplink.buffer()]));
-        Layout { timers: layout.timers * (1 + u32::from(self.overtakes)), ..layout }
+        let timers = layout.timers * (1 + u32::from(self.overtakes));
+        let computed = self.uplinks.iter().all(|uplink| uplink.is_computed());
+        let kept = self.forward.users.iter().all(User::keeps_order);
+        let early = [Early::Never, Early::of_ue_if(computed)];
+        Layout { timers, early, by_lanes: [kept, computed], ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

@@ -133,6 +133,11 @@ impl User {
         }
     }
 
+    /// Whether no packet overtakes another on its way behind the transmission.
+    pub fn keeps_order(&self) -> bool {
+        self.line.keeps_order()
+    }
+
     /// The timer of a delay line on which packets overtake.
     pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);

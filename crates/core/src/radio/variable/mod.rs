@@ -14,7 +14,7 @@ mod packets;
 pub use crate::radio::flow_buffers::Sharing;
 
 use crate::channel::{self, Kind, Order};
-use crate::element::{Cx, Element, Layout, bearer_index};
+use crate::element::{Cx, Early, Element, Layout, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
@@ -97,6 +97,9 @@ pub(super) trait Bearer: Send + Sync {
 
     fn open(&self, cx: &mut Cx<'_>);
 
+    /// Whether each packet's arrival is computed when it comes, in order, and without a timer if nobody looks.
+    fn is_computed(&self) -> bool;
+
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>);
 
     /// The bearer's own timer.
@@ -149,7 +152,12 @@ struct Variable {
 impl Element for Variable {
     fn layout(&self) -> Layout {
         let layout = cell_layout(self.bearers.iter().map(|bearer| bearer.buffer()));
-        Layout { timers: layout.timers * (1 + u32::from(self.overtakes)), ..layout }
+        let computed = Dir::BOTH.map(|dir| {
+            let mut own = self.bearers.iter().filter(|bearer| bearer.buffer().dir == dir);
+            own.all(|bearer| bearer.is_computed())
+        });
+        let timers = layout.timers * (1 + u32::from(self.overtakes));
+        Layout { timers, early: computed.map(Early::of_ue_if), by_lanes: computed, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

@@ -53,6 +53,10 @@ impl Bearer for OpportunityBearer {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
     }
 
+    fn is_computed(&self) -> bool {
+        false
+    }
+
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (waiting, sent) = (&mut self.waiting, self.sent);
         // The packet at the head may have begun.

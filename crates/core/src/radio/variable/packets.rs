@@ -122,6 +122,10 @@ impl Bearer for PacketBearer {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, by_flow));
     }
 
+    fn is_computed(&self) -> bool {
+        matches!(self.transmitter, Transmitter::Ahead(_)) && self.line.keeps_order()
+    }
+
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         match &mut self.transmitter {
             Transmitter::Ahead(_) => self.send_ahead(cx, packet),

@@ -97,6 +97,12 @@ impl Sender {
         self.handshake.is_established() && self.tx.state.una >= self.tx.supplied
     }
 
+    /// Whether something supplied has never been sent.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.tx.state.max < self.tx.supplied
+    }
+
     /// When `handle_deadline` must be called.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {

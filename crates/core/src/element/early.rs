@@ -1,0 +1,194 @@
+//! Packets that are handed over ahead of their time.
+//!
+//! A packet on a lane reaches the element behind it at a time that is known when it is put there. Where nothing else
+//! can touch what it will touch until then, the element may have it at once, with its own time as the present: it does
+//! then what it would do later, and the search for the next deadline is saved. On a path of links and bearers a packet
+//! goes all the way like this, from the sender to the receiver, and its ACK back to where the ways of UEs meet.
+//!
+//! Results are the same for every scenario, because each part of the path still sees the same packets and timers at the
+//! same times and in the same order; only parts that share nothing see them in another order among each other:
+//!
+//! * The element says so ([`Layout::early`]): what it does with packets of one direction, of one UE or of all, depends
+//!   on these packets and their times and on nothing else, and nothing else depends on it. It counts, drops, draws from
+//!   streams of its own, and emits.
+//! * Its packets come over one lane, for each UE or for all, and nothing comes past it ([`Layout::by_lanes`]). Lanes
+//!   keep the order.
+//! * Timers of the element that touch the same ([`Layout::timers_of_ues`]) are asked when the packet is handed over: if
+//!   one expires by then, the packet waits on its lane.
+//! * What the element emits at once goes to a neighbour of which the same holds, at that time. What it puts on a
+//!   lane leaves **later** than it came, so that it is there before the first event of its instant, as it would have
+//!   been: what is due at one instant comes in structural order in any case.
+//! * The run does not end or pause before: packets go ahead up to the driver's horizon. Where the last of finite
+//!   transfers ends the run, only packets do that precede the end ([`Packet::precedes_end`]): the end comes on the same
+//!   way behind them, if no element lets a packet overtake another.
+//! * Nobody looks on: with probes or a capture, whose order is that of time, all packets wait on their lanes. A box that
+//!   may read bearers or hear of them (every one that does not say otherwise) sees bearers as they are now.
+//!
+//! [`Packet::precedes_end`]: crate::packet::Packet::precedes_end
+
+use super::{Layout, neighbour};
+use crate::agenda::Timers;
+use crate::packet::Dir;
+
+/// Whether packets of a direction may be handed to an element ahead of their time. What it does with them must depend
+/// on them, their times and their order alone, and touch nothing that others read; it reads no bearer's books (but a
+/// cell its own), and puts packets on lanes for later than now. Sums of counters are nothing in this sense, nor are the
+/// ends of transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Early {
+    /// If the packets of each UE come in their order.
+    OfUe,
+    /// If all packets come in their order.
+    OfAll,
+    /// Not at all.
+    #[default]
+    Never,
+}
+
+impl Early {
+    /// Of a cell whose bearers in a direction are computed when a packet comes, or are not.
+    pub(crate) fn of_ue_if(computed: bool) -> Self {
+        if computed { Self::OfUe } else { Self::Never }
+    }
+}
+
+/// For each lane of a path, in the order of the agenda: whether its packets may go ahead, and past which timers not.
+pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
+    // Each round knows of a packet's answers one element further; what has not been found early is not.
+    let mut found = vec![[Early::Never; 2]; layouts.len()];
+    for _ in layouts {
+        found = (0..layouts.len()).map(|at| Dir::BOTH.map(|dir| early(layouts, &found, at, dir))).collect();
+    }
+    let first_timers = layouts.iter().scan(0, |next, layout| {
+        let first = *next;
+        *next += layout.timers;
+        Some(first)
+    });
+    let first_timers: Vec<u32> = first_timers.collect();
+    let lanes = layouts.iter().enumerate().flat_map(|(at, layout)| {
+        let numbered = layout.lanes.iter().enumerate();
+        numbered.map(move |(lane, &dir)| (at, lane, dir))
+    });
+    let ahead = |(at, lane, dir): (usize, usize, Dir)| {
+        let (layout, target) = (&layouts[at], usize::from(neighbour(at as u16, dir)));
+        let (behind, first) = (layouts.get(target)?, first_timers.get(target)?);
+        let is_alone = layout.lanes.iter().filter(|other| **other == dir).nth(1).is_none();
+        let is_of_ue = layout.bearers as usize == layout.lanes.len();
+        let ue = match found[target][dir.index()] {
+            Early::OfUe if layout.by_lanes[dir.index()] && is_of_ue => Some(lane / 2),
+            Early::OfUe | Early::OfAll if layout.by_lanes[dir.index()] && is_alone => None,
+            _ => return None,
+        };
+        let timers = &behind.timers_of_ues;
+        let of_target = match ue {
+            Some(ue) => timers.get(ue).zip(timers.get(ue + 1)),
+            None => timers.first().zip(timers.last()),
+        };
+        Some(of_target.map_or(0..0, |(from, to)| first + from..first + to))
+    };
+    let mut all: Vec<_> = lanes.clone().map(ahead).collect();
+    // With one UE the way is a circle: packets would chase each other round it for ever. At the server they wait.
+    if all.iter().all(Option::is_some) {
+        for ((at, _, dir), ahead) in lanes.zip(&mut all) {
+            if (at, dir) == (1, Dir::Uplink) {
+                *ahead = None;
+            }
+        }
+    }
+    all
+}
+
+/// Whether no element of a path lets a packet overtake another of its UE.
+pub(crate) fn keeps_order(layouts: &[Layout]) -> bool {
+    layouts.iter().all(|layout| !layout.early.contains(&Early::Never))
+}
+
+/// Whether an element may have packets of a direction early, with all that they set off at once.
+fn early(layouts: &[Layout], found: &[[Early; 2]], at: usize, dir: Dir) -> Early {
+    let layout = &layouts[at];
+    let is_at_end = at == 0 || at + 1 == layouts.len();
+    let is_seen = layout.bearers > 0
+        && layouts.iter().any(|other| other.bearers == 0 && other.early == [Early::Never; 2]);
+    if is_seen || !layout.passes_on && !is_at_end {
+        return Early::Never;
+    }
+    let answers = Dir::BOTH.into_iter().filter(|other| !layout.passes_on || *other == dir);
+    let at_once = answers.filter(|other| !layout.by_lanes[other.index()]).map(|other| {
+        let next = usize::from(neighbour(at as u16, other));
+        let is_only_way = !layout.lanes.contains(&other);
+        let is_free = layouts.get(next).is_some_and(|next| next.timers_of_ues.is_empty());
+        if is_only_way && is_free { found[next][other.index()] } else { Early::Never }
+    });
+    at_once.fold(layout.early[dir.index()], Early::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> Layout {
+        Layout {
+            lanes: Dir::BOTH.to_vec(),
+            early: [Early::OfAll; 2],
+            by_lanes: [true; 2],
+            passes_on: true,
+            ..Layout::default()
+        }
+    }
+
+    fn cell(ues: u32) -> Layout {
+        let lanes = (0..ues).flat_map(|_| Dir::BOTH).collect();
+        Layout { lanes, bearers: 2 * ues, early: [Early::OfUe; 2], ..link() }
+    }
+
+    fn host(ues: u32, sends: Dir) -> Layout {
+        Layout {
+            timers: ues,
+            early: [Early::OfUe; 2],
+            by_lanes: Dir::BOTH.map(|dir| dir != sends),
+            timers_of_ues: (0..=ues).collect(),
+            ..Layout::default()
+        }
+    }
+
+    fn path(ues: u32, middle: Vec<Layout>) -> Vec<Layout> {
+        [vec![host(ues, Dir::Downlink)], middle, vec![host(ues, Dir::Uplink)]].concat()
+    }
+
+    #[test]
+    fn packets_of_one_ue_go_all_the_way_ahead_until_the_server() {
+        let lanes = lanes_ahead(&path(1, vec![link(), cell(1)]));
+        assert_eq!(lanes, [Some(0..0), None, Some(1..2), Some(0..0)]);
+    }
+
+    #[test]
+    fn where_the_ways_of_ues_meet_the_order_is_that_of_time() {
+        let lanes = lanes_ahead(&path(2, vec![link(), cell(2)]));
+        // At the server all timers count, since what it sends is one line; at a UE its own.
+        assert_eq!(lanes, [Some(0..0), Some(0..2), Some(2..3), None, Some(3..4), None]);
+    }
+
+    #[test]
+    fn a_box_that_may_look_at_bearers_finds_them_as_they_are() {
+        let lanes = lanes_ahead(&path(1, vec![link(), Layout::default(), cell(1)]));
+        assert_eq!(lanes, [None, Some(0..1), None, None]);
+    }
+
+    #[test]
+    fn a_box_that_only_passes_on_does_so_at_any_time() {
+        let counts = Layout { lanes: Vec::new(), by_lanes: [false; 2], ..link() };
+        let lanes = lanes_ahead(&path(1, vec![link(), counts, cell(1)]));
+        assert_eq!(lanes, [Some(0..0), None, Some(1..2), Some(0..0)]);
+    }
+
+    #[test]
+    fn what_is_emitted_at_once_past_a_lane_has_no_order_ahead_of_time() {
+        let hasty = Layout { by_lanes: [false; 2], ..link() };
+        assert_eq!(lanes_ahead(&path(1, vec![hasty, cell(1)]))[..2], [None, None]);
+    }
+
+    #[test]
+    fn nothing_goes_ahead_out_of_the_path() {
+        assert_eq!(lanes_ahead(&[link()]), [None, None]);
+    }
+}

@@ -1,0 +1,94 @@
+//! Packets that are handed over ahead of their time change no result: the same run is made at once, in steps, and with
+//! a probe that never records anything, with which every packet waits for its time.
+
+use crate::golden::bundled;
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Kind, ProbeMask};
+
+fn results(scenario: &Scenario, step: Duration, end: Instant, probes: ProbeMask) -> String {
+    let mut simulation = Simulation::new(scenario, 1, Observe { probes, ..Observe::default() });
+    let mut until = Instant::ZERO + step;
+    while !simulation.advance_to(until.min(end)) && until < end {
+        until = until + step;
+    }
+    simulation.results().to_json()
+}
+
+fn assert_exact(name: &str, scenario: &Scenario, seconds: u64) {
+    let end = Instant::ZERO + Duration::from_secs(seconds);
+    let whole = Duration::from_secs(seconds);
+    let in_time = results(scenario, whole, end, ProbeMask::NONE.with(Kind::Outage));
+    for step in [whole, Duration::from_millis(137)] {
+        assert!(results(scenario, step, end, ProbeMask::NONE) == in_time, "{name} in steps of {step:?}");
+    }
+}
+
+#[test]
+fn bundled_scenarios_have_the_same_results_with_packets_ahead_of_their_time() {
+    for (name, scenario) in bundled() {
+        assert_exact(&name, &scenario, 20);
+    }
+}
+
+/// Three UEs on dedicated channels that send packets whole, on bearers whose delay varies, and in a cell of 1xEV-DO.
+const CELLS: [&str; 3] = [
+    r#"
+    wired = { rate = "2 Mbit/s", delay = "30 ms", queue.droptail.packets = 30 }
+    [radio.dch]
+    ues = 3
+    downlink = { rate = "384 kbit/s", delay = "60 ms", queue.droptail.packets = 20 }
+    uplink = { rate = "64 kbit/s", delay = "60 ms" }
+    "#,
+    r#"
+    wired = { rate = "2 Mbit/s", delay = "1 ms" }
+    [radio.variable]
+    ues = 3
+    downlink.channel.distribution = { rate.constant = "200 kbit/s", delay.exponential.mean = "100 ms" }
+    uplink.channel.distribution = { rate.constant = "64 kbit/s", delay.exponential.mean = "30 ms", order = "free" }
+    "#,
+    r#"
+    wired = { rate = "10 Mbit/s", delay = "1 ms" }
+    [radio.evdo]
+    ues = 3
+    downlink.delay.uniform = { mean = "75 ms", sd = "30 ms" }
+    "#,
+];
+
+/// Flows of each UE that begin at the same instant: without end, finite, both ways, pages, and datagrams with timers at
+/// the UE; TCP beside the latter.
+const FLOWS: [&str; 6] = [
+    "[[flow]]\nue = \"each\"\napp.bulk = {}",
+    "[[flow]]\nue = \"each\"\napp.file.size = \"100 kB\"",
+    "[[flow]]\nue = \"each\"\napp.file.size = \"100 kB\"
+     [[flow]]\nue = 1\ndirection = \"uplink\"\napp.file.size = \"20 kB\"",
+    "[[flow]]\nue = \"each\"\napp.web = {}\n[[flow]]\nue = 1\napp.bulk = {}",
+    "[[flow]]\nue = \"each\"\napp.ping = {}\n[[flow]]\nue = \"each\"\ndirection = \"uplink\"\napp.bulk = {}",
+    "[[flow]]\nue = \"each\"\napp.cbr = {}\n[[flow]]\nue = \"each\"\napp.bulk = {}",
+];
+
+/// How TCP acknowledges and repairs, and what stands between.
+const SET: [&[(&str, &str)]; 7] = [
+    &[],
+    &[("tcp.profile", "linux"), ("wired.loss", "1 %")],
+    &[("tcp.ack_every", "1"), ("tcp.handshake", "none"), ("tcp.max_window", "3")],
+    &[("wired.delay", "0 s"), ("wired.loss", "5 %"), ("tcp.sack", "true"), ("tcp.recovery", "{ sack = {} }")],
+    &[("middlebox", "[{ tap = {} }, { packet_loss.downlink.loss = \"2 %\" }]")],
+    &[("middlebox", "[{ disturb.downlink = { loss = \"1 %\", duplicate = \"2 %\", reorder = \"2 %\" } }]")],
+    &[("middlebox", "[{ snoop = {} }]"), ("wired.loss", "1 %")],
+];
+
+#[test]
+fn the_same_of_every_kind_of_flow_through_anything_that_hands_on_ahead_of_time() {
+    for (number, cell) in CELLS.iter().enumerate() {
+        for flows in FLOWS {
+            for set in SET {
+                let set: Vec<_> =
+                    set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+                let scenario = Scenario::parse(&format!("{cell}{flows}"), &set).unwrap();
+                assert_exact(&format!("cell {number}, {flows}, {set:?}"), &scenario, 12);
+            }
+        }
+    }
+}
