@@ -59,6 +59,8 @@ HELD_AGAINST = {"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1", "HDR8": "W1
 OVER_ONE_UE = {"W3x1000": "W1", "W2x1000": "W2"}
 
 START_UP_SECONDS = 1
+# Simulated seconds after which 1000 flows, which start 10 ms apart, have all run for a while.
+ALL_STARTED = 20
 START_UPS = 5
 SCHEDULERS = ("Heap", "Calendar")
 PR_SET_CHILD_SUBREAPER = 36
@@ -163,7 +165,7 @@ class Contestant:
 def compare(tools: list[Tool], workload: str, quick: bool) -> list[dict[str, str | float]]:
     """Measure the tools on one workload, print a line for each and return their rows."""
     standard = WORKLOADS[workload]
-    sample_cpu_s, samples, least = (0.3, 3, standard // 10) if quick else (2.0, 5, standard)
+    sample_cpu_s, samples, least = (0.3, 3, max(standard // 10, ALL_STARTED)) if quick else (2.0, 5, standard)
     contestants = [Contestant(tool, workload) for tool in tools]
     seconds = max(contestant.needed_seconds(least, sample_cpu_s) for contestant in contestants)
     for _ in range(samples):
