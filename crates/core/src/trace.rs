@@ -433,7 +433,9 @@ impl Recorder {
 
     /// What was kept since the last call.
     pub fn take(&mut self) -> Vec<(Instant, Event)> {
-        std::mem::take(&mut self.events)
+        // About as many will come until the next time.
+        let room = Vec::with_capacity(self.events.len());
+        std::mem::replace(&mut self.events, room)
     }
 }
 

@@ -14,7 +14,7 @@ use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
 use airpath_core::units::{Bitrate, Bytes};
-use numpy::ToPyArray;
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -220,7 +220,7 @@ impl Simulation {
     fn take_trace<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let trace = PyDict::new(py);
         for table in Table::from_events(&self.inner.take_trace()) {
-            trace.set_item(table.kind.name(), columns(py, &table)?)?;
+            trace.set_item(table.kind.name(), columns(py, table)?)?;
         }
         Ok(trace)
     }
@@ -237,14 +237,14 @@ impl Simulation {
 }
 
 /// A table as NumPy arrays: column -> numbers, or (codes, words).
-fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+fn columns<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("time_ns", table.time_ns.to_pyarray(py))?;
-    for (name, column) in table.named() {
+    result.set_item("time_ns", table.time_ns.into_pyarray(py))?;
+    for (name, column) in table.kind.columns().iter().zip(table.columns) {
         if column.words.is_empty() {
-            result.set_item(name, column.numbers.to_pyarray(py))?;
+            result.set_item(name, column.numbers.into_pyarray(py))?;
         } else {
-            result.set_item(name, (column.codes.to_pyarray(py), column.words.clone()))?;
+            result.set_item(name, (column.codes.into_pyarray(py), column.words))?;
         }
     }
     Ok(result)

@@ -2,7 +2,7 @@
 
 A kind's table has `time_ns`, nanoseconds since the start of the run, and then the columns that
 `airpath._core.probes()` names, in that order; its rows are the events as they happened. Numbers are stored as
-differences, which are small, so that a trace takes about a quarter of the room of plain numbers.
+differences, which are small (DELTA_BINARY_PACKED of Parquet).
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ _BY_UNIT = {
     "packet": "cached_packets",
 }
 UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in columns.split()}
+
+# Columns of few different numbers, which are stored as words are: as codes.
+FEW_NUMBERS = (
+    *("ue", "flow", "element", "len_bytes", "payload_bytes", "pdus", "poll", "lost", "tcpi_ca_state"),
+    *("flagged", "conservative", "after_drop"),
+)
 
 # Linux reports an unset slow start threshold as this or more.
 UNLIMITED_SSTHRESH = 2**31 - 1
@@ -156,13 +162,14 @@ class _KindWriter:
         self._pending: list[RawColumns] = []
         self._pending_rows = 0
         self._schema = schema_of(columns).with_metadata(metadata)
-        numbers = [name for name in self._schema.names if name not in WORD_COLUMNS]
+        codes = [name for name in columns if name in WORD_COLUMNS or name in FEW_NUMBERS]
+        numbers = [name for name in self._schema.names if name not in codes]
         self._file = (folder / file_name(kind)).open("wb")
         self._writer = pq.ParquetWriter(
             self._file,
             self._schema,
             compression="zstd",
-            use_dictionary=[name for name in columns if name in WORD_COLUMNS],
+            use_dictionary=codes,
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
             write_page_checksum=True,
         )

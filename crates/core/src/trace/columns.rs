@@ -28,14 +28,20 @@ pub struct Column {
 impl Table {
     /// Sorts events by kind; kinds without an event are left out.
     pub fn from_events(events: &[(Instant, Event)]) -> Vec<Self> {
-        let mut tables: Vec<Self> = Kind::ALL.iter().map(|kind| Self::new(*kind)).collect();
+        let mut rows = vec![0; Kind::ALL.len()];
+        for (_, event) in events {
+            rows[event.kind() as usize] += 1;
+        }
+        let mut tables: Vec<Self> =
+            Kind::ALL.iter().zip(rows).map(|(kind, rows)| Self::new(*kind, rows)).collect();
         for (at, event) in events {
             let table = &mut tables[event.kind() as usize];
+            let rows = table.time_ns.capacity();
             table.time_ns.push(at.as_nanos());
             let mut columns = table.columns.iter_mut();
             event.values(|value| {
                 if let Some(column) = columns.next() {
-                    column.push(value);
+                    column.push(value, rows);
                 }
             });
         }
@@ -43,9 +49,10 @@ impl Table {
         tables
     }
 
-    fn new(kind: Kind) -> Self {
+    /// A table with room for so many rows.
+    fn new(kind: Kind, rows: usize) -> Self {
         let columns = kind.columns().iter().map(|_| Column::default()).collect();
-        Self { kind, time_ns: Vec::new(), columns }
+        Self { kind, time_ns: Vec::with_capacity(rows), columns }
     }
 
     /// The columns with their names, the time left out.
@@ -55,14 +62,23 @@ impl Table {
 }
 
 impl Column {
-    fn push(&mut self, value: Value) {
+    /// Adds a value to a column that will have so many `rows`.
+    fn push(&mut self, value: Value, rows: usize) {
         match value {
-            Value::Number(number) => self.numbers.push(number),
+            Value::Number(number) => {
+                if self.numbers.is_empty() {
+                    self.numbers.reserve_exact(rows);
+                }
+                self.numbers.push(number);
+            }
             Value::Word(word) => {
                 let code = self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
                     self.words.push(word);
                     self.words.len() - 1
                 });
+                if self.codes.is_empty() {
+                    self.codes.reserve_exact(rows);
+                }
                 self.codes.push(code as u8);
             }
         }
