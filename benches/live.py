@@ -9,6 +9,8 @@ Each link is a constant trace. Reported are
 * how late packets left the bearer, against the model (median, 99th percentile);
 * CPU time of the driver for each packet that came out at either end.
 
+Then the rate that one connection gets where only the machine limits it.
+
 Then each mechanism that works on real packets, on a bearer of 100 Mbit/s: CPU time of the driver for each
 packet that came in at either end, as a ratio to that without one in the same round; of these the median is
 to be 1.2 at most.
@@ -27,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 AIRPATH = ROOT / ".venv" / "bin" / "airpath"
@@ -58,6 +61,8 @@ queue.droptail = { packets = 200, in_service = "excluded" }
 [[flow]]
 app.bulk = {}
 """
+# The same without a limit that a machine reaches.
+WIDE = BEARER.replace("100 Mbit/s", "40 Gbit/s").replace("5 ms", "0.1 ms").replace("200", "4000")
 MECHANISMS = {
     "ack_filter": "ack_filter = {}",
     "ack_pacing": "ack_pacing = {}",
@@ -103,21 +108,38 @@ def measure(mbps: int, seconds: int) -> dict[str, float]:
     }
 
 
-def cpu_us_per_packet(scenario: str, seconds: int) -> float:
-    """Carry one connection through a scenario; give the driver's CPU time for each packet that came in."""
+def carry(scenario: str, seconds: int) -> tuple[dict[str, Any], float]:
+    """Carry one connection through a scenario; give `live` of the results, and Gbit/s of IP."""
     with tempfile.TemporaryDirectory() as folder:
-        link, out = Path(folder, "link.toml"), Path(folder, "out")
+        link, report, out = Path(folder, "link.toml"), Path(folder, "iperf3.json"), Path(folder, "out")
         link.write_text(scenario, encoding="utf-8")
         command = [str(AIRPATH), "live", str(link), "--no-view", "--out", str(out), "--no-capture"]
         command += ["--probes", "", "--server", "exec iperf3 -s -1 > /dev/null", "--", "sh", "-c"]
-        command += [f"exec iperf3 -c $AIRPATH_SERVER -R -C cubic -t {seconds} > /dev/null"]
+        command += [f"exec iperf3 -c $AIRPATH_SERVER -R -C cubic -t {seconds} -J > {report}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
         if done.returncode != 0:
             raise SystemExit(f"live.py: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
-        live = json.loads((out / "results.json").read_text())["live"]
+        live: dict[str, Any] = json.loads((out / "results.json").read_text())["live"]
+        received = json.loads(report.read_text())["end"]["sum_received"]["bits_per_second"]
+    return live, received * MTU / MSS / 1e9
+
+
+def cpu_us_per_packet(scenario: str, seconds: int) -> float:
+    """Carry one connection through a scenario; give the driver's CPU time for each packet that came in."""
+    live, _ = carry(scenario, seconds)
     came_in: int = sum(end["sent"] for end in live["ends"].values())
     cpu_s: float = live["cpu_s"]
     return cpu_s * 1e6 / came_in
+
+
+def wide(rounds: int, seconds: int) -> dict[str, float]:
+    """Measure the rate that only the machine limits, in rounds; print and give medians."""
+    runs = [carry(WIDE, seconds) for _ in range(rounds)]
+    rate = statistics.median(gbps for _, gbps in runs)
+    late = statistics.median(live["lateness_us"]["p99"] for live, _ in runs)
+    valid = sum(live["valid"] for live, _ in runs)
+    print(f"\nno limit: {rate:.2f} Gbit/s, lateness p99 {late:.0f} us, {valid} of {rounds} valid")
+    return {"gbps": rate, "lateness_p99_us": late, "valid": valid / rounds}
 
 
 def mechanisms(rounds: int, seconds: int) -> dict[str, dict[str, float]]:
@@ -174,7 +196,10 @@ def main() -> None:
     if missing := obstacle():
         print(f"live: not measured: {missing}")
         return
-    figures: dict[str, object] = {} if options.mechanisms_only else links(options.seconds)
+    figures: dict[str, object] = {}
+    if not options.mechanisms_only:
+        figures |= links(options.seconds)
+        figures["no limit"] = wide(options.rounds, min(options.seconds, MECHANISM_SECONDS))
     figures["mechanisms"] = mechanisms(options.rounds, min(options.seconds, MECHANISM_SECONDS))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
