@@ -129,21 +129,17 @@ impl Agenda {
         horizon: Instant,
         may_end: bool,
     ) -> Option<(Instant, Box<Packet>)> {
-        let line = &self.lanes[lane];
-        let timers = line.ahead.clone()?;
-        let (at, packet) = line.packets.front()?;
-        if *at >= horizon || may_end && !packet.precedes_end {
-            return None;
-        }
+        let timers = self.lanes[lane].ahead.clone()?;
+        let (at, packet) = self.lanes[lane].packets.front()?;
         let at = *at;
-        if !self.is_quiet(timers, at) {
+        if at >= horizon || may_end && !packet.precedes_end || !self.is_quiet(timers, at) {
             return None;
         }
         let line = &mut self.lanes[lane];
-        let head = line.packets.pop_front();
+        let first = line.packets.pop_front();
         let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
         self.due.set(self.timers.len() + lane, next);
-        head
+        first
     }
 
     /// Whether none of these timers expires at or before `at`.

@@ -150,8 +150,8 @@ impl Path {
                 self.deliver(at, target, dir, packet);
                 self.settle_now();
                 // Others behind it may have waited for it alone.
-                while let Some((at, packet)) = self.engine.take_ahead(lane) {
-                    self.deliver(at, target, dir, packet);
+                while let Some((later, next)) = self.engine.take_ahead(lane) {
+                    self.deliver(later, target, dir, next);
                     self.settle_now();
                 }
             }
@@ -269,12 +269,12 @@ impl Path {
     #[inline(always)]
     fn hand_over(&mut self) -> bool {
         // Two calls, so that most packets are handed on in registers.
-        if self.engine.hands_nothing_over() {
-            return false;
-        }
         if let Some(Handover { at, target, dir, packet, .. }) = self.engine.first.take() {
             self.deliver(at, target, dir, packet);
-        } else if let Some(Handover { at, target, dir, packet, .. }) = self.engine.next_in_queue() {
+            return true;
+        }
+        let Some(queued) = self.engine.handovers.pop_front() else { return false };
+        if let Some(Handover { at, target, dir, packet, .. }) = self.engine.settle_queued(queued) {
             self.deliver(at, target, dir, packet);
         }
         true

@@ -161,7 +161,7 @@ pub(crate) struct Engine {
     pub agenda: Agenda,
     /// First in, first out; `first` is used while both are empty, which saves the queue's bookkeeping.
     pub first: Option<Handover>,
-    handovers: VecDeque<Handover>,
+    pub handovers: VecDeque<Handover>,
     pub radio_events: VecDeque<RadioEvent>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
@@ -236,17 +236,20 @@ impl Engine {
         }
     }
 
-    /// The next packet to hand over, behind `first`. What has waited for others may have to wait for its time after all:
-    /// they have set timers.
+    /// What has waited in the queue for others may have to wait for its time after all, as they have set timers: then it
+    /// is put on its lane.
+    #[inline(always)]
+    pub fn settle_queued(&mut self, next: Handover) -> Option<Handover> {
+        if next.lane == NO_LANE { Some(next) } else { self.settle_lane(next) }
+    }
+
     #[inline(never)]
-    pub fn next_in_queue(&mut self) -> Option<Handover> {
-        loop {
-            let next = self.handovers.pop_front()?;
-            if next.lane == NO_LANE || self.goes_ahead(next.lane, next.at, &next.packet) {
-                return Some(next);
-            }
-            self.agenda.put(next.lane as usize, next.at, next.packet);
+    fn settle_lane(&mut self, next: Handover) -> Option<Handover> {
+        if self.goes_ahead(next.lane, next.at, &next.packet) {
+            return Some(next);
         }
+        self.agenda.put(next.lane as usize, next.at, next.packet);
+        None
     }
 
     #[inline(always)]
@@ -263,7 +266,7 @@ impl Engine {
     }
 
     #[inline(always)]
-    pub fn hands_nothing_over(&self) -> bool {
+    fn hands_nothing_over(&self) -> bool {
         self.first.is_none() && self.handovers.is_empty()
     }
 
