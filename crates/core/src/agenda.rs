@@ -5,6 +5,9 @@
 //! * A **timer** that is moved later costs one store: it comes up early, is found to want a later
 //!   time, and is put there without calling anybody.
 //!
+//! A packet that is handed over at once, ahead of its time, is put on no lane: see `element/early`. Here is known whether
+//! its lane is empty and which timers would come before it.
+//!
 //! Timers and lanes are numbered at build: timers before lanes, each by element and key. What is due
 //! at the same instant comes in the order of these numbers. So it is ordered by the structure of the
 //! path and never by insertion, and results do not depend on how the search works.
@@ -107,7 +110,7 @@ impl Agenda {
 
     /// Whether nothing can come between now and the handing over of a packet that would be put on this lane with time
     /// `at`: no packet is before it, and none of the timers expires by then.
-    #[inline]
+    #[inline(always)]
     pub fn may_go_ahead(&mut self, lane: usize, at: Instant) -> bool {
         let line = &mut self.lanes[lane];
         if !line.packets.is_empty() {
@@ -126,25 +129,21 @@ impl Agenda {
         horizon: Instant,
         may_end: bool,
     ) -> Option<(Instant, Box<Packet>)> {
-        let line = &self.lanes[lane];
-        let timers = line.ahead.clone()?;
-        let (at, packet) = line.packets.front()?;
-        if *at >= horizon || may_end && !packet.precedes_end {
-            return None;
-        }
+        let timers = self.lanes[lane].ahead.clone()?;
+        let (at, packet) = self.lanes[lane].packets.front()?;
         let at = *at;
-        if !self.is_quiet(timers, at) {
+        if at >= horizon || may_end && !packet.precedes_end || !self.is_quiet(timers, at) {
             return None;
         }
         let line = &mut self.lanes[lane];
-        let head = line.packets.pop_front();
+        let first = line.packets.pop_front();
         let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
         self.due.set(self.timers.len() + lane, next);
-        head
+        first
     }
 
     /// Whether none of these timers expires at or before `at`.
-    #[inline]
+    #[inline(always)]
     fn is_quiet(&mut self, timers: Timers, at: Instant) -> bool {
         // Those of a UE are asked one by one.
         match timers.len() {
@@ -155,6 +154,7 @@ impl Agenda {
     }
 
     /// The same by the tournament. Timers that were moved later are put right on the way.
+    #[inline(never)]
     fn is_quiet_among_many(&mut self, timers: Timers, at: Instant) -> bool {
         loop {
             let first = self.due.first_of(timers.clone());

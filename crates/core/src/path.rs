@@ -27,10 +27,13 @@
 //! Contract: the driver hands packets over in order of time ([`Path::handle_packet`]), calls
 //! [`Path::handle_timeout`] no earlier than [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. Each deadline
 //! is handled at its own instant, however late the driver wakes: lateness moves no packet of the model.
+//!
+//! Within one call of [`Path::handle_timeout`] packets may be handed to elements ahead of their time, where that changes
+//! nothing that a driver can see: `element/early` says when.
 
 use crate::agenda::Due;
 use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
-use crate::element::{keeps_order, lanes_ahead};
+use crate::element::{keeps_order, lanes_ahead, watches_bearers};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask, Reason, Recorder};
@@ -56,7 +59,10 @@ pub struct Path {
 impl Path {
     /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
     pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
-        let layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
+        let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
+        if !watches_bearers(&layouts, probes) {
+            layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
+        }
         let wants = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events || layout.radio_drops);
         let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
         let outage_subscribers =
@@ -144,8 +150,8 @@ impl Path {
                 self.deliver(at, target, dir, packet);
                 self.settle_now();
                 // Others behind it may have waited for it alone.
-                while let Some((at, packet)) = self.engine.take_ahead(lane) {
-                    self.deliver(at, target, dir, packet);
+                while let Some((later, next)) = self.engine.take_ahead(lane) {
+                    self.deliver(later, target, dir, next);
                     self.settle_now();
                 }
             }
@@ -256,9 +262,22 @@ impl Path {
         if self.engine.tells {
             return self.settle_with_subscribers();
         }
-        while let Some(Handover { at, target, dir, packet, .. }) = self.engine.next_handover() {
+        while self.hand_over() {}
+    }
+
+    /// Hands over the next packet. Returns whether there was one.
+    #[inline(always)]
+    fn hand_over(&mut self) -> bool {
+        // Two calls, so that most packets are handed on in registers.
+        if let Some(Handover { at, target, dir, packet, .. }) = self.engine.first.take() {
+            self.deliver(at, target, dir, packet);
+            return true;
+        }
+        let Some(queued) = self.engine.handovers.pop_front() else { return false };
+        if let Some(Handover { at, target, dir, packet, .. }) = self.engine.settle_queued(queued) {
             self.deliver(at, target, dir, packet);
         }
+        true
     }
 
     /// The same where somebody hears of radio events or outages: before the next packet is handed over.
@@ -266,10 +285,8 @@ impl Path {
     fn settle_with_subscribers(&mut self) {
         loop {
             self.tell_subscribers();
-            match self.engine.next_handover() {
-                Some(Handover { at, target, dir, packet, .. }) => self.deliver(at, target, dir, packet),
-                None if self.engine.radio_events.is_empty() && self.engine.outages.is_empty() => return,
-                None => {}
+            if !self.hand_over() && self.engine.radio_events.is_empty() && self.engine.outages.is_empty() {
+                return;
             }
         }
     }

@@ -69,7 +69,7 @@ pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
         let numbered = layout.lanes.iter().enumerate();
         numbered.map(move |(lane, &dir)| (at, lane, dir))
     });
-    let ahead = |(at, lane, dir): (usize, usize, Dir)| {
+    let passes = |(at, lane, dir): (usize, usize, Dir)| {
         let (layout, target) = (&layouts[at], usize::from(neighbour(at as u16, dir)));
         let (behind, first) = (layouts.get(target)?, first_timers.get(target)?);
         let is_alone = layout.lanes.iter().filter(|other| **other == dir).nth(1).is_none();
@@ -86,7 +86,7 @@ pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
         };
         Some(of_target.map_or(0..0, |(from, to)| first + from..first + to))
     };
-    let mut all: Vec<_> = lanes.clone().map(ahead).collect();
+    let mut all: Vec<_> = lanes.clone().map(passes).collect();
     // With one UE the way is a circle: packets would chase each other round it for ever. At the server they wait.
     if all.iter().all(Option::is_some) {
         for ((at, _, dir), ahead) in lanes.zip(&mut all) {

@@ -47,7 +47,7 @@ pub(crate) use lookahead::Lookahead;
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
-use crate::trace::{Event, Kind, Reason, Recorder};
+use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use serde::Serialize;
 use serde_json::Value;
@@ -104,6 +104,8 @@ pub trait Element: Any + Send + Sync {
 pub struct Layout {
     /// Timers, with keys `0..timers`.
     pub timers: u32,
+    /// All timers are there to tell what happens in bearers, and are armed only if somebody wants to know.
+    pub timers_tell: bool,
     /// The direction of each lane; lane `n` is the n-th.
     pub lanes: Vec<Dir>,
     /// Whether [`Element::handle_radio`] is to be called.
@@ -158,8 +160,8 @@ const NO_LANE: u32 = u32::MAX;
 pub(crate) struct Engine {
     pub agenda: Agenda,
     /// First in, first out; `first` is used while both are empty, which saves the queue's bookkeeping.
-    first: Option<Handover>,
-    handovers: VecDeque<Handover>,
+    pub first: Option<Handover>,
+    pub handovers: VecDeque<Handover>,
     pub radio_events: VecDeque<RadioEvent>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
@@ -206,7 +208,7 @@ impl Engine {
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
-        let radio_wanted = layouts.iter().any(|layout| layout.radio_events);
+        let radio_wanted = wants_radio(layouts);
         let drops_wanted = radio_wanted || layouts.iter().any(|layout| layout.radio_drops);
         let outages_wanted = layouts.iter().any(|layout| layout.outages);
         Self {
@@ -234,21 +236,20 @@ impl Engine {
         }
     }
 
-    /// The next packet to hand over.
-    #[inline]
-    pub fn next_handover(&mut self) -> Option<Handover> {
-        self.first.take().or_else(|| self.next_in_queue())
+    /// What has waited in the queue for others may have to wait for its time after all, as they have set timers: then it
+    /// is put on its lane.
+    #[inline(always)]
+    pub fn settle_queued(&mut self, next: Handover) -> Option<Handover> {
+        if next.lane == NO_LANE { Some(next) } else { self.settle_lane(next) }
     }
 
-    /// What has waited for others may have to wait for its time after all: these have set timers.
-    fn next_in_queue(&mut self) -> Option<Handover> {
-        loop {
-            let next = self.handovers.pop_front()?;
-            if next.lane == NO_LANE || self.goes_ahead(next.lane, next.at, &next.packet) {
-                return Some(next);
-            }
-            self.agenda.put(next.lane as usize, next.at, next.packet);
+    #[inline(never)]
+    fn settle_lane(&mut self, next: Handover) -> Option<Handover> {
+        if self.goes_ahead(next.lane, next.at, &next.packet) {
+            return Some(next);
         }
+        self.agenda.put(next.lane as usize, next.at, next.packet);
+        None
     }
 
     #[inline(always)]
@@ -281,6 +282,15 @@ impl Engine {
         packet.clear();
         self.pool.push(packet);
     }
+}
+
+fn wants_radio(layouts: &[Layout]) -> bool {
+    layouts.iter().any(|layout| layout.radio_events)
+}
+
+/// Whether somebody wants to know what happens in the buffers of bearers.
+pub(crate) fn watches_bearers(layouts: &[Layout], probes: ProbeMask) -> bool {
+    wants_radio(layouts) || probes.has(Kind::BearerEnqueued) || probes.has(Kind::BearerDelivered)
 }
 
 /// The element next to `element` in direction `dir`; past either end an index that no element has.
@@ -485,7 +495,7 @@ impl<'a> Cx<'a> {
         self.engine.drops[self.element as usize][reason as usize]
     }
 
-    /// Whether somebody wants to know what happens in the buffers of bearers.
+    /// As [`watches_bearers`] has it.
     #[inline]
     pub(crate) fn watches_bearers(&self) -> bool {
         self.engine.radio_wanted

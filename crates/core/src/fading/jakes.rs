@@ -70,6 +70,10 @@ impl Component for Config {
 
 const HALF: usize = BLOCK / 2;
 
+/// Blocks computed at once where one follows the other: the tables of many channels do not fit into a cache, and are
+/// read once for all of these.
+const AT_ONCE: usize = 4;
+
 /// Blocks after which the phases are evaluated anew.
 const ANCHOR: u64 = 64;
 
@@ -84,9 +88,12 @@ struct Jakes {
     /// How far the phases turn in a block.
     turn: Phasors,
     tables: Vec<Table>,
-    /// The number of the block in `power`.
+    /// The number of the block in the middle of which `middle` is.
     block: u64,
-    power: [f32; BLOCK],
+    /// Gains of as many successive blocks as are filled, from `first` on.
+    powers: [[f32; BLOCK]; AT_ONCE],
+    first: u64,
+    filled: usize,
 }
 
 /// Phases by their cosines and sines.
@@ -124,10 +131,12 @@ impl Jakes {
             frequencies,
             phases,
             block: 0,
-            power: [0.0; BLOCK],
+            powers: [[0.0; BLOCK]; AT_ONCE],
+            first: 0,
+            filled: 1,
         };
         jakes.evaluate(0);
-        jakes.fill();
+        jakes.fill(0);
         jakes
     }
 
@@ -149,9 +158,10 @@ impl Jakes {
         self.block = number;
     }
 
-    fn fill(&mut self) {
+    /// Computes the gains of the block into a place.
+    fn fill(&mut self, place: usize) {
         let [in_phase, quadrature] = self.quadratures();
-        for (power, (i, q)) in self.power.iter_mut().zip(in_phase.iter().zip(&quadrature)) {
+        for (power, (i, q)) in self.powers[place].iter_mut().zip(in_phase.iter().zip(&quadrature)) {
             *power = i * i + q * q;
         }
     }
@@ -184,11 +194,17 @@ impl Jakes {
 
 impl Fading for Jakes {
     fn block(&mut self, number: u64) -> &[f32; BLOCK] {
-        if number != self.block {
-            self.seek(number);
-            self.fill();
+        let behind = number.wrapping_sub(self.first);
+        if behind < self.filled as u64 {
+            return &self.powers[behind as usize];
         }
-        &self.power
+        let follows = behind == self.filled as u64;
+        (self.first, self.filled) = (number, if follows { AT_ONCE } else { 1 });
+        for place in 0..self.filled {
+            self.seek(number + place as u64);
+            self.fill(place);
+        }
+        &self.powers[0]
     }
 }
 
@@ -304,7 +320,7 @@ mod tests {
             let mut jakes = jakes(&format!("quadratures {number}"), OSCILLATORS, doppler_per_sample);
             let mut both = [Vec::new(), Vec::new()];
             for block in 0..blocks {
-                jakes.block(block);
+                jakes.seek(block);
                 for (series, part) in both.iter_mut().zip(jakes.quadratures()) {
                     series.extend(part);
                 }

@@ -87,7 +87,7 @@ impl Element for WithOutages {
         let layout = self.cell.layout();
         // An outage comes between anything.
         let (early, by_lanes) = Default::default();
-        Layout { timers: layout.timers + 1, early, by_lanes, ..layout }
+        Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

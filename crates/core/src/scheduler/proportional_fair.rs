@@ -75,12 +75,15 @@ impl Scheduler for ProportionalFair {
     fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
         let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
         let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
-        for (user, throughput) in self.throughputs.iter_mut().enumerate() {
-            *throughput = match served {
-                // The sum of a geometric series: `slots` slots at the same rate.
-                Some((served, rate)) if served == user => *throughput * kept + rate * (1.0 - kept),
-                _ => (*throughput * kept).max(LEAST),
-            };
+        // The sum of a geometric series: `slots` slots at the same rate.
+        let mean = |(user, rate): (usize, f64)| (user, self.throughputs[user] * kept + rate * (1.0 - kept));
+        let served = served.map(mean);
+        // Of all alike, so that it is done for several at once.
+        for throughput in &mut self.throughputs {
+            *throughput = (*throughput * kept).max(LEAST);
+        }
+        if let Some((user, throughput)) = served {
+            self.throughputs[user] = throughput;
         }
     }
 }

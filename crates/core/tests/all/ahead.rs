@@ -11,7 +11,7 @@ fn results(scenario: &Scenario, step: Duration, end: Instant, probes: ProbeMask)
     let mut simulation = Simulation::new(scenario, 1, Observe { probes, ..Observe::default() });
     let mut until = Instant::ZERO + step;
     while !simulation.advance_to(until.min(end)) && until < end {
-        until = until + step;
+        until += step;
     }
     simulation.results().to_json()
 }

@@ -241,7 +241,8 @@ impl Element for Dch {
         });
         let by_lanes = Dir::BOTH.map(|dir| sends_whole[dir.index()] || !ahead[dir.index()].is_zero());
         let layout = cell_layout(self.bearers.iter().map(|bearer| &bearer.buffer));
-        Layout { ahead, early: sends_whole.map(Early::of_ue_if), by_lanes, ..layout }
+        let timers_tell = sends_whole == [true; 2];
+        Layout { ahead, timers_tell, early: sends_whole.map(Early::of_ue_if), by_lanes, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

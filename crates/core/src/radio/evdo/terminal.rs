@@ -7,6 +7,7 @@ use super::rates::{PHYSICAL_PACKETS, PhysicalPacket, RATES};
 use crate::fading::{self, BLOCK, Fading};
 use crate::units::Decibel;
 use serde_json::{Map, Value, json};
+use std::ops::Range;
 
 /// The receiver of one UE.
 pub(super) struct Terminal {
@@ -65,10 +66,21 @@ impl Terminal {
             self.seek(next / BLOCK as u64);
             let end = slot.min((self.block + 1) * BLOCK as u64);
             let first = (next % BLOCK as u64) as usize;
-            for met in &self.requests[first..first + (end - next) as usize] {
-                self.histogram[usize::from(*met)] += 1;
-            }
+            self.count(first..first + (end - next) as usize);
             next = end;
+        }
+    }
+
+    /// Counts requests of the block, every fourth in one list: of two that are alike the second waits for the first.
+    fn count(&mut self, slots: Range<usize>) {
+        let mut counts = [[0; RATES + 1]; 4];
+        for fours in self.requests[slots].chunks(counts.len()) {
+            for (count, met) in counts.iter_mut().zip(fours) {
+                count[usize::from(*met)] += 1;
+            }
+        }
+        for count in counts {
+            self.histogram.iter_mut().zip(count).for_each(|(all, count)| *all += count);
         }
     }
 

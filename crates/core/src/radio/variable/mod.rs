@@ -157,7 +157,8 @@ impl Element for Variable {
             own.all(|bearer| bearer.is_computed())
         });
         let timers = layout.timers * (1 + u32::from(self.overtakes));
-        Layout { timers, early: computed.map(Early::of_ue_if), by_lanes: computed, ..layout }
+        let timers_tell = computed == [true; 2];
+        Layout { timers, timers_tell, early: computed.map(Early::of_ue_if), by_lanes: computed, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
