@@ -1,13 +1,13 @@
 """Events as chunks of bytes that a browser reads without copying: `static/events.js` is the other side.
 
-A chunk is `u32 n | header | columns`, little-endian. The header is JSON in UTF-8, n bytes with the spaces behind
-it, so that the columns begin at a multiple of 8:
+A chunk is `u32 n | header | columns`, little-endian. The header is JSON in UTF-8, n bytes with the spaces
+behind it, so that the columns begin at a multiple of 8:
 
     {kind: {"rows": rows, "columns": [[name, type, offset], ...]}}
 
-An offset counts bytes from the begin of the columns and suits the type: ``"f8"``, ``"u4"``, ``"u2"`` or ``"u1"``,
-the narrowest that holds all values of the column. A list of words in place of the type means codes of one
-byte into that list. Times are nanoseconds in ``"f8"``, exact for 104 days.
+An offset counts bytes from where the columns begin and suits the type: ``"f8"``, ``"u4"``, ``"u2"`` or
+``"u1"``, the narrowest that holds all values of the column. A list of words in place of the type means codes
+of one byte into that list. Times are nanoseconds in ``"f8"``, exact for 104 days.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:

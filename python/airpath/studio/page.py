@@ -1,9 +1,9 @@
-"""A finished run as one HTML file, which a browser opens from the disk: it needs no server and asks for nothing.
+"""A finished run as one HTML file: a browser opens it from the disk, without a server and without a request.
 
-The page has the files of `static/` in it: modules as ``data:`` addresses in an import map, since a browser loads
-no module files from a disk. Facts and events of the run are deflated and written as base64, so that no text of a
-run is ever markup. A policy in the page forbids everything else: scripts and styles run by their hashes alone.
-The same run gives the same bytes.
+The page has the files of `static/` in it: modules as ``data:`` addresses in an import map, since a browser
+loads no module files from a disk. Facts and events of the run are deflated and written as base64, so that no
+text of a run is ever markup. A policy in the page forbids requests, and allows scripts and styles by their
+hashes. The same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def page(run: FinishedRun) -> bytes:
         f"default-src 'none'; script-src {allowed} data:; style-src {_source(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    notice = f"This page has uPlot in it, under this licence:\n\n{_text(uplot / 'LICENSE')}".replace("--", "- -")
+    notice = f"This page has uPlot in it, under this licence:\n\n{_text(uplot / 'LICENSE')}"
     head = [
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
         f"<title>{escape(run.manifest['scenario'])} - airpath</title>",

@@ -16,7 +16,17 @@
  * @property {boolean} [soft]
  * @property {number} [scale] of a rate
  */
-/** @typedef {{name: string, title: string, unit: string, digits: number, fromZero: boolean, trails: Trail[]}} Panel */
+/**
+ * A panel: its lines, and in their place those to see from `afar`, where there are more points than pixels.
+ * @typedef {object} Panel
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {number} digits after the point, of values
+ * @property {boolean} fromZero
+ * @property {Trail[]} trails
+ * @property {{unit: string, trails: Trail[]}} [afar]
+ */
 
 /** Up to this number of flows, panels show all details. */
 export const FEW = 2;
@@ -67,7 +77,15 @@ export const PANELS = [
     ],
   },
   {
-    name: "rlc", title: "Link layer", unit: "PDU number", digits: 0, fromZero: false,
+    name: "rlc", title: "Link layer", unit: "number of each PDU", digits: 0, fromZero: false,
+    afar: {
+      unit: "PDUs a second",
+      trails: [
+        { line: "pduSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "pduAgainSum", word: "of them again", shape: "rate", ink: 2, width: 1.5, scale: 1 },
+        { line: "pduLostSum", word: "of them lost on the air", shape: "rate", ink: 1, width: 1.5, scale: 1 },
+      ],
+    },
     trails: [
       { line: "pdu", word: "sent first", shape: "dots", ink: 0, opacity: 0.6 },
       { line: "pduAgain", word: "sent again", shape: "ring", ink: 2 },

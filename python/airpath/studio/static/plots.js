@@ -17,9 +17,11 @@ const UPlot = /** @type {any} */ (globalThis).uPlot;
 
 /** Width of the axes' numbers, pixels: the same for all panels, whose times so lie above each other. */
 const AXIS_PX = 54;
-const RIGHT_PX = 14;
-const LEAST_PX = 74;
+const RIGHT_PX = 20;
+const LEAST_PX = 64;
 const MOST_PX = 260;
+/** Of a panel where the page scrolls as a whole: on phones. */
+const PHONE_PX = 136;
 /** How near to a point a click has to be, pixels. */
 const REACH_PX = 24;
 
@@ -73,7 +75,8 @@ export class Plots {
     const heads = this.views.reduce((sum, view) => sum + (view.folded ? 30 : 27), 0);
     const free = room.clientHeight - heads - 36;
     const fair = Math.floor(free / Math.max(open.length, 1));
-    const height = Math.min(Math.max(fair, LEAST_PX), MOST_PX);
+    const isPhone = matchMedia("(max-width: 1000px)").matches;
+    const height = isPhone ? PHONE_PX : Math.min(Math.max(fair, LEAST_PX), MOST_PX);
     for (const view of open) view.size(this.place.clientWidth, height + (view === last ? 26 : 0), view === last);
     this.draw();
   }
@@ -104,22 +107,46 @@ class PanelView {
     this.plot = null;
     /** @type {Drawn[]} */
     this.drawn = [];
-    const lines = plots.lines();
-    const many = lines.length > FEW;
-    this.trails = panel.trails.filter((trail) => !(trail.detail && many) && lines.some((own) => trail.line in own));
+    this.unit = make("span", { class: "unit" });
+    this.legend = make("ul", { class: "legend" });
+    /** @type {Trail[]} */
+    this.trails = [];
     /** @type {HTMLElement[]} */
-    this.values = this.trails.map(() => make("b"));
-    const legend = this.trails.map((trail, n) =>
-      make("li", {}, swatch(trail, lines.length > 1 ? plots.colours.quiet : plots.colours.inks[trail.ink]),
-        trail.word, " ", this.values[n]));
+    this.values = [];
     const fold = make("button", {
       class: "fold", "aria-expanded": String(!folded), title: `Fold or open (key ${number})`,
       click: () => togglePanel(this.store, panel.name),
-    }, make("kbd", { "aria-hidden": "true" }, String(number)), panel.title, make("span", { class: "unit" }, panel.unit));
+    }, make("kbd", { "aria-hidden": "true" }, String(number)), panel.title, this.unit);
     this.canvas = make("div", { class: "canvas", role: "img" });
-    const head = make("div", { class: "head" }, make("h2", {}, fold), make("ul", { class: "legend" }, ...(folded ? [] : legend)));
+    const head = make("div", { class: "head" }, make("h2", {}, fold), folded ? null : this.legend);
     this.root = make("section", { class: "panel", "data-panel": panel.name, "aria-label": panel.title }, head, folded ? null : this.canvas);
     this.line = make("div", { class: "pin", hidden: true });
+    /** @type {boolean | null} */
+    this.isFar = null;
+    this.look(false);
+  }
+
+  /** Choose the lines to show: the panel's own, or those to see from afar. @param {boolean} isFar */
+  look(isFar) {
+    if (this.isFar === isFar) return;
+    this.isFar = isFar;
+    const { panel, plots } = this;
+    const lines = plots.lines();
+    const many = lines.length > FEW;
+    const { trails } = isFar && panel.afar ? panel.afar : panel;
+    this.trails = trails.filter((trail) => !(trail.detail && many) && lines.some((own) => trail.line in own));
+    this.values = this.trails.map(() => make("b"));
+    this.legend.replaceChildren(...this.trails.map((trail, n) => make("li", {},
+      swatch(trail, lines.length > 1 ? plots.colours.quiet : plots.colours.inks[trail.ink]), trail.word, " ", this.values[n])));
+    this.unit.textContent = isFar && panel.afar ? panel.afar.unit : panel.unit;
+  }
+
+  /** Whether the range has more points than pixels. @type {(from: number, to: number, columns: number) => boolean} */
+  isAfar(from, to, columns) {
+    const line = this.panel.afar?.trails[0].line;
+    if (!line) return false;
+    const points = this.plots.lines().map((lines) => (lines[line] ? lowerBound(lines[line].x, to) - lowerBound(lines[line].x, from) : 0));
+    return Math.max(...points) > columns;
   }
 
   /**
@@ -150,7 +177,7 @@ class PanelView {
       },
       axes: [
         { ...axis, size: last ? 26 : 0, gap: 4, space: 70, values: last ? (_, ticks) => times(ticks) : () => [] },
-        { ...axis, size: AXIS_PX, gap: 6, space: 26, values: (_, ticks) => ticks.map((tick) => figure(tick, decimals(ticks))) },
+        { ...axis, size: AXIS_PX, gap: 6, space: 20, values: (_, ticks) => ticks.map((tick) => figure(tick, decimals(ticks))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
@@ -178,7 +205,7 @@ class PanelView {
     }
     high = Math.max(high, Math.min(soft, high > 0 ? 2 * high : soft));
     if (!Number.isFinite(high)) return [0, 1];
-    if (this.panel.fromZero) return [0, high > 0 ? high * 1.08 : 1];
+    if (this.panel.fromZero || this.isFar) return [0, high > 0 ? high * 1.08 : 1];
     if (!Number.isFinite(low)) low = 0;
     const margin = (high - low) * 0.06 || 1;
     return [low - margin, high + margin];
@@ -189,13 +216,15 @@ class PanelView {
     if (!plot) return;
     const [from, to] = this.store.state.range;
     const columns = Math.max(1, Math.round(plot.bbox.width));
-    const flows = this.store.state.flows;
-    const { run } = this.store.state;
+    const { flows, run } = this.store.state;
+    this.look(this.isAfar(from, to, columns));
+    let window = 0;
     this.drawn = this.plots.lines().flatMap((lines, flow) => this.trails.filter((trail) => trail.line in lines).map((trail) => {
       const line = lines[trail.line];
       if (trail.shape === "rate") {
         const { start_s, transfer_s } = run.summary.flows[flows[flow]];
         const found = rates(line.x, line.y, from, to, transfer_s === null ? this.store.end : start_s + transfer_s);
+        window = found.window;
         // The last value holds until the end of its window.
         const x = [...found.x, (found.x.at(-1) ?? 0) + found.window];
         const y = [...found.y, found.y.at(-1) ?? 0].map((value) => value * (trail.scale ?? 1));
@@ -205,6 +234,10 @@ class PanelView {
       const places = isLine ? reduce(line.x, line.y, from, to, columns) : this.marks(line, from, to, columns);
       return { trail, line, flow, x: line.x, y: line.y, places };
     }));
+    if (window) {
+      const { unit } = this.isFar && this.panel.afar ? this.panel.afar : this.panel;
+      this.unit.textContent = `${unit}, mean of ${Number(window.toPrecision(6))} s`;
+    }
     plot.setData([[from, to], [0, 1]]);
     this.canvas.setAttribute("aria-label", this.described());
     this.pin();
@@ -331,7 +364,7 @@ class PanelView {
       const { digits } = this.panel;
       return most === 0 ? trail.word : `${trail.word}: ${least.toFixed(digits)} to ${most.toFixed(digits)}`;
     });
-    return `${this.panel.title} in ${this.panel.unit}, ${from.toFixed(3)} to ${to.toFixed(3)} s. ${parts.join("; ")}.`;
+    return `${this.panel.title} in ${this.unit.textContent}, ${from.toFixed(3)} to ${to.toFixed(3)} s. ${parts.join("; ")}.`;
   }
 }
 

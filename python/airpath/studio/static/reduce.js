@@ -69,6 +69,10 @@ export function onePerPixel(x, from, to, columns) {
   return kept;
 }
 
+/** Most windows of a rate in the range, and the shortest of them, seconds: shorter ones tell single packets. */
+const WINDOWS = 100;
+const SHORTEST_S = 0.1;
+
 /**
  * Mean rate in windows of equal length, from a sum that only grows: as `airpath.runs.lines` computes goodput.
  * @param {Float64Array} x times, ascending, seconds
@@ -79,7 +83,7 @@ export function onePerPixel(x, from, to, columns) {
  * @returns {{x: number[], y: number[], window: number}} begin of each window, its rate per second, and its length
  */
 export function rates(x, sum, from, to, last) {
-  const window = niceStep(Math.max(to - from, 1e-6) / 100);
+  const window = niceStep(Math.max((to - from) / WINDOWS, SHORTEST_S));
   const at = (/** @type {number} */ time) => {
     const place = lowerBound(x, time + 1e-9) - 1;
     return place < 0 ? 0 : sum[place];

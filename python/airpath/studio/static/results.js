@@ -55,10 +55,10 @@ export function showResults(run) {
   if (!bearers.length) return;
   place.append(make("h3", {}, "Bearers"));
   place.append(table(
-    ["", "SDUs out", "dropped", "most queued", "PDUs lost, %"],
+    ["", "SDUs out", "drops", "queue ≤", "PDUs lost"],
     bearers.map(([name, own]) => [
       name, told(own.sdus_delivered), told(own.sdus_dropped), told(own.peak_queued_sdus),
-      own.pdus_sent ? told((100 * own.pdus_lost) / own.pdus_sent, 1) : "–",
+      own.pdus_sent ? `${told((100 * own.pdus_lost) / own.pdus_sent, 1)} %` : "–",
     ]),
   ));
 }

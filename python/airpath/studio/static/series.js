@@ -140,14 +140,22 @@ function linkLayer(events, flow) {
   if (!data) return {};
   const own = ofFlow(data, flow, along(data, flow));
   const y = unwrapped(own.rows, data.columns.first_sn.values);
+  if (!y.length) return {};
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
+  const sums = { pduSum: new Float64Array(y.length), pduAgainSum: new Float64Array(y.length), pduLostSum: new Float64Array(y.length) };
   let next = -Infinity;
   for (let at = 0; at < y.length; at += 1) {
     const row = own.rows[at];
-    if (data.columns.lost.values[row]) places.pduLost.push(at);
-    else places[y[at] < next ? "pduAgain" : "pdu"].push(at);
-    next = Math.max(next, y[at] + data.columns.pdus.values[row]);
+    const pdus = data.columns.pdus.values[row];
+    const isLost = data.columns.lost.values[row];
+    const isAgain = y[at] < next;
+    if (isLost) places.pduLost.push(at);
+    else places[isAgain ? "pduAgain" : "pdu"].push(at);
+    sums.pduSum[at] = pdus;
+    if (isAgain) sums.pduAgainSum[at] = pdus;
+    if (isLost) sums.pduLostSum[at] = pdus;
+    next = Math.max(next, y[at] + pdus);
   }
   /** @type {Record<string, Line>} */
   const lines = {};
@@ -158,8 +166,12 @@ function linkLayer(events, flow) {
       rows: Uint32Array.from(at, (n) => own.rows[n]),
     };
   }
+  for (const [name, sum] of Object.entries(sums)) {
+    accumulate(sum, 1);
+    lines[name] = { kind: "rlc_data", ...own, y: sum };
+  }
   const status = events.table("rlc_status");
-  if (status && own.rows.length) {
+  if (status) {
     const back = ofFlow(status, flow, against(status, flow));
     const { lsn } = status.columns;
     const highest = Float64Array.from(y);

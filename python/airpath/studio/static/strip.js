@@ -68,6 +68,8 @@ export class Strip {
     const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(to - from))));
     const shown = isWhole ? `whole run, ${figure(end, 2)} s` : `${figure(from, digits)} to ${figure(to, digits)} s`;
     byId("range").textContent = shown;
+    /** @type {HTMLButtonElement} */ (byId("back")).disabled = !this.store.steps.length;
+    /** @type {HTMLButtonElement} */ (byId("out")).disabled = isWhole;
     this.canvas.setAttribute("aria-label", `Whole run; shown: ${shown}`);
   }
 

@@ -91,6 +91,8 @@ const OUTAGE = {
 
 /** @type {(bytes: number) => string} */
 const bytes = (value) => `${figure(value)} B`;
+/** @type {(told: Told) => string} */
+const way = ({ word }) => (word("direction") === "uplink" ? "up" : "down");
 /** @type {(count: number, thing: string) => string} */
 const count = (value, thing) => `${figure(value)} ${thing}${value === 1 ? "" : "s"}`;
 
@@ -100,12 +102,12 @@ const SHORT = {
   rtt_sample: ({ n }) => `${figure(n("rtt_us") / 1000, 1)} ms`,
   segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
   segment_received: ({ n }) => `${figure(n("seq"))} + ${n("payload_bytes")}, next ${figure(n("rcv_nxt"))}`,
-  bearer_enqueued: ({ n, word }) => `${word("direction")}, ${bytes(n("len_bytes"))}, ${count(n("queued_sdus"), "SDU")} there`,
-  bearer_delivered: ({ n, word }) => `${word("direction")}, ${bytes(n("len_bytes"))} after ${figure(n("delay_ns") / 1e6, 1)} ms`,
-  slot_ended: ({ n, word }) => `${word("direction")}, ${count(n("pdus_sent"), "PDU")}, ${n("pdus_lost")} lost`,
-  rlc_data: ({ n, word }) => `${word("direction")}, ${count(n("pdus"), "PDU")} from ${n("first_sn")}${n("poll") ? ", poll" : ""}${n("lost") ? ", lost" : ""}`,
-  rlc_status: ({ n, word }) => `${word("direction")}, below ${n("lsn")}, ${n("missing_pdus")} missing${n("lost") ? ", lost" : ""}`,
-  rlc_confirmed: ({ n, word }) => `${word("direction")}, ${bytes(n("len_bytes"))}, ${count(n("queued_sdus"), "SDU")} left`,
+  bearer_enqueued: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} there`,
+  bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
+  slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
+  rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
+  rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
+  rlc_confirmed: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} left`,
   ack_regulator: ({ n }) => `${count(n("held_acks"), "ACK")} held, window ${n("window_segments")}`,
   ack_rate_control: ({ n }) => `${count(n("held_acks"), "ACK")} held, buffer ${count(n("occupancy_sdus"), "SDU")}`,
   rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
