@@ -100,7 +100,7 @@ def _events(run: FinishedRun) -> tuple[list[bytes], dict[str, int]]:
         for events in run.events({kind: run.kinds[kind]}):
             rows += len(events[kind]["time_ns"])
             if used <= room:
-                zipped.append(zlib.compress(encode(events), 9))
+                zipped.append(zlib.compress(encode(events), 6))
                 used += len(zipped[-1])
         if used > room:
             left_out[kind] = rows

@@ -29,6 +29,22 @@ export function paintLine(ink, x, y, places, toX, toY, steps) {
   ink.stroke();
 }
 
+/**
+ * Paint the area between two lines.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} low
+ * @param {ArrayLike<number>} high
+ * @param {Scale} toX
+ * @param {Scale} toY
+ */
+export function paintBand(ink, x, low, high, toX, toY) {
+  ink.beginPath();
+  for (let at = 0; at < x.length; at += 1) ink.lineTo(toX(x[at]), toY(high[at]));
+  for (let at = x.length - 1; at >= 0; at -= 1) ink.lineTo(toX(x[at]), toY(low[at]));
+  ink.fill();
+}
+
 /** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */
 export const SHAPES = {
   dots: (ink) => ink.rect(-0.45, -0.45, 0.9, 0.9),
@@ -60,6 +76,29 @@ function closed(ink, ...corners) {
   ink.closePath();
 }
 
+/** Pictures of marks that were painted before. @type {Map<string, OffscreenCanvas>} */
+const marks = new Map();
+
+/** @type {(shape: string, radius: number, look: CanvasRenderingContext2D) => OffscreenCanvas} */
+function markOf(shape, radius, { strokeStyle, lineWidth }) {
+  const key = [shape, radius, strokeStyle, lineWidth].join();
+  const known = marks.get(key);
+  if (known) return known;
+  const half = Math.ceil(1.3 * radius + lineWidth);
+  const mark = new OffscreenCanvas(2 * half, 2 * half);
+  const ink = mark.getContext("2d");
+  if (!ink) return mark;
+  ink.fillStyle = ink.strokeStyle = strokeStyle;
+  ink.setTransform(radius, 0, 0, radius, half, half);
+  ink.lineWidth = lineWidth / radius;
+  ink.beginPath();
+  SHAPES[shape](ink);
+  if (FILLED.has(shape)) ink.fill();
+  else ink.stroke();
+  marks.set(key, mark);
+  return mark;
+}
+
 /**
  * Paint marks of one shape.
  * @param {CanvasRenderingContext2D} ink
@@ -78,12 +117,15 @@ export function paintMarks(ink, shape, radius, x, y, places, toX, toY) {
     for (const at of places) ink.fillRect(toX(x[at]) - side / 2, toY(y[at]) - side / 2, side, side);
     return;
   }
-  const path = new Path2D();
-  SHAPES[shape](path);
-  const all = new Path2D();
+  // One picture of the mark is copied to all places; one that would hide another, two pixels aside, is not.
+  const mark = markOf(shape, radius, ink);
+  const half = mark.width / 2;
+  const taken = new Set();
   for (const at of places) {
-    all.addPath(path, { a: radius, b: 0, c: 0, d: radius, e: toX(x[at]), f: toY(y[at]) });
+    const [across, up] = [Math.round(toX(x[at])), Math.round(toY(y[at]))];
+    const cell = (across >> 1) * 65536 + (up >> 1);
+    if (taken.has(cell)) continue;
+    taken.add(cell);
+    ink.drawImage(mark, across - half, up - half);
   }
-  if (FILLED.has(shape)) ink.fill(all);
-  else ink.stroke(all);
 }

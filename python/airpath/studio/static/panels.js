@@ -7,7 +7,7 @@
  * @typedef {object} Trail
  * @property {string} line
  * @property {string} word
- * @property {"steps" | "line" | "rate" | "dots" | "cross" | "ring" | "triangle" | "diamond" | "square" | "plus"} shape
+ * @property {"steps" | "rate" | "dots" | "cross" | "ring" | "triangle" | "diamond" | "square" | "plus"} shape
  * @property {number} ink
  * @property {number} [width]
  * @property {number} [opacity]

@@ -2,15 +2,19 @@
 // many points as there are pixels.
 
 import { byId, figure, make } from "studio/dom";
-import { FILLED, paintLine, paintMarks, SHAPES } from "studio/paint";
+import { FILLED, paintBand, paintLine, paintMarks, SHAPES } from "studio/paint";
 import { FEW, panelsFor } from "studio/panels";
-import { lowerBound, onePerPixel, rates, reduce } from "studio/reduce";
+import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
 
 /** @typedef {import("studio/panels").Panel} Panel */
 /** @typedef {import("studio/panels").Trail} Trail */
 /** @typedef {import("studio/series").Line} Line */
 /** @typedef {import("studio/store").Store} Store */
-/** @typedef {{trail: Trail, line: Line, flow: number, x: ArrayLike<number>, y: ArrayLike<number>, places: number[]}} Drawn */
+/**
+ * A line as it is drawn: points at `places`; with `low` and `high`, means in a band.
+ * @typedef {{trail: Trail, line: Line, flow: number, x: ArrayLike<number>, y: ArrayLike<number>, places: number[],
+ *   low?: number[], high?: number[]}} Drawn
+ */
 
 /** @type {typeof import("uplot")} */
 const UPlot = /** @type {any} */ (globalThis).uPlot;
@@ -22,6 +26,11 @@ const LEAST_PX = 64;
 const MOST_PX = 260;
 /** Of a panel where the page scrolls as a whole: on phones. */
 const PHONE_PX = 136;
+/** Lines with more points than this for each pixel are drawn as a band with their mean, in parts of this many pixels. */
+const DENSE = 4;
+const PART_PX = 5;
+/** Width of a mark, pixels. */
+const MARK_PX = 6;
 /** How near to a point a click has to be, pixels. */
 const REACH_PX = 24;
 
@@ -194,12 +203,12 @@ class PanelView {
   /** The lowest and highest value of the axis. @type {() => [number, number]} */
   extent() {
     let [low, high, soft] = [Infinity, -Infinity, -Infinity];
-    for (const { trail, y, places } of this.drawn) {
+    for (const { trail, y, places, ...band } of this.drawn) {
       for (const at of places) {
         if (trail.soft) soft = Math.max(soft, y[at]);
         else {
-          low = Math.min(low, y[at]);
-          high = Math.max(high, y[at]);
+          low = Math.min(low, (band.low ?? y)[at]);
+          high = Math.max(high, (band.high ?? y)[at]);
         }
       }
     }
@@ -230,6 +239,11 @@ class PanelView {
         const y = [...found.y, found.y.at(-1) ?? 0].map((value) => value * (trail.scale ?? 1));
         return { trail, line, flow, x, y, places: found.x.length ? [...x.keys()] : [] };
       }
+      const points = lowerBound(line.x, to) - lowerBound(line.x, from);
+      if (trail.shape === "steps" && points > DENSE * columns) {
+        const { x, low, high, mean } = spread(line.x, line.y, from, to, Math.ceil(plot.bbox.width / devicePixelRatio / PART_PX));
+        return { trail, line, flow, x, y: mean, low, high, places: [...x.keys()] };
+      }
       const isLine = trail.shape === "steps" || trail.shape === "dots";
       const places = isLine ? reduce(line.x, line.y, from, to, columns) : this.marks(line, from, to, columns);
       return { trail, line, flow, x: line.x, y: line.y, places };
@@ -244,11 +258,11 @@ class PanelView {
   }
 
   /**
-   * Marks on the time axis: one a pixel. Marks at a height, such as lost PDUs, as lines are: none goes unseen.
+   * Marks on the time axis: those that do not hide each other. Marks at a height, such as lost PDUs, as lines are.
    * @type {(line: Line, from: number, to: number, columns: number) => number[]}
    */
   marks(line, from, to, columns) {
-    if (line.kind === "dropped" || this.panel.name === "window") return onePerPixel(line.x, from, to, columns);
+    if (line.kind === "dropped" || this.panel.name === "window") return spaced(line.x, from, to, columns / (MARK_PX / 2));
     return reduce(line.x, line.y, from, to, columns).filter((at) => line.x[at] >= from && line.x[at] <= to);
   }
 
@@ -269,17 +283,23 @@ class PanelView {
     ink.rect(bbox.left, bbox.top - 3 * ratio, bbox.width, bbox.height + 7 * ratio);
     ink.clip();
     ink.lineJoin = "round";
-    for (const { trail, flow, x, y, places } of this.drawn) {
+    for (const { trail, flow, x, y, places, low, high } of this.drawn) {
       const colour = this.plots.colours.inks[several ? flow : trail.ink];
       ink.globalAlpha = trail.opacity ?? 1;
       ink.strokeStyle = ink.fillStyle = colour;
       ink.setLineDash((trail.dash ?? []).map((length) => length * ratio));
-      if (trail.shape === "steps" || trail.shape === "line" || trail.shape === "rate") {
+      if (low && high) {
+        ink.globalAlpha *= several ? 0.1 : 0.2;
+        paintBand(ink, x, low, high, toX, toY);
+        ink.globalAlpha = trail.opacity ?? 1;
+      }
+      if (trail.shape === "steps" || trail.shape === "rate") {
         ink.lineWidth = (trail.width ?? 1) * ratio;
-        paintLine(ink, x, y, places, toX, toY, trail.shape !== "line");
+        paintLine(ink, x, y, places, toX, toY, !low);
       } else {
         ink.lineWidth = 1.25 * ratio;
-        paintMarks(ink, trail.shape, (trail.shape === "dots" ? 1.9 : 3.2) * ratio, x, y, places, toX, toY);
+        const isCrowded = places.length > bbox.width / ratio / MARK_PX;
+        paintMarks(ink, trail.shape, (trail.shape === "dots" ? 1.9 : isCrowded ? 2.2 : 3.2) * ratio, x, y, places, toX, toY);
       }
     }
     ink.restore();
@@ -310,8 +330,8 @@ class PanelView {
     /** @type {{kind: string, row: number} | null} */
     let best = null;
     let shortest = Infinity;
-    for (const { trail, line, places } of this.drawn) {
-      const own = trail.shape === "rate" ? nearTo(line.x, plot.posToVal(x, "x")) : places;
+    for (const { trail, line, places, low } of this.drawn) {
+      const own = trail.shape === "rate" || low ? nearTo(line.x, plot.posToVal(x, "x")) : places;
       for (const at of own) {
         const across = plot.valToPos(line.x[at], "x") - x;
         if (Math.abs(across) > REACH_PX && shortest < Infinity) continue;
@@ -357,7 +377,7 @@ class PanelView {
     const [from, to] = this.store.state.range;
     const parts = this.trails.map((trail) => {
       const own = this.drawn.filter((drawn) => drawn.trail === trail && drawn.places.length);
-      const values = own.flatMap((drawn) => drawn.places.map((at) => drawn.y[at]));
+      const values = own.flatMap(({ places, y, low, high }) => low && high ? [...low, ...high] : places.map((at) => y[at]));
       if (!values.length) return `${trail.word}: nothing`;
       const least = values.reduce((a, b) => Math.min(a, b));
       const most = values.reduce((a, b) => Math.max(a, b));

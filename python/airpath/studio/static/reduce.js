@@ -52,14 +52,46 @@ export function reduce(x, y, from, to, columns) {
 }
 
 /**
- * Places of marks in the range: at most one for each pixel.
+ * Lowest, highest and mean value in each of `parts` equal parts of the range, as far as they have points: what is to be
+ * seen of a line that has many more points than pixels.
+ * @param {Float64Array} x ascending
+ * @param {ArrayLike<number>} y
+ * @param {number} from
+ * @param {number} to
+ * @param {number} parts
+ */
+export function spread(x, y, from, to, parts) {
+  /** @type {{x: number[], low: number[], high: number[], mean: number[]}} */
+  const found = { x: [], low: [], high: [], mean: [] };
+  const step = (to - from) / parts;
+  for (let at = lowerBound(x, from); at < x.length && x[at] <= to; ) {
+    const part = Math.floor((x[at] - from) / step);
+    const next = from + (part + 1) * step;
+    let [low, high, sum, count] = [Infinity, -Infinity, 0, 0];
+    do {
+      low = Math.min(low, y[at]);
+      high = Math.max(high, y[at]);
+      sum += y[at];
+      count += 1;
+      at += 1;
+    } while (at < x.length && x[at] < next);
+    found.x.push(from + (part + 0.5) * step);
+    found.low.push(low);
+    found.high.push(high);
+    found.mean.push(sum / count);
+  }
+  return found;
+}
+
+/**
+ * Places of marks in the range: at most one in each of `columns` parts.
  * @param {Float64Array} x ascending
  * @param {number} from
  * @param {number} to
  * @param {number} columns
  * @returns {number[]}
  */
-export function onePerPixel(x, from, to, columns) {
+export function spaced(x, from, to, columns) {
   const kept = [];
   const step = (to - from) / columns;
   for (let at = lowerBound(x, from); at < x.length && x[at] <= to; ) {
