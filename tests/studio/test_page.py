@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -153,3 +154,13 @@ def test_folders_without_a_whole_run_are_refused(run_folder, airpath_command, tm
     spoil(run)
     check_error(airpath_command("page", run), str(run / at), cause, "")
     assert not (run / "page.html").exists()
+
+
+def test_every_file_of_the_front_is_shipped():
+    """A wheel has the files of the package that git does not ignore."""
+    there = sorted(str(file) for file in STATIC.rglob("*") if file.is_file())
+    assert len(there) > 20
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", *there], cwd=STATIC, capture_output=True, text=True, check=False
+    )
+    assert ignored.stdout == "" and ignored.returncode in (1, 128)  # 128: no checkout

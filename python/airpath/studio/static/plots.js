@@ -147,7 +147,6 @@ class PanelView {
     this.values = this.trails.map(() => make("b"));
     this.legend.replaceChildren(...this.trails.map((trail, n) => make("li", {},
       swatch(trail, lines.length > 1 ? plots.colours.quiet : plots.colours.inks[trail.ink]), trail.word, " ", this.values[n])));
-    this.unit.textContent = isFar && panel.afar ? panel.afar.unit : panel.unit;
   }
 
   /** Whether the range has more points than pixels. @type {(from: number, to: number, columns: number) => boolean} */
@@ -174,7 +173,7 @@ class PanelView {
     const axis = { stroke: quiet, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const plot = new UPlot({
       width, height,
-      padding: [4, RIGHT_PX, last ? 0 : 4, 0],
+      padding: [7, RIGHT_PX, last ? 0 : 4, 0],
       legend: { show: false },
       cursor: {
         y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 5 },
@@ -248,10 +247,9 @@ class PanelView {
       const places = isLine ? reduce(line.x, line.y, from, to, columns) : this.marks(line, from, to, columns);
       return { trail, line, flow, x: line.x, y: line.y, places };
     }));
-    if (window) {
-      const { unit } = this.isFar && this.panel.afar ? this.panel.afar : this.panel;
-      this.unit.textContent = `${unit}, mean of ${Number(window.toPrecision(6))} s`;
-    }
+    const { unit } = this.isFar && this.panel.afar ? this.panel.afar : this.panel;
+    const means = window ? `, mean of ${Number(window.toPrecision(6))} s` : this.drawn.some(({ low }) => low) ? ", means and extremes" : "";
+    this.unit.textContent = unit + means;
     plot.setData([[from, to], [0, 1]]);
     this.canvas.setAttribute("aria-label", this.described());
     this.pin();
@@ -299,7 +297,8 @@ class PanelView {
       } else {
         ink.lineWidth = 1.25 * ratio;
         const isCrowded = places.length > bbox.width / ratio / MARK_PX;
-        paintMarks(ink, trail.shape, (trail.shape === "dots" ? 1.9 : isCrowded ? 2.2 : 3.2) * ratio, x, y, places, toX, toY);
+        const [crowded, apart] = trail.shape === "dots" ? [1.9, 2.7] : [2.2, 3.2];
+        paintMarks(ink, trail.shape, (isCrowded ? crowded : apart) * ratio, x, y, places, toX, toY);
       }
     }
     ink.restore();
