@@ -20,6 +20,15 @@ Promise.all([import('studio/main'), import('studio/series')]).then(([{store: {st
   }))
 """
 
+GOODPUT = """
+Promise.all(['main', 'series', 'reduce'].map((name) => import(`studio/${name}`))).then(
+  ([{store: {state, end}}, {linesOf}, {rates}]) => {
+    const [flow] = state.run.summary.flows;
+    const {acked} = linesOf(state.events, flow);
+    return rates(acked.x, acked.y, 0, end, flow.start_s + flow.transfer_s);
+  })
+"""
+
 
 @pytest.fixture
 def umts(opened, page_of):
@@ -69,6 +78,15 @@ def test_the_lines_are_those_of_the_picture(opened, page_of, run_folder, scenari
             assert bool(points) == bool(drawn.size), name
             near = {(round(x, 6), round(y, 4)) for x, y in points}
             assert {(round(x, 6), round(y, 4)) for x, y in drawn.T} <= near, name
+
+
+def test_the_goodput_of_the_whole_run_is_that_of_the_picture(umts, run_folder):
+    run = FinishedRun.open(run_folder("umts-384"))
+    (flow,) = read_lines(run.events(READ), run.summary, [(0, "UE 0")], run.summary["simulated_s"])
+    found = umts.view.evaluate(GOODPUT)
+    begins, goodput_kbps = flow.line("goodput")
+    assert found["x"] == pytest.approx(begins[:-1].tolist())
+    assert [8e3 * rate for rate in found["y"]] == pytest.approx(goodput_kbps[:-1].tolist())
 
 
 def test_wheel_drag_and_keys_zoom_and_a_step_back_returns(umts):

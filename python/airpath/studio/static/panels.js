@@ -82,8 +82,8 @@ export const PANELS = [
       unit: "PDUs a second",
       trails: [
         { line: "pduSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
-        { line: "pduAgainSum", word: "of them again", shape: "rate", ink: 2, width: 1.5, scale: 1 },
-        { line: "pduLostSum", word: "of them lost on the air", shape: "rate", ink: 1, width: 1.5, scale: 1 },
+        { line: "pduAgainSum", word: "of them again", shape: "rate", ink: 2, width: 1.5, scale: 1, detail: true },
+        { line: "pduLostSum", word: "of them lost on the air", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
       ],
     },
     trails: [
@@ -95,6 +95,13 @@ export const PANELS = [
   },
   {
     name: "slots", title: "Link layer", unit: "PDUs a slot", digits: 0, fromZero: true,
+    afar: {
+      unit: "PDUs a second",
+      trails: [
+        { line: "slotSentSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "slotLostSum", word: "of them lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
+      ],
+    },
     trails: [
       { line: "slotSent", word: "sent", shape: "steps", ink: 0, width: 1 },
       { line: "slotLost", word: "of them lost", shape: "steps", ink: 1, width: 1.5 },

@@ -239,7 +239,7 @@ class PanelView {
         return { trail, line, flow, x, y, places: found.x.length ? [...x.keys()] : [] };
       }
       const points = lowerBound(line.x, to) - lowerBound(line.x, from);
-      if (trail.shape === "steps" && points > DENSE * columns) {
+      if (trail.shape === "steps" && this.panel.fromZero && points > DENSE * columns) {
         const { x, low, high, mean } = spread(line.x, line.y, from, to, Math.ceil(plot.bbox.width / devicePixelRatio / PART_PX));
         return { trail, line, flow, x, y: mean, low, high, places: [...x.keys()] };
       }

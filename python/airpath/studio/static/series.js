@@ -95,6 +95,10 @@ export function linesOf(events, flow) {
     lines[name] = { kind: recipe.of, ...own, y };
   }
   if (lines.delivered) accumulate(lines.delivered.y, 1e-6);
+  for (const name of ["slotSent", "slotLost"].filter((own) => own in lines)) {
+    lines[`${name}Sum`] = { ...lines[name], y: lines[name].y.slice() };
+    accumulate(lines[`${name}Sum`].y, 1);
+  }
   return Object.assign(lines, linkLayer(events, flow));
 }
 
