@@ -29,6 +29,8 @@ const PHONE_PX = 136;
 /** Lines with more points than this for each pixel are drawn as a band with their mean, in parts of this many pixels. */
 const DENSE = 4;
 const PART_PX = 5;
+/** Distances of ticks where there are no parts of one. */
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 /** Width of a mark, pixels. */
 const MARK_PX = 6;
 /** How near to a point a click has to be, pixels. */
@@ -185,7 +187,7 @@ class PanelView {
       },
       axes: [
         { ...axis, size: last ? 26 : 0, gap: 4, space: 70, values: last ? (_, ticks) => times(ticks) : () => [] },
-        { ...axis, size: AXIS_PX, gap: 6, space: 20, values: (_, ticks) => ticks.map((tick) => figure(tick, decimals(ticks))) },
+        { ...axis, ...(this.panel.digits ? {} : { incrs: WHOLE }), size: AXIS_PX, gap: 6, space: 20, values: (_, ticks) => ticks.map((tick) => figure(tick, decimals(ticks))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {

@@ -1,4 +1,4 @@
-// The whole run in one line: the goodput of the shown flows, with the range that the plots show. Drag it to move, its
+// The whole run in one line: the rate of the shown flows, with the range that the plots show. Drag it to move, its
 // ends to make it longer or shorter, and beside it for another range.
 
 import { byId, figure } from "studio/dom";
@@ -38,7 +38,8 @@ export class Strip {
     const all = this.lines().map((lines, n) => {
       const { start_s, transfer_s } = run.summary.flows[flows[n]];
       const last = transfer_s === null ? this.store.end : start_s + transfer_s;
-      return lines.acked ? rates(lines.acked.x, lines.acked.y, 0, this.store.end, last) : { x: [], y: [], window: 1 };
+      const sum = lines.acked ?? lines.delivered;
+      return sum ? rates(sum.x, sum.y, 0, this.store.end, last) : { x: [], y: [], window: 1 };
     });
     const most = Math.max(1e-9, ...all.flatMap((own) => own.y));
     ink.scale(ratio, ratio);
