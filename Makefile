@@ -82,6 +82,17 @@ lint: build ## check formatting, lints, types and the figures in documents; chan
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tools/docs_figures.py --check
+	$(MAKE) lint-js
+
+.PHONY: lint-js
+lint-js: tools/js/node_modules/.package-lock.json ## check the types of the studio's front; wants node and npm
+	tools/js/node_modules/.bin/tsc -p tools/js
+
+# node is for this check alone: the front is shipped as it is written.
+tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package-lock.json
+	@command -v npm > /dev/null || { echo "the studio's types are checked by TypeScript: no npm here." >&2; exit 1; }
+	npm ci --prefix tools/js --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 .PHONY: bench
 bench: build ## measure speed beside ns-2, what is around a run, sweeps, and the live link (ten minutes)
@@ -136,6 +147,6 @@ docs: ## build the documentation of the Rust core
 
 .PHONY: clean
 clean: ## remove everything that was built
-	rm -rf target build .venv .pytest_cache .ruff_cache .mypy_cache
+	rm -rf target build tools/js/node_modules .venv .pytest_cache .ruff_cache .mypy_cache
 	find python -name '*.so' -delete
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -73,11 +73,15 @@ class FinishedRun:
         return self._parsed(RESULTS, parse_json, _RESULTS)
 
     @cached_property
+    def scenario_text(self) -> str:
+        """The scenario with every default, as TOML; `scenario` checks it."""
+        return self._text(RESOLVED)
+
+    @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every default."""
-        text = self._text(RESOLVED)
         try:
-            return parse_toml(Scenario(RESOLVED, text).text)
+            return parse_toml(Scenario(RESOLVED, self.scenario_text).text)
         except ScenarioError as error:
             what = f"{error.args[0]}: {error.args[1]}"
             raise self.unreadable(RESOLVED, what) from error

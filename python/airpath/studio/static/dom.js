@@ -1,0 +1,39 @@
+// Elements of the page. Text is only ever text: nothing that a run says is read as markup.
+
+/**
+ * Make an element; attributes that are null or false are left out.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, string | number | boolean | null | ((event: any) => void)>} [attributes]
+ * @param {...(Node | string | null)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+/**
+ * The element of this id, which `index.html` has.
+ * @param {string} id
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no element ${id}`);
+  return element;
+}
+
+/**
+ * A number in few digits, with a space between thousands.
+ * @param {number} value
+ * @param {number} [digits] after the point
+ */
+export function figure(value, digits = 0) {
+  const [whole, part] = value.toFixed(digits).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") + (part ? `.${part}` : "");
+}

@@ -1,0 +1,92 @@
+// Events of a run as columns: reads the chunks that `airpath/studio/chunks.py` writes, without copying them.
+
+/** @typedef {Float64Array | Uint32Array | Uint16Array | Uint8Array} Values */
+/** @typedef {{values: Values, words: string[] | null}} Column Numbers, or codes into a list of words. */
+/** @typedef {{rows: number, columns: Record<string, Column>}} Table Events of a kind as they happened. */
+
+const TYPES = { f8: Float64Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
+
+/**
+ * Read a chunk. Its header says where each column lies; the columns are views into the buffer.
+ * @param {ArrayBuffer} buffer
+ * @returns {Record<string, Table>}
+ */
+export function decode(buffer) {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  /** @type {Record<string, Table>} */
+  const tables = {};
+  for (const [kind, { rows, columns }] of Object.entries(header)) {
+    tables[kind] = { rows, columns: {} };
+    for (const [name, type, offset] of columns) {
+      const words = Array.isArray(type) ? type : null;
+      const Type = words ? Uint8Array : TYPES[/** @type {keyof typeof TYPES} */ (type)];
+      tables[kind].columns[name] = { values: new Type(buffer, 4 + length + offset, rows), words };
+    }
+  }
+  return tables;
+}
+
+/** The events of a run, which come in chunks; within a kind they come in order of time. */
+export class Events {
+  constructor() {
+    /** @type {Record<string, Table[]>} */
+    this.parts = {};
+  }
+
+  /** @param {ArrayBuffer} buffer A chunk. */
+  add(buffer) {
+    for (const [kind, table] of Object.entries(decode(buffer))) (this.parts[kind] ??= []).push(table);
+  }
+
+  /** Kinds that were recorded, be it without an event. */
+  get kinds() {
+    return Object.keys(this.parts);
+  }
+
+  /**
+   * All events of a kind, or null if it was not recorded.
+   * @param {string} kind
+   * @returns {Table | null}
+   */
+  table(kind) {
+    const parts = this.parts[kind];
+    if (!parts) return null;
+    if (parts.length > 1) this.parts[kind] = [joined(parts)];
+    return this.parts[kind][0];
+  }
+}
+
+/**
+ * @param {Table[]} parts
+ * @returns {Table}
+ */
+function joined(parts) {
+  const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+  /** @type {Table["columns"]} */
+  const columns = {};
+  for (const name of Object.keys(parts[0].columns)) {
+    columns[name] = joinedColumn(parts.map((part) => part.columns[name]), rows);
+  }
+  return { rows, columns };
+}
+
+/**
+ * Join a column's parts, which may differ in width and in their lists of words.
+ * @param {Column[]} parts
+ * @param {number} rows
+ * @returns {Column}
+ */
+function joinedColumn(parts, rows) {
+  const words = parts[0].words && [...new Set(parts.flatMap((part) => part.words ?? []))];
+  const widest = parts.reduce((a, b) => (b.values.BYTES_PER_ELEMENT > a.values.BYTES_PER_ELEMENT ? b : a)).values;
+  const values = new /** @type {new (n: number) => Values} */ (widest.constructor)(rows);
+  let at = 0;
+  for (const part of parts) {
+    const own = part.words;
+    const codes = own && words && own.map((word) => words.indexOf(word));
+    values.set(codes ? part.values.map((/** @type {number} */ code) => codes[code]) : part.values, at);
+    at += part.values.length;
+  }
+  return { values, words };
+}

@@ -1,0 +1,70 @@
+// Which flows are shown: the busiest at first, others by choice.
+
+import { byId, figure, make } from "studio/dom";
+import { colours } from "studio/plots";
+
+/** Most flows at once: more cannot be told apart. */
+export const MOST_FLOWS = 8;
+/** Most flows in the list; others are found by their names. */
+const MOST_ROWS = 200;
+
+/** @param {import("studio/store").Store} store */
+export function chooseFlows(store) {
+  const { run } = store.state;
+  const { flows } = run.summary;
+  const busiest = flows.map((_, place) => place).sort((a, b) => carried(b) - carried(a));
+  const list = byId("flow-list");
+  const search = /** @type {HTMLInputElement} */ (byId("flow-search"));
+  const menu = byId("flows");
+  menu.hidden = flows.length < 2;
+  search.hidden = flows.length <= 12;
+
+  /** @param {number} place */
+  function carried(place) {
+    return Math.max(flows[place].bytes_acked ?? 0, flows[place].bytes_received ?? 0);
+  }
+
+  function fill() {
+    const shown = new Set(store.state.flows);
+    const words = search.value.toLowerCase();
+    const found = busiest.filter((place) => run.names[place].toLowerCase().includes(words)).slice(0, MOST_ROWS);
+    list.replaceChildren(...found.map((place) => make("li", {}, make("label", {},
+      make("input", {
+        type: "checkbox", checked: shown.has(place), disabled: !shown.has(place) && shown.size >= MOST_FLOWS,
+        change: (event) => toggle(place, event.target.checked),
+      }),
+      make("span", { class: "name" }, run.names[place]),
+      make("span", { class: "quiet" }, `${figure((flows[place].goodput_bps ?? 0) / 1e3)} kbit/s`)))));
+    tell();
+  }
+
+  /** @type {(place: number, isShown: boolean) => void} */
+  function toggle(place, isShown) {
+    const others = store.state.flows.filter((own) => own !== place);
+    const next = isShown ? [...others, place].sort((a, b) => a - b) : others;
+    // Without a flow there is nothing to show.
+    if (next.length) store.set({ flows: next });
+    else fill();
+  }
+
+  function tell() {
+    const { flows: shown } = store.state;
+    byId("flow-count").textContent = `${shown.length} of ${flows.length} flows`;
+    const { inks } = colours();
+    const names = shown.length < 2 ? [] : shown.map((place, n) => {
+      const dot = make("span", { class: "dot", "aria-hidden": "true" });
+      dot.style.background = inks[n];
+      return make("li", {}, dot, run.names[place]);
+    });
+    byId("shown").replaceChildren(...names);
+  }
+
+  search.addEventListener("input", fill);
+  store.on(["flows"], fill);
+  store.on(["theme"], tell);
+  fill();
+  // A click beside the menu closes it.
+  document.addEventListener("click", (event) => {
+    if (!menu.contains(/** @type {Node} */ (event.target))) menu.removeAttribute("open");
+  });
+}

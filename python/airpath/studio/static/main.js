@@ -1,0 +1,161 @@
+// Puts the page together: a source, the state, and the screens on it.
+
+import { byId, figure, make } from "studio/dom";
+import { Events } from "studio/events";
+import { chooseFlows } from "studio/flows";
+import { listenToKeys } from "studio/keys";
+import { Plots } from "studio/plots";
+import { showResults, showScenario } from "studio/results";
+import { linesOf } from "studio/series";
+import { embedded } from "studio/source";
+import { Store } from "studio/store";
+import { Strip } from "studio/strip";
+import { EventTable } from "studio/table";
+import { sentence, whose } from "studio/words";
+
+/** @typedef {import("studio/source").Run} Run */
+
+/** Words are told when the cursor rests, milliseconds. */
+const REST_MS = 120;
+
+/** The state, once a run is there: for tests, and for those who look behind. @type {Store | null} */
+export let store = null;
+
+const events = new Events();
+/** @type {Run | null} */
+let opened = null;
+void embedded(document).open({
+  run: (run) => {
+    opened = run;
+  },
+  events: (chunk) => events.add(chunk),
+  ended: () => opened && show(opened),
+  error: ({ path, message, hint }) => {
+    byId("said").textContent = `${path}: ${message}; ${hint}`;
+    document.documentElement.dataset.ready = "error";
+  },
+});
+
+/** @param {Run} run */
+function show(run) {
+  const { summary } = run;
+  const flows = run.chosen.length ? run.chosen : summary.flows.length ? [0] : [];
+  const own = new Store({
+    run, events, flows, range: [0, Math.max(summary.simulated_s, 1e-3)], hover: null, at: null, chosen: null,
+    folded: new Set(), theme: "",
+  });
+  store = own;
+  /** @type {{flows: number[], lines: ReturnType<typeof linesOf>[]}} */
+  let made = { flows: [], lines: [] };
+  const lines = () => {
+    const { flows: wanted } = own.state;
+    if (made.flows !== wanted) made = { flows: wanted, lines: wanted.map((place) => linesOf(events, summary.flows[place])) };
+    return made.lines;
+  };
+  byId("title").textContent = run.title;
+  byId("about").textContent = [
+    "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
+    ...(summary.complete ? [] : ["ended early"]),
+  ].join(" · ");
+  showResults(run);
+  showScenario(run);
+  chooseFlows(own);
+  const plots = new Plots(own, lines);
+  if (!plots.names.length) byId("panels").append(make("p", { class: "note" }, "The run has recorded no events that are plotted."));
+  new Strip(own, lines);
+  const table = new EventTable(own);
+  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  own.on(["theme"], () => {
+    document.documentElement.dataset.theme = own.state.theme;
+  });
+  listenToKeys(own, plots, table, page);
+  tellInstant(own, lines);
+  requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = "run";
+  });
+}
+
+/** @param {string} theme */
+function nextTheme(theme) {
+  const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  return isDark ? "light" : "dark";
+}
+
+/**
+ * Tabs beside the plots.
+ * @param {EventTable} table
+ * @returns {(name: string) => void} opens one
+ */
+function tabs(table) {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
+  /** @param {string} name */
+  function open(name) {
+    for (const tab of all) {
+      const isOpen = tab.dataset.tab === name;
+      tab.setAttribute("aria-selected", String(isOpen));
+      tab.tabIndex = isOpen ? 0 : -1;
+      byId(`tab-${tab.dataset.tab}`).hidden = !isOpen;
+    }
+    if (name === "events") void table.ready().then(() => table.reveal());
+  }
+  all.forEach((tab, n) => {
+    tab.addEventListener("click", () => open(tab.dataset.tab ?? ""));
+    tab.addEventListener("keydown", (event) => {
+      const to = { ArrowRight: n + 1, ArrowLeft: n - 1, Home: 0, End: all.length - 1 }[event.key];
+      if (to === undefined) return;
+      const next = all[(to + all.length) % all.length];
+      next.focus();
+      open(next.dataset.tab ?? "");
+      event.preventDefault();
+    });
+  });
+  return open;
+}
+
+/**
+ * Tell what happened at the chosen instant.
+ * @param {Store} own
+ * @param {() => ReturnType<typeof linesOf>[]} lines
+ */
+function tellInstant(own, lines) {
+  const hint = byId("said").textContent;
+  let rest = 0;
+  own.on(["chosen", "at"], () => {
+    clearTimeout(rest);
+    rest = window.setTimeout(() => {
+      const { at, chosen, run } = own.state;
+      const found = chosen && events.table(chosen.kind);
+      byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(found, chosen.row)}` : ""}`;
+      byId("said").textContent = found && chosen ? sentence(run, chosen.kind, found, chosen.row) : hint;
+      byId("then").replaceChildren(...(at === null ? [] : standing(own, lines(), at)));
+    }, REST_MS);
+  });
+}
+
+/**
+ * How things stood at an instant, for the flow of the chosen event.
+ * @param {Store} own
+ * @param {ReturnType<typeof linesOf>[]} lines
+ * @param {number} at
+ */
+function standing(own, lines, at) {
+  const { chosen, flows, run } = own.state;
+  const columns = chosen && events.table(chosen.kind)?.columns;
+  const ue = columns?.ue.values[chosen?.row ?? 0];
+  const flow = columns?.flow?.values[chosen?.row ?? 0];
+  const n = flows.findIndex((place) => {
+    const { ue: ofUe, flow: number } = run.summary.flows[place];
+    return ofUe === ue && (flow === undefined || number === flow);
+  });
+  /** @type {[string, string, number, string][]} */
+  const wanted = [
+    ["cwnd", "cwnd", 0, ""], ["in flight", "flight", 0, ""], ["ssthresh", "ssthresh", 0, ""], ["RTT", "rtt", 0, "ms"],
+    ["timer", "rto", 0, "ms"], ["buffer", "queued", 0, "SDUs"], ["acknowledged", "acked", 3, "MB"],
+  ];
+  return wanted.flatMap(([word, name, digits, unit]) => {
+    const line = lines[Math.max(n, 0)]?.[name];
+    const place = line ? line.x.findLastIndex((x) => x <= at + 1e-9) : -1;
+    if (!line || place < 0) return [];
+    return [make("div", {}, make("dt", {}, word), make("dd", {}, figure(line.y[place], digits), unit ? make("small", {}, ` ${unit}`) : null))];
+  });
+}

@@ -1,0 +1,131 @@
+// Paints lines and marks on a canvas, from points that `reduce.js` has chosen.
+
+/** @typedef {{left: number, top: number, width: number, height: number, ratio: number}} Box in pixels of the canvas */
+/** @typedef {(value: number) => number} Scale a value to a pixel of the canvas */
+
+/**
+ * Paint a line through points; with steps, each value holds until the next point.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} y
+ * @param {Iterable<number>} places of the points
+ * @param {Scale} toX
+ * @param {Scale} toY
+ * @param {boolean} steps
+ */
+export function paintLine(ink, x, y, places, toX, toY, steps) {
+  ink.beginPath();
+  let before = NaN;
+  for (const at of places) {
+    const across = toX(x[at]);
+    const up = toY(y[at]);
+    if (Number.isNaN(before)) ink.moveTo(across, up);
+    else {
+      if (steps) ink.lineTo(across, before);
+      ink.lineTo(across, up);
+    }
+    before = up;
+  }
+  ink.stroke();
+}
+
+/**
+ * Paint the area between two lines.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} low
+ * @param {ArrayLike<number>} high
+ * @param {Scale} toX
+ * @param {Scale} toY
+ */
+export function paintBand(ink, x, low, high, toX, toY) {
+  ink.beginPath();
+  for (let at = 0; at < x.length; at += 1) ink.lineTo(toX(x[at]), toY(high[at]));
+  for (let at = x.length - 1; at >= 0; at -= 1) ink.lineTo(toX(x[at]), toY(low[at]));
+  ink.fill();
+}
+
+/** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */
+export const SHAPES = {
+  dots: (ink) => ink.rect(-0.45, -0.45, 0.9, 0.9),
+  cross: (ink) => strokes(ink, [-1, -1, 1, 1], [-1, 1, 1, -1]),
+  plus: (ink) => strokes(ink, [-1, 0, 1, 0], [0, -1, 0, 1]),
+  ring: (ink) => {
+    ink.moveTo(1, 0);
+    ink.arc(0, 0, 1, 0, 2 * Math.PI);
+  },
+  triangle: (ink) => closed(ink, -1, -0.9, 1, -0.9, 0, 1),
+  diamond: (ink) => closed(ink, 0, -1.1, 1.1, 0, 0, 1.1, -1.1, 0),
+  square: (ink) => ink.rect(-0.85, -0.85, 1.7, 1.7),
+};
+/** Shapes that are filled; others are drawn by a stroke. */
+export const FILLED = new Set(["dots", "triangle", "diamond"]);
+
+/** @type {(ink: CanvasPath, ...lines: number[][]) => void} */
+function strokes(ink, ...lines) {
+  for (const [x, y, toX, toY] of lines) {
+    ink.moveTo(x, y);
+    ink.lineTo(toX, toY);
+  }
+}
+
+/** @type {(ink: CanvasPath, ...corners: number[]) => void} */
+function closed(ink, ...corners) {
+  ink.moveTo(corners[0], corners[1]);
+  for (let at = 2; at < corners.length; at += 2) ink.lineTo(corners[at], corners[at + 1]);
+  ink.closePath();
+}
+
+/** Pictures of marks that were painted before. @type {Map<string, OffscreenCanvas>} */
+const marks = new Map();
+
+/** @type {(shape: string, radius: number, look: CanvasRenderingContext2D) => OffscreenCanvas} */
+function markOf(shape, radius, { strokeStyle, lineWidth }) {
+  const key = [shape, radius, strokeStyle, lineWidth].join();
+  const known = marks.get(key);
+  if (known) return known;
+  const half = Math.ceil(1.3 * radius + lineWidth);
+  const mark = new OffscreenCanvas(2 * half, 2 * half);
+  const ink = mark.getContext("2d");
+  if (!ink) return mark;
+  ink.fillStyle = ink.strokeStyle = strokeStyle;
+  ink.setTransform(radius, 0, 0, radius, half, half);
+  ink.lineWidth = lineWidth / radius;
+  ink.beginPath();
+  SHAPES[shape](ink);
+  if (FILLED.has(shape)) ink.fill();
+  else ink.stroke();
+  marks.set(key, mark);
+  return mark;
+}
+
+/**
+ * Paint marks of one shape.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {string} shape
+ * @param {number} radius in pixels of the canvas
+ * @param {ArrayLike<number>} x
+ * @param {ArrayLike<number>} y
+ * @param {Iterable<number>} places
+ * @param {Scale} toX
+ * @param {Scale} toY
+ */
+export function paintMarks(ink, shape, radius, x, y, places, toX, toY) {
+  if (shape === "dots") {
+    // Rectangles without a path: there may be many.
+    const side = Math.max(1, Math.round(1.1 * radius));
+    for (const at of places) ink.fillRect(toX(x[at]) - side / 2, toY(y[at]) - side / 2, side, side);
+    return;
+  }
+  // One picture of the mark is copied to all places; one that would hide another, two pixels aside, is not.
+  const mark = markOf(shape, radius, ink);
+  const half = mark.width / 2;
+  const taken = new Set();
+  for (const at of places) {
+    const [across, up] = [Math.round(toX(x[at])), Math.round(toY(y[at]))];
+    const cell = (across >> 1) * 65536 + (up >> 1);
+    if (taken.has(cell)) continue;
+    taken.add(cell);
+    ink.drawImage(mark, across - half, up - half);
+  }
+}

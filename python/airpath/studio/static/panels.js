@@ -1,0 +1,127 @@
+// What is plotted: panels from the top, with their lines and marks. Shapes differ where colours do.
+
+/**
+ * How a line of `series.js` looks. A `steps` line keeps its value until the next point; `dots` are points, all others
+ * are marks, of which no cause is ever thinned away. `ink` is a colour of the style for a single flow; several flows
+ * have a colour each. A `soft` line does not stretch the axis to more than twice what the others need.
+ * @typedef {object} Trail
+ * @property {string} line
+ * @property {string} word
+ * @property {"steps" | "rate" | "dots" | "cross" | "ring" | "triangle" | "diamond" | "square" | "plus"} shape
+ * @property {number} ink
+ * @property {number} [width]
+ * @property {number} [opacity]
+ * @property {number[]} [dash]
+ * @property {boolean} [detail] left out where there are many flows
+ * @property {boolean} [soft]
+ * @property {number} [scale] of a rate
+ */
+/**
+ * A panel: its lines, and in their place those to see from `afar`, where there are more points than pixels.
+ * @typedef {object} Panel
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {number} digits after the point, of values
+ * @property {boolean} fromZero
+ * @property {Trail[]} trails
+ * @property {{unit: string, trails: Trail[]}} [afar]
+ */
+
+/** Up to this number of flows, panels show all details. */
+export const FEW = 2;
+
+/** @type {Panel[]} */
+export const PANELS = [
+  {
+    name: "window", title: "Window", unit: "segments", digits: 0, fromZero: true,
+    trails: [
+      { line: "window", word: "send window", shape: "steps", ink: 4, width: 4, opacity: 0.3, detail: true },
+      { line: "ssthresh", word: "ssthresh", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], opacity: 0.75, detail: true, soft: true },
+      { line: "flight", word: "in flight", shape: "steps", ink: 2, width: 1, detail: true },
+      { line: "cwnd", word: "cwnd", shape: "steps", ink: 0, width: 1.75 },
+      { line: "timeout", word: "timeout", shape: "triangle", ink: 1 },
+    ],
+  },
+  {
+    name: "rtt", title: "Round trip", unit: "ms", digits: 0, fromZero: true,
+    trails: [
+      { line: "rto", word: "timer (RTO)", shape: "steps", ink: 5, width: 1.25, detail: true, soft: true },
+      { line: "rtt", word: "RTT, each sample", shape: "dots", ink: 0 },
+    ],
+  },
+  {
+    name: "buffer", title: "Buffer", unit: "SDUs", digits: 0, fromZero: true,
+    trails: [
+      { line: "queuedBack", word: "ACKs' direction", shape: "steps", ink: 3, width: 1, opacity: 0.8, detail: true },
+      { line: "queued", word: "data's direction", shape: "steps", ink: 0, width: 1.5 },
+      { line: "dropped", word: "packet dropped", shape: "cross", ink: 1 },
+    ],
+  },
+  {
+    name: "rate", title: "Rate", unit: "kbit/s", digits: 0, fromZero: true,
+    trails: [
+      { line: "delivered", word: "over the bearer", shape: "rate", ink: 4, width: 3, opacity: 0.45, scale: 8e3, detail: true },
+      { line: "acked", word: "acknowledged (goodput)", shape: "rate", ink: 2, width: 1.5, scale: 8e3 },
+    ],
+  },
+  {
+    name: "sequence", title: "Sequence", unit: "MB", digits: 3, fromZero: false,
+    trails: [
+      { line: "acked", word: "acknowledged", shape: "steps", ink: 2, width: 1.5 },
+      { line: "sent", word: "sent first", shape: "dots", ink: 0, opacity: 0.6, detail: true },
+      { line: "fast", word: "again: fast, SACK", shape: "ring", ink: 1 },
+      { line: "late", word: "again: timeout", shape: "triangle", ink: 7 },
+      { line: "probe", word: "again: probe", shape: "diamond", ink: 5 },
+      { line: "unknown", word: "again", shape: "square", ink: 3 },
+    ],
+  },
+  {
+    name: "rlc", title: "Link layer", unit: "number of each PDU", digits: 0, fromZero: false,
+    afar: {
+      unit: "PDUs a second",
+      trails: [
+        { line: "pduSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "pduAgainSum", word: "of them again", shape: "rate", ink: 2, width: 1.5, scale: 1, detail: true },
+        { line: "pduLostSum", word: "of them lost on the air", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
+      ],
+    },
+    trails: [
+      { line: "pdu", word: "sent first", shape: "dots", ink: 0, opacity: 0.6 },
+      { line: "pduAgain", word: "sent again", shape: "ring", ink: 2 },
+      { line: "status", word: "STATUS: arrived below", shape: "plus", ink: 3 },
+      { line: "pduLost", word: "lost on the air", shape: "cross", ink: 1 },
+    ],
+  },
+  {
+    name: "slots", title: "Link layer", unit: "PDUs a slot", digits: 0, fromZero: true,
+    afar: {
+      unit: "PDUs a second",
+      trails: [
+        { line: "slotSentSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "slotLostSum", word: "of them lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
+      ],
+    },
+    trails: [
+      { line: "slotSent", word: "sent", shape: "steps", ink: 0, width: 1 },
+      { line: "slotLost", word: "of them lost", shape: "steps", ink: 1, width: 1.5 },
+    ],
+  },
+  {
+    name: "held", title: "Box", unit: "ACKs held", digits: 0, fromZero: true,
+    trails: [
+      { line: "held", word: "Ack Regulator", shape: "steps", ink: 3, width: 1.5 },
+      { line: "heldRate", word: "ACK rate control", shape: "steps", ink: 7, width: 1.5 },
+    ],
+  },
+];
+
+/**
+ * Panels that have something to show; slots only where no PDUs are told one by one.
+ * @param {Record<string, unknown>[]} flows the lines of each flow
+ */
+export function panelsFor(flows) {
+  const has = (/** @type {string} */ name) => flows.some((lines) => name in lines);
+  const some = PANELS.filter((panel) => panel.trails.some((trail) => trail.line !== "dropped" && has(trail.line)));
+  return some.filter((panel) => panel.name !== "slots" || !some.some((other) => other.name === "rlc"));
+}

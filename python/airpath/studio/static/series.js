@@ -1,0 +1,210 @@
+// The lines and marks of a flow, made from events: the same as those of `airpath/runs/lines.py`, and a few more.
+
+import { lowerBound } from "studio/reduce";
+
+/** @typedef {import("studio/events").Events} Events */
+/** @typedef {import("studio/events").Table} Table */
+/** @typedef {import("studio/source").Flow} Flow */
+/**
+ * Points over time: `x` in seconds, ascending; `rows` are those of the events of `kind` that they show.
+ * @typedef {{kind: string, x: Float64Array, y: Float64Array, rows: Uint32Array}} Line
+ */
+
+/** Slow start thresholds from here on mean: none yet. */
+const UNLIMITED_SSTHRESH = 2 ** 31 - 1;
+/** Sequence numbers of RLC AM count modulo this. */
+const RLC_NUMBERS = 4096;
+
+/** Retransmissions by what made the sender send again. */
+export const CAUSES = {
+  fast: ["fast_retransmit", "partial_ack", "sack", "wireless_fast_retransmit"],
+  late: ["timeout", "go_back_n"],
+  probe: ["tail_loss_probe"],
+  unknown: ["retransmission"],
+};
+const AGAIN = Object.values(CAUSES).flat();
+
+/** @typedef {(table: Table, row: number) => boolean} Choice */
+/** @typedef {{of: string, column?: string, scale?: number, choose?: (table: Table, flow: Flow) => Choice}} Recipe */
+
+/** @type {(column: string, words: (flow: Flow) => string[], not?: boolean) => (table: Table, flow: Flow) => Choice} */
+const oneOf = (name, words, not = false) => (table, flow) => {
+  const column = table.columns[name];
+  const codes = (column.words ?? []).map((word) => words(flow).includes(word) !== not);
+  return (_, row) => codes[column.values[row]];
+};
+const along = oneOf("direction", (flow) => [flow.direction]);
+const against = oneOf("direction", (flow) => [flow.direction], true);
+/** @type {(causes: string[], not?: boolean) => Recipe} */
+const segments = (causes, not) => ({
+  of: "segment_sent", column: "seq", scale: 1e-6, choose: oneOf("cause", () => causes, not),
+});
+
+/** @type {Record<string, Recipe>} Units: segments, ms, SDUs, MB; marks without a column lie at zero. */
+const RECIPES = {
+  window: { of: "tcp_state", column: "send_window" },
+  cwnd: { of: "tcp_state", column: "tcpi_snd_cwnd" },
+  ssthresh: {
+    of: "tcp_state", column: "tcpi_snd_ssthresh",
+    choose: () => (table, row) => table.columns.tcpi_snd_ssthresh.values[row] < UNLIMITED_SSTHRESH,
+  },
+  flight: { of: "tcp_state", column: "tcpi_unacked" },
+  rto: { of: "tcp_state", column: "tcpi_rto", scale: 1e-3 },
+  acked: { of: "tcp_state", column: "snd_una", scale: 1e-6 },
+  rtt: { of: "rtt_sample", column: "rtt_us", scale: 1e-3 },
+  timeout: { of: "segment_sent", choose: oneOf("cause", () => ["timeout"]) },
+  sent: segments(AGAIN, true),
+  fast: segments(CAUSES.fast),
+  late: segments(CAUSES.late),
+  probe: segments(CAUSES.probe),
+  unknown: segments(CAUSES.unknown),
+  queued: { of: "bearer_enqueued", column: "queued_sdus", choose: along },
+  queuedBack: { of: "bearer_enqueued", column: "queued_sdus", choose: against },
+  dropped: { of: "dropped" },
+  delivered: { of: "bearer_delivered", column: "len_bytes", choose: along },
+  slotSent: { of: "slot_ended", column: "pdus_sent", choose: along },
+  slotLost: { of: "slot_ended", column: "pdus_lost", choose: along },
+  held: { of: "ack_regulator", column: "held_acks" },
+  heldRate: { of: "ack_rate_control", column: "held_acks" },
+};
+
+/**
+ * All lines of a flow that have a point.
+ * @param {Events} events
+ * @param {Flow} flow
+ * @returns {Record<string, Line>}
+ */
+export function linesOf(events, flow) {
+  /** @type {Record<string, Line>} */
+  const lines = {};
+  /** @type {Map<string, {x: Float64Array, rows: Uint32Array}>} Lines of the same events share their times. */
+  const shared = new Map();
+  for (const [name, recipe] of Object.entries(RECIPES)) {
+    const table = events.table(recipe.of);
+    if (!table) continue;
+    const key = recipe.choose ? name : recipe.of;
+    const own = shared.get(key) ?? ofFlow(table, flow, recipe.choose?.(table, flow));
+    shared.set(key, own);
+    if (!own.rows.length) continue;
+    const y = new Float64Array(own.rows.length);
+    if (recipe.column) {
+      const { values } = table.columns[recipe.column];
+      const scale = recipe.scale ?? 1;
+      for (let at = 0; at < y.length; at += 1) y[at] = values[own.rows[at]] * scale;
+    }
+    lines[name] = { kind: recipe.of, ...own, y };
+  }
+  if (lines.delivered) accumulate(lines.delivered.y, 1e-6);
+  for (const name of ["slotSent", "slotLost"].filter((own) => own in lines)) {
+    lines[`${name}Sum`] = { ...lines[name], y: lines[name].y.slice() };
+    accumulate(lines[`${name}Sum`].y, 1);
+  }
+  return Object.assign(lines, linkLayer(events, flow));
+}
+
+/**
+ * Rows and times of a flow's events; events without a flow are those of its UE.
+ * @param {Table} table
+ * @param {Flow} flow
+ * @param {Choice} [chosen]
+ */
+function ofFlow(table, flow, chosen) {
+  const { ue, flow: number, time_ns } = table.columns;
+  const rows = new Uint32Array(table.rows);
+  let count = 0;
+  for (let row = 0; row < table.rows; row += 1) {
+    if (ue.values[row] !== flow.ue || (number && number.values[row] !== flow.flow)) continue;
+    if (!chosen || chosen(table, row)) rows[count++] = row;
+  }
+  return timed(time_ns.values, rows.slice(0, count));
+}
+
+/** @type {(ns: ArrayLike<number>, rows: Uint32Array) => {x: Float64Array, rows: Uint32Array}} */
+function timed(ns, rows) {
+  const x = new Float64Array(rows.length);
+  for (let at = 0; at < x.length; at += 1) x[at] = ns[rows[at]] / 1e9;
+  return { x, rows };
+}
+
+/** @type {(y: Float64Array, scale: number) => void} */
+function accumulate(y, scale) {
+  let sum = 0;
+  for (let at = 0; at < y.length; at += 1) y[at] = sum += scale * y[at];
+}
+
+/**
+ * PDUs of a UE's bearer in the flow's direction, by their number without the modulo: sent first, sent again, lost,
+ * and what a STATUS PDU confirms (which goes the other way).
+ * @param {Events} events
+ * @param {Flow} flow
+ * @returns {Record<string, Line>}
+ */
+function linkLayer(events, flow) {
+  const data = events.table("rlc_data");
+  if (!data) return {};
+  const own = ofFlow(data, flow, along(data, flow));
+  const y = unwrapped(own.rows, data.columns.first_sn.values);
+  if (!y.length) return {};
+  /** @type {Record<string, number[]>} */
+  const places = { pdu: [], pduAgain: [], pduLost: [] };
+  const sums = { pduSum: new Float64Array(y.length), pduAgainSum: new Float64Array(y.length), pduLostSum: new Float64Array(y.length) };
+  let next = -Infinity;
+  for (let at = 0; at < y.length; at += 1) {
+    const row = own.rows[at];
+    const pdus = data.columns.pdus.values[row];
+    const isLost = data.columns.lost.values[row];
+    const isAgain = y[at] < next;
+    if (isLost) places.pduLost.push(at);
+    else places[isAgain ? "pduAgain" : "pdu"].push(at);
+    sums.pduSum[at] = pdus;
+    if (isAgain) sums.pduAgainSum[at] = pdus;
+    if (isLost) sums.pduLostSum[at] = pdus;
+    next = Math.max(next, y[at] + pdus);
+  }
+  /** @type {Record<string, Line>} */
+  const lines = {};
+  for (const [name, at] of Object.entries(places)) {
+    if (!at.length) continue;
+    lines[name] = {
+      kind: "rlc_data", x: Float64Array.from(at, (n) => own.x[n]), y: Float64Array.from(at, (n) => y[n]),
+      rows: Uint32Array.from(at, (n) => own.rows[n]),
+    };
+  }
+  for (const [name, sum] of Object.entries(sums)) {
+    accumulate(sum, 1);
+    lines[name] = { kind: "rlc_data", ...own, y: sum };
+  }
+  const status = events.table("rlc_status");
+  if (status) {
+    const back = ofFlow(status, flow, against(status, flow));
+    const { lsn } = status.columns;
+    const highest = Float64Array.from(y);
+    for (let at = 1; at < y.length; at += 1) highest[at] = Math.max(highest[at], highest[at - 1]);
+    const confirmed = Float64Array.from(back.rows, (row, at) => {
+      const near = highest[Math.max(0, lowerBound(own.x, back.x[at]) - 1)];
+      return nearest(lsn.values[row], near);
+    });
+    if (back.rows.length) lines.status = { kind: "rlc_status", ...back, y: confirmed };
+  }
+  return lines;
+}
+
+/** @type {(rows: Uint32Array, numbers: ArrayLike<number>) => Float64Array} */
+function unwrapped(rows, numbers) {
+  const y = new Float64Array(rows.length);
+  let highest = 0;
+  for (let at = 0; at < y.length; at += 1) {
+    y[at] = nearest(numbers[rows[at]], highest);
+    highest = Math.max(highest, y[at]);
+  }
+  return y;
+}
+
+/**
+ * The number that is `sn` modulo 4096 and lies nearest to another.
+ * @param {number} sn
+ * @param {number} near
+ */
+function nearest(sn, near) {
+  return sn + RLC_NUMBERS * Math.round((near - sn) / RLC_NUMBERS);
+}

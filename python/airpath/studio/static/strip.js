@@ -1,0 +1,100 @@
+// The whole run in one line: the rate of the shown flows, with the range that the plots show. Drag it to move, its
+// ends to make it longer or shorter, and beside it for another range.
+
+import { byId, figure } from "studio/dom";
+import { colours } from "studio/plots";
+import { rates } from "studio/reduce";
+
+/** Width of a handle, pixels. */
+const HANDLE_PX = 9;
+
+export class Strip {
+  /**
+   * @param {import("studio/store").Store} store
+   * @param {() => Record<string, import("studio/series").Line>[]} lines
+   */
+  constructor(store, lines) {
+    this.store = store;
+    this.lines = lines;
+    this.root = byId("strip");
+    this.canvas = /** @type {HTMLCanvasElement} */ (byId("whole"));
+    this.window = byId("window");
+    store.on(["flows", "theme"], () => this.draw());
+    store.on(["range", "at"], () => this.move());
+    new ResizeObserver(() => this.draw()).observe(this.root);
+    this.root.addEventListener("pointerdown", (event) => this.drag(event));
+    this.draw();
+    this.move();
+  }
+
+  draw() {
+    const { clientWidth: width, clientHeight: height } = this.root;
+    const ratio = devicePixelRatio;
+    [this.canvas.width, this.canvas.height] = [width * ratio, height * ratio];
+    const ink = this.canvas.getContext("2d");
+    if (!ink || !width) return;
+    const { inks } = colours();
+    const { flows, run } = this.store.state;
+    const all = this.lines().map((lines, n) => {
+      const { start_s, transfer_s } = run.summary.flows[flows[n]];
+      const last = transfer_s === null ? this.store.end : start_s + transfer_s;
+      const sum = lines.acked ?? lines.delivered;
+      return sum ? rates(sum.x, sum.y, 0, this.store.end, last) : { x: [], y: [], window: 1 };
+    });
+    const most = Math.max(1e-9, ...all.flatMap((own) => own.y));
+    ink.scale(ratio, ratio);
+    all.forEach(({ x, y, window }, n) => {
+      ink.fillStyle = ink.strokeStyle = inks[all.length > 1 ? n : 2];
+      ink.beginPath();
+      ink.moveTo(0, height);
+      const across = (/** @type {number} */ time) => (time / this.store.end) * width;
+      y.forEach((value, at) => {
+        const up = height - (value / most) * (height - 6);
+        ink.lineTo(across(x[at]), up);
+        ink.lineTo(across(x[at] + window), up);
+      });
+      ink.lineTo(across((x.at(-1) ?? 0) + window), height);
+      ink.globalAlpha = all.length > 1 ? 0.12 : 0.3;
+      ink.fill();
+    });
+  }
+
+  move() {
+    const [from, to] = this.store.state.range;
+    const { end } = this.store;
+    this.window.style.left = `${(100 * from) / end}%`;
+    this.window.style.width = `${(100 * (to - from)) / end}%`;
+    const isWhole = to - from >= end;
+    this.root.classList.toggle("whole", isWhole);
+    const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(to - from))));
+    const shown = isWhole ? `whole run, ${figure(end, 2)} s` : `${figure(from, digits)} to ${figure(to, digits)} s`;
+    byId("range").textContent = shown;
+    /** @type {HTMLButtonElement} */ (byId("back")).disabled = !this.store.steps.length;
+    /** @type {HTMLButtonElement} */ (byId("out")).disabled = isWhole;
+    this.canvas.setAttribute("aria-label", `Whole run; shown: ${shown}`);
+  }
+
+  /** @param {PointerEvent} event */
+  drag(event) {
+    const { left, width } = this.root.getBoundingClientRect();
+    const { end } = this.store;
+    const time = (/** @type {PointerEvent} */ own) => Math.min(Math.max((own.clientX - left) / width, 0), 1) * end;
+    const [from, to] = this.store.state.range;
+    const begin = time(event);
+    const near = (HANDLE_PX / width) * end;
+    const isWhole = to - from >= end;
+    const move = (/** @type {PointerEvent} */ own) => {
+      const now = time(own);
+      if (!isWhole && Math.abs(begin - from) < near) this.store.show(Math.min(now, to), to);
+      else if (!isWhole && Math.abs(begin - to) < near) this.store.show(from, Math.max(now, from));
+      else if (!isWhole && begin > from && begin < to) this.store.show(from + now - begin, to + now - begin);
+      else if (Math.abs(now - begin) > near / 2) this.store.show(Math.min(begin, now), Math.max(begin, now));
+    };
+    const done = () => this.root.removeEventListener("pointermove", move);
+    this.root.setPointerCapture(event.pointerId);
+    this.root.addEventListener("pointermove", move);
+    this.root.addEventListener("pointerup", done, { once: true });
+    this.root.addEventListener("pointercancel", done, { once: true });
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,230 @@
+// Events in plain English: a few words for a list, a sentence for an instant, and how things stood then.
+
+import { figure } from "studio/dom";
+import { CAUSES } from "studio/series";
+
+/** @typedef {import("studio/events").Table} Table */
+/** @typedef {import("studio/source").Run} Run */
+/** @typedef {(column: string) => number} Number_ */
+/**
+ * The columns of an event: its numbers, its words, and whose it is.
+ * @typedef {{n: Number_, word: (column: string) => string, run: Run}} Told
+ */
+
+/** Kinds of event, for people. @type {Record<string, string>} */
+export const KINDS = {
+  tcp_state: "TCP state",
+  rtt_sample: "round trip",
+  segment_sent: "segment sent",
+  segment_received: "segment received",
+  bearer_enqueued: "into buffer",
+  bearer_delivered: "delivered",
+  slot_ended: "slot",
+  rlc_data: "RLC data",
+  rlc_status: "RLC STATUS",
+  rlc_confirmed: "RLC confirmed",
+  ack_regulator: "Ack Regulator",
+  ack_rate_control: "ACK rate control",
+  rnc_feedback: "RNC feedback",
+  snoop: "snoop",
+  outage: "outage",
+  dropped: "drop",
+};
+
+const STATES = [
+  "open: nothing suspected", "disorder: first duplicate ACKs", "CWR: it has been told to slow down",
+  "recovery: it repairs a loss", "loss: its timer has expired",
+];
+
+/** Why a segment was sent. @type {Record<string, string>} */
+const SENT = {
+  handshake: "to set up the connection",
+  new: "for the first time",
+  window_probe: "to ask whether the receiver's window has opened",
+  limited_transmit: "for the first time, on one of the first duplicate ACKs",
+  fast_retransmit: "again, because duplicate ACKs say that it was lost",
+  partial_ack: "again, because an ACK in recovery stopped just before it",
+  sack: "again, because SACK blocks leave it out",
+  timeout: "again, because no ACK came before the timer expired",
+  go_back_n: "again, because after a timeout everything is sent again",
+  retransmission: "again",
+  handshake_timeout: "to set up the connection, again: no answer came",
+  wireless_fast_retransmit: "again, because an ACK said that the radio lost it",
+  tail_loss_probe: "again, as a probe: ACKs stayed away",
+};
+
+/** Why a packet was dropped. @type {Record<string, string>} */
+const DROPPED = {
+  queue_full: "its queue was full",
+  early_drop: "its queue management dropped it early, though there was room",
+  evicted: "it had to leave the queue to make room or to signal TCP",
+  link_loss: "the wired link lost it",
+  max_transmissions: "the link layer gave up after its last attempt",
+  dupack_suppressed: "the box repairs the loss itself, so it kept this duplicate ACK back",
+  stale_ack: "a newer ACK had already passed",
+  already_acknowledged: "the box had already answered for the UE",
+  ack_filtered: "a newer ACK took its place",
+  probe_answered: "the box answered this probe of a closed window",
+  unknown_ue: "there is no such UE",
+  unknown_flow: "there is no such flow",
+  no_pdp_context: "its UE has no active PDP context",
+  sdu_discarded: "the link layer discarded it unsent",
+};
+
+/** @type {Record<string, string>} */
+const SNOOP = {
+  cached: "kept a copy of a packet",
+  freed: "let copies go that are no longer needed",
+  dupack_retransmission: "sent a packet again, because a duplicate ACK or a SACK block asked for it",
+  timer_retransmission: "sent a packet again, because no ACK came",
+  dupack_suppressed: "kept a duplicate ACK from the sender",
+  answered: "answered the sender in place of the UE",
+  nack: "told the UE what the radio has lost of its data",
+};
+
+/** @type {Record<string, string>} */
+const OUTAGE = {
+  expected: "The UE knows that a hand-over will cut it off soon",
+  began: "An outage began: nothing reaches the UE, or comes from it",
+  ended: "The outage ended: the UE can be reached again",
+};
+
+/** @type {(bytes: number) => string} */
+const bytes = (value) => `${figure(value)} B`;
+/** @type {(told: Told) => string} */
+const way = ({ word }) => (word("direction") === "uplink" ? "up" : "down");
+/** @type {(count: number, thing: string) => string} */
+const count = (value, thing) => `${figure(value)} ${thing}${value === 1 ? "" : "s"}`;
+
+/** A few words about an event. @type {Record<string, (told: Told) => string>} */
+const SHORT = {
+  tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acknowledged ${figure(n("snd_una"))}`,
+  rtt_sample: ({ n }) => `${figure(n("rtt_us") / 1000, 1)} ms`,
+  segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
+  segment_received: ({ n }) => `${figure(n("seq"))} + ${n("payload_bytes")}, next ${figure(n("rcv_nxt"))}`,
+  bearer_enqueued: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} there`,
+  bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
+  slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
+  rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
+  rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
+  rlc_confirmed: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} left`,
+  ack_regulator: ({ n }) => `${count(n("held_acks"), "ACK")} held, window ${n("window_segments")}`,
+  ack_rate_control: ({ n }) => `${count(n("held_acks"), "ACK")} held, buffer ${count(n("occupancy_sdus"), "SDU")}`,
+  rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
+  snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
+  outage: ({ word }) => word("phase").replaceAll("_", " "),
+  dropped: ({ n, word }) => `${bytes(n("len_bytes"))}, ${word("reason").replaceAll("_", " ")}`,
+};
+
+/** A sentence about an event. @type {Record<string, (told: Told) => string>} */
+const SENTENCE = {
+  tcp_state: ({ n }) =>
+    `The sender handled an ACK or a timeout. Its window is ${count(n("tcpi_snd_cwnd"), "segment")}, of which ` +
+    `${figure(n("tcpi_unacked"))} are in flight; the first ${figure(n("snd_una") / 1e6, 3)} MB are acknowledged. ` +
+    `State: ${STATES[n("tcpi_ca_state")] ?? "unknown"}.`,
+  rtt_sample: ({ n }) => `The sender measured a round-trip time of ${figure(n("rtt_us") / 1000, 1)} ms.`,
+  segment_sent: ({ n, word }) => {
+    const end = n("seq") + n("payload_bytes");
+    return `The sender sent bytes ${figure(n("seq"))} to ${figure(end)} ${SENT[word("cause")] ?? word("cause")}.`;
+  },
+  segment_received: ({ n }) => {
+    const end = n("seq") + n("payload_bytes");
+    const told = `The receiver got bytes ${figure(n("seq"))} to ${figure(end)}`;
+    if (n("rcv_nxt") >= end) return `${told}. It now has everything below ${figure(n("rcv_nxt"))}.`;
+    return `${told}, but still waits for ${figure(n("rcv_nxt"))}: there is a hole before them.`;
+  },
+  bearer_enqueued: ({ n, word }) =>
+    `A packet of ${bytes(n("len_bytes"))} entered the ${word("direction")} buffer, which now holds ` +
+    `${count(n("queued_sdus"), "SDU")} (${bytes(n("queued_bytes"))}).`,
+  bearer_delivered: ({ n, word }) =>
+    `A packet of ${bytes(n("len_bytes"))} came out of the ${word("direction")} bearer, ` +
+    `${figure(n("delay_ns") / 1e6, 1)} ms after it had entered the buffer.`,
+  slot_ended: ({ n, word }) =>
+    `A ${word("direction")} slot ended: ${count(n("pdus_sent"), "PDU")} sent, ${figure(n("pdus_lost"))} of them lost on the air.`,
+  rlc_data: ({ n, word }) => {
+    const last = (n("first_sn") + n("pdus") - 1) % 4096;
+    const which = n("pdus") === 1 ? `RLC PDU ${n("first_sn")} went` : `RLC PDUs ${n("first_sn")} to ${last} went`;
+    const poll = n("poll") ? " They ask for a STATUS." : "";
+    const fate = n("lost") ? "The channel destroyed them: the link layer has to send them again." : "They will arrive.";
+    return `${which} on the air ${word("direction")}. ${fate}${poll}`;
+  },
+  rlc_status: ({ n, word }) =>
+    `A STATUS PDU went ${word("direction")}: everything below number ${n("lsn")} has arrived` +
+    `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
+    `${n("lost") ? " The channel destroyed it." : ""}`,
+  rlc_confirmed: ({ n, word }) =>
+    `The ${word("direction")} link layer is done with a packet of ${bytes(n("len_bytes"))}; ` +
+    `${count(n("queued_sdus"), "SDU")} left in the buffer.`,
+  ack_regulator: ({ n }) =>
+    `The Ack Regulator holds ${count(n("held_acks"), "ACK")} back; it takes the sender's window for ` +
+    `${count(n("window_segments"), "segment")}.`,
+  ack_rate_control: ({ n }) =>
+    `ACK rate control holds ${count(n("held_acks"), "ACK")} back: with ${count(n("occupancy_sdus"), "SDU")} in the buffer it ` +
+    `leaves ${figure(n("t_id_us") / 1000, 1)} ms between two ACKs${n("after_drop") ? ", as after a drop" : ""}.`,
+  rnc_feedback: ({ n }) =>
+    n("flagged")
+      ? "The RNC flagged an ACK: the radio lost the packet, not a full buffer."
+      : `The RNC's table has ${count(n("cached_segments"), "segment")} of the flow.`,
+  snoop: ({ n, word }) =>
+    `The snoop box ${SNOOP[word("action")] ?? word("action")}. It has ${count(n("cached_packets"), "packet")} of the flow.`,
+  outage: ({ word }) => `${OUTAGE[word("phase")] ?? word("phase")}.`,
+  dropped: ({ n, word, run }) =>
+    `A packet of ${bytes(n("len_bytes"))} was dropped at ${elementName(run, n("element"))}: ` +
+    `${DROPPED[word("reason")] ?? word("reason")}.`,
+};
+
+/**
+ * An element of the path by its place, counted from the server.
+ * @param {Run} run
+ * @param {number} place
+ */
+function elementName(run, place) {
+  const { elements } = run.summary;
+  if (place === 0) return "the server";
+  if (place > elements.length) return "the UEs";
+  const name = String(elements[place - 1].element);
+  if (name === "link") return "the wired link";
+  if (name.startsWith("radio.")) return "the radio cell";
+  return `the box ${name.replace("middlebox.", "")}`;
+}
+
+/**
+ * @param {Run} run
+ * @param {Table} table
+ * @param {number} row
+ * @returns {Told}
+ */
+function told(run, table, row) {
+  return {
+    run,
+    n: (name) => table.columns[name]?.values[row] ?? 0,
+    word: (name) => table.columns[name]?.words?.[table.columns[name].values[row]] ?? "",
+  };
+}
+
+/** @type {(run: Run, kind: string, table: Table, row: number) => string} */
+export function shortly(run, kind, table, row) {
+  return SHORT[kind]?.(told(run, table, row)) ?? "";
+}
+
+/** @type {(run: Run, kind: string, table: Table, row: number) => string} */
+export function sentence(run, kind, table, row) {
+  return SENTENCE[kind]?.(told(run, table, row)) ?? KINDS[kind] ?? kind;
+}
+
+/** Whose an event is: "UE 0", or "UE 0.1" for a flow. @type {(table: Table, row: number) => string} */
+export function whose(table, row) {
+  const { ue, flow } = table.columns;
+  return flow ? `UE ${ue.values[row]}.${flow.values[row]}` : `UE ${ue.values[row]}`;
+}
+
+/**
+ * Whether an event is a loss, or TCP's answer to what it takes for one.
+ * @type {(kind: string, table: Table, row: number) => boolean}
+ */
+export function isLoss(kind, table, row) {
+  if (kind === "dropped") return true;
+  if (kind !== "segment_sent") return false;
+  const { words, values } = table.columns.cause;
+  return Object.values(CAUSES).some((causes) => causes.includes(words?.[values[row]] ?? ""));
+}

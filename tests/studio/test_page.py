@@ -1,0 +1,166 @@
+"""`airpath page`: the file of a run, what is in it, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from pathlib import Path
+
+import pytest
+from conftest import check_error
+
+from airpath.runs.finished import FinishedRun
+from airpath.runs.recorder import FILES
+from airpath.studio import page as pages
+from airpath.studio.page import modules, page
+
+SCENARIO, DROPS = "scenario.resolved.toml", "trace/dropped.parquet"
+STATIC = Path(pages.__file__).parent / "static"
+
+
+def facts_in(file: Path) -> dict:
+    (block,) = re.findall(r'data-of="run">([^<]*)<', file.read_text())
+    return json.loads(zlib.decompress(base64.b64decode(block)))
+
+
+def test_the_same_run_gives_the_same_bytes(run_folder):
+    run = run_folder()
+    assert page(FinishedRun.open(run)) == page(FinishedRun.open(run))
+
+
+def test_a_minute_of_a_bearer_is_a_small_page(page_of):
+    assert page_of("umts-384").stat().st_size < 400_000
+
+
+def test_every_file_of_the_front_is_in_the_page(page_of):
+    text = page_of("umts-384").read_text()
+    imports = json.loads(re.findall(r'<script type="importmap">(.*?)</script>', text)[0])["imports"]
+    names = {f"studio/{file.stem}" for file in STATIC.glob("*.js")}
+    assert set(imports) == names == {f"studio/{name}" for name, _ in modules()}
+    for name, address in imports.items():
+        code = base64.b64decode(address.removeprefix("data:text/javascript;base64,")).decode()
+        assert code == (STATIC / f"{name.removeprefix('studio/')}.js").read_text()
+        assert set(re.findall(r'from "(.*?)"', code)) <= names
+    for file in ("studio.css", "vendor/uplot/uPlot.iife.min.js", "vendor/uplot/uPlot.min.css"):
+        assert (STATIC / file).read_text() in text
+    licence = (STATIC / "vendor" / "uplot" / "LICENSE").read_text()
+    assert licence in text
+
+
+def test_uplot_is_as_its_authors_made_it():
+    origin = (STATIC / "vendor" / "uplot" / "ORIGIN.md").read_text()
+    for name in ("uPlot.iife.min.js", "uPlot.min.css"):
+        digest = hashlib.sha256((STATIC / "vendor" / "uplot" / name).read_bytes()).hexdigest()
+        assert f"| SHA-256 of `{name}` | {digest} |" in origin
+
+
+def test_a_page_has_no_address_of_another_place(page_of):
+    text = page_of("umts-384").read_text()
+    assert re.findall(r"(?:src|href|action)=\S+", text.split("<script")[0]) == ['href="data:,">']
+    policy = re.findall(r'Content-Security-Policy" content="(.*?)"', text)[0]
+    assert policy.startswith("default-src &#x27;none&#x27;") and "unsafe" not in policy
+    for name, code in modules():
+        assert not re.search(r"https?:|innerHTML|fetch\(|eval\(|XMLHttpRequest|WebSocket", code), name
+
+
+def test_no_name_is_markup(run_folder, tmp_path):
+    name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    shutil.copytree(run_folder(), tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest | {"scenario": name}))
+    text = page(FinishedRun.open(tmp_path / "run")).decode()
+    assert "alert(1)</" not in text and "<img" not in text
+    assert "<title>&lt;/script&gt;" in text
+
+
+def test_changes_are_told_as_they_are_set(page_of):
+    assert facts_in(page_of("umts-384"))["changes"] == []
+    changed = page_of("umts-384", tcp__cc="reno", radio__dch__downlink__rate="128 kbit/s")
+    assert set(facts_in(changed)["changes"]) == {
+        "radio.dch.downlink.rate=128 kbit/s",
+        next(change for change in facts_in(changed)["changes"] if change.startswith("tcp.cc=")),
+    }
+
+
+def test_the_name_of_the_machine_stays_out(page_of):
+    assert "host" not in facts_in(page_of("umts-384"))["facts"]
+
+
+def test_events_without_room_are_left_out_and_named(run_folder, monkeypatch):
+    run = FinishedRun.open(run_folder())
+    whole = page(run)
+    monkeypatch.setattr(pages, "MOST_BYTES", 60_000)
+    chunks, left_out = pages._events(run)
+    assert "tcp_state" not in left_out and left_out["rlc_data"] > 6000
+    assert sum(map(len, chunks)) < 45_000 and len(page(run)) < len(whole)
+
+
+def test_every_kind_has_its_place_and_its_words():
+    from airpath import _core
+
+    assert sorted(pages.BY_NEED) == sorted(_core.probes())
+    words = (STATIC / "words.js").read_text()
+    assert all(words.count(f"\n  {kind}: ") == 3 for kind in _core.probes())
+
+
+def test_the_command_writes_a_page(run_folder, airpath_command, tmp_path):
+    shutil.copytree(run_folder(), tmp_path / "run")
+    file = tmp_path / "run" / "page.html"
+    file.unlink(missing_ok=True)
+    assert airpath_command("page", tmp_path / "run") == (0, f"{file}\n", "")
+    outcome = airpath_command("page", tmp_path / "run")
+    check_error(outcome, "--out", "exists already", "--force")
+    assert airpath_command("page", tmp_path / "run", "--force").code == 0
+    other = tmp_path / "other.html"
+    assert airpath_command("page", tmp_path / "run", "--out", other).code == 0
+    assert other.read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["results.json", "trace/tcp_state.parquet"])
+def test_a_page_never_takes_the_place_of_a_file_of_the_run(run_folder, airpath_command, name):
+    folder = run_folder()
+    assert name in FILES
+    outcome = airpath_command("page", folder, "--out", folder / name, "--force")
+    check_error(outcome, "--out", "is a file of the run itself", "choose another name")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "at", "cause"),
+    [
+        (lambda run: shutil.rmtree(run), "", "there is no such folder"),
+        (lambda run: (run / "manifest.json").unlink(), "", "holds no manifest.json"),
+        (lambda run: (run / "results.json").write_text("{"), "results.json", "cannot be read"),
+        (
+            lambda run: (run / SCENARIO).write_text("x = ["),
+            "scenario.resolved.toml",
+            "cannot",
+        ),
+        (
+            lambda run: (run / "trace" / "dropped.parquet").write_bytes(b"x"),
+            "trace/dropped.parquet",
+            "cannot",
+        ),
+    ],
+)
+def test_folders_without_a_whole_run_are_refused(run_folder, airpath_command, tmp_path, spoil, at, cause):
+    run = tmp_path / "run"
+    shutil.copytree(run_folder(), run)
+    (run / "page.html").unlink(missing_ok=True)
+    spoil(run)
+    check_error(airpath_command("page", run), str(run / at), cause, "")
+    assert not (run / "page.html").exists()
+
+
+def test_every_file_of_the_front_is_shipped():
+    """A wheel has the files of the package that git does not ignore."""
+    there = sorted(str(file) for file in STATIC.rglob("*") if file.is_file())
+    assert len(there) > 20
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", *there], cwd=STATIC, capture_output=True, text=True, check=False
+    )
+    assert ignored.stdout == "" and ignored.returncode in (1, 128)  # 128: no checkout
