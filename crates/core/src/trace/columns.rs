@@ -36,12 +36,12 @@ impl Table {
             Kind::ALL.iter().zip(rows).map(|(kind, rows)| Self::new(*kind, rows)).collect();
         for (at, event) in events {
             let table = &mut tables[event.kind() as usize];
-            let rows = table.time_ns.capacity();
+            let room = table.time_ns.capacity();
             table.time_ns.push(at.as_nanos());
             let mut columns = table.columns.iter_mut();
             event.values(|value| {
                 if let Some(column) = columns.next() {
-                    column.push(value, rows);
+                    column.push(value, room);
                 }
             });
         }
