@@ -26,31 +26,10 @@
 //!
 //! [`Packet::precedes_end`]: crate::packet::Packet::precedes_end
 
-use super::{Layout, neighbour};
+use super::layout::{Early, Layout};
+use super::neighbour;
 use crate::agenda::Timers;
 use crate::packet::Dir;
-
-/// Whether packets of a direction may be handed to an element ahead of their time. What it does with them must depend
-/// on them, their times and their order alone, and touch nothing that others read; it reads no bearer's books (but a
-/// cell its own), and puts packets on lanes for later than now. Sums of counters are nothing in this sense, nor are the
-/// ends of transfers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Early {
-    /// If the packets of each UE come in their order.
-    OfUe,
-    /// If all packets come in their order.
-    OfAll,
-    /// Not at all.
-    #[default]
-    Never,
-}
-
-impl Early {
-    /// Of a cell whose bearers in a direction are computed when a packet comes, or are not.
-    pub(crate) fn of_ue_if(computed: bool) -> Self {
-        if computed { Self::OfUe } else { Self::Never }
-    }
-}
 
 /// For each lane of a path, in the order of the agenda: whether its packets may go ahead, and past which timers not.
 pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {

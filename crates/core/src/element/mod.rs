@@ -33,6 +33,7 @@
 mod bearer;
 mod capture;
 mod early;
+mod layout;
 mod lookahead;
 
 pub use crate::trace::Outage;
@@ -40,14 +41,16 @@ pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
-pub use early::Early;
 pub(crate) use early::{keeps_order, lanes_ahead};
+use layout::wants_radio;
+pub(crate) use layout::watches_bearers;
+pub use layout::{Early, Layout};
 pub(crate) use lookahead::Lookahead;
 
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
-use crate::time::{Duration, Instant};
-use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
+use crate::time::Instant;
+use crate::trace::{Event, Kind, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use serde::Serialize;
 use serde_json::Value;
@@ -97,44 +100,6 @@ pub trait Element: Any + Send + Sync {
     fn reports(&self, cx: &mut Cx<'_>) -> Vec<serde_json::Value> {
         vec![self.report(cx)]
     }
-}
-
-/// What an element needs from the path.
-#[derive(Clone, Debug, Default)]
-pub struct Layout {
-    /// Timers, with keys `0..timers`.
-    pub timers: u32,
-    /// All timers are there to tell what happens in bearers, and are armed only if somebody wants to know.
-    pub timers_tell: bool,
-    /// The direction of each lane; lane `n` is the n-th.
-    pub lanes: Vec<Dir>,
-    /// Whether [`Element::handle_radio`] is to be called.
-    pub radio_events: bool,
-    /// Whether it is to be called for drops alone: what a buffer had no room for, or its discipline chose
-    /// ([`RadioEventKind::Dropped`], [`RadioEventKind::Evicted`]). Packets that pass make no events then.
-    pub radio_drops: bool,
-    /// Whether [`Element::handle_outage`] is to be called.
-    pub outages: bool,
-    /// Whether [`Cx::radio_flow`] is going to be called: books by flow are kept only then.
-    pub flow_views: bool,
-    /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
-    pub bearers: u32,
-    /// By direction: what leaves was put on a lane at least so much earlier. For [`Path::poll_wakeup`], as are the next
-    /// two; a value given here must hold, and zero always does.
-    ///
-    /// [`Path::poll_wakeup`]: crate::path::Path::poll_wakeup
-    pub ahead: [Duration; 2],
-    /// A packet that arrives can set off nothing in the other direction.
-    pub passes_on: bool,
-    /// By direction: a radio event or an outage sets nothing off there.
-    pub silent: [bool; 2],
-    /// By direction: whether packets may be handed to the element ahead of their time.
-    pub early: [Early; 2],
-    /// By direction: what leaves is put on a lane, and nothing is ever emitted at once.
-    pub by_lanes: [bool; 2],
-    /// Of an element whose timers touch what packets touch that are handed over ahead of their time: the first timer of
-    /// each UE and, last, the number of timers. Empty where timers touch nothing of this.
-    pub timers_of_ues: Vec<u32>,
 }
 
 /// Where the timers and lanes of one element begin.
@@ -282,15 +247,6 @@ impl Engine {
         packet.clear();
         self.pool.push(packet);
     }
-}
-
-fn wants_radio(layouts: &[Layout]) -> bool {
-    layouts.iter().any(|layout| layout.radio_events)
-}
-
-/// Whether somebody wants to know what happens in the buffers of bearers.
-pub(crate) fn watches_bearers(layouts: &[Layout], probes: ProbeMask) -> bool {
-    wants_radio(layouts) || probes.has(Kind::BearerEnqueued) || probes.has(Kind::BearerDelivered)
 }
 
 /// The element next to `element` in direction `dir`; past either end an index that no element has.
