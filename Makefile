@@ -95,11 +95,12 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 	@touch $@
 
 .PHONY: bench
-bench: build ## measure speed and memory beside ns-2, the live link, and sweeps (five to nine minutes)
+bench: build ## measure speed and memory beside ns-2, the live link, sweeps and pages (five to nine minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(PYTHON) benches/live.py
 	$(BIN)/python benches/sweep.py
+	$(BIN)/python benches/studio.py
 
 .PHONY: scale
 scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what follows for larger machines
