@@ -1,7 +1,7 @@
 """How fast the page of a run is: its size, first paint, zooms with drawing, the list of events, memory.
 
-Makes two runs, of a minute and of a million events, and opens their pages in Debian's Chromium. The times are the
-browser's own, beside whatever else the machine does. Usage: python benches/studio.py
+Makes two runs, of a minute and of a million events, and opens their pages in Debian's Chromium. The times
+are the browser's own, beside whatever else the machine does. Usage: python benches/studio.py
 """
 
 from __future__ import annotations
