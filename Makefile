@@ -95,12 +95,13 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 	@touch $@
 
 .PHONY: bench
-bench: build ## measure speed beside ns-2, what is around a run, sweeps, and the live link (ten minutes)
+bench: build ## measure speed beside ns-2, what is around a run, sweeps, the live link, and pages (ten minutes)
 	$(CARGO) build --release -p airpath-bench
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(BIN)/python benches/command.py
 	$(BIN)/python benches/sweep.py
 	$(PYTHON) benches/live.py
+	$(BIN)/python benches/studio.py
 
 .PHONY: instructions
 instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with

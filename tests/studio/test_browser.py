@@ -239,6 +239,10 @@ def test_a_phone_shows_it_without_scrolling_sideways(opened, page_of):
     assert phone.view.evaluate("document.documentElement.scrollWidth") <= 390
     phone.view.touchscreen.tap(*place_in(phone, "rtt", 0.5))
     phone.view.locator("#then dd").first.wait_for()
+    told = phone.view.locator("#said").bounding_box()
+    assert 0 < told["y"] < 844 - told["height"]
+    phone.view.get_by_role("button", name="Choose nothing").click()
+    phone.view.locator("#then:empty").wait_for(state="attached")
 
 
 def test_a_hostile_name_is_text(opened, run_folder, tmp_path):

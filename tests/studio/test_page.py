@@ -20,6 +20,7 @@ from airpath.studio import page as pages
 from airpath.studio.page import modules, page
 
 SCENARIO, DROPS = "scenario.resolved.toml", "trace/dropped.parquet"
+TOP = Path(__file__).resolve().parents[2]
 STATIC = Path(pages.__file__).parent / "static"
 
 
@@ -164,3 +165,16 @@ def test_every_file_of_the_front_is_shipped():
         ["git", "check-ignore", "--no-index", *there], cwd=STATIC, capture_output=True, text=True, check=False
     )
     assert ignored.stdout == "" and ignored.returncode in (1, 128)  # 128: no checkout
+
+
+def test_modules_of_the_front_use_only_those_before_them_in_the_documents():
+    text = (TOP / "docs" / "architecture.md").read_text()
+    listed = re.findall(
+        r"`(\w+)`", text.split("* **`studio`**")[1].split("Lower to higher:")[1].split("uPlot")[0]
+    )
+    sources = dict(modules())
+    assert sorted(listed) == sorted(sources)
+    for place, name in enumerate(listed):
+        assert set(re.findall(r'^import .* from "studio/(\w+)"', sources[name], re.M)) <= set(
+            listed[:place]
+        ), name

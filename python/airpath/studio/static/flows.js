@@ -35,6 +35,7 @@ export function chooseFlows(store) {
       }),
       make("span", { class: "name" }, run.names[place]),
       make("span", { class: "quiet" }, `${figure((flows[place].goodput_bps ?? 0) / 1e3)} kbit/s`)))));
+    byId("flow-hint").hidden = shown.size < MOST_FLOWS || flows.length <= MOST_FLOWS;
     tell();
   }
 

@@ -64,6 +64,7 @@ export function listenToKeys(store, plots, table, page) {
   byId("help").addEventListener("click", () => help().showModal());
   byId("theme").addEventListener("click", () => page.theme());
   byId("loss").addEventListener("click", () => void table.step(1, true));
+  byId("none").addEventListener("click", () => store.set({ at: null, chosen: null }));
   byId("before").addEventListener("click", () => void table.step(-1, false));
   byId("after").addEventListener("click", () => void table.step(1, false));
   byId("panels").addEventListener("wheel", (event) => wheel(store, event), { passive: false });

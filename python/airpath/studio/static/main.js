@@ -121,6 +121,7 @@ function tellInstant(own, lines) {
   const hint = byId("said").textContent;
   let rest = 0;
   own.on(["chosen", "at"], () => {
+    document.documentElement.toggleAttribute("data-chosen", own.state.at !== null);
     clearTimeout(rest);
     rest = window.setTimeout(() => {
       const { at, chosen, run } = own.state;

@@ -1,6 +1,7 @@
 // Paints lines and marks on a canvas, from points that `reduce.js` has chosen.
 
-/** @typedef {{left: number, top: number, width: number, height: number, ratio: number}} Box in pixels of the canvas */
+import { make } from "studio/dom";
+
 /** @typedef {(value: number) => number} Scale a value to a pixel of the canvas */
 
 /**
@@ -46,7 +47,7 @@ export function paintBand(ink, x, low, high, toX, toY) {
 }
 
 /** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */
-export const SHAPES = {
+const SHAPES = {
   dots: (ink) => ink.rect(-0.45, -0.45, 0.9, 0.9),
   cross: (ink) => strokes(ink, [-1, -1, 1, 1], [-1, 1, 1, -1]),
   plus: (ink) => strokes(ink, [-1, 0, 1, 0], [0, -1, 0, 1]),
@@ -59,7 +60,7 @@ export const SHAPES = {
   square: (ink) => ink.rect(-0.85, -0.85, 1.7, 1.7),
 };
 /** Shapes that are filled; others are drawn by a stroke. */
-export const FILLED = new Set(["dots", "triangle", "diamond"]);
+const FILLED = new Set(["dots", "triangle", "diamond"]);
 
 /** @type {(ink: CanvasPath, ...lines: number[][]) => void} */
 function strokes(ink, ...lines) {
@@ -128,4 +129,34 @@ export function paintMarks(ink, shape, radius, x, y, places, toX, toY) {
     taken.add(cell);
     ink.drawImage(mark, across - half, up - half);
   }
+}
+
+/**
+ * The look of a line, for the legend.
+ * @param {import("studio/panels").Trail} trail
+ * @param {string} colour
+ */
+export function swatch(trail, colour) {
+  const canvas = make("canvas", { class: "swatch", width: 36, height: 24, "aria-hidden": "true" });
+  const ink = canvas.getContext("2d");
+  if (!ink) return canvas;
+  ink.strokeStyle = ink.fillStyle = colour;
+  ink.globalAlpha = Math.max(trail.opacity ?? 1, 0.4);
+  if (trail.shape in SHAPES) {
+    const path = new Path2D();
+    SHAPES[trail.shape](path);
+    const all = new Path2D();
+    all.addPath(path, { a: 7, b: 0, c: 0, d: 7, e: 18, f: 12 });
+    ink.lineWidth = 3;
+    if (FILLED.has(trail.shape)) ink.fill(all);
+    else ink.stroke(all);
+  } else {
+    ink.lineWidth = 2 * (trail.width ?? 1);
+    ink.setLineDash(trail.dash?.map((length) => 1.5 * length) ?? []);
+    ink.beginPath();
+    ink.moveTo(0, 12);
+    ink.lineTo(36, 12);
+    ink.stroke();
+  }
+  return canvas;
 }

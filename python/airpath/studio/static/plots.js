@@ -2,7 +2,7 @@
 // many points as there are pixels.
 
 import { byId, figure, make } from "studio/dom";
-import { FILLED, paintBand, paintLine, paintMarks, SHAPES } from "studio/paint";
+import { paintBand, paintLine, paintMarks, swatch } from "studio/paint";
 import { FEW, panelsFor } from "studio/panels";
 import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
 
@@ -415,34 +415,4 @@ function times(ticks) {
 function decimals(ticks) {
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
   return Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
-}
-
-/**
- * The look of a line, for the legend.
- * @param {Trail} trail
- * @param {string} colour
- */
-function swatch(trail, colour) {
-  const canvas = make("canvas", { class: "swatch", width: 36, height: 24, "aria-hidden": "true" });
-  const ink = canvas.getContext("2d");
-  if (!ink) return canvas;
-  ink.strokeStyle = ink.fillStyle = colour;
-  ink.globalAlpha = Math.max(trail.opacity ?? 1, 0.4);
-  if (trail.shape in SHAPES) {
-    const path = new Path2D();
-    SHAPES[trail.shape](path);
-    const all = new Path2D();
-    all.addPath(path, { a: 7, b: 0, c: 0, d: 7, e: 18, f: 12 });
-    ink.lineWidth = 3;
-    if (FILLED.has(trail.shape)) ink.fill(all);
-    else ink.stroke(all);
-  } else {
-    ink.lineWidth = 2 * (trail.width ?? 1);
-    ink.setLineDash(trail.dash?.map((length) => 1.5 * length) ?? []);
-    ink.beginPath();
-    ink.moveTo(0, 12);
-    ink.lineTo(36, 12);
-    ink.stroke();
-  }
-  return canvas;
 }

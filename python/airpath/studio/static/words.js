@@ -16,7 +16,7 @@ export const KINDS = {
   tcp_state: "TCP state",
   rtt_sample: "round trip",
   segment_sent: "segment sent",
-  segment_received: "segment received",
+  segment_received: "received",
   bearer_enqueued: "into buffer",
   bearer_delivered: "delivered",
   slot_ended: "slot",

@@ -1,0 +1,99 @@
+"""How fast the page of a run is: its size, first paint, zooms with drawing, the list of events, memory.
+
+Makes two runs, of a minute and of a million events, and opens their pages in Debian's Chromium. The times
+are the browser's own, beside whatever else the machine does. Usage: python benches/studio.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import airpath
+from airpath.runs.finished import FinishedRun
+from airpath.runs.folder import run_to_folder
+from airpath.studio.page import page
+
+RUNS = {"a minute": ("umts-384", {}), "a million events": ("hdr-4", {"duration": "36 min"})}
+
+# Sixty zooms, from the whole run inwards and back: milliseconds until the canvases are drawn.
+ZOOMS = """async () => {
+  const {store} = await import('studio/main');
+  const spent = [];
+  for (let n = 0; n < 60; n += 1) {
+    const [from, to] = store.state.range;
+    const begin = performance.now();
+    store.zoom(n < 30 ? 0.8 : 1.25, from + 0.3 * (to - from));
+    store.tell();
+    for (let turn = 0; turn < 5; turn += 1) await null;
+    spent.push(performance.now() - begin);
+    await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+  }
+  return spent.sort((a, b) => a - b);
+}"""
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+ROWS = """import('studio/main').then(({store: {state: {events}}}) =>
+  events.kinds.map((kind) => events.table(kind).rows).reduce((a, b) => a + b))"""
+
+
+def main() -> None:
+    """Measure all runs."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        for name, (scenario, changes) in RUNS.items():
+            file = Path(folder) / f"{scenario}.html"
+            write(file, scenario, changes)
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            print(f"{name} ({scenario}): {file.stat().st_size / 1e6:.2f} MB")
+            measure(browser, file)
+            browser.close()
+
+
+def write(file: Path, scenario: str, changes: dict[str, str]) -> None:
+    """Run a scenario and write its page."""
+    changed = airpath.load(scenario)
+    for key, value in changes.items():
+        changed = changed.with_(key, value)
+    run_to_folder(changed, 1, file.with_suffix(""))
+    begin = time.perf_counter()
+    file.write_bytes(page(FinishedRun.open(file.with_suffix(""))))
+    print(f"written in {time.perf_counter() - begin:.2f} s")
+
+
+def measure(browser: Any, file: Path) -> None:
+    """Open a page, and print what it takes."""
+    view = browser.new_page(viewport={"width": 1280, "height": 720})
+    begin = time.perf_counter()
+    view.goto(file.as_uri())
+    view.locator("html[data-ready]").wait_for()
+    print(
+        f"  plots there after {time.perf_counter() - begin:.2f} s, first paint {view.evaluate(PAINT):.0f} ms"
+    )
+    spent = view.evaluate(ZOOMS)
+    shown = f"median {spent[30]:.1f}, p95 {spent[57]:.1f}, worst {spent[59]:.1f} ms"
+    print(f"  {view.evaluate(ROWS)} events; zoom: {shown}")
+    begin = time.perf_counter()
+    view.locator("[data-tab=events]").click()
+    view.locator(".event").first.wait_for()
+    print(f"  list of events after {time.perf_counter() - begin:.2f} s")
+    print(f"  memory: at most {renderer_mb()} MB in a process that draws")
+
+
+def renderer_mb() -> int:
+    """Resident memory of the largest of Chromium's renderers, MB."""
+    found = [0]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"--type=renderer" in (process / "cmdline").read_bytes():
+                line = (process / "status").read_text().split("VmRSS:")[1]
+                found.append(int(line.split()[0]) // 1024)
+        except OSError:  # It has ended.
+            pass
+    return max(found)
+
+
+if __name__ == "__main__":
+    main()
