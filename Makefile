@@ -96,7 +96,7 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 
 .PHONY: bench
 bench: build ## measure speed beside ns-2, what is around a run, sweeps, the live link, and pages (ten minutes)
-	$(CARGO) build --release -p airpath-bench
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO) build --release -p airpath-bench -p airpath-py
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(BIN)/python benches/command.py
 	$(BIN)/python benches/sweep.py
@@ -105,7 +105,7 @@ bench: build ## measure speed beside ns-2, what is around a run, sweeps, the liv
 
 .PHONY: instructions
 instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with
-	$(PYTHON) benches/instructions.py --write
+	$(BIN)/python benches/instructions.py --write
 
 .PHONY: scale
 scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what follows for larger machines

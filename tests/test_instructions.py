@@ -13,16 +13,16 @@ MISSING = [tool for tool in ("cargo", "valgrind") if shutil.which(tool) is None]
 
 @pytest.fixture(scope="module")
 def program():
-    return instructions.build()
+    return instructions.build(instructions.profile())
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {' '.join(MISSING)}")
 @pytest.mark.parametrize("workload", instructions.WORKLOADS)
 def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
-    record = json.loads(instructions.RECORD.read_text())
-    before = record["instructions_per_packet"][workload]
+    before = instructions.before(instructions.profile())[workload]
     now = instructions.per_packet(program, workload)
+    record = json.loads(instructions.RECORD.read_text())
     compilers = f"counted with {record['rustc']}, now {instructions.compiler()}"
     assert now == pytest.approx(before, rel=instructions.TOLERANCE), (
         f"{workload}: {now} instructions a packet, {before} in the last release ({compilers}). "
