@@ -64,7 +64,7 @@ test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
 .PHONY: test
-test: build ## run the tests, Rust's first, without the slow ones (six minutes)
+test: build ## run the tests, Rust's first, without the slow ones (seven minutes)
 	$(CARGO) test $(RUST_TESTED)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(PYTEST_FLAGS)
 
