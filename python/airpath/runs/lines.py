@@ -43,6 +43,8 @@ class Line(NamedTuple):
     name: str
     column: str | None = None
     scale: float = 1
+    below: float = math.inf
+    """Only values below this."""
     causes: tuple[str, ...] = ()
     """Only events with one of these causes."""
     other_causes: tuple[str, ...] = ()
@@ -53,7 +55,7 @@ LINES = {
     "tcp_state": (
         Line("window", "send_window"),
         Line("cwnd", "tcpi_snd_cwnd"),
-        Line("ssthresh", "tcpi_snd_ssthresh"),
+        Line("ssthresh", "tcpi_snd_ssthresh", below=UNLIMITED_SSTHRESH),
         Line("acked", "snd_una", 1e-6),
     ),
     "rtt_sample": (Line("rtt", "rtt_us", 1e-3),),
@@ -99,8 +101,8 @@ class FlowLines:
                 if line.causes or line.other_causes:
                     of_these = _one_of(columns["cause"], line.causes or line.other_causes)
                     rows = mine & (of_these if line.causes else ~of_these)
-                if line.name == "ssthresh":
-                    rows = mine & (columns["tcpi_snd_ssthresh"] < UNLIMITED_SSTHRESH)
+                if line.column and line.below < math.inf:
+                    rows = rows & (columns[line.column] < line.below)
                 if rows.any():
                     value = columns[line.column][rows] if line.column else np.zeros(np.count_nonzero(rows))
                     self._continue(line.name, columns["time_ns"][rows] / 1e9, value * line.scale)

@@ -78,7 +78,7 @@ def files_in(out: Path) -> list[Path]:
 
 
 def names_in(out: Path) -> list[str]:
-    """Names of a run's files in a folder, and of its trace's folder instead of those in that, in order."""
+    """What a run has left in a folder, by name; the trace is one folder."""
     return sorted({file.relative_to(out).parts[0] for file in files_in(out)})
 
 

@@ -81,7 +81,7 @@ class Run(FinishedRun):
         unread = {kind: self.pieces(kind, ("time_ns", *columns)) for kind, columns in wanted.items()}
         rest = {kind: schema_of(columns).empty_table() for kind, columns in wanted.items()}
         while unread:
-            last_ns = {kind: _times_ns(rest[kind])[-1:].sum() for kind in unread}
+            last_ns = {kind: max(_times_ns(rest[kind])[-1:], default=0) for kind in unread}
             behind = min(last_ns, key=last_ns.__getitem__)
             # An instant goes on in the next piece, perhaps.
             rows = {kind: np.searchsorted(_times_ns(rest[kind]), last_ns[behind]) for kind in rest}
