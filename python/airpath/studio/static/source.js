@@ -21,6 +21,7 @@
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, number>} left_out kinds of event that had no room, and their rows
  */
+/** What a run was made from: a bundled name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */
 /**
  * Takes what a source hands over, in this order: the run, its events in chunks, its end; or a problem.
