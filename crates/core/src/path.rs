@@ -34,9 +34,9 @@
 use crate::agenda::Due;
 use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
 use crate::element::{keeps_order, lanes_ahead, watches_bearers};
-use crate::packet::{Dir, Packet};
+use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
-use crate::trace::{Event, ProbeMask, Reason, Recorder};
+use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -250,7 +250,10 @@ impl Path {
     fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
             Some(element) => {
-                element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
+                let mut cx = Cx::new(at, target, &mut self.engine);
+                let arrived: &Packet = &packet;
+                cx.probe(Kind::Packet, move || arrived_at(target, dir, arrived));
+                element.handle_packet(&mut cx, dir, packet);
             }
             None => self.outputs.push_back((at, dir, packet)),
         }
@@ -307,4 +310,11 @@ impl Path {
             }
         }
     }
+}
+
+/// A packet arrives at an element.
+fn arrived_at(element: u16, direction: Dir, packet: &Packet) -> Event {
+    let &Packet { ue, flow, seq, len: len_bytes, flags, .. } = packet;
+    let ack = if flags.has(Flags::ACK) { packet.ack } else { 0 };
+    Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags: flags.0 }
 }

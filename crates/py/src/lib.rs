@@ -45,6 +45,12 @@ fn resolve(text: &str, overrides: Vec<(String, String)>, folder: Option<PathBuf>
     scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
 }
 
+/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`.
+#[pyfunction]
+fn path(text: &str) -> PyResult<Vec<String>> {
+    Ok(parse(text, &[])?.path())
+}
+
 /// Text of a trace of delivery opportunities of constant rate, such as "12 Mbit/s".
 #[pyfunction]
 fn constant_trace(rate: &str) -> PyResult<String> {
@@ -270,6 +276,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
