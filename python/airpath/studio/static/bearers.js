@@ -1,7 +1,8 @@
 // Bearers of a run: SDUs in the buffer, the PDUs that carry them, the TTIs in which these went on the air, and STATUS
 // PDUs. Times are nanoseconds; numbers of PDUs are without the modulo.
 
-import { lowerBound } from "studio/reduce";
+import { FATES } from "studio/packets";
+import { firstFrom } from "studio/reduce";
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
@@ -17,6 +18,7 @@ import { lowerBound } from "studio/reduce";
  * @property {Float64Array} next the number behind the highest that was sent, after each run
  * @property {Float64Array} arrived when each PDU arrived; Infinity if it did not
  * @property {Float64Array} complete when each PDU and all before it had arrived
+ * @property {Float64Array} starts the first PDU of each SDU whose end was sent, ascending
  * @property {Uint32Array} status rows of `rlc_status` that go in this direction
  * @property {Uint32Array} slots rows of `slot_ended`
  * @property {number} tti length of a TTI or slot; 0 without them
@@ -32,13 +34,15 @@ import { lowerBound } from "studio/reduce";
  * @property {Int32Array} of the SDU of each packet, or -1
  * @property {Int32Array} ended row of `rlc_sdu`, or -1
  * @property {Float64Array} first the number of its first PDU, as far as `ended` is known
- * @property {Float64Array} left when it was sent: its last PDU, or all of it; Infinity before
+ * @property {Float64Array} left when it was sent: its last PDU, or all of it; Infinity if it was not
+ * @property {Float64Array} out when it came to the place behind the cell; Infinity if it did not
  * @property {Float64Array} confirmed when its sender was done with it
  */
 
 /** Sequence numbers of RLC count modulo this; those of UM, which has no STATUS, modulo 128. */
 const NUMBERS = 4096;
 const UM_NUMBERS = 128;
+const DROPPED = FATES.indexOf("dropped");
 
 /** @type {(ue: number, isUp: boolean) => number} */
 export const bearerKey = (ue, isUp) => 2 * ue + Number(isUp);
@@ -62,11 +66,11 @@ export function bearersOf(events, packets, radio) {
     const runs = ofData.get(key) ?? none;
     const own = ofSlots.get(key) ?? none;
     const starts = (runs.length ? data : slots)?.columns.time_ns.values;
-    const tti = starts ? shortestStep(starts, runs.length ? runs : own) : 0;
+    const tti = !starts ? 0 : runs.length ? gridOf(starts, runs) : shortestStep(starts, own);
     const empty = new Float64Array(0);
     bearers.set(key, {
       ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty,
-      arrived: empty, complete: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
+      arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
       phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, resends: false,
     });
   }
@@ -75,7 +79,7 @@ export function bearersOf(events, packets, radio) {
     if (data && bearer.runs.length) number(bearer, data, status, bearers.get(bearerKey(bearer.ue, bearer.direction === "downlink")));
   }
   if (made && data) {
-    carry(made, events, bearers, packets);
+    carry(made, events, bearers);
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
@@ -103,7 +107,16 @@ function rowsByBearer(table) {
   return found;
 }
 
-/** The shortest time between two of these rows: TTIs lie on a grid. @type {(times: ArrayLike<number>, rows: Uint32Array) => number} */
+/** The distance of TTIs, which lie on a grid: what divides all times between them. @type {(times: ArrayLike<number>, rows: Uint32Array) => number} */
+function gridOf(times, rows) {
+  let step = 0;
+  for (let at = 1; at < rows.length; at += 1) {
+    for (let other = times[rows[at]] - times[rows[at - 1]]; other > 0; ) [step, other] = other > step ? [other, step] : [other, step % other];
+  }
+  return step;
+}
+
+/** The shortest time between two slots: those of a bearer without a grid follow each other. @type {(times: ArrayLike<number>, rows: Uint32Array) => number} */
 function shortestStep(times, rows) {
   let least = Infinity;
   for (let at = 1; at < rows.length; at += 1) {
@@ -167,7 +180,8 @@ function sdusOf(table, events, bearers, packets, radio) {
   /** @type {Sdus} */
   const sdus = {
     table, packet: new Int32Array(rows).fill(-1), of: new Int32Array(packets?.count ?? 0).fill(-1), ended: new Int32Array(rows).fill(-1),
-    first: new Float64Array(rows), left: new Float64Array(rows).fill(Infinity), confirmed: new Float64Array(rows).fill(Infinity),
+    first: new Float64Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
+    confirmed: new Float64Array(rows).fill(Infinity),
   };
   const arrivals = packets ? arrivalsAt(packets, radio) : new Map();
   const delivered = events.table("bearer_delivered");
@@ -188,7 +202,7 @@ function arrivalsAt({ table }, radio) {
 }
 
 /** Pair SDUs with the packets that came to the cell at the same instant. @type {(sdus: Sdus, bearer: Bearer, packets: Packets, arrivals: Uint32Array) => void} */
-function pair(sdus, bearer, { table, of, fate, end, drop }, arrivals) {
+function pair(sdus, bearer, { table, of, first, stops, fate, end }, arrivals) {
   const [into, came] = [sdus.table.columns, table.columns];
   let at = 0;
   for (const sdu of bearer.sdus) {
@@ -199,9 +213,11 @@ function pair(sdus, bearer, { table, of, fate, end, drop }, arrivals) {
       const packet = of[row];
       if (came.flow.values[row] !== into.flow.values[sdu] || came.len_bytes.values[row] !== into.len_bytes.values[sdu]) continue;
       // One that was dropped as it came is no SDU.
-      if (sdus.of[packet] >= 0 || (drop[packet] >= 0 && fate[packet] === 2 && end[packet] === now)) continue;
+      if (sdus.of[packet] >= 0 || (fate[packet] === DROPPED && end[packet] === now)) continue;
       sdus.packet[sdu] = packet;
       sdus.of[packet] = sdu;
+      const next = stops.indexOf(row, first[packet]) + 1;
+      if (next < first[packet + 1]) sdus.out[sdu] = came.time_ns.values[stops[next]];
       break;
     }
   }
@@ -231,29 +247,28 @@ function leave(sdus, bearer, delivered, rows) {
   }
 }
 
-/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>, packets: Packets | null) => void} */
-function carry(sdus, events, bearers, packets) {
+/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>) => void} */
+function carry(sdus, events, bearers) {
   const ended = events.table("rlc_sdu");
   const confirmed = events.table("rlc_confirmed");
+  const sent = /** @type {Table} */ (events.table("rlc_data")).columns.time_ns.values;
   const ofConfirmed = rowsByBearer(confirmed);
   for (const [key, rows] of rowsByBearer(ended)) {
     const bearer = bearers.get(key);
     if (!ended || !bearer) continue;
     const { sdu, first_sn, time_ns, pdus } = ended.columns;
-    const times = Float64Array.from(bearer.runs, (row) => /** @type {Table} */ (events.table("rlc_data")).columns.time_ns.values[row]);
     let least = Infinity;
     for (const row of rows) {
       const own = bearer.sdus[sdu.values[row]];
       if (own === undefined) continue;
       sdus.ended[own] = row;
-      const near = bearer.next[Math.max(0, lowerBound(times, time_ns.values[row] + 1) - 1)] - pdus.values[row];
+      const near = bearer.next[Math.max(0, firstFrom(sent, bearer.runs, time_ns.values[row] + 1) - 1)] - pdus.values[row];
       sdus.first[own] = nearest(first_sn.values[row], near, modulus(bearer, near));
       sdus.left[own] = time_ns.values[row] + bearer.tti;
-      const packet = sdus.packet[own];
-      if (packets && packet >= 0) least = Math.min(least, nextStop(packets, packet, sdus.table.columns.time_ns.values[own]) - time_ns.values[row]);
+      least = Math.min(least, sdus.out[own] - time_ns.values[row]);
     }
     // The quickest SDU was handed up when the TTI of its end arrived.
-    if (Number.isFinite(least)) bearer.delay = Math.max(least, bearer.tti);
+    if (Number.isFinite(least)) bearer.delay = least;
   }
   for (const [key, rows] of ofConfirmed) {
     const bearer = bearers.get(key);
@@ -264,13 +279,6 @@ function carry(sdus, events, bearers, packets) {
 /** @type {(bearer: Bearer, near: number) => number} */
 function modulus({ resends }, near) {
   return resends || near < UM_NUMBERS ? NUMBERS : UM_NUMBERS;
-}
-
-/** When a packet that came to a place at an instant went on; Infinity if it did not. @type {(packets: Packets, packet: number, came: number) => number} */
-function nextStop({ table, first, stops }, packet, came) {
-  const times = table.columns.time_ns.values;
-  for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) if (times[stops[at]] === came) return times[stops[at + 1]];
-  return Infinity;
 }
 
 /** The sender is done with SDUs: with the oldest of that flow and length whose end was sent. @type {(sdus: Sdus, bearer: Bearer, confirmed: Table, rows: Uint32Array) => void} */
@@ -314,6 +322,7 @@ function follow(bearer, data, sdus, events, packets) {
     const count = ended.columns.pdus.values[sdus.ended[sdu]];
     for (let pdu = sdus.first[sdu]; pdu < sdus.first[sdu] + count; pdu += 1) arrived[pdu] = Math.min(arrived[pdu], packets.end[packet]);
   }
+  bearer.starts = Float64Array.from(bearer.sdus.filter((sdu) => sdus.ended[sdu] >= 0), (sdu) => sdus.first[sdu]).sort();
   const complete = new Float64Array(arrived.length);
   let latest = 0;
   for (let pdu = 0; pdu < arrived.length; pdu += 1) complete[pdu] = latest = Math.max(latest, arrived[pdu]);

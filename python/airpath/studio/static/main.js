@@ -1,5 +1,6 @@
 // Puts the page together: a source, the state, and the screens on it.
 
+import { Air } from "studio/air";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { chooseFlows } from "studio/flows";
@@ -45,12 +46,13 @@ function show(run) {
   chooseFlows(own);
   const plots = new Plots(own);
   new Strip(own);
+  const air = new Air(own, (packet) => own.set({ followed: packet }));
   const table = new EventTable(own);
   const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
-  listenToKeys(own, plots, table, page);
+  listenToKeys(own, plots, table, air, page);
   tellInstant(own);
   requestAnimationFrame(() => {
     document.documentElement.dataset.ready = "run";

@@ -42,7 +42,7 @@ export class Model {
     this.path = placesOf(run);
     this.last = this.path.length - 1;
     /** The place of the cell. */
-    this.radio = Math.max(1, this.path.findIndex((name) => name.startsWith("radio.")));
+    this.radio = Math.max(1, this.path.findIndex((/** @type {string} */ name) => name.startsWith("radio.")));
     this.end = run.summary.simulated_s * 1e9;
     this.packets = packetsOf(events, this.path, this.end);
     const { bearers, sdus } = bearersOf(events, this.packets, this.radio);

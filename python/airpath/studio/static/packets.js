@@ -77,9 +77,14 @@ class Linker {
     const isUp = (columns.direction.words ?? []).map((word) => word === "uplink");
     /** 1 for packets to the server. */
     this.up = Uint8Array.from(columns.direction.values, (code) => Number(isUp[code]));
-    const of = (/** @type {string} */ name) => columns[name].values;
-    [this.ue, this.flow, this.element, this.seq] = [of("ue"), of("flow"), of("element"), of("seq")];
-    [this.ack, this.len, this.flags, this.time] = [of("ack"), of("len_bytes"), of("flags"), of("time_ns")];
+    this.ue = columns.ue.values;
+    this.flow = columns.flow.values;
+    this.element = columns.element.values;
+    this.seq = columns.seq.values;
+    this.ack = columns.ack.values;
+    this.len = columns.len_bytes.values;
+    this.flags = columns.flags.values;
+    this.time = columns.time_ns.values;
   }
 
   /** @param {Table | null} dropped @returns {Packets} */

@@ -14,6 +14,9 @@
  * @property {number | null} hover instant under the pointer, seconds
  * @property {number | null} at the chosen instant, seconds
  * @property {Place | null} chosen the event there
+ * @property {boolean} playing whether `at` moves by itself
+ * @property {number} speed of that: 1 is real time
+ * @property {number | null} followed a packet of the shown variant, by its place in the model
  * @property {ReadonlySet<string>} folded panels that are closed
  * @property {string} theme "light", "dark" or "" for what the system says
  */
@@ -33,7 +36,7 @@ export class Store {
     /** @type {State} */
     this.state = {
       variants: [{ name: NAMES[0], ...made }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
-      at: null, chosen: null, folded: new Set(), theme: "",
+      at: null, chosen: null, playing: false, speed: 1 / 20, followed: null, folded: new Set(), theme: "",
     };
     /** @type {{keys: (keyof State)[], call: () => void}[]} */
     this.listeners = [];
