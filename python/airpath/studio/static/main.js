@@ -5,6 +5,7 @@ import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
+import { ObjectList } from "studio/objects";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
@@ -46,9 +47,14 @@ function show(run) {
   chooseFlows(own);
   const plots = new Plots(own);
   new Strip(own);
-  const air = new Air(own, (packet) => own.set({ followed: packet }));
   const table = new EventTable(own);
-  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  const objects = new ObjectList(own);
+  const tab = tabs(table, objects);
+  const air = new Air(own, (packet) => {
+    own.set({ followed: packet });
+    tab("packets");
+  });
+  const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
@@ -80,9 +86,10 @@ function nextTheme(theme) {
 /**
  * Tabs beside the plots.
  * @param {EventTable} table
+ * @param {ObjectList} objects
  * @returns {(name: string) => void} opens one
  */
-function tabs(table) {
+function tabs(table, objects) {
   const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
   /** @param {string} name */
   function open(name) {
@@ -92,6 +99,7 @@ function tabs(table) {
       tab.tabIndex = isOpen ? 0 : -1;
       byId(`tab-${tab.dataset.tab}`).hidden = !isOpen;
     }
+    if (name === "packets") objects.ready();
     if (name === "events") void table.ready().then(() => table.reveal());
   }
   all.forEach((tab, n) => {

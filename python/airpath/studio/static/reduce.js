@@ -30,6 +30,12 @@ export function firstFrom(values, rows, value) {
   return low;
 }
 
+/** Place of a row in ascending rows; -1 if it is not among them. @type {(rows: ArrayLike<number>, row: number) => number} */
+export function placeOf(rows, row) {
+  const place = lowerBound(rows, row);
+  return rows[place] === row ? place : -1;
+}
+
 /**
  * Places of the points that make the same picture as all points from `from` to `to` in `columns` pixels: ascending,
  * at most four a pixel, and one before and one after the range, from where a line enters and leaves it.

@@ -1,6 +1,7 @@
 // How things stand at the stations of the path at an instant: short lines for the animation, and sentences.
 
 import { figure } from "studio/dom";
+import { placeOf } from "studio/reduce";
 import { receiving } from "studio/tape";
 
 /** @typedef {import("studio/model").Model} Model */
@@ -133,7 +134,7 @@ function onAir(model, bearer, now) {
   const begin = time_ns.values[row];
   if (model.tti(bearer, begin) !== tti) return `TTI ${tti} is empty.`;
   let [sent, gone, first] = [0, 0, row];
-  for (let at = bearer.runs.indexOf(row); at >= 0 && time_ns.values[bearer.runs[at]] === begin; at -= 1) {
+  for (let at = placeOf(bearer.runs, row); at >= 0 && time_ns.values[bearer.runs[at]] === begin; at -= 1) {
     first = bearer.runs[at];
     sent += pdus.values[first];
     if (lost.values[first]) gone += pdus.values[first];
@@ -147,7 +148,7 @@ function onAir(model, bearer, now) {
 /** When the first PDU of a run was sent the next time; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
 export function sentAgain({ runs, number }, row, data) {
   const { pdus, time_ns } = data.columns;
-  const at = runs.indexOf(row);
+  const at = placeOf(runs, row);
   for (let other = at + 1; other < runs.length; other += 1) {
     if (number[other] <= number[at] && number[at] < number[other] + pdus.values[runs[other]]) return time_ns.values[runs[other]];
   }

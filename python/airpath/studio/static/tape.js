@@ -1,6 +1,6 @@
 // Draws the link layer at an instant: the latest TTIs, newest right, and what the receiving side has put together.
 
-import { firstFrom } from "studio/reduce";
+import { firstFrom, placeOf } from "studio/reduce";
 
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/bearers").Bearer} Bearer */
@@ -132,19 +132,8 @@ function mostOf({ runs }, times, pdus) {
 function marked({ sdus, events }, bearer, { followed }) {
   const sdu = followed === null ? -1 : sdus?.of[followed] ?? -1;
   const pdus = events.table("rlc_sdu")?.columns.pdus;
-  if (!sdus || !pdus || sdu < 0 || sdus.ended[sdu] < 0 || !isOf(bearer, sdu)) return [0, 0];
+  if (!sdus || !pdus || sdu < 0 || sdus.ended[sdu] < 0 || placeOf(bearer.sdus, sdu) < 0) return [0, 0];
   return [sdus.first[sdu], sdus.first[sdu] + pdus.values[sdus.ended[sdu]]];
-}
-
-/** Whether an SDU is of a bearer. @type {(bearer: Bearer, sdu: number) => boolean} */
-export function isOf({ sdus }, sdu) {
-  let [low, high] = [0, sdus.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sdus[middle] < sdu) low = middle + 1;
-    else high = middle;
-  }
-  return sdus[low] === sdu;
 }
 
 /**

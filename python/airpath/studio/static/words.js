@@ -178,7 +178,7 @@ const SENTENCE = {
  * @param {Run} run
  * @param {number} place
  */
-function elementName(run, place) {
+export function elementName(run, place) {
   const { elements } = run.summary;
   if (place === 0) return "the server";
   if (place > elements.length) return "the UEs";
