@@ -1,19 +1,29 @@
 // Puts the page together: a source, the state, and the screens on it.
 
+import { Bench } from "studio/bench";
+import { Compare } from "studio/compare";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
+import { Experiment } from "studio/experiment";
 import { chooseFlows } from "studio/flows";
+import { Form } from "studio/form";
 import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
-import { embedded } from "studio/source";
+import { TEXT } from "studio/settings";
+import { Share } from "studio/share";
+import { sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
 import { EventTable } from "studio/table";
+import { tabs } from "studio/tabs";
+import { TextView } from "studio/text";
 import { sentence, whose } from "studio/words";
 
+/** @typedef {import("studio/source").Listed} Listed */
 /** @typedef {import("studio/source").Run} Run */
+/** @typedef {import("studio/source").Settings} Settings */
 
 /** Words are told when the cursor rests, milliseconds. */
 const REST_MS = 120;
@@ -24,12 +34,13 @@ export let store = null;
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
-void embedded(document).open({
+const source = sourceOf(document);
+void source.open({
   run: (run) => {
     opened = run;
   },
   events: (chunk) => events.add(chunk),
-  ended: () => opened && show(opened),
+  ended: () => opened && void show(opened),
   error: ({ path, message, hint }) => {
     byId("said").textContent = `${path}: ${message}; ${hint}`;
     document.documentElement.dataset.ready = "error";
@@ -37,8 +48,10 @@ void embedded(document).open({
 });
 
 /** @param {Run} run */
-function show(run) {
-  const own = new Store({ run, events, settings: null });
+async function show(run) {
+  const { engine } = source;
+  const listed = engine && !("live" in run.summary) ? await engine.scenarios() : [];
+  const own = new Store({ run, events, settings: settingsOf(run, listed) });
   store = own;
   own.on(["variants", "shown"], () => tellRun(own.run));
   tellRun(run);
@@ -46,15 +59,48 @@ function show(run) {
   const plots = new Plots(own);
   new Strip(own);
   const table = new EventTable(own);
-  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  const tab = tabs(byId("more"), (name) => name === "events" && void table.ready().then(() => table.reveal()));
+  new Compare(own, tab);
+  const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
   listenToKeys(own, plots, table, page);
   tellInstant(own);
+  if (engine && own.state.variants[0].settings) await edit(own, engine, listed);
   requestAnimationFrame(() => {
     document.documentElement.dataset.ready = "run";
   });
+}
+
+/**
+ * From what a run was made, as far as it can be made again.
+ * @param {Run} run
+ * @param {Listed[]} listed
+ * @returns {Settings | null}
+ */
+function settingsOf({ title, changes, scenario, cut, summary: { seed } }, listed) {
+  if (!listed.length) return null;
+  if (changes && listed.some(({ name }) => name === title)) return { base: title, set: changes, seed };
+  return cut ? null : { base: TEXT + scenario, set: [], seed };
+}
+
+/**
+ * Have runs made from here.
+ * @param {Store} own
+ * @param {import("studio/source").Engine} engine
+ * @param {Listed[]} listed
+ */
+async function edit(own, engine, listed) {
+  const schema = await engine.schema();
+  document.documentElement.dataset.engine = "";
+  byId("form").hidden = byId("bench").hidden = false;
+  const experiment = new Experiment(own, engine);
+  const form = new Form(own, experiment, schema);
+  new Bench(own, experiment, form, listed);
+  new TextView(own, experiment);
+  tabs(byId("ways"));
+  await new Share(own, experiment).open(location.hash);
 }
 
 /** @param {Run} run */
@@ -73,37 +119,6 @@ function tellRun(run) {
 function nextTheme(theme) {
   const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   return isDark ? "light" : "dark";
-}
-
-/**
- * Tabs beside the plots.
- * @param {EventTable} table
- * @returns {(name: string) => void} opens one
- */
-function tabs(table) {
-  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
-  /** @param {string} name */
-  function open(name) {
-    for (const tab of all) {
-      const isOpen = tab.dataset.tab === name;
-      tab.setAttribute("aria-selected", String(isOpen));
-      tab.tabIndex = isOpen ? 0 : -1;
-      byId(`tab-${tab.dataset.tab}`).hidden = !isOpen;
-    }
-    if (name === "events") void table.ready().then(() => table.reveal());
-  }
-  all.forEach((tab, n) => {
-    tab.addEventListener("click", () => open(tab.dataset.tab ?? ""));
-    tab.addEventListener("keydown", (event) => {
-      const to = { ArrowRight: n + 1, ArrowLeft: n - 1, Home: 0, End: all.length - 1 }[event.key];
-      if (to === undefined) return;
-      const next = all[(to + all.length) % all.length];
-      next.focus();
-      open(next.dataset.tab ?? "");
-      event.preventDefault();
-    });
-  });
-  return open;
 }
 
 /** Tell what happened at the chosen instant. @param {Store} own */

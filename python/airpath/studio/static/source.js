@@ -27,7 +27,27 @@
  * Takes what a source hands over, in this order: the run, its events in chunks, its end; or a problem.
  * @typedef {{run(run: Run): void, events(chunk: ArrayBuffer): void, ended(): void, error(problem: Problem): void}} Taker
  */
-/** @typedef {{open(taker: Taker): Promise<void>}} Source */
+/** What a source can do that runs scenarios. Those that `Running` names are told how far they are. */
+/** @typedef {Taker & {progress(progress: {share: number, now_s: number}): void}} Running */
+/** @typedef {{name: string, about: string, group: string}} Listed A scenario that may be chosen. */
+/** @typedef {{scenario: string, values: any} | {error: Problem}} Answer A scenario with every default, as TOML and as JSON. */
+/**
+ * @typedef {object} Engine
+ * @property {() => Promise<Listed[]>} scenarios
+ * @property {() => Promise<object>} schema
+ * @property {(asked: {base: string, set: string[]}) => Promise<Answer>} resolve
+ * @property {(asked: Settings, running: Running) => {cancel(): void}} run
+ */
+/** @typedef {{open(taker: Taker): Promise<void>, engine: Engine | null}} Source */
+
+/**
+ * The source of this page.
+ * @param {Document} page
+ * @returns {Source}
+ */
+export function sourceOf(page) {
+  return embedded(page);
+}
 
 /**
  * The run that is written into the page: deflated, in base64.
@@ -37,6 +57,7 @@
 export function embedded(page) {
   const blocks = (/** @type {string} */ of) => [...page.querySelectorAll(`script[data-of="${of}"]`)];
   return {
+    engine: null,
     async open(taker) {
       try {
         const [run] = blocks("run");
