@@ -266,7 +266,7 @@ def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path, monkeypatch)
     file = tmp_path / "page.html"
     file.write_bytes(page(FinishedRun.open(run_folder("umts-384"))))
     shown = opened(file)
-    assert "This page has no room for" in shown.view.locator("#results").inner_text()
+    assert "There is no room here for" in shown.view.locator("#results").inner_text()
     assert shown.view.locator("[data-panel=window] .canvas").count() == 1
     assert shown.view.locator("[data-panel=rlc]").count() == 0
 

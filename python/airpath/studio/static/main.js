@@ -7,7 +7,7 @@ import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { linesOf } from "studio/series";
-import { embedded } from "studio/source";
+import { sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
 import { EventTable } from "studio/table";
@@ -24,7 +24,7 @@ export let store = null;
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
-void embedded(document).open({
+void sourceOf(document).open({
   run: (run) => {
     opened = run;
   },
