@@ -15,9 +15,9 @@ export class Row {
    * @param {Field} field
    * @param {string} first the text that the slider has in its middle
    * @param {Asked} asked
-   * @param {boolean} isWhole whether to show the whole key as its name
+   * @param {string} name
    */
-  constructor(field, first, asked, isWhole) {
+  constructor(field, first, asked, name) {
     this.field = field;
     this.asked = asked;
     const id = `key-${field.key}`;
@@ -30,7 +30,7 @@ export class Row {
       input: () => this.slide(),
     });
     this.root = make("div", { class: `row shape-${field.shape}`, "data-key": field.key },
-      make("label", { for: id, title: field.key }, isWhole ? field.key : field.name), this.slider, this.control, this.error);
+      make("label", { for: id, title: field.key }, name), this.slider, this.control, this.error);
     for (const event of ["focusin", "pointerenter"]) this.root.addEventListener(event, () => asked.help(this.field));
   }
 

@@ -67,22 +67,32 @@ export class Form {
     this.rows = new Map();
     const found = words.length ? flat(fields).filter(({ shape }) => shape !== "table" && shape !== "list")
       .filter(({ key, about }) => words.every((word) => `${key} ${about}`.toLowerCase().includes(word))).slice(0, MOST_FOUND) : null;
-    const rows = found ? found.map((field) => this.row(field, true)) : this.inside(fields);
+    const rows = found ? found.map((field) => this.row(field, field.key)) : this.inside(fields, "");
     this.place.classList.toggle("found", Boolean(found));
     this.place.replaceChildren(...(rows.length ? rows : [make("p", { class: "quiet" }, "No key has this in its name or explanation.")]));
     if (held) /** @type {HTMLElement | null} */ (this.place.querySelector(`#${CSS.escape(held[0])}`))?.focus();
   }
 
-  /** Rows and groups of a table; what is seldom wanted is folded. @param {Field[]} fields @returns {Node[]} */
-  inside(fields) {
-    const isFirst = (/** @type {Field} */ field) => FIRST.has(field.name.replace(/\[.*/, "")) && !EXPERT.test(field.key) && !isAbsent(field);
-    const first = fields.filter(isFirst);
-    const rest = fields.filter((field) => !isFirst(field));
-    const nodes = first.flatMap((field) => this.nodes(field));
+  /** Rows and groups of a table; what is seldom wanted comes last, in a fold. @param {Field[]} fields @param {string} key @returns {Node[]} */
+  inside(fields, key) {
+    /** @type {Field[]} */
+    const rest = [];
+    const nodes = this.early(fields, rest);
     if (!rest.length) return nodes;
-    const key = `${parentOf(rest[0].key)} more`;
-    const names = rest.slice(0, 2).map(({ name }) => name).join(", ");
-    return [...nodes, this.fold("more", key, make("span", {}, `${rest.length} more`, make("small", {}, `${names}${rest.length > 2 ? ", …" : ""}`)), rest.flatMap((field) => this.nodes(field)))];
+    const under = key ? key.length + 1 : 0;
+    const names = rest.slice(0, 2).map((field) => field.key.slice(under).split(".").at(-1)).join(", ");
+    const title = make("span", {}, `${rest.length} more`, make("small", {}, `${names}${rest.length > 2 ? ", …" : ""}`));
+    return [...nodes, this.fold("more", `${key} more`, title, rest.flatMap((field) => this.nodes(field, rest, field.key.slice(under))))];
+  }
+
+  /** What comes before the fold; the others go to `rest`. @param {Field[]} fields @param {Field[]} rest @returns {Node[]} */
+  early(fields, rest) {
+    return fields.flatMap((field) => {
+      const isFirst = FIRST.has(field.name.replace(/\[.*/, "")) && !EXPERT.test(field.key) && !isAbsent(field);
+      if (isFirst) return this.nodes(field, rest);
+      rest.push(field);
+      return [];
+    });
   }
 
   /** @type {(kind: string, key: string, title: Node, content: Node[]) => HTMLElement} */
@@ -93,29 +103,29 @@ export class Form {
     }, make("summary", {}, title), ...content);
   }
 
-  /** @param {Field} field @returns {Node[]} */
-  nodes(field) {
+  /** @param {Field} field @param {Field[]} rest takes what is behind the fold @param {string} [name] @returns {Node[]} */
+  nodes(field, rest, name = field.name) {
     if (field.shape === "table") {
       if (isAbsent(field)) {
-        return [make("div", { class: "row", "data-key": field.key, pointerenter: () => this.help(field) }, make("label", {}, field.name),
+        return [make("div", { class: "row", "data-key": field.key, pointerenter: () => this.help(field) }, make("label", {}, name),
           make("button", { type: "button", class: "small", click: () => this.set(field, "{}"), "aria-label": `Add ${field.key}` }, "add"))];
       }
-      return [this.fold("group", field.key, make("span", {}, field.key, this.remover(field)), this.inside(field.children))];
+      return [this.fold("group", field.key, make("span", {}, field.key, this.remover(field)), this.inside(field.children, field.key))];
     }
-    if (field.shape === "list") {
-      return [this.adder(field), ...field.children.flatMap((child) => this.nodes(child))];
-    }
-    const row = this.row(field, false);
+    if (field.shape === "list") return [this.adder(field), ...field.children.flatMap((child) => this.nodes(child, rest))];
+    const row = this.row(field, name);
     if (field.shape !== "component") return [row];
-    if (/\]$/.test(field.key)) row.append(/** @type {Node} */ (this.remover(field)));
-    return [row, ...(field.children.length ? [make("div", { class: "nest" }, ...this.inside(field.children))] : [])];
+    if (field.key.endsWith("]")) row.append(/** @type {Node} */ (this.remover(field)));
+    // Behind the fold itself there is no other fold.
+    const children = rest.includes(field) ? field.children.flatMap((child) => this.nodes(child, rest)) : this.early(field.children, rest);
+    return [row, ...(children.length ? [make("div", { class: "nest" }, ...children)] : [])];
   }
 
-  /** @param {Field} field @param {boolean} isWhole */
-  row(field, isWhole) {
+  /** @param {Field} field @param {string} name */
+  row(field, name) {
     const { origin } = this.store.state.resolved ?? {};
     const first = shown(valueAt(origin, field.key) ?? field.value ?? field.fallback);
-    const row = new Row(field, first, this, isWhole);
+    const row = new Row(field, first, this, name);
     this.rows.set(field.key, row);
     return row.root;
   }

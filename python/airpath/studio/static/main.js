@@ -1,29 +1,20 @@
 // Puts the page together: a source, the state, and the screens on it.
 
-import { Bench } from "studio/bench";
-import { Compare } from "studio/compare";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
-import { Experiment } from "studio/experiment";
 import { chooseFlows } from "studio/flows";
-import { Form } from "studio/form";
 import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
-import { TEXT } from "studio/settings";
-import { Share } from "studio/share";
-import { sourceOf } from "studio/source";
+import { settingsOf, sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
 import { EventTable } from "studio/table";
 import { tabs } from "studio/tabs";
-import { TextView } from "studio/text";
 import { sentence, whose } from "studio/words";
 
-/** @typedef {import("studio/source").Listed} Listed */
 /** @typedef {import("studio/source").Run} Run */
-/** @typedef {import("studio/source").Settings} Settings */
 
 /** Words are told when the cursor rests, milliseconds. */
 const REST_MS = 120;
@@ -50,8 +41,7 @@ void source.open({
 /** @param {Run} run */
 async function show(run) {
   const { engine } = source;
-  const listed = engine && !("live" in run.summary) ? await engine.scenarios() : [];
-  const own = new Store({ run, events, settings: settingsOf(run, listed) });
+  const own = new Store({ run, events, settings: engine && settingsOf(run) });
   store = own;
   own.on(["variants", "shown"], () => tellRun(own.run));
   tellRun(run);
@@ -60,47 +50,22 @@ async function show(run) {
   new Strip(own);
   const table = new EventTable(own);
   const tab = tabs(byId("more"), (name) => name === "events" && void table.ready().then(() => table.reveal()));
-  new Compare(own, tab);
   const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
   listenToKeys(own, plots, table, page);
   tellInstant(own);
-  if (engine && own.state.variants[0].settings) await edit(own, engine, listed);
+  if (engine && own.state.variants[0].settings && !("live" in run.summary)) {
+    document.documentElement.dataset.engine = "";
+    tellRun(run);
+    // Pages of finished runs do without this and all that it needs.
+    const { edit } = await import("studio/edit");
+    await edit(own, engine, tab);
+  }
   requestAnimationFrame(() => {
     document.documentElement.dataset.ready = "run";
   });
-}
-
-/**
- * From what a run was made, as far as it can be made again.
- * @param {Run} run
- * @param {Listed[]} listed
- * @returns {Settings | null}
- */
-function settingsOf({ title, changes, scenario, cut, summary: { seed } }, listed) {
-  if (!listed.length) return null;
-  if (changes && listed.some(({ name }) => name === title)) return { base: title, set: changes, seed };
-  return cut ? null : { base: TEXT + scenario, set: [], seed };
-}
-
-/**
- * Have runs made from here.
- * @param {Store} own
- * @param {import("studio/source").Engine} engine
- * @param {Listed[]} listed
- */
-async function edit(own, engine, listed) {
-  const schema = await engine.schema();
-  document.documentElement.dataset.engine = "";
-  byId("form").hidden = byId("bench").hidden = false;
-  const experiment = new Experiment(own, engine);
-  const form = new Form(own, experiment, schema);
-  new Bench(own, experiment, form, listed);
-  new TextView(own, experiment);
-  tabs(byId("ways"));
-  await new Share(own, experiment).open(location.hash);
 }
 
 /** @param {Run} run */
@@ -108,7 +73,7 @@ function tellRun(run) {
   const { summary } = run;
   byId("title").textContent = run.title;
   byId("about").textContent = [
-    "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
+    "live" in summary ? "live" : "simulated", ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(summary.complete ? [] : ["ended early"]),
   ].join(" · ");
   showResults(run);
