@@ -263,7 +263,7 @@ def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path, monkeypatch)
     file = tmp_path / "page.html"
     file.write_bytes(page(FinishedRun.open(run_folder("umts-384"))))
     shown = opened(file)
-    assert "This page has no room for" in shown.view.locator("#results").inner_text()
+    assert "There is no room here for" in shown.view.locator("#results").inner_text()
     assert shown.view.locator("[data-panel=window] .canvas").count() == 1
     assert shown.view.locator("[data-panel=rlc]").count() == 0
 
@@ -278,11 +278,11 @@ def test_a_spoiled_page_says_so(opened, page_of, tmp_path):
 
 
 ADD = """async (text) => {
-  const [{store}, {embedded}, {Events}] = await Promise.all(
+  const [{store}, {sourceOf}, {Events}] = await Promise.all(
     ['main', 'source', 'events'].map((name) => import(`studio/${name}`)));
   const events = new Events();
   let run = null;
-  await embedded(new DOMParser().parseFromString(text, 'text/html')).open({
+  await sourceOf(new DOMParser().parseFromString(text, 'text/html')).open({
     run: (own) => { run = own; }, events: (chunk) => events.add(chunk), ended() {}, error() {},
   });
   store.put(store.state.variants.length, {run, events, settings: null});
