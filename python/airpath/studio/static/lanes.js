@@ -22,8 +22,8 @@ const GAP = 6;
 /** Below this width, stations are narrow. */
 export const NARROW_PX = 620;
 
-/** Lanes, pixels from the top: titles, downlink, its captions, uplink, its captions. */
-export const LANES = { title: 13, height: 172, down: { top: 22, bottom: 82, caption: 97 }, up: { top: 108, bottom: 150, caption: 165 } };
+/** Lanes, pixels from the top: titles, downlink, numbers, uplink. */
+export const LANES = { title: 13, height: 156, down: { top: 22, bottom: 82 }, between: 99, up: { top: 110, bottom: 152 } };
 
 /**
  * Columns from the server to the UE.

@@ -5,7 +5,7 @@ import { columnsOf, LANES, NARROW_PX } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { around, FATES } from "studio/packets";
 import { boxState, receiverState, senderState } from "studio/standing";
-import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
+import { cross, drawReceiver, drawSlots, drawTtis, receiving } from "studio/tape";
 
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/lanes").Column} Column */
@@ -42,6 +42,7 @@ export class Scene {
     /** Packets that wait at the cell, by direction. */
     this.waiting = [new Int32Array(256), new Int32Array(256)];
     this.waits = [0, 0];
+    this.kept = 0;
     /** Rectangles by look: x and y. */
     this.shapes = SIZES.map(() => ({ at: new Float32Array(512), count: 0 }));
     /** @type {Map<number, number>} */
@@ -78,6 +79,7 @@ export class Scene {
     ink.lineWidth = 1;
     this.count = 0;
     this.waits.fill(0);
+    this.kept = 0;
     this.held.fill(0);
     this.others.clear();
     this.shapes.forEach((shape) => { shape.count = 0; });
@@ -156,7 +158,7 @@ export class Scene {
     if (model.isOut(view.ue, view.now)) {
       this.ink.fillStyle = theme.inks[1];
       this.ink.textAlign = "center";
-      this.text("outage: nothing gets through", (air.left + air.right) / 2, LANES.down.caption, air.right - air.left);
+      this.text("outage: nothing gets through", (air.left + air.right) / 2, LANES.between, air.right - air.left);
     }
   }
 
@@ -170,7 +172,7 @@ export class Scene {
     const [low, high] = around(packets, view.now - view.fall);
     const [, above] = around(packets, view.now);
     for (let packet = low; packet < Math.max(high, above); packet += 1) {
-      const isGone = end[packet] < view.now;
+      const isGone = end[packet] <= view.now;
       if (isGone && (fate[packet] !== DROPPED || end[packet] + view.fall < view.now)) continue;
       const at = stopAt(packets, packet, view.now);
       if (at < 0) continue;
@@ -343,12 +345,13 @@ export class Scene {
     });
   }
 
-  /** @type {(model: Model, view: View, theme: Theme, isUp: boolean, column: Column, lane: {top: number, bottom: number, caption: number}) => void} */
+  /** @type {(model: Model, view: View, theme: Theme, isUp: boolean, column: Column, lane: {top: number, bottom: number}) => void} */
   queue(model, view, theme, isUp, column, lane) {
     const { ink } = this;
     const way = Number(isUp);
     const waits = this.waits[way];
     const kept = keptBy(model, view, isUp);
+    if (!isUp) this.kept = kept;
     const total = waits + kept;
     if (!total) return;
     const room = column.right - column.left - 8;
@@ -379,7 +382,22 @@ export class Scene {
     }
   }
 
-  /** Numbers below the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
+  /** Numbers between the lanes: what waits in the buffer, and at the UE behind holes. @type {(model: Model, view: View, theme: Theme) => void} */
+  between(model, view, theme) {
+    const { ink } = this;
+    const [buffer, receiver] = [this.column("buffer"), this.column("receiver")];
+    const bearer = model.bearer(view.ue, false);
+    ink.fillStyle = theme.quiet;
+    if (buffer) {
+      const told = [`${this.waits[0]} wait`, this.kept ? `${this.kept} kept` : ""].filter(Boolean).join(", ");
+      if (this.waits[0] + this.kept) this.text(told, (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
+    }
+    if (!receiver || !bearer?.resends) return;
+    const { holes, waiting } = receiving(model, bearer, view.now);
+    if (holes) this.text(`${waiting} wait, ${holes} ${holes === 1 ? "hole" : "holes"}`, (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
+  }
+
+  /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
   captions(model, view, theme) {
     const { ink } = this;
     const isNarrow = this.width < NARROW_PX;
@@ -391,8 +409,9 @@ export class Scene {
           : kind === "box" ? boxState(model, model.path[place], view) : [];
       ink.textAlign = "center";
       ink.fillStyle = theme.ink;
-      lines.forEach((line, n) => this.text(line, (left + right) / 2, LANES.up.bottom - 6 - 14 * (lines.length - 1 - n), right - left - 6));
+      lines.forEach((line, n) => this.text(line, (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
     }
+    this.between(model, view, theme);
     const { followed } = view;
     if (followed === null) return;
     ink.strokeStyle = theme.pin;

@@ -5,7 +5,7 @@ import { firstFrom, placeOf } from "studio/reduce";
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/bearers").Bearer} Bearer */
 /** @typedef {import("studio/lanes").Column} Column */
-/** @typedef {{top: number, bottom: number, caption: number}} Lane */
+/** @typedef {{top: number, bottom: number}} Lane */
 /** @typedef {{ink: CanvasRenderingContext2D, note(x: number, y: number, what: number): void, text(text: string, x: number, y: number, room: number): void}} Sheet */
 /** @typedef {{now: number, ue: number, followed: number | null}} View */
 /** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, pin: string}} Theme */
@@ -13,8 +13,8 @@ import { firstFrom, placeOf } from "studio/reduce";
 /** Width of a TTI, pixels. */
 const TTI_PX = 15;
 const NARROW_TTI_PX = 9;
-/** Height of a PDU, pixels, where there is room. */
-const PDU_PX = 5;
+/** Greatest height of a PDU, pixels. */
+const PDU_PX = 11;
 /** Cells of PDUs at the receiver, pixels. */
 const CELL_PX = 7;
 const LEAST_CELL_PX = 3;
