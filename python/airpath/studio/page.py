@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from airpath import _core
 from airpath.runs.lines import choose_flows, flow_names
 from airpath.scenario import bundled, inline, load
 from airpath.studio.chunks import encode
@@ -36,6 +37,7 @@ BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
     *("ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
+    *("packet", "rlc_sdu"),
 )
 """Kinds of event, those first that a page can least do without."""
 
@@ -118,6 +120,7 @@ def _facts(run: FinishedRun, left_out: dict[str, int]) -> dict[str, Any]:
         "names": flow_names(run.summary, run.scenario),
         "chosen": choose_flows(run.summary),
         "summary": run.summary,
+        "path": _core.path(text),
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,
         "changes": changes(run),
