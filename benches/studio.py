@@ -36,7 +36,7 @@ ZOOMS = """async () => {
   return spent.sort((a, b) => a - b);
 }"""
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-ROWS = """import('studio/main').then(({store: {state: {events}}}) =>
+ROWS = """import('studio/main').then(({store: {events}}) =>
   events.kinds.map((kind) => events.table(kind).rows).reduce((a, b) => a + b))"""
 
 

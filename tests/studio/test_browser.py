@@ -13,19 +13,16 @@ from airpath.studio import page as pages
 from airpath.studio.page import page
 
 LINES = """
-Promise.all([import('studio/main'), import('studio/series')]).then(([{store: {state}}, {linesOf}]) =>
-  state.flows.map((place) => {
-    const lines = Object.entries(linesOf(state.events, state.run.summary.flows[place]));
-    return Object.fromEntries(lines.map(([name, {x, y}]) => [name, [[...x], [...y]]]));
-  }))
+Promise.all([import('studio/main'), import('studio/series')]).then(([{store: {state}}, {curvesOf}]) =>
+  curvesOf(state).map(({lines}) =>
+    Object.fromEntries(Object.entries(lines).map(([name, {x, y}]) => [name, [[...x], [...y]]]))))
 """
 
 GOODPUT = """
 Promise.all(['main', 'series', 'reduce'].map((name) => import(`studio/${name}`))).then(
-  ([{store: {state, end}}, {linesOf}, {rates}]) => {
-    const [flow] = state.run.summary.flows;
-    const {acked} = linesOf(state.events, flow);
-    return rates(acked.x, acked.y, 0, end, flow.start_s + flow.transfer_s);
+  ([{store: {state, end}}, {curvesOf}, {rates}]) => {
+    const [{from, lines: {acked}}] = curvesOf(state);
+    return rates(acked.x, acked.y, 0, end, from.start_s + from.transfer_s);
   })
 """
 
@@ -278,3 +275,38 @@ def test_a_spoiled_page_says_so(opened, page_of, tmp_path):
     spoiled = opened(file)
     assert spoiled.view.locator("html[data-ready=error]").count() == 1
     assert "write the page again" in spoiled.view.locator("#said").inner_text()
+
+
+ADD = """async (text) => {
+  const [{store}, {embedded}, {Events}] = await Promise.all(
+    ['main', 'source', 'events'].map((name) => import(`studio/${name}`)));
+  const events = new Events();
+  let run = null;
+  await embedded(new DOMParser().parseFromString(text, 'text/html')).open({
+    run: (own) => { run = own; }, events: (chunk) => events.add(chunk), ended() {}, error() {},
+  });
+  store.put(store.state.variants.length, {run, events, settings: null});
+}"""
+
+
+def test_variants_are_drawn_over_each_other_and_one_of_them_is_told(umts, page_of):
+    view = umts.view
+    window = view.locator("[data-panel=window] .canvas")
+    alone = window.get_attribute("aria-label")
+    umts.press("w")
+    shown = umts.state("state.range")
+    view.evaluate(ADD, page_of("umts-128").read_text())
+    umts.settle()
+    assert umts.state("state.variants.map(({name}) => name)") == ["A", "B"]
+    assert umts.state("state.range") == shown
+    umts.press("0")
+    assert umts.state("state.range")[1] > 60  # The longer one's end.
+    assert window.get_attribute("aria-label") != alone
+    assert view.locator("#title").inner_text() == "umts-384"
+    view.evaluate("import('studio/main').then(({store}) => store.speakOf(1))")
+    view.locator("#title").filter(has_text="umts-128").wait_for()
+    assert "umts-128" in view.locator("#shown").inner_text()
+    view.evaluate("import('studio/main').then(({store}) => store.remove(0))")
+    umts.settle()
+    assert umts.state("state.variants.map(({name, run}) => [name, run.title])") == [["A", "umts-128"]]
+    assert "umts-384" not in view.locator("#shown").inner_text()

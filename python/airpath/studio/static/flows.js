@@ -1,7 +1,7 @@
 // Which flows are shown: the busiest at first, others by choice.
 
 import { byId, figure, make } from "studio/dom";
-import { colours } from "studio/plots";
+import { colours, lookOf, swatch } from "studio/paint";
 
 /** Most flows at once: more cannot be told apart. */
 export const MOST_FLOWS = 8;
@@ -10,21 +10,17 @@ const MOST_ROWS = 200;
 
 /** @param {import("studio/store").Store} store */
 export function chooseFlows(store) {
-  const { run } = store.state;
-  const { flows } = run.summary;
-  const busiest = flows.map((_, place) => place).sort((a, b) => carried(b) - carried(a));
   const list = byId("flow-list");
   const search = /** @type {HTMLInputElement} */ (byId("flow-search"));
   const menu = byId("flows");
-  menu.hidden = flows.length < 2;
-  search.hidden = flows.length <= 12;
-
-  /** @param {number} place */
-  function carried(place) {
-    return Math.max(flows[place].bytes_acked ?? 0, flows[place].bytes_received ?? 0);
-  }
 
   function fill() {
+    const { run } = store;
+    const { flows } = run.summary;
+    menu.hidden = flows.length < 2;
+    search.hidden = flows.length <= 12;
+    const carried = (/** @type {number} */ place) => Math.max(flows[place].bytes_acked ?? 0, flows[place].bytes_received ?? 0);
+    const busiest = flows.map((_, place) => place).sort((a, b) => carried(b) - carried(a));
     const shown = new Set(store.state.flows);
     const words = search.value.toLowerCase();
     const found = busiest.filter((place) => run.names[place].toLowerCase().includes(words)).slice(0, MOST_ROWS);
@@ -49,19 +45,24 @@ export function chooseFlows(store) {
   }
 
   function tell() {
-    const { flows: shown } = store.state;
-    byId("flow-count").textContent = `${shown.length} of ${flows.length} flows`;
-    const { inks } = colours();
+    const { run, state: { flows: shown, variants } } = store;
+    byId("flow-count").textContent = `${shown.length} of ${run.names.length} flows`;
+    const { inks, quiet } = colours();
     const names = shown.length < 2 ? [] : shown.map((place, n) => {
       const dot = make("span", { class: "dot", "aria-hidden": "true" });
       dot.style.background = inks[n];
-      return make("li", {}, dot, run.names[place]);
+      return make("li", {}, dot, run.names[place] ?? `flow ${place}`);
     });
-    byId("shown").replaceChildren(...names);
+    const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title } }, n) => {
+      const { ink, dash } = lookOf(n);
+      const line = swatch({ shape: "steps", width: 2, dash }, shown.length > 1 ? quiet : inks[ink]);
+      return make("li", {}, line, `${name}: ${title}`);
+    });
+    byId("shown").replaceChildren(...looks, ...names);
   }
 
   search.addEventListener("input", fill);
-  store.on(["flows"], fill);
+  store.on(["flows", "variants", "shown"], fill);
   store.on(["theme"], tell);
   fill();
   // A click beside the menu closes it.

@@ -1,7 +1,6 @@
 // Everything by keys, wheel and fingers: zoom, pan, steps through events, panels.
 
 import { byId } from "studio/dom";
-import { togglePanel } from "studio/plots";
 
 /** @typedef {import("studio/store").Store} Store */
 
@@ -51,7 +50,7 @@ export function listenToKeys(store, plots, table, page) {
     const isLoss = event.shiftKey && /^Arrow(Left|Right)$/.test(event.key);
     const panel = plots.names[Number(event.key) - 1];
     if (isLoss) void table.step(event.key === "ArrowRight" ? 1 : -1, true);
-    else if (panel) togglePanel(store, panel);
+    else if (panel) store.fold(panel);
     else {
       const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!action) return;

@@ -6,7 +6,7 @@ import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
-import { linesOf } from "studio/series";
+import { curvesOf } from "studio/series";
 import { sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
@@ -38,20 +38,28 @@ void sourceOf(document).open({
 
 /** @param {Run} run */
 function show(run) {
-  const { summary } = run;
-  const flows = run.chosen.length ? run.chosen : summary.flows.length ? [0] : [];
-  const own = new Store({
-    run, events, flows, range: [0, Math.max(summary.simulated_s, 1e-3)], hover: null, at: null, chosen: null,
-    folded: new Set(), theme: "",
-  });
+  const own = new Store({ run, events, settings: null });
   store = own;
-  /** @type {{flows: number[], lines: ReturnType<typeof linesOf>[]}} */
-  let made = { flows: [], lines: [] };
-  const lines = () => {
-    const { flows: wanted } = own.state;
-    if (made.flows !== wanted) made = { flows: wanted, lines: wanted.map((place) => linesOf(events, summary.flows[place])) };
-    return made.lines;
-  };
+  own.on(["variants", "shown"], () => tellRun(own.run));
+  tellRun(run);
+  chooseFlows(own);
+  const plots = new Plots(own);
+  new Strip(own);
+  const table = new EventTable(own);
+  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  own.on(["theme"], () => {
+    document.documentElement.dataset.theme = own.state.theme;
+  });
+  listenToKeys(own, plots, table, page);
+  tellInstant(own);
+  requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = "run";
+  });
+}
+
+/** @param {Run} run */
+function tellRun(run) {
+  const { summary } = run;
   byId("title").textContent = run.title;
   byId("about").textContent = [
     "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
@@ -59,20 +67,6 @@ function show(run) {
   ].join(" · ");
   showResults(run);
   showScenario(run);
-  chooseFlows(own);
-  const plots = new Plots(own, lines);
-  if (!plots.names.length) byId("panels").append(make("p", { class: "note" }, "The run has recorded no events that are plotted."));
-  new Strip(own, lines);
-  const table = new EventTable(own);
-  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
-  own.on(["theme"], () => {
-    document.documentElement.dataset.theme = own.state.theme;
-  });
-  listenToKeys(own, plots, table, page);
-  tellInstant(own, lines);
-  requestAnimationFrame(() => {
-    document.documentElement.dataset.ready = "run";
-  });
 }
 
 /** @param {string} theme */
@@ -112,23 +106,19 @@ function tabs(table) {
   return open;
 }
 
-/**
- * Tell what happened at the chosen instant.
- * @param {Store} own
- * @param {() => ReturnType<typeof linesOf>[]} lines
- */
-function tellInstant(own, lines) {
+/** Tell what happened at the chosen instant. @param {Store} own */
+function tellInstant(own) {
   const hint = byId("said").textContent;
   let rest = 0;
-  own.on(["chosen", "at"], () => {
+  own.on(["chosen", "at", "variants", "shown"], () => {
     document.documentElement.toggleAttribute("data-chosen", own.state.at !== null);
     clearTimeout(rest);
     rest = window.setTimeout(() => {
-      const { at, chosen, run } = own.state;
+      const { run, events, state: { at, chosen } } = own;
       const found = chosen && events.table(chosen.kind);
       byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(found, chosen.row)}` : ""}`;
-      byId("said").textContent = found && chosen ? sentence(run, chosen.kind, found, chosen.row) : hint;
-      byId("then").replaceChildren(...(at === null ? [] : standing(own, lines(), at)));
+      byId("said").textContent = found && chosen ? sentence(run, chosen.kind, found, chosen.row) : at === null ? hint : "";
+      byId("then").replaceChildren(...(at === null ? [] : standing(own, at)));
     }, REST_MS);
   });
 }
@@ -136,25 +126,22 @@ function tellInstant(own, lines) {
 /**
  * How things stood at an instant, for the flow of the chosen event.
  * @param {Store} own
- * @param {ReturnType<typeof linesOf>[]} lines
  * @param {number} at
  */
-function standing(own, lines, at) {
-  const { chosen, flows, run } = own.state;
-  const columns = chosen && events.table(chosen.kind)?.columns;
+function standing(own, at) {
+  const { chosen, shown } = own.state;
+  const curves = curvesOf(own.state).filter(({ variant }) => variant === shown);
+  const columns = chosen && own.events.table(chosen.kind)?.columns;
   const ue = columns?.ue.values[chosen?.row ?? 0];
   const flow = columns?.flow?.values[chosen?.row ?? 0];
-  const n = flows.findIndex((place) => {
-    const { ue: ofUe, flow: number } = run.summary.flows[place];
-    return ofUe === ue && (flow === undefined || number === flow);
-  });
+  const lines = (curves.find(({ from }) => from.ue === ue && (flow === undefined || from.flow === flow)) ?? curves[0])?.lines ?? {};
   /** @type {[string, string, number, string][]} */
   const wanted = [
     ["cwnd", "cwnd", 0, ""], ["in flight", "flight", 0, ""], ["ssthresh", "ssthresh", 0, ""], ["RTT", "rtt", 0, "ms"],
     ["timer", "rto", 0, "ms"], ["buffer", "queued", 0, "SDUs"], ["acknowledged", "acked", 3, "MB"],
   ];
   return wanted.flatMap(([word, name, digits, unit]) => {
-    const line = lines[Math.max(n, 0)]?.[name];
+    const line = lines[name];
     const place = line ? line.x.findLastIndex((x) => x <= at + 1e-9) : -1;
     if (!line || place < 0) return [];
     return [make("div", {}, make("dt", {}, word), make("dd", {}, figure(line.y[place], digits), unit ? make("small", {}, ` ${unit}`) : null))];

@@ -16,6 +16,7 @@ export class Order {
    */
   constructor(run, events) {
     this.run = run;
+    this.events = events;
     this.kinds = events.kinds;
     this.tables = this.kinds.map((kind) => /** @type {Table} */ (events.table(kind)));
     const total = this.tables.reduce((sum, table) => sum + table.rows, 0);

@@ -46,6 +46,28 @@ export function paintBand(ink, x, low, high, toX, toY) {
   ink.fill();
 }
 
+/** How lines of a variant differ from those of the others, beside their colour. */
+const DASHES = [[], [7, 3], [2, 2], [8, 2, 2, 2]];
+/** Width and height of its dots: square, lying, standing, large. */
+const DOTS = [[1, 1], [2.2, 0.6], [0.6, 2.2], [1.6, 1.6]];
+/** Height of a variant's marks above the axis, pixels, so that none hides another's. */
+const ABOVE_PX = 7;
+
+/**
+ * The look of a variant: its place among the inks, its dash, the height of its marks on the axis.
+ * @param {number} variant
+ */
+export function lookOf(variant) {
+  return { ink: variant, dash: DASHES[variant], above: ABOVE_PX * variant };
+}
+
+/** Colours of the theme, as `studio.css` has them. */
+export function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  return { inks: Array.from({ length: 8 }, (_, n) => read(`--c${n}`)), grid: read("--grid"), quiet: read("--quiet") };
+}
+
 /** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */
 const SHAPES = {
   dots: (ink) => ink.rect(-0.45, -0.45, 0.9, 0.9),
@@ -110,12 +132,13 @@ function markOf(shape, radius, { strokeStyle, lineWidth }) {
  * @param {Iterable<number>} places
  * @param {Scale} toX
  * @param {Scale} toY
+ * @param {number} [variant] whose dots they are
  */
-export function paintMarks(ink, shape, radius, x, y, places, toX, toY) {
+export function paintMarks(ink, shape, radius, x, y, places, toX, toY, variant = 0) {
   if (shape === "dots") {
     // Rectangles without a path: there may be many.
-    const side = Math.max(1, Math.round(1.1 * radius));
-    for (const at of places) ink.fillRect(toX(x[at]) - side / 2, toY(y[at]) - side / 2, side, side);
+    const [wide, high] = DOTS[variant].map((share) => Math.max(1, Math.round(1.1 * share * radius)));
+    for (const at of places) ink.fillRect(toX(x[at]) - wide / 2, toY(y[at]) - high / 2, wide, high);
     return;
   }
   // One picture of the mark is copied to all places; one that would hide another, two pixels aside, is not.
@@ -133,7 +156,7 @@ export function paintMarks(ink, shape, radius, x, y, places, toX, toY) {
 
 /**
  * The look of a line, for the legend.
- * @param {import("studio/panels").Trail} trail
+ * @param {Pick<import("studio/panels").Trail, "shape" | "opacity" | "width" | "dash">} trail
  * @param {string} colour
  */
 export function swatch(trail, colour) {

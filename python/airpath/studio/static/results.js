@@ -22,6 +22,7 @@ export function showResults(run) {
   const busiest = flows.map((_, place) => place).sort((a, b) => carried(run, b) - carried(run, a)).slice(0, MOST_ROWS);
   const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions[cause]));
   const place = byId("results");
+  place.replaceChildren();
   if (!run.summary.complete) place.append(make("p", { class: "note" }, "The run was ended early: these are the results up to then."));
   if (Object.keys(run.left_out).length) {
     const kinds = Object.entries(run.left_out).map(([kind, rows]) => (rows === null ? kind : `${kind} (${figure(rows)} events)`));
@@ -77,6 +78,7 @@ function table(headings, rows) {
 /** @param {Run} run */
 export function showScenario(run) {
   const place = byId("scenario");
+  place.replaceChildren();
   const { changes, facts, title } = run;
   place.append(make("h3", {}, "Changed"));
   if (changes === null) place.append(make("p", { class: "quiet" }, "Not known: the scenario is not one that comes with airpath, or has changed since."));

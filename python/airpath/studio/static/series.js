@@ -24,6 +24,27 @@ export const CAUSES = {
 };
 const AGAIN = Object.values(CAUSES).flat();
 
+/** The lines of a flow in a variant. @typedef {{variant: number, flow: number, from: Flow, run: import("studio/source").Run, lines: Record<string, Line>}} Curves */
+/** Lines that were made before. @type {WeakMap<object, Map<number, Record<string, Line>>>} */
+const made = new WeakMap();
+
+/**
+ * The lines of the shown flows in all variants; `flow` is the place among the shown ones.
+ * @param {{variants: import("studio/store").Variant[], flows: number[]}} state
+ * @returns {Curves[]}
+ */
+export function curvesOf({ variants, flows }) {
+  return variants.flatMap((own, variant) => flows.flatMap((place, flow) => {
+    const from = own.run.summary.flows[place];
+    if (!from) return [];
+    const known = made.get(own) ?? new Map();
+    made.set(own, known);
+    const lines = known.get(place) ?? linesOf(own.events, from);
+    known.set(place, lines);
+    return [{ variant, flow, from, run: own.run, lines }];
+  }));
+}
+
 /** @typedef {(table: Table, row: number) => boolean} Choice */
 /** @typedef {{of: string, column?: string, scale?: number, choose?: (table: Table, flow: Flow) => Choice}} Recipe */
 

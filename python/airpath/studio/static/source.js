@@ -33,10 +33,11 @@
  * @property {(problem: Problem) => void} error
  * @property {(done: {share: number, now_s: number}) => void} [progress]
  */
+/** A scenario that may be chosen. @typedef {{name: string, about: string, group: string}} Listed */
 /**
  * Makes runs.
  * @typedef {object} Engine
- * @property {() => Promise<{name: string, about: string, group: string}[]>} scenarios
+ * @property {() => Promise<Listed[]>} scenarios
  * @property {() => Promise<object>} schema JSON Schema of scenarios
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values

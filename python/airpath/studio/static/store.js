@@ -1,10 +1,14 @@
 // The only state of the studio. Screens read it, ask it for changes and hear of them; they do not talk to each other.
 
-/** @typedef {{kind: string, row: number}} Place An event. */
+/** @typedef {{kind: string, row: number}} Place An event of the shown variant. */
+/** @typedef {import("studio/source").Run} Run */
+/** @typedef {import("studio/events").Events} Events */
+/** @typedef {{run: Run, events: Events, settings: import("studio/source").Settings | null}} Made A run that was made. */
+/** @typedef {Made & {name: string}} Variant A run among those that are compared. */
 /**
  * @typedef {object} State
- * @property {import("studio/source").Run} run
- * @property {import("studio/events").Events} events
+ * @property {Variant[]} variants runs that are drawn over each other: one, or A, B and so on
+ * @property {number} shown place of the variant that words, lists and tables speak of
  * @property {number[]} flows places of the flows that are shown
  * @property {[number, number]} range seconds
  * @property {number | null} hover instant under the pointer, seconds
@@ -14,6 +18,8 @@
  * @property {string} theme "light", "dark" or "" for what the system says
  */
 
+/** Names of variants, and so how many there may be. */
+export const NAMES = ["A", "B", "C", "D"];
 /** Shortest range that is shown, seconds. */
 const SHORTEST_S = 1e-4;
 /** Ranges to step back to. */
@@ -22,10 +28,13 @@ const MOST_STEPS = 100;
 const STEP_MS = 600;
 
 export class Store {
-  /** @param {State} state */
-  constructor(state) {
-    this.state = state;
-    this.end = Math.max(state.run.summary.simulated_s, 1e-3);
+  /** @param {Made} made The first run. */
+  constructor(made) {
+    /** @type {State} */
+    this.state = {
+      variants: [{ name: NAMES[0], ...made }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
+      at: null, chosen: null, folded: new Set(), theme: "",
+    };
     /** @type {{keys: (keyof State)[], call: () => void}[]} */
     this.listeners = [];
     /** @type {[number, number][]} */
@@ -33,6 +42,21 @@ export class Store {
     this.lastStep = -Infinity;
     /** @type {Set<keyof State>} */
     this.changed = new Set();
+  }
+
+  /** The shown variant's run. */
+  get run() {
+    return this.state.variants[this.state.shown].run;
+  }
+
+  /** The shown variant's events. */
+  get events() {
+    return this.state.variants[this.state.shown].events;
+  }
+
+  /** Where the time axis ends, seconds: with the longest run. */
+  get end() {
+    return Math.max(...this.state.variants.map(({ run }) => lengthOf(run)));
   }
 
   /**
@@ -58,6 +82,53 @@ export class Store {
     const changed = this.changed;
     this.changed = new Set();
     for (const { keys, call } of this.listeners) if (keys.some((key) => changed.has(key))) call();
+  }
+
+  /**
+   * Put a run in the place of a variant, or add it as the last. Range, instant and panels stay.
+   * @param {number} place
+   * @param {Made} made
+   */
+  put(place, made) {
+    const variants = this.state.variants.slice();
+    variants[place] = { name: NAMES[place], ...made };
+    this.arrange(variants, this.state.shown);
+  }
+
+  /** Take a variant away; those behind it move up. @param {number} place */
+  remove(place) {
+    const { shown } = this.state;
+    const variants = this.state.variants.filter((_, n) => n !== place).map((own, n) => ({ ...own, name: NAMES[n] }));
+    if (variants.length) this.arrange(variants, Math.min(shown > place ? shown - 1 : shown, variants.length - 1));
+  }
+
+  /** Have words, lists and tables speak of another variant. @param {number} place */
+  speakOf(place) {
+    if (place !== this.state.shown && this.state.variants[place]) this.set({ shown: place, chosen: null });
+  }
+
+  /** @type {(variants: Variant[], shown: number) => void} */
+  arrange(variants, shown) {
+    const { end, state } = this;
+    const isSame = variants[shown].events === state.variants[state.shown].events;
+    const wasWhole = state.range[1] - state.range[0] >= end;
+    const flows = state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
+    this.set({
+      variants, shown, chosen: isSame ? state.chosen : null,
+      flows: !flows.length ? firstFlows(variants[shown].run) : flows.length < state.flows.length ? flows : state.flows,
+    });
+    if (wasWhole) this.set({ range: [0, this.end] });
+    else if (state.range[1] > this.end) {
+      const length = Math.min(state.range[1] - state.range[0], this.end);
+      this.set({ range: [this.end - length, this.end] });
+    }
+  }
+
+  /** Fold a panel, or open it. @param {string} name */
+  fold(name) {
+    const folded = new Set(this.state.folded);
+    if (!folded.delete(name)) folded.add(name);
+    this.set({ folded });
   }
 
   /**
@@ -114,11 +185,22 @@ export class Store {
    * @param {Place} place
    */
   choose(place) {
-    const table = this.state.events.table(place.kind);
+    const table = this.events.table(place.kind);
     if (!table) return;
     const at = table.columns.time_ns.values[place.row] / 1e9;
     this.set({ at, chosen: place });
     const [from, to] = this.state.range;
     if (at < from || at > to) this.show(at - (to - from) / 2, at + (to - from) / 2);
   }
+}
+
+/** The time that a run took, seconds. @param {Run} run */
+function lengthOf(run) {
+  return Math.max(run.summary.simulated_s, 1e-3);
+}
+
+/** @type {(run: Run) => number[]} */
+function firstFlows({ chosen, summary }) {
+  if (chosen.length) return chosen;
+  return summary.flows.length ? [0] : [];
 }

@@ -2,25 +2,22 @@
 // ends to make it longer or shorter, and beside it for another range.
 
 import { byId, figure } from "studio/dom";
-import { colours } from "studio/plots";
+import { colours, lookOf } from "studio/paint";
 import { rates } from "studio/reduce";
+import { curvesOf } from "studio/series";
 
 /** Width of a handle, pixels. */
 const HANDLE_PX = 9;
 
 export class Strip {
-  /**
-   * @param {import("studio/store").Store} store
-   * @param {() => Record<string, import("studio/series").Line>[]} lines
-   */
-  constructor(store, lines) {
+  /** @param {import("studio/store").Store} store */
+  constructor(store) {
     this.store = store;
-    this.lines = lines;
     this.root = byId("strip");
     this.canvas = /** @type {HTMLCanvasElement} */ (byId("whole"));
     this.window = byId("window");
-    store.on(["flows", "theme"], () => this.draw());
-    store.on(["range", "at"], () => this.move());
+    store.on(["flows", "theme", "variants"], () => this.draw());
+    store.on(["range", "at", "variants"], () => this.move());
     new ResizeObserver(() => this.draw()).observe(this.root);
     this.root.addEventListener("pointerdown", (event) => this.drag(event));
     this.draw();
@@ -34,20 +31,19 @@ export class Strip {
     const ink = this.canvas.getContext("2d");
     if (!ink || !width) return;
     const { inks } = colours();
-    const { flows, run } = this.store.state;
-    const all = this.lines().map((lines, n) => {
-      const { start_s, transfer_s } = run.summary.flows[flows[n]];
-      const last = transfer_s === null ? this.store.end : start_s + transfer_s;
+    const { end, state } = this.store;
+    const all = curvesOf(state).map(({ variant, flow, from: { start_s, transfer_s }, run, lines }) => {
+      const last = transfer_s === null ? run.summary.simulated_s : start_s + transfer_s;
       const sum = lines.acked ?? lines.delivered;
-      return sum ? rates(sum.x, sum.y, 0, this.store.end, last) : { x: [], y: [], window: 1 };
+      return { look: state.flows.length > 1 ? flow : lookOf(variant).ink, ...(sum ? rates(sum.x, sum.y, 0, end, last) : { x: [], y: [], window: 1 }) };
     });
     const most = Math.max(1e-9, ...all.flatMap((own) => own.y));
     ink.scale(ratio, ratio);
-    all.forEach(({ x, y, window }, n) => {
-      ink.fillStyle = ink.strokeStyle = inks[all.length > 1 ? n : 2];
+    all.forEach(({ look, x, y, window }) => {
+      ink.fillStyle = ink.strokeStyle = inks[all.length > 1 ? look : 2];
       ink.beginPath();
       ink.moveTo(0, height);
-      const across = (/** @type {number} */ time) => (time / this.store.end) * width;
+      const across = (/** @type {number} */ time) => (time / end) * width;
       y.forEach((value, at) => {
         const up = height - (value / most) * (height - 6);
         ink.lineTo(across(x[at]), up);

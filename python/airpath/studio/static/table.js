@@ -34,24 +34,36 @@ export class EventTable {
     });
     this.kind.addEventListener("change", () => this.filter());
     store.on(["flows"], () => this.filter());
+    store.on(["variants", "shown"], () => this.renew());
     store.on(["chosen", "at"], () => this.reveal());
   }
 
   /** Offer the kinds that have events. */
   fill() {
-    const { events } = this.store.state;
+    const { events } = this.store;
     const kinds = Object.keys(KINDS).filter((kind) => events.table(kind)?.rows);
-    this.kind.append(
+    const { value } = this.kind;
+    this.kind.replaceChildren(
       make("option", { value: "" }, "all events"),
       make("option", { value: "losses" }, "losses and answers to them"),
       ...kinds.map((kind) => make("option", { value: kind }, KINDS[kind])),
     );
+    this.kind.value = kinds.includes(value) || value === "losses" ? value : "";
+  }
+
+  /** List the events of another run; once they are wanted, if nobody looks. */
+  renew() {
+    const { events, run } = this.store;
+    if (this.order?.events === events && this.order.run === run) return;
+    this.order = null;
+    this.fill();
+    if (this.list.clientHeight) void this.ready();
   }
 
   /** Put the events in order, when they are first wanted: that takes some time for a million. */
   async ready() {
     if (!this.order) {
-      this.order = new Order(this.store.state.run, this.store.state.events);
+      this.order = new Order(this.store.run, this.store.events);
       await this.filter();
     }
     return this.order;
@@ -59,13 +71,13 @@ export class EventTable {
 
   async filter() {
     if (!this.order) return;
-    const { run, flows } = this.store.state;
+    const { run, state: { flows } } = this.store;
     const { value } = this.kind;
     const filter = {
       kinds: value && value !== "losses" ? new Set([value]) : null, losses: value === "losses", text: this.search.value,
     };
     byId("count").textContent = "…";
-    if (!(await this.order.filter(filter, flows.map((place) => run.summary.flows[place])))) return;
+    if (!(await this.order.filter(filter, flows.flatMap((place) => run.summary.flows[place] ?? [])))) return;
     byId("count").textContent = `${figure(this.order.listed.length)} events`;
     this.rows.style.height = `${Math.min(this.order.listed.length * ROW_PX, MOST_PX)}px`;
     this.reveal();
@@ -82,7 +94,7 @@ export class EventTable {
   draw() {
     const { order } = this;
     if (!order || !this.list.clientHeight) return;
-    const { run, chosen } = this.store.state;
+    const { run, state: { chosen } } = this.store;
     const top = this.top;
     const first = Math.floor(top);
     const shown = Math.ceil(this.list.clientHeight / ROW_PX) + 1;
