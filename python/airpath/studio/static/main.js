@@ -61,6 +61,7 @@ function show(run) {
 function tellRun(run) {
   const { summary } = run;
   byId("title").textContent = run.title;
+  document.title = `${run.title} - airpath`;
   byId("about").textContent = [
     "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
     ...(summary.complete ? [] : ["ended early"]),
