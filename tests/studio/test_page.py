@@ -65,8 +65,12 @@ def test_a_page_has_no_address_of_another_place(page_of):
     assert re.findall(r"(?:src|href|action)=\S+", text.split("<script")[0]) == ['href="data:,">']
     policy = re.findall(r'Content-Security-Policy" content="(.*?)"', text)[0]
     assert policy.startswith("default-src &#x27;none&#x27;") and "unsafe" not in policy
+    assert "connect-src" not in policy
     for name, code in modules():
-        assert not re.search(r"https?:|innerHTML|fetch\(|eval\(|XMLHttpRequest|WebSocket", code), name
+        assert not re.search(r"https?:|innerHTML|fetch\(|eval\(|XMLHttpRequest", code), name
+        # The server's source asks the server that the front came from, and no other.
+        asked = re.findall(r"new WebSocket\(.*?\);", code)
+        assert asked == ["new WebSocket(`ws://${location.host}/socket`);"] * (name == "source"), name
 
 
 def test_no_name_is_markup(run_folder, tmp_path):

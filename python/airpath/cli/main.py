@@ -34,6 +34,7 @@ COMMANDS = {
     "plot": "Draw a figure of a sweep: lines with intervals, goodput-delay planes, distributions, heat maps.",
     "overlay": "Draw runs over each other in one picture, named by what differs among them.",
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
+    "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
     "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",

@@ -108,6 +108,14 @@ class FinishedRun:
             with self._reading(kind):
                 yield from read_events(self.folder / TRACE, {kind: wanted[kind]})
 
+    def count(self, kind: str) -> int:
+        """Number of events of a recorded kind."""
+        import pyarrow.parquet as pq
+
+        with self._reading(kind), self._file(_name_of(kind)).open("rb") as file:
+            rows: int = pq.read_metadata(file).num_rows
+        return rows
+
     def _check_columns(self, kind: str, columns: Sequence[str]) -> None:
         """Refuse a file whose columns are not those that a run writes, which have no nulls."""
         import pyarrow.parquet as pq

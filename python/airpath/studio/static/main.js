@@ -7,7 +7,7 @@ import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
-import { embedded } from "studio/source";
+import { sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
 import { EventTable } from "studio/table";
@@ -24,7 +24,7 @@ export let store = null;
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
-void embedded(document).open({
+void sourceOf(document).open({
   run: (run) => {
     opened = run;
   },
@@ -61,6 +61,7 @@ function show(run) {
 function tellRun(run) {
   const { summary } = run;
   byId("title").textContent = run.title;
+  document.title = `${run.title} - airpath`;
   byId("about").textContent = [
     "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
     ...(summary.complete ? [] : ["ended early"]),

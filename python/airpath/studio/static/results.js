@@ -25,8 +25,8 @@ export function showResults(run) {
   place.replaceChildren();
   if (!run.summary.complete) place.append(make("p", { class: "note" }, "The run was ended early: these are the results up to then."));
   if (Object.keys(run.left_out).length) {
-    const kinds = Object.entries(run.left_out).map(([kind, rows]) => `${kind} (${figure(rows)} events)`);
-    place.append(make("p", { class: "note" }, `This page has no room for ${kinds.join(", ")}; the trace in the run's folder has them.`));
+    const kinds = Object.entries(run.left_out).map(([kind, rows]) => (rows === null ? kind : `${kind} (${figure(rows)} events)`));
+    place.append(make("p", { class: "note" }, `There is no room here for ${kinds.join(", ")}: a trace in a run's folder has them.`));
   }
   /** @type {[string, (flow: Run["summary"]["flows"][number]) => string][]} */
   const rows = [

@@ -1,5 +1,5 @@
-// Where a run comes from. A source opens it and hands over what it finds; who shows it does not know which source
-// it is. So far there is one: the run that is written into the page.
+// Where a run comes from: it is written into the page, or the server of `airpath studio` makes it. A source opens it
+// and hands over what it finds; who shows it does not know which source it is.
 
 /**
  * A flow of `results.json`, as far as the studio reads it.
@@ -9,9 +9,10 @@
  *   rtt_ms: {mean: number | null, min: number | null, max: number | null, samples: number} | null}} Flow
  */
 /**
- * What is known of a run beside its events; `airpath/studio/page.py` writes it.
+ * What is known of a run beside its events; `airpath/studio/facts.py` writes it.
  * @typedef {object} Run
  * @property {string} title
+ * @property {string | null} base listed name of the scenario that `changes` were made in; null if only its text is known
  * @property {string[]} names of the flows of `summary`
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
@@ -20,24 +21,59 @@
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
  * @property {Record<string, any>} facts of `manifest.json`
- * @property {Record<string, number>} left_out kinds of event that had no room, and their rows
+ * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  */
-/** What a run was made from: a bundled name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
+/** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */
 /**
- * Takes what a source hands over, in this order: the run, its events in chunks, its end; or a problem.
- * @typedef {{run(run: Run): void, events(chunk: ArrayBuffer): void, ended(): void, error(problem: Problem): void}} Taker
+ * Takes what a source hands over, in this order: how far it is, the run, its events in chunks, its end; or a problem.
+ * @typedef {object} Taker
+ * @property {(run: Run) => void} run
+ * @property {(chunk: ArrayBuffer) => void} events
+ * @property {() => void} ended
+ * @property {(problem: Problem) => void} error
+ * @property {(done: {share: number, now_s: number}) => void} [progress]
  */
-/** @typedef {{open(taker: Taker): Promise<void>}} Source */
+/** A scenario that may be chosen. @typedef {{name: string, about: string, group: string}} Listed */
+/**
+ * Makes runs.
+ * @typedef {object} Engine
+ * @property {() => Promise<Listed[]>} scenarios
+ * @property {() => Promise<object>} schema JSON Schema of scenarios
+ * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
+ *   a scenario with every default, as TOML and as values
+ * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
+ */
+/** A page that has its run in it has no engine. @typedef {{open(taker: Taker): Promise<void>, engine: Engine | null}} Source */
+
+/**
+ * The source of this page.
+ * @param {Document} page
+ * @returns {Source}
+ */
+export function sourceOf(page) {
+  return page.querySelector("script[data-of]") ? embedded(page) : server();
+}
+
+/**
+ * What a run was made from; null if it is not known in full.
+ * @param {Run} run
+ * @returns {Settings | null}
+ */
+export function settingsOf({ base, changes, scenario, cut, summary: { seed } }) {
+  if (base !== null && changes) return { base, set: changes, seed };
+  return cut ? null : { base: `text:${scenario}`, set: [], seed };
+}
 
 /**
  * The run that is written into the page: deflated, in base64.
  * @param {Document} page
  * @returns {Source}
  */
-export function embedded(page) {
+function embedded(page) {
   const blocks = (/** @type {string} */ of) => [...page.querySelectorAll(`script[data-of="${of}"]`)];
   return {
+    engine: null,
     async open(taker) {
       try {
         const [run] = blocks("run");
@@ -65,3 +101,95 @@ async function unpacked(block) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();
 }
+
+/** Octets of the number behind each chunk. */
+const NUMBER = 4;
+
+/**
+ * The server of `airpath studio`: JSON both ways, each message with the number of what was asked for; chunks have it
+ * behind them. The server tells what is known of a run when it is over, so events wait for that here.
+ * @returns {Source}
+ */
+function server() {
+  const socket = new WebSocket(`ws://${location.host}/socket`);
+  socket.binaryType = "arraybuffer";
+  history.replaceState(null, "", `/${location.hash}`); // The token in the address has been used.
+  /** Who waits for what. @type {Map<number, (message: any) => void>} */
+  const waiting = new Map();
+  const connected = new Promise((resolve) => socket.addEventListener("open", resolve));
+  let last = 0;
+
+  socket.addEventListener("message", ({ data }) => {
+    if (typeof data === "string") {
+      const message = JSON.parse(data);
+      waiting.get(message.id)?.(message);
+    } else {
+      const at = data.byteLength - NUMBER;
+      waiting.get(new DataView(data).getUint32(at, true))?.({ events: data });
+    }
+  });
+  socket.addEventListener("close", () => {
+    for (const tell of waiting.values()) tell({ error: GONE });
+    waiting.clear();
+  });
+
+  /** @type {(message: object, tell: (message: any) => void) => number} */
+  function ask(message, tell) {
+    const id = (last += 1);
+    if (socket.readyState > WebSocket.OPEN) tell({ error: GONE });
+    else {
+      waiting.set(id, tell);
+      void connected.then(() => socket.send(JSON.stringify({ ...message, id })));
+    }
+    return id;
+  }
+
+  /** @type {(message: object) => Promise<any>} */
+  const answer = (message) => new Promise((resolve, reject) => {
+    const id = ask(message, (told) => {
+      waiting.delete(id);
+      if (told.error) reject(told.error);
+      else resolve(told.answer);
+    });
+  });
+
+  /** @type {(message: object, taker: Taker) => {cancel(): void}} */
+  function run(message, taker) {
+    /** @type {ArrayBuffer[]} */
+    let chunks = [];
+    const id = ask(message, (told) => {
+      if (told.events) chunks.push(told.events);
+      else if (told.progress) taker.progress?.(told.progress);
+      else if (told.again) chunks = [];
+      else if (told.run) {
+        taker.run(told.run);
+        chunks.forEach(taker.events);
+        chunks = [];
+      } else {
+        waiting.delete(id);
+        if (told.error) taker.error(told.error);
+        else taker.ended();
+      }
+    });
+    return {
+      cancel() {
+        if (waiting.delete(id)) void connected.then(() => socket.send(JSON.stringify({ do: "cancel", id })));
+      },
+    };
+  }
+
+  return {
+    async open(taker) {
+      run({ do: "open" }, taker);
+    },
+    engine: {
+      scenarios: () => answer({ do: "scenarios" }),
+      schema: () => answer({ do: "schema" }),
+      resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
+      run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
+    },
+  };
+}
+
+/** @type {Problem} */
+const GONE = { path: "airpath studio", message: "it has ended, or this page is not let in", hint: "start it again" };

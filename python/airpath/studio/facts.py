@@ -1,0 +1,118 @@
+"""What the front is told of a run beside its events: `Run` of `static/source.js`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airpath import _core
+from airpath.runs.lines import choose_flows, flow_names
+from airpath.scenario import Scenario, bundled, inline, load
+
+if TYPE_CHECKING:
+    from airpath.runs.finished import FinishedRun
+
+BY_NEED = (
+    *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
+    *("ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
+    *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
+    *("packet", "rlc_sdu"),
+)
+"""Kinds of event, those first that the front can least do without."""
+
+MOST_SCENARIO = 200_000
+"""Most characters of the scenario's text: one with a trace in it may have millions."""
+
+MOST_TEXT, MOST_ITEMS = 1000, 1000
+"""Most characters of a text, and most items of a list, among a scenario's values."""
+
+_OF_MANIFEST = (
+    *("airpath", "git", "rng", "scenario", "scenario_sha256", "seed", "started", "elapsed_s"),
+    *("interrupted", "live", "python", "platform"),
+)
+"""What is told of the manifest. Not the name of the machine: a page is made to be passed on."""
+
+
+def finished(run: FinishedRun, left_out: Mapping[str, int]) -> dict[str, Any]:
+    """Tell of a finished run; `left_out` has kinds of event that are not shown, and their rows."""
+    facts = {key: run.manifest[key] for key in _OF_MANIFEST if key in run.manifest}
+    title = run.manifest["scenario"]
+    changed = changes(run)
+    base = None if changed is None else title
+    return _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)
+
+
+def simulated(
+    scenario: Scenario,
+    base: str | None,
+    changed: Sequence[str] | None,
+    summary: dict[str, Any],
+    left_out: Mapping[str, None],
+    elapsed_s: float,
+) -> dict[str, Any]:
+    """Tell of a run that was simulated here; `base` and `changed` as in `static/source.js`."""
+    facts = {
+        "airpath": _core.version(),
+        "rng": _core.RNG_VERSION,
+        "seed": summary["seed"],
+        "elapsed_s": round(elapsed_s, 4),
+    }
+    parsed = tomllib.loads(scenario.text)
+    return _facts(scenario.name, base, changed, summary, parsed, scenario.text, facts, left_out)
+
+
+def _facts(
+    title: str,
+    base: str | None,
+    changed: Sequence[str] | None,
+    summary: dict[str, Any],
+    scenario: dict[str, Any],
+    text: str,
+    facts: dict[str, Any],
+    left_out: Mapping[str, int | None],
+) -> dict[str, Any]:
+    return {
+        "title": title,
+        "base": base,
+        "changes": changed,
+        "names": flow_names(summary, scenario),
+        "chosen": choose_flows(summary),
+        "summary": summary,
+        "path": _core.path(text),
+        "values": _without_tables(scenario),
+        "scenario": text[:MOST_SCENARIO],
+        "cut": len(text) > MOST_SCENARIO,
+        "facts": facts,
+        "left_out": dict(left_out),
+    }
+
+
+def _without_tables(value: Any) -> Any:
+    """Leave out what is too long to be looked at: the text of a trace, and long lists of numbers."""
+    if isinstance(value, dict):
+        return {key: _without_tables(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_tables(inner) for inner in value[:MOST_ITEMS]]
+    return value[:MOST_TEXT] if isinstance(value, str) else value
+
+
+def changes(run: FinishedRun) -> list[str] | None:
+    """Tell what was changed in a bundled scenario, as arguments of `--set`; None if that is not known."""
+    name = run.manifest["scenario"]
+    if name not in bundled():
+        return None
+    overrides = list(_differing("", tomllib.loads(load(name).text), run.scenario))
+    try:
+        told = tomllib.loads(load(name, overrides).text) == run.scenario
+    except ValueError:
+        told = False
+    return [f"{key}={value}" for key, value in overrides] if told else None
+
+
+def _differing(path: str, before: Any, after: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        for key in after:
+            yield from _differing(f"{path}.{key}" if path else key, before[key], after[key])
+    elif before != after:
+        yield path, after if isinstance(after, str) else inline(after)

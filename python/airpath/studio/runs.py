@@ -1,0 +1,96 @@
+"""Runs as the front takes them: chunks of events, how far it is, and at the end what is known of the run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from airpath.runs.memory import simulate, steps
+from airpath.studio.chunks import encode
+from airpath.studio.facts import BY_NEED, finished, simulated
+
+if TYPE_CHECKING:
+    from airpath.runs.finished import FinishedRun
+    from airpath.studio.sources import Chosen
+
+MOST_EVENTS = 4_000_000
+"""Most events of a run that a browser is given; the kinds that are needed least are left out first."""
+AIM = 0.8
+"""Share of these that is aimed at where kinds are left out of a run that is not over."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: the share done, and simulated seconds."""
+
+    share: float
+    now_s: float
+
+
+@dataclass(frozen=True)
+class Again:
+    """The run starts again without some kinds: what was handed over so far is void."""
+
+
+Part: TypeAlias = "bytes | Progress | Again | dict[str, Any]"
+"""A chunk of events, or something about the run; the dictionary is what is known of it, and comes last."""
+
+
+def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
+    """Simulate with all probes, as far as the browser has room for their events.
+
+    Raises
+    ------
+    ScenarioError
+        If the seed cannot be used.
+    """
+    kinds, begin = list(BY_NEED), time.monotonic()
+    while True:
+        simulation = simulate(chosen.scenario, seed, kinds)
+        rows: Counter[str] = Counter()
+        for events, _, share in steps(simulation):
+            rows.update({kind: len(columns["time_ns"]) for kind, columns in events.items()})
+            yield Progress(share, simulation.now_s)
+            if rows.total() > MOST_EVENTS:
+                break
+            if events:
+                yield encode(events)
+        else:
+            break
+        kinds = _that_fit({kind: rows[kind] / max(share, 1e-3) for kind in kinds}, AIM * MOST_EVENTS)
+        yield Again()
+    left_out = dict.fromkeys(kind for kind in BY_NEED if kind not in kinds)
+    summary = json.loads(simulation.results())
+    elapsed_s = time.monotonic() - begin
+    yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s)
+
+
+def reading(run: FinishedRun) -> Iterator[Part]:
+    """Read the events of a finished run.
+
+    Raises
+    ------
+    ScenarioError
+        If a file of the run is missing or damaged.
+    """
+    rows = {kind: run.count(kind) for kind in sorted(run.kinds, key=BY_NEED.index)}
+    kinds = _that_fit(rows, MOST_EVENTS)
+    for kind in kinds:
+        for events in run.events({kind: run.kinds[kind]}):
+            yield encode(events)
+    yield finished(run, {kind: rows[kind] for kind in rows if kind not in kinds})
+
+
+def _that_fit(rows: Mapping[str, float], most: float) -> list[str]:
+    """Choose kinds in order of need while there is room for their rows; the first is chosen in any case."""
+    kinds: list[str] = []
+    for kind, count in rows.items():
+        if kinds and count > most:
+            break
+        kinds.append(kind)
+        most -= count
+    return kinds
