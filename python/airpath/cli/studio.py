@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import threading
 import webbrowser
 from typing import Annotated
@@ -44,7 +46,11 @@ def command(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     async def serve() -> None:
-        await Studio(sources).serve(port, start)
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # On Windows Ctrl-C is an exception alone.
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await Studio(sources).serve(port, start, stop)
 
     try:
         asyncio.run(serve())

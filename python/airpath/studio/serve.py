@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -52,19 +51,14 @@ class Studio:
         self._is_used = False
         self._guard = Guard(0)
 
-    async def serve(self, port: int, on_start: Callable[[str], None]) -> None:
-        """Serve until Ctrl-C; `on_start` is called with the address that lets a browser in.
+    async def serve(self, port: int, on_start: Callable[[str], None], stop: asyncio.Event) -> None:
+        """Serve until `stop`; `on_start` is called with the address that lets a browser in.
 
         Raises
         ------
         OSError
             If the port is not free.
         """
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows has Ctrl-C as an exception.
-                loop.add_signal_handler(number, stop.set)
         server = await serve(
             self._talk,
             HOST,

@@ -107,18 +107,17 @@ class Sources:
         ScenarioError
             If nothing of this name is listed, or the core refuses the scenario.
         """
-        overrides = [_split(change) for change in changes]
         if base.startswith(TEXT):
-            return Chosen(Scenario("own text", base.removeprefix(TEXT), tuple(overrides)), None, None)
+            return Chosen(_changed("own text", base.removeprefix(TEXT), changes), None, None)
         if base in self._runs:
             run = FinishedRun.open(self._runs[base])
             if (told := changes_of(run)) is not None:
                 return self.scenario(run.manifest["scenario"], [*told, *changes])
-            return Chosen(Scenario(run.manifest["scenario"], run.scenario_text, tuple(overrides)), None, None)
+            return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
         if base not in self._files and base not in self._bundled:
             raise ScenarioError("base", "nothing of this name is listed", "choose a name that is listed")
         _, source, folder = read(base)
-        return Chosen(Scenario(base, source, tuple(overrides), folder), base, list(changes))
+        return Chosen(_changed(base, source, changes, folder), base, list(changes))
 
     def open(self, name: str | None) -> Opened:
         """Open what is listed under a name; what was named first if there is none."""
@@ -134,6 +133,13 @@ def values_of(scenario: Scenario) -> dict[str, Any]:
 def schema() -> str:
     """JSON Schema of scenarios, as JSON."""
     return _core.schema()
+
+
+def _changed(name: str, source: str, changes: Sequence[str], folder: Path | None = None) -> Scenario:
+    """Change a scenario, which may name files below its folder alone, and none if it has no folder."""
+    return Scenario(
+        name, _core.resolve(source, [_split(change) for change in changes], folder, confined=True)
+    )
 
 
 def _split(change: str) -> tuple[str, str]:
