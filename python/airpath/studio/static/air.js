@@ -2,7 +2,7 @@
 
 import { byId, make } from "studio/dom";
 import { LANES } from "studio/lanes";
-import { modelOf } from "studio/model";
+import { hasModel, modelOf } from "studio/model";
 import { Player } from "studio/player";
 import { colours } from "studio/paint";
 import { Scene } from "studio/scene";
@@ -40,6 +40,7 @@ export class Air {
     /** @type {Scene[]} */
     this.scenes = [];
     this.rest = 0;
+    this.making = 0;
     this.lastTold = 0;
     this.theme = themeOf();
     this.player = new Player(store, () => this.grid());
@@ -107,7 +108,16 @@ export class Air {
   }
 
   draw() {
-    const { speed, followed, shown } = this.store.state;
+    const { speed, followed, shown, variants } = this.store.state;
+    if (!variants.every(hasModel)) {
+      // Plots are painted first.
+      clearTimeout(this.making);
+      this.making = window.setTimeout(() => {
+        variants.forEach(modelOf);
+        this.draw();
+      });
+      return;
+    }
     const fall = Math.min(Math.max(FALL_S * speed, LEAST_FALL_S), MOST_FALL_S) * 1e9;
     this.scenes.forEach((scene, n) => {
       const { model, flow, ue } = this.of(n);

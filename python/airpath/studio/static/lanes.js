@@ -22,6 +22,10 @@ const GAP = 6;
 /** Below this width, stations are narrow. */
 export const NARROW_PX = 620;
 
+/** Sizes of packets by `LOOKS` of the model, pixels, and their colours: places in the theme's inks, as the plots have them. */
+export const SIZES = [[8, 18], [8, 18], [8, 18], [4, 11], [7, 14]];
+export const INKS = [0, 1, 7, 2, 6];
+
 /** Lanes, pixels from the top: titles, downlink, numbers, uplink. */
 export const LANES = { title: 13, height: 156, down: { top: 22, bottom: 82 }, between: 99, up: { top: 110, bottom: 152 } };
 

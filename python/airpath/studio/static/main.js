@@ -103,6 +103,7 @@ function tellInstant(own) {
   let rest = 0;
   own.on(["chosen", "at", "variants", "shown"], () => {
     document.documentElement.toggleAttribute("data-chosen", own.state.at !== null);
+    document.documentElement.toggleAttribute("data-told", own.state.chosen !== null);
     clearTimeout(rest);
     rest = window.setTimeout(() => {
       const { run, events, state: { at, chosen } } = own;

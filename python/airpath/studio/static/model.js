@@ -31,6 +31,11 @@ export function modelOf(variant) {
   return known;
 }
 
+/** Whether the model of a run is made already: a large one takes a while. @param {import("studio/store").Made} variant */
+export function hasModel(variant) {
+  return made.has(variant.events);
+}
+
 export class Model {
   /**
    * @param {import("studio/source").Run} run

@@ -1,11 +1,12 @@
 // Draws the path at an instant: packets on their way, the buffer, TTIs on the air, what the UE puts together. It asks the
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
-import { columnsOf, LANES, NARROW_PX } from "studio/lanes";
+import { columnsOf, INKS, LANES, NARROW_PX, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { around, FATES } from "studio/packets";
+import { drawQueues } from "studio/queues";
 import { boxState, receiverState, senderState } from "studio/standing";
-import { cross, drawReceiver, drawSlots, drawTtis, receiving } from "studio/tape";
+import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
 
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/lanes").Column} Column */
@@ -15,15 +16,6 @@ import { cross, drawReceiver, drawSlots, drawTtis, receiving } from "studio/tape
  */
 /** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, ground: string, pin: string}} Theme */
 
-/** Sizes of packets by `LOOKS`, pixels. */
-const SIZES = [[8, 18], [8, 18], [8, 18], [4, 11], [7, 14]];
-/** Colours of packets by `LOOKS`: places in the theme's inks, as the plots have them. */
-const INKS = [0, 1, 7, 2, 6];
-/** Cells of a buffer, pixels. */
-const CELL_PX = 7;
-const MOST_ROWS = 4;
-/** Queues of other UEs that have room. */
-const MOST_UES = 4;
 const DROPPED = FATES.indexOf("dropped");
 const HIT_PX = 9;
 
@@ -86,7 +78,7 @@ export class Scene {
     this.stations(theme);
     this.air(model, view, theme);
     if (model.packets) this.packets(model, view, theme);
-    this.queues(model, view, theme);
+    drawQueues(this, model, view, theme);
     this.captions(model, view, theme);
   }
 
@@ -322,81 +314,6 @@ export class Scene {
     this.note(x, y, packet);
   }
 
-  /** The buffers of the cell and of the UE: first what is next. @type {(model: Model, view: View, theme: Theme) => void} */
-  queues(model, view, theme) {
-    const [buffer, receiver] = [this.column("buffer"), this.column("receiver") ?? this.column("ue")];
-    if (!buffer || !receiver || !model.sdus) return;
-    this.queue(model, view, theme, false, buffer, LANES.down);
-    this.queue(model, view, theme, true, receiver, LANES.up);
-    const ues = [...this.others].sort(([a], [b]) => a - b);
-    if (!ues.length || model.bearer(view.ue, true)?.runs.length) return;
-    const { ink } = this;
-    const height = Math.min(10, (LANES.up.bottom - LANES.up.top - 4) / Math.min(ues.length, MOST_UES));
-    ues.slice(0, MOST_UES).forEach(([ue, count], n) => {
-      const y = LANES.up.top + 3 + n * height;
-      ink.fillStyle = theme.quiet;
-      ink.textAlign = "left";
-      ink.fillText(`UE ${ue}`, buffer.left + 4, y + 8);
-      ink.globalAlpha = 0.55;
-      ink.fillStyle = theme.inks[0];
-      const room = Math.floor((buffer.right - buffer.left - 46) / 4);
-      for (let k = 0; k < Math.min(count, room); k += 1) ink.fillRect(buffer.right - 6 - 4 * k, y + 1, 3, height - 3);
-      ink.globalAlpha = 1;
-    });
-  }
-
-  /** @type {(model: Model, view: View, theme: Theme, isUp: boolean, column: Column, lane: {top: number, bottom: number}) => void} */
-  queue(model, view, theme, isUp, column, lane) {
-    const { ink } = this;
-    const way = Number(isUp);
-    const waits = this.waits[way];
-    const kept = keptBy(model, view, isUp);
-    if (!isUp) this.kept = kept;
-    const total = waits + kept;
-    if (!total) return;
-    const room = column.right - column.left - 8;
-    let rows = 1;
-    while (rows < MOST_ROWS && Math.ceil(total / rows) * CELL_PX > room) rows += 1;
-    const pitch = Math.min(CELL_PX, room / Math.ceil(total / rows));
-    const height = (Math.min(lane.bottom - lane.top, 44) - 10) / rows;
-    const top = (lane.top + lane.bottom) / 2 - (height * rows) / 2;
-    for (let n = 0; n < total; n += 1) {
-      const across = (Math.floor(n / rows) + 1) * pitch;
-      const x = isUp ? column.left + 4 + across - pitch : column.right - 4 - across;
-      const y = top + (n % rows) * height;
-      const packet = n < kept ? -1 : this.waiting[way][n - kept];
-      const look = packet < 0 ? (isUp === (view.flow?.direction === "uplink") ? LOOKS.data : LOOKS.ack) : model.looks[packet];
-      const [wide, high] = [Math.max(pitch - 1.5, 1), (look === LOOKS.ack ? 0.6 : 1) * (height - 2)];
-      const under = y + (height - 2 - high) / 2;
-      if (packet < 0) {
-        // Sent, and kept until the other side confirms it.
-        ink.strokeStyle = theme.inks[INKS[look]];
-        ink.globalAlpha = 0.7;
-        ink.strokeRect(x + 0.5, under + 0.5, Math.max(wide - 1, 0.5), high - 1);
-        ink.globalAlpha = 1;
-        continue;
-      }
-      ink.fillStyle = theme.inks[INKS[look]];
-      ink.fillRect(x, under, wide, high);
-      this.note(x + wide / 2, under + high / 2, packet);
-    }
-  }
-
-  /** Numbers between the lanes: what waits in the buffer, and at the UE behind holes. @type {(model: Model, view: View, theme: Theme) => void} */
-  between(model, view, theme) {
-    const { ink } = this;
-    const [buffer, receiver] = [this.column("buffer"), this.column("receiver")];
-    const bearer = model.bearer(view.ue, false);
-    ink.fillStyle = theme.quiet;
-    if (buffer) {
-      const told = [`${this.waits[0]} wait`, this.kept ? `${this.kept} kept` : ""].filter(Boolean).join(", ");
-      if (this.waits[0] + this.kept) this.text(told, (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
-    }
-    if (!receiver || !bearer?.resends) return;
-    const { holes, waiting } = receiving(model, bearer, view.now);
-    if (holes) this.text(`${waiting} wait, ${holes} ${holes === 1 ? "hole" : "holes"}`, (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
-  }
-
   /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
   captions(model, view, theme) {
     const { ink } = this;
@@ -411,7 +328,6 @@ export class Scene {
       ink.fillStyle = theme.ink;
       lines.forEach((line, n) => this.text(line, (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
     }
-    this.between(model, view, theme);
     const { followed } = view;
     if (followed === null) return;
     ink.strokeStyle = theme.pin;
@@ -435,27 +351,4 @@ export class Scene {
     if (Number.isNaN(best)) return null;
     return best >= 0 ? { packet: best } : { row: -best - 1 };
   }
-}
-
-/** SDUs that were sent and are not confirmed yet. @type {(model: Model, view: View, isUp: boolean) => number} */
-function keptBy(model, { ue, now }, isUp) {
-  const bearer = model.bearer(ue, isUp);
-  const { sdus } = model;
-  if (!bearer?.resends || !sdus) return 0;
-  const times = sdus.table.columns.time_ns.values;
-  let [low, high] = [0, bearer.sdus.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[bearer.sdus[middle]] <= now) low = middle + 1;
-    else high = middle;
-  }
-  let kept = 0;
-  // Behind this many that are confirmed there are none that are not.
-  for (let at = low - 1, done = 0; at >= 0 && done < 64; at -= 1) {
-    const sdu = bearer.sdus[at];
-    if (sdus.left[sdu] > now || sdus.ended[sdu] < 0) continue;
-    if (sdus.confirmed[sdu] > now) kept += 1;
-    else done += 1;
-  }
-  return kept;
 }

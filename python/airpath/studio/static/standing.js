@@ -1,7 +1,8 @@
 // How things stand at the stations of the path at an instant: short lines for the animation, and sentences.
 
+import { bearerKey } from "studio/bearers";
 import { figure } from "studio/dom";
-import { placeOf } from "studio/reduce";
+import { firstFrom, placeOf } from "studio/reduce";
 import { receiving } from "studio/tape";
 
 /** @typedef {import("studio/model").Model} Model */
@@ -63,29 +64,27 @@ export function boxState(model, name, view) {
   return told[kind]?.() ?? [];
 }
 
-/** SDUs in a bearer's buffer at an instant; null if it is not told. @type {(model: Model, view: View, isUp: boolean) => number | null} */
-export function queued(model, view, isUp) {
-  const own = { ...view, flow: null };
-  const way = isUp ? "uplink" : "downlink";
-  const into = lastOf(model, "bearer_enqueued", own, way);
-  if (!into) return null;
-  const out = ["rlc_confirmed", "bearer_delivered"].map((kind) => lastOf(model, kind, own, way)).find((of) => of !== null);
-  if (!out || out("time_ns") < into("time_ns")) return into("queued_sdus");
-  // Only the link layer tells how many are left; without it, those that have left are counted.
-  const bearer = model.bearer(view.ue, isUp);
-  const { sdus } = model;
+/** SDUs behind this many that are done with are done with, too. */
+const DONE = 256;
+
+/**
+ * SDUs in a bearer's buffer at an instant: those that wait, and those that were sent and are kept until they are confirmed.
+ * @type {(model: Model, view: {ue: number, now: number}, isUp: boolean) => {waits: number, kept: number} | null}
+ */
+export function buffered({ sdus, packets, bearers }, { ue, now }, isUp) {
+  const bearer = bearers.get(bearerKey(ue, isUp));
   if (!bearer || !sdus) return null;
-  const times = sdus.table.columns.time_ns.values;
-  let count = 0;
-  for (let at = bearer.sdus.length - 1, done = 0; at >= 0 && done < 256; at -= 1) {
+  let [waits, kept] = [0, 0];
+  const latest = firstFrom(sdus.table.columns.time_ns.values, bearer.sdus, now + 1) - 1;
+  for (let at = latest, done = 0; at >= 0 && done < DONE; at -= 1) {
     const sdu = bearer.sdus[at];
-    if (times[sdu] > view.now) continue;
-    const until = bearer.resends ? sdus.confirmed[sdu] : sdus.left[sdu];
     const packet = sdus.packet[sdu];
-    if (Math.min(until, packet >= 0 && model.packets ? model.packets.end[packet] : Infinity) > view.now) count += 1;
+    const isDropped = packets !== null && packet >= 0 && packets.drop[packet] >= 0 && packets.end[packet] <= now;
+    if (now < Math.min(sdus.left[sdu], sdus.out[sdu])) waits += Number(!isDropped);
+    else if (bearer.resends && sdus.ended[sdu] >= 0 && sdus.confirmed[sdu] > now) kept += 1;
     else done += 1;
   }
-  return count;
+  return { waits, kept };
 }
 
 /**
@@ -99,8 +98,11 @@ export function momentOf(model, view) {
   const bearer = model.bearer(ue, isUp);
   const told = [];
   if (model.isOut(ue, now)) told.push("Outage: nothing reaches the UE.");
-  const waits = queued(model, view, isUp);
-  if (waits !== null) told.push(`${counted(waits, "packet")} in the ${isUp ? "UE's" : "RNC's"} buffer.`);
+  const buffer = buffered(model, view, isUp);
+  if (buffer) {
+    const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
+    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : "RNC's"} buffer${kept}.`);
+  }
   const air = bearer && onAir(model, bearer, now);
   if (air) told.push(air);
   if (bearer?.resends) {

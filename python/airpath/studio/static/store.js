@@ -123,7 +123,7 @@ export class Store {
 
   /** Have words, lists and tables speak of another variant. @param {number} place */
   speakOf(place) {
-    if (place !== this.state.shown && this.state.variants[place]) this.set({ shown: place, chosen: null });
+    if (place !== this.state.shown && this.state.variants[place]) this.set({ shown: place, chosen: null, followed: null });
   }
 
   /** @type {(variants: Variant[], shown: number) => void} */
@@ -133,7 +133,7 @@ export class Store {
     const wasWhole = state.range[1] - state.range[0] >= end;
     const flows = state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
     this.set({
-      variants, shown, chosen: isSame ? state.chosen : null,
+      variants, shown, chosen: isSame ? state.chosen : null, followed: isSame ? state.followed : null,
       flows: !flows.length ? firstFlows(variants[shown].run) : flows.length < state.flows.length ? flows : state.flows,
     });
     if (wasWhole) this.set({ range: [0, this.end] });
