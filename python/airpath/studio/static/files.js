@@ -36,17 +36,19 @@ export class Bytes {
 
   /** @param {...number} values */
   u8(...values) {
-    for (const value of values) this.view.setUint8(this.room(1), value);
+    this.put(values);
   }
 
   /** @param {number} value @param {boolean} [isLittle] */
   u16(value, isLittle = true) {
-    this.view.setUint16(this.room(2), value, isLittle);
+    const at = this.room(2);
+    this.view.setUint16(at, value, isLittle);
   }
 
   /** @param {number} value @param {boolean} [isLittle] */
   u32(value, isLittle = true) {
-    this.view.setUint32(this.room(4), value, isLittle);
+    const at = this.room(4);
+    this.view.setUint32(at, value, isLittle);
   }
 
   /** A number of up to 53 bits. @param {number} value */
