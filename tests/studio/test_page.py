@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import zlib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from conftest import check_error
@@ -38,13 +39,14 @@ def test_a_minute_of_a_bearer_is_a_small_page(page_of):
     assert page_of("umts-384").stat().st_size < 400_000
 
 
-def test_every_file_of_the_front_is_in_the_page(page_of):
+def test_all_that_a_page_needs_is_in_it(page_of):
     text = page_of("umts-384").read_text()
     imports = json.loads(re.findall(r'<script type="importmap">(.*?)</script>', text)[0])["imports"]
-    names = {f"studio/{file.stem}" for file in STATIC.glob("*.js")}
-    assert set(imports) == names == {f"studio/{name}" for name, _ in modules()}
+    assert {file.stem for file in STATIC.glob("*.js")} == {name for name, _ in modules()}
+    names = {f"studio/{name}" for name in pages.needed(dict(modules()))}
+    assert set(imports) == names and "studio/form" not in names and "studio/plots" in names
     for name, address in imports.items():
-        code = base64.b64decode(address.removeprefix("data:text/javascript;base64,")).decode()
+        code = unquote(address.removeprefix("data:text/javascript,"))
         assert code == (STATIC / f"{name.removeprefix('studio/')}.js").read_text()
         assert set(re.findall(r'from "(.*?)"', code)) <= names
     for file in ("studio.css", "vendor/uplot/uPlot.iife.min.js", "vendor/uplot/uPlot.min.css"):

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from airpath.studio.chunks import encode
 from airpath.studio.document import document, modules
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 20_000_000
 """Most bytes of events in a page; kinds without room are left out, and the page says which."""
+
+_PLAIN = " !$&'()*+,-./:;=?@[]^_`{|}~"
+"""Characters that stand for themselves in an address of a module; no markup among them."""
 
 
 def page(run: FinishedRun) -> bytes:
@@ -35,7 +41,7 @@ def page(run: FinishedRun) -> bytes:
     chunks, left_out = _events(run)
     blocks = [_block("run", json.dumps(finished(run, left_out)).encode())]
     blocks += [_block("events", zipped) for zipped in chunks]
-    addresses = {name: _address(text) for name, text in modules()}
+    addresses = {name: _address(text) for name, text in needed(dict(modules())).items()}
     return document(f"{run.manifest['scenario']} - airpath", addresses, "data:", blocks=blocks).html.encode()
 
 
@@ -59,8 +65,20 @@ def _events(run: FinishedRun) -> tuple[list[bytes], dict[str, int]]:
     return chunks, left_out
 
 
+def needed(modules: Mapping[str, str]) -> dict[str, str]:
+    """Choose the modules that a page needs: not those that the front imports only where it can make runs."""
+    found, left = {}, ["main"]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found[name] = modules[name]
+            left += re.findall(r'^import .* from "studio/(\w+)"', modules[name], re.MULTILINE)
+    return {name: found[name] for name in sorted(found)}
+
+
 def _address(text: str) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"
+    """Write a module as an address; base64 would be longer by a quarter."""
+    return f"data:text/javascript,{quote(text, safe=_PLAIN)}"
 
 
 def _block(kind: str, content: bytes) -> str:

@@ -53,10 +53,11 @@ export function chooseFlows(store) {
       dot.style.background = inks[n];
       return make("li", {}, dot, run.names[place] ?? `flow ${place}`);
     });
-    const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title } }, n) => {
+    const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title }, settings }, n) => {
       const { ink, dash } = lookOf(n);
       const line = swatch({ shape: "steps", width: 2, dash }, shown.length > 1 ? quiet : inks[ink]);
-      return make("li", {}, line, `${name}: ${title}`);
+      const told = [title, ...(settings?.set ?? [])].join(", ");
+      return make("li", { title: told }, line, `${name}: ${told}`);
     });
     byId("shown").replaceChildren(...looks, ...names);
   }

@@ -41,7 +41,7 @@ export function listenToKeys(store, plots, table, page) {
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || help().open) return;
-    if (target.matches("input[type=search], select")) {
+    if (target.matches("input:not([type=checkbox]), select, textarea")) {
       if (event.key === "Escape") /** @type {HTMLElement} */ (target).blur();
       return;
     }

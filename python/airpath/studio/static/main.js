@@ -7,10 +7,11 @@ import { listenToKeys } from "studio/keys";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
-import { sourceOf } from "studio/source";
+import { settingsOf, sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
 import { EventTable } from "studio/table";
+import { tabs } from "studio/tabs";
 import { sentence, whose } from "studio/words";
 
 /** @typedef {import("studio/source").Run} Run */
@@ -24,12 +25,13 @@ export let store = null;
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
-void sourceOf(document).open({
+const source = sourceOf(document);
+void source.open({
   run: (run) => {
     opened = run;
   },
   events: (chunk) => events.add(chunk),
-  ended: () => opened && show(opened),
+  ended: () => opened && void show(opened),
   error: ({ path, message, hint }) => {
     byId("said").textContent = `${path}: ${message}; ${hint}`;
     document.documentElement.dataset.ready = "error";
@@ -37,8 +39,9 @@ void sourceOf(document).open({
 });
 
 /** @param {Run} run */
-function show(run) {
-  const own = new Store({ run, events, settings: null });
+async function show(run) {
+  const { engine } = source;
+  const own = new Store({ run, events, settings: engine && settingsOf(run) });
   store = own;
   own.on(["variants", "shown"], () => tellRun(own.run));
   tellRun(run);
@@ -46,12 +49,20 @@ function show(run) {
   const plots = new Plots(own);
   new Strip(own);
   const table = new EventTable(own);
-  const page = { tab: tabs(table), theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  const tab = tabs(byId("more"), (name) => name === "events" && void table.ready().then(() => table.reveal()));
+  const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
   listenToKeys(own, plots, table, page);
   tellInstant(own);
+  if (engine && own.state.variants[0].settings && !("live" in run.summary)) {
+    document.documentElement.dataset.engine = "";
+    tellRun(run);
+    // Pages of finished runs do without this and all that it needs.
+    const { edit } = await import("studio/edit");
+    await edit(own, engine, tab);
+  }
   requestAnimationFrame(() => {
     document.documentElement.dataset.ready = "run";
   });
@@ -63,7 +74,7 @@ function tellRun(run) {
   byId("title").textContent = run.title;
   document.title = `${run.title} - airpath`;
   byId("about").textContent = [
-    "live" in summary ? "live" : "simulated", `seed ${summary.seed}`, `${figure(summary.simulated_s, 2)} s`,
+    "live" in summary ? "live" : "simulated", ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(summary.complete ? [] : ["ended early"]),
   ].join(" · ");
   showResults(run);
@@ -74,37 +85,6 @@ function tellRun(run) {
 function nextTheme(theme) {
   const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   return isDark ? "light" : "dark";
-}
-
-/**
- * Tabs beside the plots.
- * @param {EventTable} table
- * @returns {(name: string) => void} opens one
- */
-function tabs(table) {
-  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
-  /** @param {string} name */
-  function open(name) {
-    for (const tab of all) {
-      const isOpen = tab.dataset.tab === name;
-      tab.setAttribute("aria-selected", String(isOpen));
-      tab.tabIndex = isOpen ? 0 : -1;
-      byId(`tab-${tab.dataset.tab}`).hidden = !isOpen;
-    }
-    if (name === "events") void table.ready().then(() => table.reveal());
-  }
-  all.forEach((tab, n) => {
-    tab.addEventListener("click", () => open(tab.dataset.tab ?? ""));
-    tab.addEventListener("keydown", (event) => {
-      const to = { ArrowRight: n + 1, ArrowLeft: n - 1, Home: 0, End: all.length - 1 }[event.key];
-      if (to === undefined) return;
-      const next = all[(to + all.length) % all.length];
-      next.focus();
-      open(next.dataset.tab ?? "");
-      event.preventDefault();
-    });
-  });
-  return open;
 }
 
 /** Tell what happened at the chosen instant. @param {Store} own */

@@ -5,6 +5,7 @@
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {{run: Run, events: Events, settings: import("studio/source").Settings | null}} Made A run that was made. */
 /** @typedef {Made & {name: string}} Variant A run among those that are compared. */
+/** A scenario with every default: `origin` is its base without changes. @typedef {{settings: import("studio/source").Settings, scenario: string, values: any, origin: any}} Resolved */
 /**
  * @typedef {object} State
  * @property {Variant[]} variants runs that are drawn over each other: one, or A, B and so on
@@ -16,6 +17,11 @@
  * @property {Place | null} chosen the event there
  * @property {ReadonlySet<string>} folded panels that are closed
  * @property {string} theme "light", "dark" or "" for what the system says
+ * @property {import("studio/source").Settings[]} wanted settings of each variant as they are being edited, if a source can run them
+ * @property {Resolved | null} resolved the shown variant's scenario, from the last settings that were valid
+ * @property {import("studio/source").Problem | null} problem what is wrong with the settings of the shown variant
+ * @property {{share: number, now_s: number} | null} progress of a run that takes long
+ * @property {boolean} stale whether a run was stopped, so that the picture is not what the settings say
  */
 
 /** Names of variants, and so how many there may be. */
@@ -34,6 +40,7 @@ export class Store {
     this.state = {
       variants: [{ name: NAMES[0], ...made }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
       at: null, chosen: null, folded: new Set(), theme: "",
+      wanted: [], resolved: null, problem: null, progress: null, stale: false,
     };
     /** @type {{keys: (keyof State)[], call: () => void}[]} */
     this.listeners = [];
@@ -82,6 +89,15 @@ export class Store {
     const changed = this.changed;
     this.changed = new Set();
     for (const { keys, call } of this.listeners) if (keys.some((key) => changed.has(key))) call();
+  }
+
+  /**
+   * Put runs in the place of all that there are. Range, instant and panels stay.
+   * @param {Made[]} all
+   * @param {number} shown
+   */
+  putAll(all, shown) {
+    this.arrange(all.map((made, n) => ({ name: NAMES[n], ...made })), shown);
   }
 
   /**

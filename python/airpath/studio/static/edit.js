@@ -1,0 +1,27 @@
+// Everything that makes runs from here: form, text, variants, link. A page of a finished run has none of it.
+
+import { Bench } from "studio/bench";
+import { Compare } from "studio/compare";
+import { byId } from "studio/dom";
+import { Experiment } from "studio/experiment";
+import { Form } from "studio/form";
+import { Share } from "studio/share";
+import { tabs } from "studio/tabs";
+import { TextView } from "studio/text";
+
+/**
+ * @param {import("studio/store").Store} store
+ * @param {import("studio/source").Engine} engine
+ * @param {(name: string) => void} open a tab beside the plots
+ */
+export async function edit(store, engine, open) {
+  const [schema, listed] = await Promise.all([engine.schema(), engine.scenarios()]);
+  byId("form").hidden = byId("bench").hidden = false;
+  const experiment = new Experiment(store, engine);
+  const form = new Form(store, experiment, schema);
+  new Bench(store, experiment, form, listed);
+  new TextView(store, experiment);
+  new Compare(store, open);
+  tabs(byId("ways"));
+  await new Share(store, experiment).open(location.hash);
+}

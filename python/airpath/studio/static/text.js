@@ -1,0 +1,60 @@
+// The scenario as TOML, with every default, in step with the form: what is edited here is told there, and the other way.
+
+import { byId } from "studio/dom";
+import { sentenceOf } from "studio/field";
+import { differing, keyOf, TEXT } from "studio/settings";
+
+/** Wait for more letters, milliseconds. */
+const TYPING_MS = 350;
+
+export class TextView {
+  /**
+   * @param {import("studio/store").Store} store
+   * @param {import("studio/experiment").Experiment} experiment
+   */
+  constructor(store, experiment) {
+    this.store = store;
+    this.experiment = experiment;
+    this.area = /** @type {HTMLTextAreaElement} */ (byId("text"));
+    this.error = byId("text-error");
+    this.turn = 0;
+    let typing = 0;
+    this.area.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = window.setTimeout(() => void this.take(), TYPING_MS);
+    });
+    this.area.addEventListener("blur", () => this.error.hidden && this.tell());
+    store.on(["resolved", "shown"], () => this.tell());
+    this.tell();
+  }
+
+  /** Show the scenario, unless it is being written. */
+  tell() {
+    const { resolved } = this.store.state;
+    if (!resolved || document.activeElement === this.area) return;
+    this.area.value = resolved.scenario;
+    this.error.hidden = true;
+  }
+
+  /** Take what was written: as changes of the base if they tell it all, else as a scenario of its own. */
+  async take() {
+    const { experiment } = this;
+    const turn = (this.turn += 1);
+    const text = this.area.value;
+    const before = experiment.settings;
+    const answer = await experiment.engine.resolve({ base: TEXT + text, set: [] });
+    if (turn !== this.turn) return;
+    this.error.hidden = !("error" in answer);
+    if ("error" in answer) {
+      const { path, message, hint } = answer.error;
+      this.error.textContent = `${path ? `${path}: ` : ""}${message}. ${sentenceOf(hint)}`;
+      return;
+    }
+    const origin = await experiment.origin(before.base);
+    const set = origin ? differing(origin, answer.values) : [];
+    const told = origin && (await experiment.engine.resolve({ base: before.base, set }));
+    if (turn !== this.turn || keyOf(before) !== keyOf(experiment.settings)) return;
+    const isAll = told && !("error" in told) && told.scenario === answer.scenario;
+    experiment.edit(isAll ? { ...before, set } : { ...before, base: TEXT + text, set: [] }, "text");
+  }
+}
