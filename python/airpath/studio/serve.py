@@ -156,6 +156,8 @@ class _Client:
         match message.do:
             case "scenarios":
                 return self._sources.scenarios()
+            case "studies":
+                return self._sources.studies
             case "schema":
                 return json.loads(schema())
             case "resolve":
@@ -163,7 +165,7 @@ class _Client:
                 return {"scenario": scenario.text, "values": values_of(scenario)}
             case "open":
                 opened = self._sources.open(message.name)
-                parts = simulating(opened, 1) if isinstance(opened, Chosen) else reading(opened)
+                parts = simulating(opened, opened.seed) if isinstance(opened, Chosen) else reading(opened)
                 self._begin(message.id, parts)
             case "run":
                 chosen = self._sources.scenario(message.base, message.set)
