@@ -1,8 +1,6 @@
 // Packets of a run, made from its `packet` events. An event says that a packet arrived at a place of the path; which
 // packet it was, follows from its header: equal ones leave a place in the order in which they came there.
 
-import { lowerBound } from "studio/reduce";
-
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
 /**
@@ -296,9 +294,4 @@ export function around(packets, now) {
     else high = middle;
   }
   return [Math.min(packets.alive[part] ?? 0, low), low];
-}
-
-/** Rows of a table of an instant: the first of them. @type {(table: Table, now: number) => number} */
-export function firstAt(table, now) {
-  return lowerBound(table.columns.time_ns.values, now);
 }
