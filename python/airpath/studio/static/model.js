@@ -21,14 +21,25 @@ const LONGEST_ACK = 120;
 /** How far back the last event of a flow is looked for. */
 const LOOK_BACK = 20_000;
 
-/** Models that were made before, by the events of their runs. @type {WeakMap<object, Model>} */
+/** Of a run that goes on, a model is made anew after this many times what it takes, and not more often, milliseconds. */
+const REST = 4;
+const LEAST_REST_MS = 500;
+
+/**
+ * Models that were made before, by the events of their runs: of how many events, when, and in what time.
+ * @type {WeakMap<object, {model: Model, rows: number, at: number, took: number}>}
+ */
 const made = new WeakMap();
 
 /** The model of a run. @param {import("studio/store").Made} variant */
-export function modelOf(variant) {
-  const known = made.get(variant.events) ?? new Model(variant.run, variant.events);
-  made.set(variant.events, known);
-  return known;
+export function modelOf({ run, events }) {
+  const known = made.get(events);
+  const rows = Object.values(events.parts).flat().reduce((sum, part) => sum + part.rows, 0);
+  const now = performance.now();
+  if (known && (known.rows === rows || now - known.at < Math.max(LEAST_REST_MS, REST * known.took))) return known.model;
+  const model = new Model(run, events);
+  made.set(events, { model, rows, at: performance.now(), took: performance.now() - now });
+  return model;
 }
 
 /** Whether the model of a run is made already: a large one takes a while. @param {import("studio/store").Made} variant */
@@ -48,7 +59,7 @@ export class Model {
     this.last = this.path.length - 1;
     /** The place of the cell. */
     this.radio = Math.max(1, this.path.findIndex((/** @type {string} */ name) => name.startsWith("radio.")));
-    this.end = run.summary.simulated_s * 1e9;
+    this.end = Math.max(run.summary.simulated_s * 1e9, ...events.kinds.map((kind) => events.table(kind)?.columns.time_ns.values.at(-1) ?? 0));
     this.packets = packetsOf(events, this.path, this.end);
     const { bearers, sdus } = bearersOf(events, this.packets, this.radio);
     this.bearers = bearers;

@@ -146,7 +146,7 @@ export class ObjectList {
   /** Have what is chosen in view. */
   reveal() {
     const { followed, chosen, playing } = this.store.state;
-    if (!this.rows.isSeen || playing) return;
+    if (playing || !this.rows.isSeen) return;
     const wanted = this.isPdus ? (chosen?.kind === "rlc_data" ? chosen.row : null) : followed;
     if (wanted === null) this.rows.draw();
     else this.rows.reveal(lowerBound(this.listed, wanted));

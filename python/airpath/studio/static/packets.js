@@ -16,6 +16,7 @@
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
  * @property {Int32Array} flagged the place at which a box flagged it, or -1
+ * @property {boolean} hasFlags whether a box has flagged one
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
  */
 
@@ -192,7 +193,7 @@ class Linker {
     return {
       count, table, first, stops, of, fate: this.fate.slice(0, count), end: this.ends.slice(0, count),
       drop: this.drop.slice(0, count), flagged: this.flagged.slice(0, count), sent: new Int32Array(count).fill(-1),
-      alive: new Uint32Array(0),
+      hasFlags: this.flagged.some((place) => place >= 0), alive: new Uint32Array(0),
     };
   }
 }

@@ -28,6 +28,8 @@ export class Scene {
     this.columns = [];
     this.width = 0;
     this.laidFor = "";
+    /** The column of each place; of the cell, its buffer. @type {(Column | undefined)[]} */
+    this.columnOf = [];
     /** What was drawn: x, y and packet of each, and of runs of PDUs their row in place of the packet, below zero. */
     this.drawn = new Float64Array(3 * 256);
     this.count = 0;
@@ -63,6 +65,7 @@ export class Scene {
     const key = `${model.path.join()} ${width} ${hasReceiver}`;
     if (this.laidFor !== key) {
       this.columns = columnsOf(model.path, model.radio, width, hasReceiver);
+      this.columnOf = model.path.map((_, place) => this.columns.find((own) => own.place === place));
       this.laidFor = key;
     }
     ink.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
@@ -219,7 +222,7 @@ export class Scene {
       if (air) this.put(model, packet, air, isUp, (now - sdus.left[sdu]) / (until - sdus.left[sdu]), middle);
       return;
     }
-    const column = this.columns.find((own) => own.place === place && own.kind !== "air");
+    const column = this.columnOf[place];
     if (!column) return;
     if (column.kind === "wire") this.put(model, packet, column, isUp, (now - came) / (until - came), middle);
     else if (until > now) {
@@ -269,7 +272,7 @@ export class Scene {
 
   /** Flags on ACKs. @type {(model: Model, view: View, theme: Theme) => void} */
   marks({ packets }, { now }, theme) {
-    if (!packets) return;
+    if (!packets || !packets.hasFlags) return;
     const { ink, drawn } = this;
     ink.fillStyle = theme.inks[5];
     for (let n = 0; n < this.count; n += 1) {

@@ -97,7 +97,7 @@ export class EventTable {
   /** Have the chosen instant in view. */
   reveal() {
     const { at, chosen, playing } = this.store.state;
-    if (!this.order || !this.rows.isSeen || playing) return;
+    if (!this.order || playing || !this.rows.isSeen) return;
     if (at === null) this.rows.draw();
     else this.rows.reveal(this.order.find(chosen, at));
   }
