@@ -14,6 +14,11 @@ const BOXES = {
   ack_regulator: "Ack Regulator", ack_rate_control: "ACK rate ctrl", rnc_feedback: "RNC feedback", snoop: "snoop", split: "split TCP",
   freeze: "freeze", packet_loss: "packet loss", ack_filter: "ACK filter", ack_pacing: "ACK pacing", disturb: "disturb", tap: "tap",
 };
+/** What a box is called, by its name on the path. @param {string} name */
+export function boxTitle(name) {
+  return BOXES[name.replace("middlebox.", "")] ?? name;
+}
+
 /** Widths, pixels: of stations; the rest is shared by weight. */
 const WIDE = { server: 94, box: 88, ue: 100 };
 const NARROW = { server: 52, box: 38, ue: 56 };
@@ -50,7 +55,7 @@ export function columnsOf(path, radio, width, hasReceiver) {
       return hasReceiver ? [...air, column("receiver", width < NARROW_PX ? "UE" : "UE: link layer")] : air;
     }
     if (name.startsWith("link")) return [column("wire", "wire")];
-    return [column("box", BOXES[name.replace("middlebox.", "")] ?? name)];
+    return [column("box", boxTitle(name))];
   });
   const weightOf = (/** @type {string} */ kind) => /** @type {Record<string, number>} */ (WEIGHTS)[kind] ?? 0;
   const widthOf = (/** @type {string} */ kind) => /** @type {Record<string, number>} */ (fixed)[kind] ?? 0;

@@ -65,6 +65,8 @@ export class Model {
     this.bearers = bearers;
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
+    /** The shortest time on the wire, down and up. */
+    this.transit = this.packets ? transitOf(this.packets, this.path.findIndex((name) => name.startsWith("link"))) : [0, 0];
     this.missing = missing(this, run);
   }
 
@@ -130,6 +132,20 @@ function looksOf({ count, table, first, stops, sent }, segments) {
     else looks[packet] = len_bytes.values[row] > LONGEST_ACK ? LOOKS.data : LOOKS.ack;
   }
   return looks;
+}
+
+/** The shortest time from a place to the next, down and up. @type {(packets: import("studio/packets").Packets, place: number) => number[]} */
+function transitOf({ count, table, first, stops }, place) {
+  const { element, direction, time_ns } = table.columns;
+  const least = [Infinity, Infinity];
+  for (let packet = 0; packet < count; packet += 1) {
+    for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) {
+      if (element.values[stops[at]] !== place) continue;
+      const way = Number(direction.words?.[direction.values[stops[at]]] === "uplink");
+      least[way] = Math.min(least[way], time_ns.values[stops[at + 1]] - time_ns.values[stops[at]]);
+    }
+  }
+  return least;
 }
 
 /** What of the path cannot be shown, in words. @type {(model: Model, run: import("studio/source").Run) => string[]} */

@@ -97,6 +97,7 @@ function between(scene, model, view, theme) {
   const [buffer, receiver] = [scene.column("buffer"), scene.column("receiver")];
   const bearer = model.bearer(view.ue, false);
   ink.fillStyle = theme.quiet;
+  ink.textAlign = "center";
   if (buffer) {
     const isNarrow = scene.width < NARROW_PX;
     const told = isNarrow ? String(scene.waits[0]) : `${scene.waits[0]} wait${scene.kept ? `, ${scene.kept} kept` : ""}`;

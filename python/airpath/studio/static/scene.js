@@ -39,6 +39,9 @@ export class Scene {
     this.kept = 0;
     /** Rectangles by look: x and y. */
     this.shapes = SIZES.map(() => ({ at: new Float32Array(512), count: 0 }));
+    /** Packets that were dropped a moment ago; of many, the latest. */
+    this.falling = new Int32Array(64);
+    this.fallCount = 0;
     /** @type {Map<number, number>} */
     this.others = new Map();
     /** Packets held at each place. */
@@ -74,6 +77,7 @@ export class Scene {
     ink.lineWidth = 1;
     this.count = 0;
     this.waits.fill(0);
+    this.fallCount = 0;
     this.kept = 0;
     this.held.fill(0);
     this.others.clear();
@@ -82,6 +86,7 @@ export class Scene {
     this.air(model, view, theme);
     if (model.packets) this.packets(model, view, theme);
     drawQueues(this, model, view, theme);
+    if (this.fallCount) this.falls(model, view, theme);
     this.captions(model, view, theme);
   }
 
@@ -180,7 +185,7 @@ export class Scene {
         }
         continue;
       }
-      if (isGone) this.fall(model, packet, place, isUp, (view.now - end[packet]) / view.fall, theme);
+      if (isGone) this.falling[this.fallCount++ % this.falling.length] = packet;
       else {
         const until = at + 1 < packets.first[packet + 1] ? times[stops[at + 1]] : Infinity;
         this.move(model, packet, place, isUp, times[row], until, view);
@@ -224,7 +229,11 @@ export class Scene {
     }
     const column = this.columnOf[place];
     if (!column) return;
-    if (column.kind === "wire") this.put(model, packet, column, isUp, (now - came) / (until - came), middle);
+    if (column.kind === "wire") {
+      // What is still under way when the run ends takes as long as others took.
+      const takes = until < Infinity ? until - came : model.transit[Number(isUp)];
+      this.put(model, packet, column, isUp, (now - came) / takes, middle);
+    }
     else if (until > now) {
       // Boxes hold packets: the oldest in front.
       const held = this.held[2 * place + Number(isUp)]++;
@@ -289,32 +298,43 @@ export class Scene {
     }
   }
 
-  /** A packet that was dropped falls out of the lane. @type {(model: Model, packet: number, place: number, isUp: boolean, share: number, theme: Theme) => void} */
-  fall(model, packet, place, isUp, share, theme) {
-    const { ink } = this;
+  /** Packets that were dropped fall out of their lanes. @type {(model: Model, view: View, theme: Theme) => void} */
+  falls(model, view, theme) {
+    const packets = /** @type {import("studio/packets").Packets} */ (model.packets);
+    const { table, stops, first, end, drop } = packets;
+    const { element, direction } = table.columns;
     const reasons = model.events.table("dropped")?.columns.reason;
-    const row = model.packets?.drop[packet] ?? -1;
-    const reason = reasons?.words?.[reasons.values[row]] ?? "";
-    const lane = isUp ? LANES.up : LANES.down;
-    const isOnAir = reason === "max_transmissions" || (reason === "link_loss" && place === model.radio);
-    const kind = isOnAir ? "air" : place === model.radio ? (isUp && this.column("receiver") ? "receiver" : "buffer") : null;
-    const column = this.columns.find((own) => (kind ? own.kind === kind : own.place === place));
-    if (!column) return;
-    const { left, right } = column;
-    const x = isOnAir ? (isUp ? left + 8 : right - 8) : isUp ? right - 8 : left + 8;
-    const y = (lane.top + lane.bottom) / 2 + share * (lane.bottom - lane.top) * 0.62;
-    ink.globalAlpha = 1 - 0.7 * share;
-    ink.fillStyle = theme.inks[INKS[model.looks[packet]]];
-    ink.fillRect(x - 4, y - 7, 8, 14);
-    ink.strokeStyle = theme.inks[1];
-    ink.lineWidth = 2;
-    cross(ink, x, y, 8);
-    ink.lineWidth = 1;
-    ink.fillStyle = theme.inks[1];
-    ink.textAlign = x < this.width - 90 ? "left" : "right";
-    ink.fillText(reason.replaceAll("_", " "), x + (ink.textAlign === "left" ? 12 : -12), y + 4);
-    ink.globalAlpha = 1;
-    this.note(x, y, packet);
+    const { ink } = this;
+    for (let n = 0; n < Math.min(this.fallCount, this.falling.length); n += 1) {
+      const packet = this.falling[n];
+      const row = stops[first[packet + 1] - 1];
+      const isUp = direction.words?.[direction.values[row]] === "uplink";
+      const reason = reasons?.words?.[reasons.values[drop[packet]]] ?? "";
+      const share = Math.min((view.now - end[packet]) / view.fall, 1);
+      const lane = isUp ? LANES.up : LANES.down;
+      const x = this.edge(model, element.values[row], isUp, reason);
+      const y = (lane.top + lane.bottom) / 2 + 16 + share * (lane.bottom - lane.top) * 0.5;
+      ink.globalAlpha = 1 - 0.7 * share;
+      ink.fillStyle = theme.inks[INKS[model.looks[packet]]];
+      ink.fillRect(x - 4, y - 7, 8, 14);
+      ink.strokeStyle = ink.fillStyle = theme.inks[1];
+      ink.lineWidth = 2;
+      cross(ink, x, y, 8);
+      ink.lineWidth = 1;
+      ink.textAlign = x > 120 ? "right" : "left";
+      ink.fillText(reason.replaceAll("_", " "), x + (x > 120 ? -12 : 12), y + 4);
+      ink.globalAlpha = 1;
+      this.note(x, y, packet);
+    }
+  }
+
+  /** Where packets fall that are dropped at a place: in front of it, or on the air. @type {(model: Model, place: number, isUp: boolean, reason: string) => number} */
+  edge(model, place, isUp, reason) {
+    const isOnAir = place === model.radio && (reason === "max_transmissions" || reason === "link_loss");
+    const kind = isOnAir ? "air" : place === model.radio && isUp && this.column("receiver") ? "receiver" : null;
+    const column = kind ? this.column(kind) : this.columnOf[place];
+    if (!column) return 0;
+    return isUp === isOnAir ? column.left - 3 : column.right + 3;
   }
 
   /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */

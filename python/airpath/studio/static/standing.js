@@ -2,6 +2,7 @@
 
 import { bearerKey } from "studio/bearers";
 import { figure } from "studio/dom";
+import { boxTitle } from "studio/lanes";
 import { firstFrom, placeOf } from "studio/reduce";
 import { receiving } from "studio/tape";
 
@@ -115,15 +116,9 @@ export function momentOf(model, view) {
   if (kept) told.push(`The receiver keeps ${counted(kept, "segment")} behind a hole.`);
   for (const name of new Set(model.path)) {
     const [state] = name.startsWith("middlebox.") ? boxState(model, name, view) : [];
-    if (state && !state.startsWith("0 ")) told.push(`${boxName(name)}: ${state}.`);
+    if (state && !state.startsWith("0 ")) told.push(`${boxTitle(name)}: ${state}.`);
   }
   return told.length ? told.join(" ") : "Nothing is on its way yet.";
-}
-
-/** @param {string} name */
-function boxName(name) {
-  const own = name.replace("middlebox.", "").replaceAll("_", " ").replace("ack", "ACK").replace("rnc", "RNC");
-  return own[0].toUpperCase() + own.slice(1);
 }
 
 /** The TTI of an instant: its PDUs, and when lost ones were sent again. @type {(model: Model, bearer: import("studio/bearers").Bearer, now: number) => string | null} */
