@@ -55,6 +55,12 @@ fn resolve(
     scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
 }
 
+/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`.
+#[pyfunction]
+fn path(text: &str) -> PyResult<Vec<String>> {
+    Ok(parse(text, &[])?.path())
+}
+
 /// Text of a trace of delivery opportunities of constant rate, such as "12 Mbit/s".
 #[pyfunction]
 fn constant_trace(rate: &str) -> PyResult<String> {
@@ -280,6 +286,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -16,6 +16,7 @@
  * @property {string[]} names of the flows of `summary`
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
+ * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
  * @property {string} scenario TOML with every default
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
