@@ -1,4 +1,4 @@
-"""A run in a browser, by pointer and by keys: its page, from disk and without network, and the server's."""
+"""A run in a browser, by pointer and by keys: from its page, without network, and from the server."""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@
  * @typedef {object} Engine
  * @property {() => Promise<Listed[]>} scenarios
  * @property {() => Promise<object>} schema JSON Schema of scenarios
+ * @property {() => Promise<import("studio/studies").Study[]>} studies sweeps and reproductions that were named
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
@@ -187,6 +188,7 @@ function server() {
     engine: {
       scenarios: () => answer({ do: "scenarios" }),
       schema: () => answer({ do: "schema" }),
+      studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
     },
