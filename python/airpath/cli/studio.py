@@ -19,7 +19,7 @@ from airpath.terminal import clean
 def command(
     named: Annotated[
         list[str] | None,
-        argument("[SCENARIO|DIR]...", "Scenarios, folders of finished runs, or folders of such folders."),
+        argument("[SCENARIO|DIR]...", "Scenarios, and folders of runs, sweeps or reproductions."),
     ] = None,
     port: Annotated[
         int, option("N", "Listen on this port of 127.0.0.1; on one that is free if absent.", min=0, max=65535)

@@ -17,6 +17,9 @@ from airpath.experiments.papers.outcome import FULL_RULE
 from airpath.files.text import misfit, parse_json, read_text
 
 REPORT = "report.json"
+_NUMBERS = ("published", "corrected", "ci_low", "ci_high", "runs")
+_TEXTS = ("id", "of", "shows", "column", "claim", "unit", "verdict", "reason")
+_KINDS: dict[str, Any] = dict.fromkeys(_NUMBERS, float) | dict.fromkeys(_TEXTS, str) | {"row": {}}
 _MEASURED = ("measured", "ci_low", "ci_high", "runs", "unit", "verdict", "reason", "published", "corrected")
 
 
@@ -31,7 +34,7 @@ def paper_study(folder: Path) -> dict[str, Any]:
     file, hint = folder / REPORT, "name what 'airpath reproduce --out' wrote"
     try:
         entries = parse_json(read_text(file))
-        if wrong := misfit(entries, [{"place": str}]):
+        if wrong := misfit(entries, [{"place": str}]) or _misfit(entries):
             raise ValueError(wrong)
     except OSError as error:
         raise ScenarioError(str(file), f"cannot be read: {error.strerror}", hint) from error
@@ -63,13 +66,29 @@ def paper_study(folder: Path) -> dict[str, Any]:
                 "measured": [
                     {"what": own.get("of"), **{key: own.get(key) for key in _MEASURED}}
                     | _settings(paper, cells.get((entry.get("id"), own.get("of"))))
-                    for own in entry.get("measured", ())
+                    for own in entry.get("measured") or ()
                 ],
             }
             for entry in entries
             if "claim" in entry
         ],
     }
+
+
+def _misfit(entries: list[dict[str, Any]]) -> str:
+    """Say where an entry is not as it must be; what may be missing may be null."""
+    for number, entry in enumerate(entries):
+        name = f"it[{number}]"
+        measured: Any = [{}] if "claim" in entry else float
+        for key, kind in (_KINDS | {"measured": measured}).items():
+            known = entry.get(key)
+            if known is not None and (wrong := misfit(known, kind, f"{name}.{key}")):
+                return wrong
+        if any(not isinstance(label, str) for label in (entry.get("row") or {}).values()):
+            return f"{name}.row has a label that is no text"
+        if "claim" in entry and (inner := _misfit(entry.get("measured") or [])):
+            return f"{name}.measured: {inner}"
+    return ""
 
 
 def _paper_of(entries: Iterable[dict[str, Any]]) -> Paper | None:
@@ -85,9 +104,12 @@ def _name(entry: dict[str, Any]) -> Any:
     """What tells an entry of the report apart: the id of a value or claim, or its place in a grid."""
     if "id" in entry:
         return entry["id"]
-    row = entry.get("row")
-    row = tuple(row.items()) if isinstance(row, dict) else ()
-    return entry["place"], entry.get("shows", ""), row, entry.get("column")
+    return (
+        entry["place"],
+        entry.get("shows", ""),
+        tuple((entry.get("row") or {}).items()),
+        entry.get("column"),
+    )
 
 
 def _cells(paper: Paper) -> dict[Any, Cell]:
@@ -117,10 +139,8 @@ def _words(paper: Paper) -> dict[Any, str]:
 
 
 def _in_words(entry: dict[str, Any]) -> str:
-    row = entry.get("row")
-    labels = [f"{head}: {label}" for head, label in row.items()] if isinstance(row, dict) else []
-    column = entry.get("column")
-    return "; ".join([*labels, *([column] if isinstance(column, str) else [])]) or str(entry.get("id", ""))
+    labels = [f"{head}: {label}" for head, label in (entry.get("row") or {}).items()]
+    return "; ".join(filter(None, [*labels, entry.get("column")])) or entry.get("id") or ""
 
 
 def _settings(paper: Paper, cell: Cell | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from airpath.experiments.sweep.results import PointResult, SweepResults, read_re
 from airpath.experiments.sweep.store import read_manifest
 from airpath.files.text import parse_toml
 from airpath.plots.sweep.quantity import common_unit, metric_unit, quantities, scaled_unit
-from airpath.plots.sweep.wording import distinct_labels, key_label, metric_label, value_label
+from airpath.plots.sweep.wording import counted, distinct_labels, key_label, metric_label, value_label
 
 MOST_POINTS = 2000
 """More points than this are for `airpath plot`."""
@@ -91,7 +91,7 @@ def _axes(results: SweepResults) -> list[dict[str, Any]]:
             {
                 "key": key,
                 "label": label,
-                "unit": unit.name if unit else "",
+                "unit": (unit.name if unit else "") or counted(key),
                 "words": [value_label(value) for value in values],
                 "numbers": [number.written_in(unit) for number in numbers] if numbers and unit else None,
             }

@@ -24,4 +24,8 @@ export async function edit(store, engine, open) {
   new Compare(store, open);
   tabs(byId("ways"));
   await new Share(store, experiment).open(location.hash);
+  const studies = await engine.studies();
+  if (!studies.length) return;
+  const { showStudies } = await import("studio/studies");
+  showStudies(studies, (settings) => experiment.open(settings));
 }

@@ -21,7 +21,9 @@
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
  * @property {Record<string, any>} facts of `manifest.json`
+ * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
+ * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */
@@ -40,6 +42,7 @@
  * @typedef {object} Engine
  * @property {() => Promise<Listed[]>} scenarios
  * @property {() => Promise<object>} schema JSON Schema of scenarios
+ * @property {() => Promise<import("studio/studies").Study[]>} studies sweeps and reproductions that were named
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
@@ -185,6 +188,7 @@ function server() {
     engine: {
       scenarios: () => answer({ do: "scenarios" }),
       schema: () => answer({ do: "schema" }),
+      studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
     },
