@@ -17,7 +17,9 @@ from hypothesis import settings
 from airpath import _core
 from airpath.cli import main as cli
 from airpath.runner.processes import processors
+from airpath.runs.memory import FINE_PROBES
 from airpath.runs.picture import RunPicture
+from airpath.runs.recorder import FILES
 from airpath.runs.trace import side_by_side
 
 # A commit has one verdict, whatever is drawn elsewhere and however busy the machine is.
@@ -133,6 +135,10 @@ def airpath_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome
         return Outcome(int(exit_.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+WRITTEN = set(FILES) - {f"trace/{kind}.parquet" for kind in FINE_PROBES}
+"""Files of a run whose options say nothing about them."""
 
 
 def events_in(folder: Path) -> pa.Table:

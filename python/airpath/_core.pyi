@@ -15,6 +15,7 @@ __all__ = [
     "live_driver",
     "measure",
     "octets",
+    "path",
     "probes",
     "registry",
     "resolve",
@@ -29,7 +30,10 @@ RNG_VERSION: str
 _Numbers: TypeAlias = NDArray[np.uint64]
 _Words: TypeAlias = tuple[NDArray[np.uint8], list[str]]
 
-def resolve(text: str, overrides: list[tuple[str, str]] = ..., folder: Path | None = None) -> str: ...
+def resolve(
+    text: str, overrides: list[tuple[str, str]] = ..., folder: Path | None = None, confined: bool = False
+) -> str: ...
+def path(text: str) -> list[str]: ...
 def constant_trace(rate: str) -> str: ...
 def captures(text: str) -> tuple[bool, bool]: ...
 def run(text: str, seed: int) -> str: ...

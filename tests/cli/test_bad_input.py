@@ -17,6 +17,7 @@ from airpath.experiments.sweep.plan import read_plan
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
+from airpath.runs.memory import coarse_probes
 from airpath.runs.recorder import FILES, TRACES
 
 SCENARIO = """\
@@ -267,4 +268,4 @@ def test_a_folder_may_have_any_name(tmp_path):
     assert done.returncode == 0, done.stderr
     folder = os.fsencode(tmp_path) + b"/\xff"
     assert {*os.listdir(folder), b"trace"} == {os.fsencode(file.split("/")[0]) for file in FILES}
-    assert len(os.listdir(folder + b"/trace")) == len(TRACES)
+    assert len(os.listdir(folder + b"/trace")) == len(coarse_probes())

@@ -19,6 +19,7 @@ from airpath.errors import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import marked_shell
+from airpath.runs.memory import coarse_probes
 from airpath.scenario import load
 
 FAKE = Path(__file__).with_name("fake_driver.py")
@@ -88,9 +89,12 @@ def test_the_driver_captures_the_iu_where_there_is_one(configured, tmp_path):
     assert (sent["capture_rlc"], sent["capture_iu"]) == (False, True)
 
 
-def test_a_folder_asks_for_everything(configured, tmp_path):
-    sent = configured("umts-384", "--out", tmp_path / "out", "--", "true")
-    assert sent["probes"] == list(_core.probes())
+@pytest.mark.parametrize(
+    ("options", "kinds"), [((), coarse_probes()), (("--probes", "all"), [*_core.probes()])]
+)
+def test_a_folder_asks_for_events_and_packets(options, kinds, configured, tmp_path):
+    sent = configured("umts-384", "--out", tmp_path / "out", *options, "--", "true")
+    assert sent["probes"] == kinds
     assert sent["capture"] is True
 
 

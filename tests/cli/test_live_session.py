@@ -24,13 +24,12 @@ from pathlib import Path
 import fake_driver
 import numpy as np
 import pytest
-from conftest import check_error, events_in
+from conftest import WRITTEN, check_error, events_in
 
 from airpath import _core
 from airpath.live import driver
 from airpath.live.driver import FrameReader, decode_events, encode
 from airpath.report.live import verdict
-from airpath.runs.recorder import FILES
 
 FAKE, SHELL = (Path(__file__).with_name(f"fake_{what}.py") for what in ("driver", "shell"))
 # No test waits longer than this for anything, in seconds.
@@ -178,9 +177,9 @@ def test_without_a_link_there_is_one_error_and_no_file(live, tmp_path):
     [
         ("dies_at_once", "status 4", set()),
         ("dies_before_the_link", "SIGKILL", set()),
-        ("dies_running", "SIGKILL", set(FILES) - {"results.json", "plot.png"}),
-        ("dies_at_the_end", "status 5", set(FILES) - {"results.json", "plot.png", "capture.pcapng"}),
-        ("leaves_a_child", "SIGKILL", set(FILES) - {"results.json", "plot.png", "capture.pcapng"}),
+        ("dies_running", "SIGKILL", WRITTEN - {"results.json", "plot.png"}),
+        ("dies_at_the_end", "status 5", WRITTEN - {"results.json", "plot.png", "capture.pcapng"}),
+        ("leaves_a_child", "SIGKILL", WRITTEN - {"results.json", "plot.png", "capture.pcapng"}),
     ],
 )
 def test_a_driver_that_dies_is_an_error_and_files_are_complete(behaviour, how, files, live, tmp_path):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from conftest import WRITTEN
 
-from airpath.runs.recorder import FILES
 from live.conftest import starter
 from live.harness import Outcome, check_books, finish, needs, tshark, tshark_count
 
@@ -58,7 +58,7 @@ def at(lossy, interface, tmp_path):
 
 
 def test_a_live_run_leaves_the_files_of_a_simulated_one(lossy):
-    assert {str(file.relative_to(lossy.folder)) for file in lossy.folder.rglob("*.*")} == set(FILES)
+    assert {str(file.relative_to(lossy.folder)) for file in lossy.folder.rglob("*.*")} == WRITTEN
     assert (lossy.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
     manifest = json.loads((lossy.folder / "manifest.json").read_text())
     assert manifest["live"]["server"] == "exec iperf3 -s -1"

@@ -15,17 +15,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import events_in, sampled
+from conftest import WRITTEN, check_error, events_in, sampled
 
 import airpath
 from airpath import _core
 from airpath.runs import trace
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
-from airpath.runs.recorder import FILES, TRACES, UNFINISHED
+from airpath.runs.memory import FINE_PROBES, coarse_probes
+from airpath.runs.recorder import UNFINISHED
 from airpath.runs.trace import UNITS, WORD_COLUMNS
 
 ALL_PROBES = tuple(_core.probes())
+RECORDED = tuple(sorted(name for name in WRITTEN if name.startswith("trace/")))
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PCAPNG_SECTION_HEADER = b"\x0a\x0d\x0d\x0a"
 
@@ -126,7 +128,7 @@ def test_a_changed_copy_leaves_the_scenario_as_it_was(scenario):
 
 
 def test_a_folder_holds_everything(folder, result):
-    assert {str(file.relative_to(folder.path)) for file in folder.files} == set(FILES)
+    assert {str(file.relative_to(folder.path)) for file in folder.files} == WRITTEN
     assert not folder.interrupted
     assert folder.summary == result.summary
     assert json.loads((folder.path / "results.json").read_text()) == result.summary
@@ -142,7 +144,7 @@ def test_clock_and_machine_are_in_the_manifest_only(folder):
     assert manifest["seed"] == 1
     assert manifest["airpath"] == airpath.__version__
     assert len(manifest["scenario_sha256"]) == 64
-    assert set(manifest["files"]) == set(FILES) - {"manifest.json"}
+    assert set(manifest["files"]) == WRITTEN - {"manifest.json"}
     assert {"started", "elapsed_s", "host", "python", "git", "rng"} <= set(manifest)
     results = (folder.path / "results.json").read_text()
     assert manifest["host"] not in results
@@ -151,10 +153,11 @@ def test_clock_and_machine_are_in_the_manifest_only(folder):
 
 def test_the_table_is_the_trace_in_order_of_time(folder, result):
     table = events_in(folder.path)
-    assert table.num_rows == sum(len(columns["time_s"]) for columns in result.trace.values())
+    assert table.num_rows == sum(len(result.trace[kind]["time_s"]) for kind in coarse_probes())
     assert np.all(np.diff(table["time_s"].to_numpy()) >= 0)
     events = np.asarray(table["event"].to_pylist())
-    for kind, columns in result.trace.items():
+    for kind in coarse_probes():
+        columns = result.trace[kind]
         rows = table.filter(events == kind)
         for name, values in columns.items():
             assert rows[name].null_count == 0
@@ -163,23 +166,39 @@ def test_the_table_is_the_trace_in_order_of_time(folder, result):
             assert rows[name].null_count == rows.num_rows
 
 
-def test_every_column_says_its_unit(folder):
-    schemas = {kind: pq.read_schema(folder.path / "trace" / f"{kind}.parquet") for kind in _core.probes()}
+def test_every_column_says_its_unit(tmp_path):
+    run_to_folder(airpath.load("umts-64-simple").with_("duration", "1 s"), 1, tmp_path, probes=ALL_PROBES)
+    schemas = {kind: pq.read_schema(tmp_path / "trace" / f"{kind}.parquet") for kind in ALL_PROBES}
     for kind, columns in _core.probes().items():
         assert schemas[kind].names == ["time_ns", *columns]
         for field in schemas[kind]:
             assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
-    flags = {"conservative", "after_drop", "poll", "lost", "flagged"}
-    sequence_numbers = {"first_sn", "lsn"}
+    flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags"}
+    sequence_numbers = {"first_sn", "lsn", "sdu"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
         assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *sequence_numbers}
 
 
+def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):
+    short = ("run", "umts-64-simple", "--set", "duration=3 s", "--out", tmp_path, "--force")
+    for options, missing in (
+        ((), set(FINE_PROBES)),
+        (("--probes", "all"), set()),
+        (("--probes", "packet, dropped"), set(ALL_PROBES) - {"packet", "dropped"}),
+        (("--probes", ""), set(ALL_PROBES)),
+    ):
+        assert airpath_command(*short, *options).code == 0
+        there = {file.stem for file in (tmp_path / "trace").iterdir()}
+        assert there == set(ALL_PROBES) - missing
+    check_error(airpath_command(*short, "--probes", "x"), "probes", "no probe 'x'", "packet")
+    check_error(airpath_command("run", "umts-64", "--probes", "all"), "--probes", "without a folder", "--out")
+
+
 def test_same_seed_same_files(scenario, folder, tmp_path):
     again = run_to_folder(scenario, 1, tmp_path)
-    for name in set(FILES) - {"manifest.json"}:
+    for name in WRITTEN - {"manifest.json"}:
         assert (again.path / name).read_bytes() == (folder.path / name).read_bytes(), name
     other = run_to_folder(scenario, 2, tmp_path, force=True)
     assert (other.path / "results.json").read_bytes() != (folder.path / "results.json").read_bytes()
@@ -204,7 +223,7 @@ def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
         assert file.metadata.row_group(0).num_rows >= 500
         time_ns = file.read(columns=["time_ns"])["time_ns"].to_numpy()
     assert np.all(time_ns[1:] >= time_ns[:-1])
-    for name in (*TRACES, "results.json", "plot.png"):
+    for name in (*RECORDED, "results.json", "plot.png"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
@@ -230,10 +249,10 @@ def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_pat
     assert pq.read_metadata(out / "trace" / "segment_sent.parquet").num_rows == sent
     assert complete_blocks((out / "capture.pcapng").read_bytes()) > 0 or results["simulated_s"] == 0
     assert (out / "plot.png").read_bytes().startswith(PNG_SIGNATURE)
-    assert {str(file.relative_to(out)) for file in out.rglob("*.*")} == set(FILES)
+    assert {str(file.relative_to(out)) for file in out.rglob("*.*")} == WRITTEN
 
 
-@pytest.mark.parametrize("step", sampled([4, 7, 8, 24, 28, 40, 49, 50], 2))
+@pytest.mark.parametrize("step", sampled([4, 7, 8, 24, 30, 42, 51, 52], 2))
 def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(folder.path, out)
@@ -251,7 +270,7 @@ def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, 
     ]
     done = subprocess.run(command, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    if step <= 7 or step == 50:
+    if step <= 7 or step == 52:
         read = FinishedRun.open(out)
         assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 7 else 2)
         for name, bytes_ in read.manifest["files"].items():
@@ -260,7 +279,7 @@ def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, 
         with pytest.raises(airpath.ScenarioError, match=r"manifest\.json"):
             FinishedRun.open(out)
     again = run_to_folder(scenario, 1, out, force=True)
-    for name in ("results.json", *TRACES, "capture.pcapng", "plot.png"):
+    for name in ("results.json", *RECORDED, "capture.pcapng", "plot.png"):
         assert (out / name).read_bytes() == (folder.path / name).read_bytes()
     assert {file for file in out.rglob("*.*")} == set(again.files)
 

@@ -1,8 +1,10 @@
-"""Runs, the pages of them, and a browser."""
+"""Runs, the pages of them, servers, and a browser."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ import airpath
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
+from airpath.studio.serve import Studio
+from airpath.studio.sources import Sources
 
 CHROMIUM = shutil.which("chromium")
 
@@ -51,6 +55,46 @@ def page_of(run_folder: Callable[..., Path]) -> Callable[..., Path]:
     return write
 
 
+class Server:
+    """A server of the studio in a thread of this process."""
+
+    def __init__(self, *named: object) -> None:
+        self._sources = Sources([str(name) for name in named])
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread.start()
+        assert self._started.wait(10)
+        self.origin = self.address.partition("/?")[0]
+        self.port = int(self.origin.rpartition(":")[2])
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        await Studio(self._sources).serve(0, self._start, self._stop)
+
+    def _start(self, address: str) -> None:
+        self.address = address
+        self._started.set()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., Server]]:
+    """Start servers that offer what is named; at the end they stop."""
+    servers: list[Server] = []
+
+    def start(*named: object) -> Server:
+        servers.append(Server(*named))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Debian's Chromium; without one the test is skipped."""
@@ -64,10 +108,13 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """A page in the browser, with what it said and asked for."""
+    """The front in the browser, of a page or of a server, with what it said and asked for."""
 
-    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
-        context = {"viewport": {"width": 1280, "height": 720}, "offline": True, **context}
+    def __init__(self, browser: Any, place: Path | Server, **context: Any) -> None:
+        self.is_served = isinstance(place, Server)
+        self.address = place.address if isinstance(place, Server) else place.as_uri()
+        self.origin = f"{place.origin}/" if isinstance(place, Server) else self.address
+        context = {"viewport": {"width": 1280, "height": 720}, "offline": not self.is_served, **context}
         self.context = browser.new_context(**context)
         self.view = self.context.new_page()
         self.said: list[str] = []
@@ -75,7 +122,7 @@ class Opened:
         self.view.on("console", lambda message: self.said.append(message.text))
         self.view.on("pageerror", lambda error: self.said.append(str(error)))
         self.view.on("request", lambda request: self.requests.append(request.url))
-        self.view.goto(file.as_uri())
+        self.view.goto(self.address)
         self.view.locator("html[data-ready]").wait_for()
 
     def state(self, what: str) -> Any:
@@ -95,15 +142,18 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
-    """Open pages; at the end none of them may have said anything, or asked for anything but itself."""
+    """Open pages of runs and of servers; none may have said anything, or asked for anything elsewhere."""
     pages: list[Opened] = []
 
-    def call(file: Path, **context: Any) -> Opened:
-        pages.append(Opened(browser, file, **context))
+    def call(place: Path | Server, **context: Any) -> Opened:
+        pages.append(Opened(browser, place, **context))
         return pages[-1]
 
     yield call
     for own in pages:
         own.context.close()
         assert own.said == []
-        assert [url for url in own.requests if not url.startswith("data:")] == own.requests[:1]
+        asked = [url for url in own.requests if not url.startswith("data:")]
+        assert own.requests[0] == own.address
+        assert all(url.startswith(own.origin) for url in asked)
+        assert own.is_served or len(asked) == 1

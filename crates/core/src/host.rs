@@ -398,7 +398,7 @@ impl Element for Host {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         self.port.capture(cx, &packet, dir);
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
-            return cx.drop(packet, Reason::UnknownFlow);
+            return cx.drop(dir, packet, Reason::UnknownFlow);
         };
         let Endpoint { spec, end, .. } = &mut self.endpoints[index];
         // What most packets are for comes first, and alone: a jump to one of five costs more than two questions.

@@ -86,6 +86,7 @@ impl HalfConfig {
 }
 
 struct Half {
+    dir: Dir,
     /// Nothing waits for a link of infinite rate.
     is_infinite: bool,
     delay: Duration,
@@ -101,6 +102,7 @@ struct Half {
 impl Half {
     fn new(config: &HalfConfig, run_seed: u64, name: &str, dir: Dir) -> Self {
         Self {
+            dir,
             is_infinite: config.rate.is_none(),
             delay: config.delay,
             is_lossy: config.loss > Probability::ZERO,
@@ -145,7 +147,7 @@ impl Half {
         match reason {
             None => Some((sent + self.delay, packet)),
             Some(reason) => {
-                cx.drop(packet, reason);
+                cx.drop(self.dir, packet, reason);
                 None
             }
         }

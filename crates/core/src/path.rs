@@ -34,9 +34,9 @@
 use crate::agenda::Due;
 use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
 use crate::element::{keeps_order, lanes_ahead, watches_bearers};
-use crate::packet::{Dir, Packet};
+use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
-use crate::trace::{Event, ProbeMask, Reason, Recorder};
+use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -248,12 +248,34 @@ impl Path {
 
     #[inline]
     fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
+        if self.engine.recorder.mask.has(Kind::Packet) {
+            // As a last call: what has to survive one costs registers even while the probe is off.
+            return self.deliver_told(at, target, dir, packet);
+        }
+        self.deliver_untold(at, target, dir, packet);
+    }
+
+    #[inline(always)]
+    fn deliver_untold(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
             Some(element) => {
                 element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
             }
             None => self.outputs.push_back((at, dir, packet)),
         }
+    }
+
+    /// The same, and the trace hears of it.
+    #[cold]
+    #[inline(never)]
+    fn deliver_told(&mut self, at: Instant, element: u16, direction: Dir, packet: Box<Packet>) {
+        if usize::from(element) < self.elements.len() {
+            let Packet { ue, flow, seq, len: len_bytes, flags, .. } = *packet;
+            let (ack, flags) = (if flags.has(Flags::ACK) { packet.ack } else { 0 }, flags.0);
+            let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
+            self.engine.recorder.push(at, event);
+        }
+        self.deliver_untold(at, element, direction, packet);
     }
 
     /// Handles what the last call set off at the present instant.

@@ -248,6 +248,22 @@ impl Scenario {
         self.elements(run_seed, active, &flows, None)
     }
 
+    /// Names of all places on the path, from the server to the UEs: of each element of [`Scenario::network`], between
+    /// those of the hosts, what its report calls it. The core network of UMTS is at the place of the wired link.
+    pub fn path(&self) -> Vec<String> {
+        let boxes = |place: Place| {
+            let there = self.middlebox.iter().filter(move |config| config.place() == place);
+            there.map(|config| format!("middlebox.{}", config.name()))
+        };
+        let mut path =
+            vec!["server".to_owned(), if self.umts.is_some() { "link+umts" } else { "link" }.to_owned()];
+        path.extend(boxes(Place::Network));
+        path.push(format!("radio.{}", self.radio.name()));
+        path.extend(boxes(Place::Ue));
+        path.push("ue".to_owned());
+        path
+    }
+
     /// As [`Scenario::network`], with every UE ready to send from time zero: for a driver whose programs start when
     /// they like, and whose connections are none of the scenario's: boxes know of a flow what they see of it.
     pub fn network_in_session(&self, run_seed: u64) -> Vec<Box<dyn Element>> {

@@ -312,6 +312,18 @@ events! {
         /// Whether the channel destroyed them.
         lost: bool,
     }
+    /// The end of an SDU went on the air for the first time: all of its PDUs were sent. Told by link layers with sequence
+    /// numbers: `am`, `um` and `tm`.
+    RlcSdu = "rlc_sdu" of ue flow {
+        /// Direction of the bearer.
+        direction: Dir,
+        /// Number of the SDU in its bearer, from 0: that of its row among those of `bearer_enqueued`.
+        sdu: u64,
+        /// Sequence number of the PDU with its first octet, as in `rlc_data`.
+        first_sn: u32,
+        /// PDUs from that one to the one that tells its end.
+        pdus: u32,
+    }
     /// An RLC STATUS PDU went on the air.
     RlcStatus = "rlc_status" of ue {
         /// Direction in which it went, opposite to that of the data on which it reports.
@@ -377,10 +389,29 @@ events! {
         /// How far it has come.
         phase: Outage,
     }
-    /// A packet was dropped.
-    Dropped = "dropped" of ue flow {
+    /// A packet arrived at an element of the path.
+    Packet = "packet" of ue flow {
+        /// Direction of the packet.
+        direction: Dir,
         /// Position of the element on the path, counted from the server.
         element: u16,
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32,
+        /// Acknowledgment number in its header; 0 without one.
+        ack: u32,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// Bits of the TCP header, FIN the lowest; 0 of what is not TCP.
+        flags: u16,
+    }
+    /// A packet was dropped.
+    Dropped = "dropped" of ue flow {
+        /// Direction of the packet.
+        direction: Dir,
+        /// Position of the element on the path, counted from the server.
+        element: u16,
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32,
         /// Length of the packet, bytes.
         len_bytes: u32,
         /// Why.
@@ -408,6 +439,12 @@ impl ProbeMask {
     #[inline]
     pub const fn has(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
+    }
+
+    /// Whether one of these is selected.
+    #[inline]
+    pub const fn has_any(self, kinds: Self) -> bool {
+        self.0 & kinds.0 != 0
     }
 }
 
@@ -446,11 +483,12 @@ mod tests {
     #[test]
     fn every_kind_fits_the_mask_and_values_match_columns() {
         assert!(Kind::ALL.len() <= 32);
-        let event = Event::Dropped { ue: 1, flow: 2, element: 3, len_bytes: 40, reason: Reason::QueueFull };
+        let (direction, reason) = (Dir::Uplink, Reason::QueueFull);
+        let event = Event::Dropped { ue: 1, flow: 2, direction, element: 3, seq: 4, len_bytes: 40, reason };
         let mut values = Vec::new();
         event.values(|value| values.push(value));
         assert_eq!(values.len(), event.kind().columns().len());
-        assert_eq!(values[4], Value::Word("queue_full"));
+        assert_eq!(values[6], Value::Word("queue_full"));
     }
 
     #[test]

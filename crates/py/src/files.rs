@@ -7,13 +7,18 @@ use std::path::Path;
 /// Larger files are no traces: the longest recordings have some megabytes.
 const LARGEST_MB: u64 = 64;
 
+/// As `read`, of files below a folder alone, wherever links lead.
+pub fn read_below(folder: &Path, path: &str) -> Result<String, String> {
+    let inside = folder.canonicalize().map_err(refused)?;
+    // Both are refused in the same words: what is outside cannot be asked for.
+    match inside.join(path).canonicalize() {
+        Ok(file) if file.starts_with(&inside) => read(&file),
+        _ => Err(format!("is no file below {}", folder.display())),
+    }
+}
+
 /// The text of a file, or what is wrong with it, in words that follow its name.
 pub fn read(path: &Path) -> Result<String, String> {
-    let refused = |error: std::io::Error| {
-        // The words of the system without its number.
-        let words = error.to_string();
-        format!("cannot be read: {}", words.split(" (os error").next().unwrap_or(&words))
-    };
     // Opening a pipe waits for its writer, perhaps for ever.
     #[cfg(unix)]
     if std::os::unix::fs::FileTypeExt::is_fifo(&metadata(path).map_err(refused)?.file_type()) {
@@ -29,4 +34,10 @@ pub fn read(path: &Path) -> Result<String, String> {
     }
     String::from_utf8(bytes)
         .map_err(|error| format!("is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to()))
+}
+
+fn refused(error: std::io::Error) -> String {
+    // The words of the system without its number.
+    let words = error.to_string();
+    format!("cannot be read: {}", words.split(" (os error").next().unwrap_or(&words))
 }

@@ -36,13 +36,29 @@ fn parse(text: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
 }
 
 /// Reads a scenario, applies overrides, and returns it with every default written out, and with the text
-/// of the files that it names, from `folder` or from the current directory.
+/// of the files that it names, from `folder` or from the current directory. `confined` refuses files outside of
+/// `folder`, and all of them without one.
 #[pyfunction]
-#[pyo3(signature = (text, overrides = Vec::new(), folder = None))]
-fn resolve(text: &str, overrides: Vec<(String, String)>, folder: Option<PathBuf>) -> PyResult<String> {
-    let folder = folder.unwrap_or_default();
-    let scenario = Scenario::parse_with(text, &overrides, &mut |path| files::read(&folder.join(path)));
+#[pyo3(signature = (text, overrides = Vec::new(), folder = None, confined = false))]
+fn resolve(
+    text: &str,
+    overrides: Vec<(String, String)>,
+    folder: Option<PathBuf>,
+    confined: bool,
+) -> PyResult<String> {
+    let mut read = |path: &str| match (&folder, confined) {
+        (Some(folder), true) => files::read_below(folder, path),
+        (None, true) => Err("cannot be read: the scenario is in no folder".to_owned()),
+        (folder, false) => files::read(&folder.clone().unwrap_or_default().join(path)),
+    };
+    let scenario = Scenario::parse_with(text, &overrides, &mut read);
     scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
+}
+
+/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`.
+#[pyfunction]
+fn path(text: &str) -> PyResult<Vec<String>> {
+    Ok(parse(text, &[])?.path())
 }
 
 /// Text of a trace of delivery opportunities of constant rate, such as "12 Mbit/s".
@@ -270,6 +286,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

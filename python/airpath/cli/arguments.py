@@ -77,6 +77,10 @@ CaptureRlcOption = Annotated[
 CaptureIuOption = Annotated[
     bool, flag("--capture-iu", "Also capture whole packets in GTP-U between SGSN and RNC.")
 ]
+ProbesOption = Annotated[
+    str | None,
+    option("KIND,...", "What the trace records: '' nothing, all; if absent, all but packet and rlc_sdu."),
+]
 JsonOption = Annotated[bool, flag("--json", "Print JSON on standard output instead of tables.")]
 DaskOption = Annotated[
     str | None, option("tcp://HOST:PORT", "Run on the workers of this Dask scheduler, not here.")
@@ -92,6 +96,22 @@ def refuse_without_out(out: Path | None, **given: Any) -> None:
         if out is None and value:
             option = f"--{name.replace('_', '-')}"
             raise ScenarioError(option, "nothing is written without a folder", "add --out DIR")
+
+
+def choose_probes(kinds: str | None) -> dict[str, list[str]]:
+    """Choose the kinds of event to record; return them with their columns."""
+    from airpath import _core
+    from airpath.runs.memory import check_probes, coarse_probes
+
+    known = _core.probes()
+    if kinds is None:
+        wanted = coarse_probes()
+    elif kinds.strip() == "all":
+        wanted = list(known)
+    else:
+        wanted = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+        check_probes(wanted)
+    return {kind: columns for kind, columns in known.items() if kind in wanted}
 
 
 def wanted_interfaces(scenario: Scenario, capture_rlc: bool, capture_iu: bool) -> tuple[bool, bool]:

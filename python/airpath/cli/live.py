@@ -17,8 +17,10 @@ from airpath.cli.arguments import (
     CaptureRlcOption,
     ForceOption,
     OutOption,
+    ProbesOption,
     SeedOption,
     SetOption,
+    choose_probes,
     flag,
     option,
     refuse_without_out,
@@ -26,7 +28,6 @@ from airpath.cli.arguments import (
 )
 from airpath.cli.live_options import (
     choose_endpoint,
-    choose_probes,
     choose_scenario,
     choose_view,
     congestion_control_of,
@@ -100,9 +101,7 @@ def command(
     capture: Annotated[bool, flag("--capture/--no-capture", "Whether there is a capture in DIR.")] = True,
     capture_rlc: CaptureRlcOption = False,
     capture_iu: CaptureIuOption = False,
-    probes: Annotated[
-        str | None, option("KIND,...", "What the trace records; everything if absent, '' for nothing.")
-    ] = None,
+    probes: ProbesOption = None,
     max_lateness: Annotated[
         str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",

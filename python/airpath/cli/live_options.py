@@ -12,7 +12,6 @@ from airpath import _core
 from airpath.cli.arguments import load_changed, parse_changes
 from airpath.errors import ScenarioError
 from airpath.live.link import NAME, Link
-from airpath.runs.memory import check_probes
 from airpath.scenario import Scenario
 
 # Only these settings belong to a namespace; others belong to the whole machine.
@@ -105,13 +104,6 @@ def choose_endpoint(
         "connections": connections or 1,
         "pause_s": 0.0 if pause is None else positive_seconds("--pause", pause),
     }
-
-
-def choose_probes(kinds: str | None) -> dict[str, list[str]]:
-    """Choose kinds of events, all if none is named; return them with their columns."""
-    wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",") if kind.strip()]
-    check_probes(wanted or ())
-    return {kind: columns for kind, columns in _core.probes().items() if wanted is None or kind in wanted}
 
 
 def parse_sysctls(settings: Sequence[str] | None) -> dict[str, str]:

@@ -10,9 +10,11 @@ from airpath.cli.arguments import (
     ForceOption,
     JsonOption,
     OutOption,
+    ProbesOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
+    choose_probes,
     load_changed,
     refuse_without_out,
     wanted_interfaces,
@@ -29,6 +31,7 @@ def command(
     force: ForceOption = False,
     capture_rlc: CaptureRlcOption = False,
     capture_iu: CaptureIuOption = False,
+    probes: ProbesOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
@@ -37,7 +40,8 @@ def command(
     from airpath.terminal import console_for, say
 
     chosen = load_changed(scenario, set_)
-    refuse_without_out(out, capture_rlc=capture_rlc, capture_iu=capture_iu, force=force)
+    refuse_without_out(out, capture_rlc=capture_rlc, capture_iu=capture_iu, force=force, probes=probes)
+    wanted = choose_probes(probes)
     interrupted = False
     if out is None:
         from airpath.runs.memory import run as run_in_memory
@@ -50,7 +54,14 @@ def command(
         pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
         with progress_bar(chosen.name) as progress:
             folder = run_to_folder(
-                chosen, seed, out, force=force, capture_rlc=pdus, capture_iu=iu, progress=progress
+                chosen,
+                seed,
+                out,
+                probes=list(wanted),
+                capture_rlc=pdus,
+                capture_iu=iu,
+                force=force,
+                progress=progress,
             )
         summary, interrupted = folder.summary, folder.interrupted
     tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}"))

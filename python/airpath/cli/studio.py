@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import threading
 import webbrowser
 from typing import Annotated
@@ -17,7 +19,7 @@ from airpath.terminal import clean
 def command(
     named: Annotated[
         list[str] | None,
-        argument("[SCENARIO|DIR]...", "Scenarios, folders of finished runs, or folders of such folders."),
+        argument("[SCENARIO|DIR]...", "Scenarios, and folders of runs, sweeps or reproductions."),
     ] = None,
     port: Annotated[
         int, option("N", "Listen on this port of 127.0.0.1; on one that is free if absent.", min=0, max=65535)
@@ -44,7 +46,11 @@ def command(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     async def serve() -> None:
-        await Studio(sources).serve(port, start)
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # On Windows Ctrl-C is an exception alone.
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await Studio(sources).serve(port, start, stop)
 
     try:
         asyncio.run(serve())

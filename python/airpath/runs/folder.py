@@ -11,7 +11,7 @@ from typing import Any
 
 from airpath import _core
 from airpath.progress import OnProgress, reporting
-from airpath.runs.memory import simulate, steps
+from airpath.runs.memory import coarse_probes, simulate, steps
 from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
 from airpath.scenario import Scenario
 
@@ -53,7 +53,7 @@ def run_to_folder(
     out : Path
         The folder; made if it does not exist.
     probes : sequence of str, optional
-        Kinds of events to record; all if absent.
+        Kinds of events to record; all but `FINE_PROBES` if absent.
     force : bool
         Whether to replace the files of an earlier run.
 
@@ -64,9 +64,9 @@ def run_to_folder(
     OutputError
         If the folder holds a run already, cannot be made or written, or the disk is full.
     """
-    kinds = {kind: columns for kind, columns in _core.probes().items() if probes is None or kind in probes}
-    names = list(kinds) if probes is None else probes
+    names = coarse_probes() if probes is None else probes
     simulation = simulate(scenario, seed, names, True, capture_rlc, capture_iu)
+    kinds = {kind: columns for kind, columns in _core.probes().items() if kind in names}
     with CtrlC() as ctrl_c:
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # Probes of `run` by default: all but single slots and receivers.
 DEFAULT_PROBES = ("tcp_state", "rtt_sample", "segment_sent", "bearer_enqueued", "bearer_delivered", "dropped")
 
+# Kinds with a row for each packet at each place, or for each SDU: a run's folder has them only on request.
+FINE_PROBES = ("packet", "rlc_sdu")
+
 # A step of simulated time, in seconds, is halved above and doubled below these numbers of events.
 FIRST_STEP_S = 0.25
 LONGEST_STEP_S = 8.0
@@ -197,6 +200,11 @@ def simulate(scenario: Scenario, seed: int, probes: Sequence[str], *captures: bo
     check_seed(seed)
     check_probes(probes)
     return _core.Simulation(scenario.text, seed, list(probes), *captures)
+
+
+def coarse_probes() -> list[str]:
+    """Kinds of event that a run's folder has unless others are asked for: all but `FINE_PROBES`."""
+    return [kind for kind in _core.probes() if kind not in FINE_PROBES]
 
 
 def check_seed(seed: int) -> None:

@@ -31,9 +31,9 @@ WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase")
 # Columns by their units; an empty unit is a number without one (an index or a code), or a word.
 _BY_UNIT = {
     "s": "time_s",
-    "": "event ue flow direction cause reason action phase element first_sn poll lost lsn "
-    "tcpi_ca_state flagged conservative after_drop",
-    "B": "seq snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
+    "": "event ue flow direction cause reason action phase element sdu first_sn poll lost lsn "
+    "tcpi_ca_state flagged conservative after_drop flags",
+    "B": "seq ack snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
     "SDU": "queued_sdus occupancy_sdus",
     "PDU": "pdus_sent pdus_lost pdus missing_pdus",
     "ns": "time_ns delay_ns",
@@ -47,7 +47,7 @@ UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in column
 # Columns of few different numbers, which are stored as words are: as codes.
 FEW_NUMBERS = (
     *("ue", "flow", "element", "len_bytes", "payload_bytes", "pdus", "poll", "lost", "tcpi_ca_state"),
-    *("flagged", "conservative", "after_drop"),
+    *("flagged", "conservative", "after_drop", "flags"),
 )
 
 # Linux reports an unset slow start threshold as this or more.

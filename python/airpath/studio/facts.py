@@ -17,11 +17,15 @@ BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
     *("ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
+    *("packet", "rlc_sdu"),
 )
 """Kinds of event, those first that the front can least do without."""
 
 MOST_SCENARIO = 200_000
 """Most characters of the scenario's text: one with a trace in it may have millions."""
+
+MOST_TEXT, MOST_ITEMS = 1000, 1000
+"""Most characters of a text, and most items of a list, among a scenario's values."""
 
 _OF_MANIFEST = (
     *("airpath", "git", "rng", "scenario", "scenario_sha256", "seed", "started", "elapsed_s"),
@@ -75,11 +79,22 @@ def _facts(
         "names": flow_names(summary, scenario),
         "chosen": choose_flows(summary),
         "summary": summary,
+        "path": _core.path(text),
+        "values": _without_tables(scenario),
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,
         "facts": facts,
         "left_out": dict(left_out),
     }
+
+
+def _without_tables(value: Any) -> Any:
+    """Leave out what is too long to be looked at: the text of a trace, and long lists of numbers."""
+    if isinstance(value, dict):
+        return {key: _without_tables(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_tables(inner) for inner in value[:MOST_ITEMS]]
+    return value[:MOST_TEXT] if isinstance(value, str) else value
 
 
 def changes(run: FinishedRun) -> list[str] | None:

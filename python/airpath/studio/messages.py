@@ -104,6 +104,7 @@ _SCENARIO = {"base": (_text, True), "set": (_texts, False)}
 _FIELDS: Mapping[str, Mapping[str, tuple[Callable[[str, Any], None], bool]]] = {
     "scenarios": _ID,
     "schema": _ID,
+    "studies": _ID,
     "open": _ID | {"name": (_text, False)},
     "resolve": _ID | _SCENARIO,
     "run": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -52,19 +51,14 @@ class Studio:
         self._is_used = False
         self._guard = Guard(0)
 
-    async def serve(self, port: int, on_start: Callable[[str], None]) -> None:
-        """Serve until Ctrl-C; `on_start` is called with the address that lets a browser in.
+    async def serve(self, port: int, on_start: Callable[[str], None], stop: asyncio.Event) -> None:
+        """Serve until `stop`; `on_start` is called with the address that lets a browser in.
 
         Raises
         ------
         OSError
             If the port is not free.
         """
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows has Ctrl-C as an exception.
-                loop.add_signal_handler(number, stop.set)
         server = await serve(
             self._talk,
             HOST,
@@ -162,6 +156,8 @@ class _Client:
         match message.do:
             case "scenarios":
                 return self._sources.scenarios()
+            case "studies":
+                return self._sources.studies
             case "schema":
                 return json.loads(schema())
             case "resolve":
@@ -169,7 +165,7 @@ class _Client:
                 return {"scenario": scenario.text, "values": values_of(scenario)}
             case "open":
                 opened = self._sources.open(message.name)
-                parts = simulating(opened, 1) if isinstance(opened, Chosen) else reading(opened)
+                parts = simulating(opened, opened.seed) if isinstance(opened, Chosen) else reading(opened)
                 self._begin(message.id, parts)
             case "run":
                 chosen = self._sources.scenario(message.base, message.set)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.runs.finished import FILLED, FinishedRun
-from airpath.runs.recorder import FILES, MANIFEST
+from airpath.runs.recorder import FILES, MANIFEST, RESULTS
 from airpath.scenario import Scenario, bundled, read
 from airpath.studio.facts import changes as changes_of
 
@@ -64,28 +64,48 @@ class Sources:
         self._files: dict[str, str] = {}
         self._runs: dict[str, Path] = {}
         self._bundled = bundled()
-        self._first = ""
-        for name in named:
-            found = self._take(name)
-            self._first = self._first or found
-        self._first = self._first or FIRST
+        self.studies: list[dict[str, Any]] = []
+        """Sweeps and reproductions, as the front shows them."""
+        folders = [Path(name) for name in named if name not in self._bundled and Path(name).is_dir()]
+        scenarios = [name for name in named if name in self._bundled or Path(name) not in folders]
+        for name in scenarios:
+            if name not in self._bundled:
+                self._files[name] = read(name)[0]
+        for folder in folders:  # They may need the scenarios.
+            self._take(folder)
+        self._first = next(
+            (name for name in named if name in {*scenarios, *self._runs}), next(iter(self._runs), "")
+        )
 
-    def _take(self, name: str) -> str:
-        """List what was named; return the name of it, or of the first of several."""
-        if name in self._bundled:
-            return name
-        path = Path(name)
-        if not path.is_dir():
-            self._files[name] = read(path)[0]
-            return name
-        is_run = (path / MANIFEST).is_file()
-        runs = [path] if is_run else sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
+    def _take(self, folder: Path) -> None:
+        """List the run, the runs, the sweep or the reproduction in a folder."""
+        if _is_run(folder):
+            runs = [folder]
+        elif (folder / MANIFEST).is_file():
+            from airpath.experiments.sweep.store import RUNS as OF_SWEEP
+            from airpath.experiments.sweep.store import read_manifest
+            from airpath.studio.sweeps import sweep_study
+
+            _check_inside(folder, folder, folder / MANIFEST, *(folder / OF_SWEEP).glob("*"))
+            wanted = (read_manifest(folder) or {}).get("scenario", "")
+            base = next((name for name in self._files if Path(name).name == Path(wanted).name), None)
+            base = wanted if wanted in self._bundled else base
+            study = sweep_study(folder, base, lambda own, changes: self.scenario(own, changes).scenario.text)
+            self.studies.append(study)
+            return
+        elif (folder / "report.json").is_file():
+            from airpath.studio.papers import paper_study
+
+            _check_inside(folder, folder / "report.json")
+            self.studies.append(paper_study(folder))
+            return
+        else:
+            runs = sorted(path for path in folder.iterdir() if _is_run(path))
         if not runs:
-            raise ScenarioError(name, "holds no finished run", FILLED)
+            raise ScenarioError(str(folder), "holds no finished run", FILLED)
         for run in runs[:MOST_RUNS]:
-            _check_inside(run, path)
+            _check_inside(folder, run, *(run / name for name in FILES))
             self._runs[str(run)] = run
-        return str(runs[0])
 
     def scenarios(self) -> list[dict[str, str]]:
         """Everything that a run can be made from, each with a line about it and its group."""
@@ -107,23 +127,35 @@ class Sources:
         ScenarioError
             If nothing of this name is listed, or the core refuses the scenario.
         """
-        overrides = [_split(change) for change in changes]
         if base.startswith(TEXT):
-            return Chosen(Scenario("own text", base.removeprefix(TEXT), tuple(overrides)), None, None)
+            return Chosen(_changed("own text", base.removeprefix(TEXT), changes), None, None)
         if base in self._runs:
             run = FinishedRun.open(self._runs[base])
             if (told := changes_of(run)) is not None:
                 return self.scenario(run.manifest["scenario"], [*told, *changes])
-            return Chosen(Scenario(run.manifest["scenario"], run.scenario_text, tuple(overrides)), None, None)
+            return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
         if base not in self._files and base not in self._bundled:
             raise ScenarioError("base", "nothing of this name is listed", "choose a name that is listed")
         _, source, folder = read(base)
-        return Chosen(Scenario(base, source, tuple(overrides), folder), base, list(changes))
+        return Chosen(_changed(base, source, changes, folder), base, list(changes))
 
     def open(self, name: str | None) -> Opened:
         """Open what is listed under a name; what was named first if there is none."""
-        name = self._first if name is None else name
+        if name is None:
+            if not self._first:
+                return self._first_of_studies()
+            name = self._first
         return FinishedRun.open(self._runs[name]) if name in self._runs else self.scenario(name, ())
+
+    def _first_of_studies(self) -> Chosen:
+        """The first run behind a sweep or a reproduction; a bundled scenario where there is none."""
+        for study in self.studies:
+            for own in study.get("points", study.get("values", ())):
+                base = own.get("base", study.get("base"))
+                if base is not None and own["set"] is not None:
+                    seed = next(iter(own.get("seeds", ())), study.get("seed", 1))
+                    return replace(self.scenario(base, own["set"]), seed=seed)
+        return self.scenario(FIRST, ())
 
 
 def values_of(scenario: Scenario) -> dict[str, Any]:
@@ -136,6 +168,13 @@ def schema() -> str:
     return _core.schema()
 
 
+def _changed(name: str, source: str, changes: Sequence[str], folder: Path | None = None) -> Scenario:
+    """Change a scenario, which may name files below its folder alone, and none if it has no folder."""
+    return Scenario(
+        name, _core.resolve(source, [_split(change) for change in changes], folder, confined=True)
+    )
+
+
 def _split(change: str) -> tuple[str, str]:
     path, equals, value = change.partition("=")
     if not equals or not path.strip():
@@ -143,9 +182,13 @@ def _split(change: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
-def _check_inside(run: Path, folder: Path) -> None:
-    """Refuse a run whose files are links to places outside of the folder that was named."""
+def _is_run(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file() and (folder / RESULTS).is_file()
+
+
+def _check_inside(folder: Path, *files: Path) -> None:
+    """Refuse files that are links to places outside of the folder that was named."""
     inside = folder.resolve()
-    for file in (run, *(run / name for name in FILES)):
+    for file in files:
         if not file.resolve().is_relative_to(inside):
-            raise ScenarioError(str(file), f"leads out of {folder}", "name the folder of the run itself")
+            raise ScenarioError(str(file), f"leads out of {folder}", "name the folder that it is in")

@@ -50,7 +50,7 @@ pub(crate) use lookahead::Lookahead;
 use crate::agenda::Agenda;
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
-use crate::trace::{Event, Kind, Reason, Recorder};
+use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use serde::Serialize;
 use serde_json::Value;
@@ -331,15 +331,17 @@ impl<'a> Cx<'a> {
         self.engine.free(packet);
     }
 
-    /// Drops a packet: counted, and traced if somebody looks.
+    /// Drops a packet on its way towards `dir`: counted, and traced if somebody looks.
     #[cold]
-    pub fn drop(&mut self, packet: Box<Packet>, reason: Reason) {
+    pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
         self.engine.drops[self.element as usize][reason as usize] += 1;
         let element = self.element;
         self.probe(Kind::Dropped, || Event::Dropped {
             ue: packet.ue,
             flow: packet.flow,
+            direction: dir,
             element,
+            seq: packet.seq,
             len_bytes: packet.len,
             reason,
         });
@@ -366,6 +368,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn probes(&self, kind: Kind) -> bool {
         self.engine.recorder.mask.has(kind)
+    }
+
+    /// Whether events of one of these kinds are.
+    #[inline]
+    pub(crate) fn probes_any(&self, kinds: ProbeMask) -> bool {
+        self.engine.recorder.mask.has_any(kinds)
     }
 
     /// The capture file being written, if any.

@@ -128,7 +128,7 @@ impl Element for AckFilter {
             let is_covered = |older: &Packet| older.flow == packet.flow && config.removes(&packet, older);
             for older in queue.line.take(is_covered) {
                 queue.filtered += 1;
-                cx.drop(older, Reason::AckFiltered);
+                cx.drop(dir, older, Reason::AckFiltered);
             }
         }
         queue.line.push(packet);

@@ -136,7 +136,7 @@ impl Element for Disturb {
         let [is_held, is_copy_held] = [(); 2].map(|()| half.stream.chance(half.reorder));
         if is_lost {
             half.counts.dropped += 1;
-            return cx.drop(packet, Reason::LinkLoss);
+            return cx.drop(dir, packet, Reason::LinkLoss);
         }
         let copy = is_sent_twice.then(|| {
             let mut copy = cx.packet();

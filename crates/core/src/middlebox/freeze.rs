@@ -337,7 +337,7 @@ impl Element for Freeze {
             _ if !packet.is_tcp() => cx.emit(dir, packet),
             Dir::Downlink => {
                 if self.note_data(cx, &packet) {
-                    cx.drop(packet, Reason::ProbeAnswered);
+                    cx.drop(dir, packet, Reason::ProbeAnswered);
                 } else {
                     cx.emit(dir, packet);
                 }

@@ -143,7 +143,7 @@ impl Element for PacketLoss {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         if self.halves[dir.index()].drops_next() {
-            cx.drop(packet, Reason::LinkLoss);
+            cx.drop(dir, packet, Reason::LinkLoss);
         } else {
             cx.emit(dir, packet);
         }

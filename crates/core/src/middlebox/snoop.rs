@@ -363,7 +363,7 @@ impl Element for Snoop {
                     self.books.counters.answered += 1;
                     let cached = self.connections.get(&key).map_or(0, Connection::cached);
                     tell(cx, key, SnoopAction::Answered, cached);
-                    cx.drop(packet, Reason::AlreadyAcknowledged);
+                    cx.drop(dir, packet, Reason::AlreadyAcknowledged);
                     cx.emit(Dir::Uplink, answer);
                 }
                 None => cx.emit(dir, packet),
@@ -374,9 +374,9 @@ impl Element for Snoop {
                     packet.hide_blocks();
                     cx.emit(dir, packet);
                 }
-                Fate::Suppressed => cx.drop(packet, Reason::DupackSuppressed),
+                Fate::Suppressed => cx.drop(dir, packet, Reason::DupackSuppressed),
                 Fate::Stale if !self.config.drop_stale_acks => cx.emit(dir, packet),
-                Fate::Stale => cx.drop(packet, Reason::StaleAck),
+                Fate::Stale => cx.drop(dir, packet, Reason::StaleAck),
             },
         }
         self.pump(cx, key);

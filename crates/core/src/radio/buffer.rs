@@ -132,7 +132,7 @@ impl Buffer {
         };
         self.counts.sdus_dropped += 1;
         self.tell_drop(cx, RadioEventKind::Dropped, &packet);
-        cx.drop(packet, reason);
+        cx.drop(self.dir, packet, reason);
     }
 
     /// Drops a packet that was let in and has been taken out of its line; it counts as if it had been dropped when
@@ -144,7 +144,7 @@ impl Buffer {
         self.counts.sdus_dropped += 1;
         cx.bearer(self.index() as usize).evict(&packet);
         self.tell_drop(cx, RadioEventKind::Evicted, &packet);
-        cx.drop(packet, Reason::Evicted);
+        cx.drop(self.dir, packet, Reason::Evicted);
     }
 
     #[cold]
@@ -213,7 +213,7 @@ impl Buffer {
         self.counts.bytes_discarded += u64::from(packet.len);
         self.leave(cx, packet.flow, packet.len, false);
         self.tell(cx, RadioEventKind::Discarded, packet.flow, packet.seq, packet.len);
-        cx.drop(packet, Reason::MaxTransmissions);
+        cx.drop(self.dir, packet, Reason::MaxTransmissions);
     }
 
     /// A packet that was sent does not arrive; the books are without it.
@@ -222,7 +222,7 @@ impl Buffer {
         self.counts.sdus_discarded += 1;
         self.counts.bytes_discarded += u64::from(packet.len);
         self.tell(cx, RadioEventKind::Delivered, packet.flow, packet.seq, packet.len);
-        cx.drop(packet, Reason::LinkLoss);
+        cx.drop(self.dir, packet, Reason::LinkLoss);
     }
 
     /// Tells those who subscribed to radio events.

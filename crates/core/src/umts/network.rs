@@ -151,15 +151,15 @@ impl CoreNetwork {
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
         let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= at)
         else {
-            return self.drop(cx, packet, Place::Context);
+            return self.drop(cx, Dir::Downlink, packet, Place::Context);
         };
         let Some(at_sgsn) = self.gn[DOWN].pass(at, octets) else {
-            return self.drop(cx, packet, Place::Gn);
+            return self.drop(cx, Dir::Downlink, packet, Place::Gn);
         };
         context.gn[DOWN].add(&packet);
         let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, at_sgsn) };
         let Some(mut at_rnc) = self.iu[leg].lines[DOWN].pass(at_sgsn, octets) else {
-            return self.drop(cx, packet, Place::Iu);
+            return self.drop(cx, Dir::Downlink, packet, Place::Iu);
         };
         context.iu[DOWN].add(&packet);
         if !self.routes.is_empty() {
@@ -179,7 +179,7 @@ impl CoreNetwork {
         let (ue, octets) = (packet.ue, packet.len + self.overhead);
         let Some(context) = self.contexts.get_mut(usize::from(ue)).filter(|context| context.active <= cx.now)
         else {
-            self.drop(cx, packet, Place::Context);
+            self.drop(cx, Dir::Uplink, packet, Place::Context);
             return None;
         };
         let leg = if self.routes.is_empty() { 0 } else { leg_at(&self.routes, ue, cx.now) };
@@ -187,7 +187,7 @@ impl CoreNetwork {
             self.tunnels.capture(cx, cx.now, Dir::Uplink, leg, &packet);
         }
         let Some(at_sgsn) = self.iu[leg].lines[UPWARDS].pass(cx.now, octets) else {
-            self.drop(cx, packet, Place::Iu);
+            self.drop(cx, Dir::Uplink, packet, Place::Iu);
             return None;
         };
         context.iu[UPWARDS].add(&packet);
@@ -202,7 +202,7 @@ impl CoreNetwork {
     #[inline(always)]
     fn leave_sgsn(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) -> Onward {
         let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
-            self.drop(cx, packet, Place::Gn);
+            self.drop(cx, Dir::Uplink, packet, Place::Gn);
             return None;
         };
         let context = self.contexts.get_mut(usize::from(packet.ue))?;
@@ -247,10 +247,10 @@ impl CoreNetwork {
     }
 
     #[cold]
-    fn drop(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, place: Place) {
+    fn drop(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, place: Place) {
         self.drops[place as usize] += 1;
         let reason = if place == Place::Context { Reason::NoPdpContext } else { Reason::QueueFull };
-        cx.drop(packet, reason);
+        cx.drop(dir, packet, reason);
     }
 
     /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such

@@ -91,34 +91,34 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
-    alcaraz-384: ends at 60000000000 ns, 24648 events 8a77a4e5c9db1568, capture ae9cfbaa9352d4ef
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 24471 events 67c6499f32878809, capture 6b9f9ac5f69e508e
-    alcaraz-384-combined-1: ends at 60000000000 ns, 25717 events 0b48821ed6fbc5b2, capture a72bc3588b106fc9
-    alcaraz-384-combined-2: ends at 60000000000 ns, 27043 events aff20736dacd8339, capture 533d84f5e93d8b56
-    alcaraz-384-pdpc: ends at 60000000000 ns, 23396 events 4b1b18243c4db832, capture 7dbd5d0931cb49dc
-    chan-3g1x: ends at 115518769011 ns, 8325 events 48869cf1dfcae18f, capture e74ee11e0f921641
-    chan-variable-delay: ends at 3600000000000 ns, 421038 events 5e12d074af40a224, capture 40eb0c5bd1ddaa86
-    chan-variable-delay-ar: ends at 3600000000000 ns, 775260 events 51f5dc30260596a0, capture 076f791fcd8b03f7
-    chan-variable-rate: ends at 3600000000000 ns, 450298 events 57c2f772f330a21f, capture 6bba34c6004b4d4d
-    chan-variable-rate-ar: ends at 3600000000000 ns, 720952 events 861e9db6f47ce8ce, capture 7e15418aaa039f7f
-    hdr-4: ends at 600000000000 ns, 289184 events b6bef581f681bea5, capture b745a99af89bf7c6
-    hdr-4-ar: ends at 600000000000 ns, 559600 events ee5824af4b8e198d, capture 2a7b680f70a2802b
-    hdr-single: ends at 600000000000 ns, 198859 events e07535b09dbb470a, capture 053511c8aa48621f
-    hdr-single-ar: ends at 600000000000 ns, 363623 events 42475f8eecc409bb, capture 0ec95b8a55b14677
-    jayanathan-46: ends at 460725371775 ns, 10301 events bda0801e822a96c4, capture 478c8c57dd2c7873
-    lundsten-384-576: ends at 5140000000 ns, 1396 events 9239a1e5826153f5, capture 59a7feace5f554e6
-    lundsten-dch: ends at 1175340000000 ns, 232476 events 4b50f044e0275eaf, capture a445c7168c06ba00
-    umts-128: ends at 73850004160 ns, 17193 events 8852f69c9e8b1589, capture 392f76e60b6babab
-    umts-128-simple: ends at 72535637920 ns, 9130 events 7ab374df5f97c129, capture e091a33007ac1c61
-    umts-384: ends at 49650014400 ns, 23760 events c348b7091bcae7fa, capture 76c7874ab0c73829
-    umts-384-simple: ends at 48695737920 ns, 11810 events 33d50f3d89bd1a38, capture 9bba56e715ad5895
-    umts-64: ends at 82130004160 ns, 13667 events a50efdea8dcde07d, capture 1a62a5fc8e615be3
-    umts-64-simple: ends at 72752181440 ns, 6448 events 97d73efe520aada8, capture f9433986b3e02a98
-    umts-handover: ends at 60000000000 ns, 27147 events 836fa48a4b038803, capture 7b7dde3f6d8a2117
-    umts-network: ends at 47460387200 ns, 24126 events 4436aab2a22d4202, capture 740d91eb4e8615bc
-    umts-snoop: ends at 66390003200 ns, 10074 events 406bd0dd85bf20ef, capture d50f437b82b3e9de
-    variable-3g: ends at 42935004160 ns, 5180 events 9a50434b41c7fb9b, capture 245e2c0a735bc789
-    zhang-dch: ends at 641129000000 ns, 136091 events 3503830938838bbb, capture ebfa7df1b756fe31
+    alcaraz-384: ends at 60000000000 ns, 32903 events a878236b136b41b7, capture ae9cfbaa9352d4ef
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events a414834b0e7d1133, capture 6b9f9ac5f69e508e
+    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture a72bc3588b106fc9
+    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 533d84f5e93d8b56
+    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture 7dbd5d0931cb49dc
+    chan-3g1x: ends at 115518769011 ns, 14571 events 9a5270ad85ee114b, capture e74ee11e0f921641
+    chan-variable-delay: ends at 3600000000000 ns, 777948 events 0295bc27c97b4c5f, capture 40eb0c5bd1ddaa86
+    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events fff66647012b7536, capture 076f791fcd8b03f7
+    chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture 6bba34c6004b4d4d
+    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 22f79cc68e49b794, capture 7e15418aaa039f7f
+    hdr-4: ends at 600000000000 ns, 532286 events cd3a245b0e769e8d, capture b745a99af89bf7c6
+    hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 2a7b680f70a2802b
+    hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 053511c8aa48621f
+    hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture 0ec95b8a55b14677
+    jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture 478c8c57dd2c7873
+    lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 59a7feace5f554e6
+    lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture a445c7168c06ba00
+    umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 392f76e60b6babab
+    umts-128-simple: ends at 72535637920 ns, 13311 events f9af10c3858c8761, capture e091a33007ac1c61
+    umts-384: ends at 49650014400 ns, 32464 events c5f7faf4679f6c7c, capture 76c7874ab0c73829
+    umts-384-simple: ends at 48695737920 ns, 18874 events 1236d79c982127a7, capture 9bba56e715ad5895
+    umts-64: ends at 82130004160 ns, 16479 events 6ccb7cbb648ba91d, capture 1a62a5fc8e615be3
+    umts-64-simple: ends at 72752181440 ns, 8610 events 70202f0348238a80, capture f9433986b3e02a98
+    umts-handover: ends at 60000000000 ns, 39561 events cdbc7f90745002d5, capture 7b7dde3f6d8a2117
+    umts-network: ends at 47460387200 ns, 36145 events 3a90ff8e9234ad5a, capture 740d91eb4e8615bc
+    umts-snoop: ends at 66390003200 ns, 13239 events 7b96fef1aff706d0, capture d50f437b82b3e9de
+    variable-3g: ends at 42935004160 ns, 9117 events f305b5c6c2f50976, capture 245e2c0a735bc789
+    zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture ebfa7df1b756fe31
     ");
 }
 

@@ -16,6 +16,7 @@ mod evdo;
 mod evictions;
 mod fixed_delay_arq;
 mod flows;
+mod followed;
 mod freeze;
 mod golden;
 mod gtp_capture;

@@ -39,7 +39,7 @@ impl Element for Line {
         let (ms, syn) = (cx.now.as_nanos() / 1_000_000, packet.flags.has(Flags::SYN));
         seen.push(Seen { ms, dir, seq, ack, payload, syn, ts: (packet.ts_val, packet.ts_ecr) });
         if self.lost.contains(&(seen.len() - 1)) {
-            return cx.drop(packet, Reason::LinkLoss);
+            return cx.drop(dir, packet, Reason::LinkLoss);
         }
         cx.emit_at(cx.now + Duration::from_millis(25), dir.index() as u32, packet);
     }

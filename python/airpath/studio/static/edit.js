@@ -26,4 +26,8 @@ export async function edit(store, engine, open) {
   new Lessons(store, experiment);
   tabs(byId("ways"));
   await new Share(store, experiment).open(location.hash);
+  const studies = await engine.studies();
+  if (!studies.length) return;
+  const { showStudies } = await import("studio/studies");
+  showStudies(studies, (settings) => experiment.open(settings));
 }

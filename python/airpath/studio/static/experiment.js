@@ -171,6 +171,12 @@ export class Experiment {
     }
   }
 
+  /** Show a run that was chosen elsewhere, alone. @param {Settings} settings */
+  open(settings) {
+    this.remember("");
+    return this.load([settings], 0);
+  }
+
   /** Have the core look at the shown variant's settings. */
   async check() {
     const { settings } = this;

@@ -72,6 +72,7 @@ async function show(run) {
 function tellRun(run) {
   const { summary } = run;
   byId("title").textContent = run.title;
+  document.title = `${run.title} - airpath`;
   byId("about").textContent = [
     "live" in summary ? "live" : "simulated", ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(summary.complete ? [] : ["ended early"]),

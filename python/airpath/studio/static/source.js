@@ -16,6 +16,7 @@
  * @property {string[]} names of the flows of `summary`
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
+ * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
  * @property {string} scenario TOML with every default
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
@@ -39,6 +40,7 @@
  * @typedef {object} Engine
  * @property {() => Promise<Listed[]>} scenarios
  * @property {() => Promise<object>} schema JSON Schema of scenarios
+ * @property {() => Promise<import("studio/studies").Study[]>} studies sweeps and reproductions that were named
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
@@ -184,6 +186,7 @@ function server() {
     engine: {
       scenarios: () => answer({ do: "scenarios" }),
       schema: () => answer({ do: "schema" }),
+      studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
     },

@@ -21,6 +21,7 @@ export const KINDS = {
   bearer_delivered: "delivered",
   slot_ended: "slot",
   rlc_data: "RLC data",
+  rlc_sdu: "SDU sent",
   rlc_status: "RLC STATUS",
   rlc_confirmed: "RLC confirmed",
   ack_regulator: "Ack Regulator",
@@ -28,6 +29,7 @@ export const KINDS = {
   rnc_feedback: "RNC feedback",
   snoop: "snoop",
   outage: "outage",
+  packet: "packet",
   dropped: "drop",
 };
 
@@ -89,6 +91,24 @@ const OUTAGE = {
   ended: "The outage ended: the UE can be reached again",
 };
 
+/** Places of the path that are no boxes. @type {Record<string, string>} */
+const PLACES = {
+  server: "the server",
+  link: "the wired link",
+  "link+umts": "the wired link and the core network",
+  ue: "the UE",
+};
+
+/** TCP's flags, the lowest bit first. */
+const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
+
+/** @type {(told: Told) => string} */
+function header({ n }) {
+  if (!n("flags")) return `number ${figure(n("seq"))}`;
+  const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit)).join(" ");
+  return `${flags}, seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
+}
+
 /** @type {(bytes: number) => string} */
 const bytes = (value) => `${figure(value)} B`;
 /** @type {(told: Told) => string} */
@@ -106,6 +126,7 @@ const SHORT = {
   bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
   slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
+  rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   rlc_confirmed: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} left`,
   ack_regulator: ({ n }) => `${count(n("held_acks"), "ACK")} held, window ${n("window_segments")}`,
@@ -113,7 +134,8 @@ const SHORT = {
   rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
   snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
   outage: ({ word }) => word("phase").replaceAll("_", " "),
-  dropped: ({ n, word }) => `${bytes(n("len_bytes"))}, ${word("reason").replaceAll("_", " ")}`,
+  packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, at ${elementName(own.run, own.n("element"))}`,
+  dropped: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${own.word("reason").replaceAll("_", " ")}`,
 };
 
 /** A sentence about an event. @type {Record<string, (told: Told) => string>} */
@@ -148,6 +170,11 @@ const SENTENCE = {
     const fate = n("lost") ? "The channel destroyed them: the link layer has to send them again." : "They will arrive.";
     return `${which} on the air ${word("direction")}. ${fate}${poll}`;
   },
+  rlc_sdu: ({ n, word }) => {
+    const last = (n("first_sn") + n("pdus") - 1) % 4096;
+    const which = n("pdus") === 1 ? `PDU ${n("first_sn")}` : `PDUs ${n("first_sn")} to ${last}`;
+    return `All of ${word("direction")} SDU ${n("sdu")} has now been on the air: it is in RLC ${which}.`;
+  },
   rlc_status: ({ n, word }) =>
     `A STATUS PDU went ${word("direction")}: everything below number ${n("lsn")} has arrived` +
     `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
@@ -168,8 +195,15 @@ const SENTENCE = {
   snoop: ({ n, word }) =>
     `The snoop box ${SNOOP[word("action")] ?? word("action")}. It has ${count(n("cached_packets"), "packet")} of the flow.`,
   outage: ({ word }) => `${OUTAGE[word("phase")] ?? word("phase")}.`,
+  packet: (own) => {
+    const { n, word, run } = own;
+    const told = `A packet of ${bytes(n("len_bytes"))} arrived at ${elementName(run, n("element"))}, ` +
+      `on its way ${word("direction") === "uplink" ? "to the server" : "to the UE"}`;
+    return n("flags") ? `${told}: TCP ${header(own)}.` : `${told}: datagram ${figure(n("seq"))}.`;
+  },
   dropped: ({ n, word, run }) =>
-    `A packet of ${bytes(n("len_bytes"))} was dropped at ${elementName(run, n("element"))}: ` +
+    `A packet of ${bytes(n("len_bytes"))} with sequence number ${figure(n("seq"))}, on its way ` +
+    `${word("direction") === "uplink" ? "to the server" : "to the UE"}, was dropped at ${elementName(run, n("element"))}: ` +
     `${DROPPED[word("reason")] ?? word("reason")}.`,
 };
 
@@ -178,14 +212,11 @@ const SENTENCE = {
  * @param {Run} run
  * @param {number} place
  */
-function elementName(run, place) {
-  const { elements } = run.summary;
-  if (place === 0) return "the server";
-  if (place > elements.length) return "the UEs";
-  const name = String(elements[place - 1].element);
-  if (name === "link") return "the wired link";
+export function elementName(run, place) {
+  const name = run.path[place] ?? `place ${place} of the path`;
   if (name.startsWith("radio.")) return "the radio cell";
-  return `the box ${name.replace("middlebox.", "")}`;
+  if (name.startsWith("middlebox.")) return `the box ${name.replace("middlebox.", "")}`;
+  return PLACES[name] ?? name;
 }
 
 /**

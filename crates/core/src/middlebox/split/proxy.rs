@@ -237,7 +237,7 @@ impl Proxy {
         let payload = packet.body.as_ref().and_then(|body| checked_payload(&body.bytes));
         let Some(payload) = payload else {
             self.bad_checksums += 1;
-            return cx.drop(packet, Reason::LinkLoss);
+            return cx.drop(dir, packet, Reason::LinkLoss);
         };
         if !is_known && !self.open(cx, dir, key, &packet) {
             self.refused += 1;

@@ -255,7 +255,7 @@ impl Element for Dch {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
-            None => cx.drop(packet, Reason::UnknownUe),
+            None => cx.drop(dir, packet, Reason::UnknownUe),
         }
     }
 

@@ -26,9 +26,13 @@ use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::control::Control;
 use crate::rlc::{End, Errors, Report, Tti, Ttis};
 use crate::time::Instant;
-use crate::trace::{Event, Kind, Reason};
+use crate::trace::{Event, Kind, ProbeMask, Reason};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
+
+/// Probes of what a TTI has in it.
+const OF_TTIS: ProbeMask =
+    ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcSdu).with(Kind::RlcStatus).with(Kind::SlotEnded);
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
@@ -74,6 +78,8 @@ struct Line {
     next_tti: Instant,
     /// The TTI that is on the air, while somebody wants to know of its end.
     ending: Option<Ending>,
+    /// The first SDU whose end was not on the air yet, as far as probes look on.
+    next_ended: u64,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
     /// Kept for their memory.
@@ -186,6 +192,7 @@ impl Line {
             free_at: ttis.next(Instant::ZERO),
             next_tti: Instant::NEVER,
             ending: None,
+            next_ended: 0,
             on_air: VecDeque::new(),
             spare: Vec::new(),
             occupancy: Occupancy::default(),
@@ -217,8 +224,7 @@ impl Line {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
         let pdus = tti.pdus();
-        let kinds = [Kind::RlcData, Kind::RlcStatus, Kind::SlotEnded];
-        let watched = kinds.into_iter().any(|kind| cx.probes(kind)) || cx.captures_pdus();
+        let watched = cx.probes_any(OF_TTIS) || cx.captures_pdus();
         let lost = match watched {
             true => self.lose_watched(cx, &mut tti, end, report),
             false => self.lose(&mut tti, end),
@@ -267,9 +273,9 @@ impl Line {
         }
     }
 
-    /// Tells of each run of PDUs that share their P bit and their fate, and of each STATUS PDU.
+    /// Tells of each run of PDUs that share their P bit and their fate, of each STATUS PDU, and of the SDUs that end.
     #[cold]
-    fn note_sent(&self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
+    fn note_sent(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         let alone = sent.control.iter().filter_map(|control| match control {
             Control::Status(status) => Some((status, !arrives.control.contains(control))),
@@ -288,6 +294,17 @@ impl Line {
                 let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
                 let poll = run.poll;
                 cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
+            }
+        }
+        for end in &sent.data.ends {
+            if end.sdu >= self.next_ended
+                && let Some(flow) = self.sdus.entry(end.sdu).map(|sdu| sdu.flow)
+            {
+                self.next_ended = end.sdu + 1;
+                let (first_sn, pdus) =
+                    ((end.first % self.ttis.sequence_numbers) as u32, (end.sn - end.first + 1) as u32);
+                let sdu = end.sdu;
+                cx.probe(Kind::RlcSdu, || Event::RlcSdu { ue, flow, direction, sdu, first_sn, pdus });
             }
         }
     }
@@ -397,7 +414,7 @@ impl Line {
     fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
         if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
             self.counts.sdus_lost += 1;
-            cx.drop(packet, reason);
+            cx.drop(self.buffer.dir, packet, reason);
         }
     }
 
@@ -562,7 +579,7 @@ impl Element for TtiCell {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         match self.pairs.get_mut(usize::from(packet.ue)) {
             Some(pair) => pair.handle_sdu(cx, dir, packet),
-            None => cx.drop(packet, Reason::UnknownUe),
+            None => cx.drop(dir, packet, Reason::UnknownUe),
         }
     }
 

@@ -188,7 +188,7 @@ impl Element for Evdo {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         let ue = usize::from(packet.ue);
         match (dir, self.uplinks.get_mut(ue)) {
-            (_, None) => cx.drop(packet, Reason::UnknownUe),
+            (_, None) => cx.drop(dir, packet, Reason::UnknownUe),
             (Dir::Downlink, Some(_)) => self.forward.handle_sdu(cx, ue, packet),
             (Dir::Uplink, Some(uplink)) => uplink.handle_sdu(cx, packet),
         }

@@ -170,7 +170,7 @@ impl Element for Variable {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet),
-            None => cx.drop(packet, Reason::UnknownUe),
+            None => cx.drop(dir, packet, Reason::UnknownUe),
         }
     }
 
