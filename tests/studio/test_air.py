@@ -93,6 +93,12 @@ def umts(opened, fine_folder):
     return opened(fine_folder() / "page.html")
 
 
+@pytest.fixture(params=["page", "simulated"])
+def everywhere(request, opened, fine_folder, serving):
+    """The same run from its page, and as the server makes it."""
+    return opened(fine_folder() / "page.html" if request.param == "page" else serving("umts-384"))
+
+
 def trace(folder: Path, kind: str) -> Any:
     return pq.read_table(folder / "trace" / f"{kind}.parquet")
 
@@ -115,7 +121,8 @@ def test_packets_and_pdus_are_those_of_the_trace(opened, fine_folder, scenario, 
         assert facts["fates"] == [0, 2135, 82, 0]
 
 
-def test_it_plays_pauses_and_steps(umts):
+def test_it_plays_pauses_and_steps(everywhere):
+    umts = everywhere
     view = umts.view
     view.locator("#speed").select_option("1")
     view.locator("#play").click()
@@ -149,7 +156,8 @@ def test_the_plots_follow_the_cursor(umts):
     assert umts.state("state.chosen") is None
 
 
-def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(umts, fine_folder):
+def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(everywhere, fine_folder):
+    umts = everywhere
     data = trace(fine_folder(), "rlc_data").to_pylist()
     lost = [row for row in data if row["lost"] and row["direction"] == "downlink"]
     umts.view.locator("#lost").click()
@@ -173,7 +181,8 @@ def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(umts, fine_folde
     assert umts.state("state.at") == lost[0]["time_ns"] / 1e9
 
 
-def test_one_packet_is_followed_through_its_life(umts):
+def test_one_packet_is_followed_through_its_life(everywhere):
+    umts = everywhere
     view = umts.view
     view.locator("[data-tab=packets]").click()
     view.locator("#fate").select_option("queue_full")
@@ -222,7 +231,8 @@ def test_a_click_into_the_animation_follows_the_packet_there(umts):
     assert umts.view.get_by_role("tab", name="Packets").get_attribute("aria-selected") == "true"
 
 
-def test_packets_are_saved_for_wireshark(umts, fine_folder, airpath_command, tmp_path):
+def test_packets_are_saved_for_wireshark(everywhere, fine_folder, airpath_command, tmp_path):
+    umts = everywhere
     view = umts.view
     view.locator("[data-tab=packets]").click()
     with view.expect_download() as found:
@@ -266,7 +276,7 @@ def test_events_are_saved_as_parquet(umts, fine_folder, tmp_path):
     view.locator("#kind").select_option("losses")
     view.locator("#count").filter(has_text="164 events").wait_for()
     with view.expect_download() as found:
-        view.get_by_role("button", name="Save").click()
+        view.locator("#save-events").click()
     found.value.save_as(tmp_path / "events.parquet")
     table = pq.read_table(tmp_path / "events.parquet")
     assert table.num_rows == 164
@@ -276,6 +286,16 @@ def test_events_are_saved_as_parquet(umts, fine_folder, tmp_path):
     assert all(row["tcpi_snd_cwnd"] is None for row in drops)
     times = table["time_ns"].to_pylist()
     assert times == sorted(times)
+    view.locator("[data-tab=packets]").click()
+    view.locator("#what").select_option("pdus")
+    view.locator("#fate").select_option("2")
+    with view.expect_download() as found:
+        view.get_by_role("button", name="Save Parquet").click()
+    found.value.save_as(tmp_path / "pdus.parquet")
+    lost = [row for row in trace(fine_folder(), "rlc_data").to_pylist() if row["lost"]]
+    assert pq.read_table(tmp_path / "pdus.parquet")["first_sn"].to_pylist() == [
+        row["first_sn"] for row in lost
+    ]
 
 
 def test_a_number_is_found_and_words_with_it(umts, fine_folder):
@@ -288,17 +308,33 @@ def test_a_number_is_found_and_words_with_it(umts, fine_folder):
     view.locator("#count").filter(has_text=f"{count} events").wait_for()
 
 
-def test_what_a_folder_does_not_have_is_said(opened, run_folder, tmp_path):
-    folder = run_folder("umts-64-simple")
-    kinds = FinishedRun.open(folder).kinds
+def test_what_a_page_has_no_room_for_is_said(opened, run_folder, tmp_path):
     file = tmp_path / "page.html"
-    file.write_bytes(page(FinishedRun.open(folder)))
+    file.write_bytes(page(FinishedRun.open(run_folder("umts-384")), 25_000))
     shown = opened(file)
-    if "packet" in kinds or shown.view.evaluate(
-        "import('studio/main').then(({store}) => store.events.table('packet') !== null)"
-    ):
-        pytest.skip("the page has all packets")
-    shown.view.locator("#moment").filter(has_text="Packets are not shown").wait_for()
+    words = "Packets are not shown: this page has no room for them."
+    shown.view.locator("#moment").filter(has_text=words).wait_for()
+    shown.press(".")
+    assert shown.state("state.at") > 0
+
+
+def test_two_variants_move_under_one_cursor(umts):
+    put = "import('studio/main').then(({store}) => store.put(1, {...store.state.variants[0]}))"
+    umts.view.evaluate(put)
+    umts.view.locator(".scene canvas").nth(1).wait_for()
+    umts.press(".")
+    labels = umts.view.locator(".scene canvas").evaluate_all("all => all.map((one) => one.width)")
+    assert len(labels) == 2 and labels[0] == labels[1] > 0
+
+
+def test_the_flow_of_the_path_is_chosen(opened, fine_folder):
+    page = opened(fine_folder("hdr-4-ar", duration="20 s") / "page.html")
+    page.view.evaluate("import('studio/main').then(({store}) => store.set({at: 10}))")
+    said = page.view.locator("#moment").filter(has_text="in flight")
+    said.wait_for()
+    first = said.inner_text()
+    page.view.locator("#whose").select_option(label="UE 2: reno")
+    page.view.locator("#moment").filter(has_not_text=first).wait_for()
 
 
 def test_outages_are_marked(opened, fine_folder):

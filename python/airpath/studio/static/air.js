@@ -43,17 +43,30 @@ export class Air {
     this.making = 0;
     this.lastTold = 0;
     this.theme = themeOf();
+    this.whose = /** @type {HTMLSelectElement} */ (byId("whose"));
+    this.whose.addEventListener("change", () => this.draw());
     this.player = new Player(store, () => this.grid());
     byId("air-fold").addEventListener("click", () => store.fold("air"));
     byId("lost").addEventListener("click", () => this.lost(1));
     byId("legend-list").append(...LEGEND.map(([name, words]) => make("li", {}, make("i", { class: `sample ${name}`, "aria-hidden": "true" }), words)));
+    store.on(["variants", "shown", "flows"], () => this.offer());
     store.on(["variants", "folded"], () => this.build());
     store.on(["at", "flows", "shown", "followed", "range"], () => this.draw());
     store.on(["playing"], () => this.tell());
     store.on(["theme"], () => this.recolour());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
     new ResizeObserver(() => this.resize()).observe(this.place);
+    this.offer();
     this.build();
+  }
+
+  /** Offer the shown flows, where there are several. */
+  offer() {
+    const { flows } = this.store.state;
+    const { value } = this.whose;
+    this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, this.store.run.names[place] ?? `flow ${place}`)));
+    this.whose.value = flows.includes(Number(value)) && value ? value : String(flows[0] ?? "");
+    this.whose.hidden = flows.length < 2;
   }
 
   build() {
@@ -83,10 +96,9 @@ export class Air {
     this.draw();
   }
 
-  /** The flow of which the animation tells: the first that is shown. @param {number} variant @returns {Flow | null} */
+  /** The flow of which the animation tells. @param {number} variant @returns {Flow | null} */
   flow(variant) {
-    const { variants, flows } = this.store.state;
-    return variants[variant].run.summary.flows[flows[0] ?? 0] ?? null;
+    return this.store.state.variants[variant].run.summary.flows[Number(this.whose.value)] ?? null;
   }
 
   /** The instant that is drawn, nanoseconds. */

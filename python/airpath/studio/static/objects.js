@@ -5,6 +5,7 @@ import { download } from "studio/files";
 import { causeOf, lifeOf, nameOf } from "studio/life";
 import { modelOf } from "studio/model";
 import { begin, FATES } from "studio/packets";
+import { eventsAsParquet } from "studio/parquet";
 import { pcapng } from "studio/pcapng";
 import { lowerBound } from "studio/reduce";
 import { Rows } from "studio/rows";
@@ -80,7 +81,9 @@ export class ObjectList {
     this.listed = this.isPdus ? pdusOf(this.model, ues, from, to, this.cause.value, this.fate.value)
       : packetsOf(this.model, flows, from, to, this.cause.value, this.fate.value);
     byId("object-count").textContent = figure(this.listed.length);
-    /** @type {HTMLButtonElement} */ (byId("save-packets")).disabled = this.isPdus || !this.listed.length;
+    const save = /** @type {HTMLButtonElement} */ (byId("save-packets"));
+    save.disabled = !this.listed.length;
+    save.textContent = this.isPdus ? "Save Parquet" : "Save pcapng";
     this.rows.set(this.listed.length);
     this.reveal();
   }
@@ -168,10 +171,13 @@ export class ObjectList {
     this.reveal();
   }
 
-  /** Write the listed packets into a file for Wireshark. */
+  /** Write what is listed into a file: packets for Wireshark, PDUs as events. */
   save() {
-    const { model } = this;
-    if (model.packets) download(`${this.store.run.title}.pcapng`, pcapng(model, this.listed));
+    const { model, listed } = this;
+    const { title } = this.store.run;
+    const table = model.events.table("rlc_data");
+    if (!this.isPdus) download(`${title}.pcapng`, pcapng(model, listed));
+    else if (table) download(`${title}-pdus.parquet`, eventsAsParquet({ kinds: ["rlc_data"], tables: [table], kind: new Uint8Array(table.rows), row: Uint32Array.from({ length: table.rows }, (_, row) => row), listed }));
   }
 }
 

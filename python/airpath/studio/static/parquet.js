@@ -3,7 +3,10 @@
 
 import { Bytes, utf8Of } from "studio/files";
 
-/** @typedef {import("studio/order").Order} Order */
+/**
+ * Events in order of time, by their kinds and rows, and those of them that are written.
+ * @typedef {{kinds: string[], tables: import("studio/events").Table[], kind: Uint8Array, row: Uint32Array, listed: Uint32Array}} Order
+ */
 /** @typedef {{name: string, isText: boolean, value: (kind: number, row: number) => number | string | null}} Field */
 
 /** Types of Parquet: integers of 64 bits and octets. */
