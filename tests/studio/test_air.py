@@ -356,3 +356,39 @@ def test_reduced_motion_steps_by_tti(opened, fine_folder):
     calm.press("Space")
     at = calm.state("state.at")
     assert at > 0 and round(at * 1e9) % 10_000_000 == 0
+
+
+# Draws and tells a run without one of its kinds of event, or with that one alone.
+WITHOUT = """async () => {
+  const names = ['main', 'model', 'events', 'scene', 'standing', 'life'];
+  const modules = await Promise.all(names.map((name) => import(`studio/${name}`)));
+  const [{store}, {Model}, {Events}, {Scene}, {momentOf}, {lifeOf}] = modules;
+  const scene = new Scene(document.createElement('canvas'));
+  scene.size(800, 156);
+  const theme = {inks: Array(8).fill('#000')};
+  const told = {};
+  for (const kind of store.events.kinds) {
+    for (const has of [(own) => own !== kind, (own) => own === kind]) {
+      const events = new Events();
+      for (const own of store.events.kinds.filter(has)) events.parts[own] = [store.events.table(own)];
+      const model = new Model({...store.run, left_out: {}}, events);
+      const flow = store.run.summary.flows[0];
+      for (const at of [0, 3, 4.27, 6.2, 20, 49]) {
+        const view = {ue: flow.ue, flow, now: at * 1e9, fall: 1e8, followed: model.packets ? 5 : null};
+        scene.draw(model, view, theme);
+        momentOf(model, view);
+      }
+      if (model.packets) lifeOf(model, 300, String);
+      if (has(kind) === false) told[kind] = model.missing;
+    }
+  }
+  return told;
+}"""
+
+
+def test_any_kind_of_event_may_be_missing(umts):
+    told = umts.view.evaluate(WITHOUT)
+    assert told["packet"] == ["Packets are not shown: they were not recorded."]
+    assert told["bearer_enqueued"] == ["The buffer is not shown: they were not recorded."]
+    assert told["rlc_sdu"] == ["Which PDUs carry a packet is not shown: they were not recorded."]
+    assert told["tcp_state"] == []
