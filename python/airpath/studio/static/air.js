@@ -50,7 +50,7 @@ export class Air {
     byId("lost").addEventListener("click", () => this.lost(1));
     byId("legend-list").append(...LEGEND.map(([name, words]) => make("li", {}, make("i", { class: `sample ${name}`, "aria-hidden": "true" }), words)));
     store.on(["variants", "shown", "flows"], () => this.offer());
-    store.on(["variants", "folded"], () => this.build());
+    store.on(["variants", "folded"], () => (this.isBuilt ? this.draw() : this.build()));
     store.on(["at", "flows", "shown", "followed", "range"], () => this.draw());
     store.on(["playing"], () => this.tell());
     store.on(["theme"], () => this.recolour());
@@ -67,6 +67,12 @@ export class Air {
     this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, this.store.run.names[place] ?? `flow ${place}`)));
     this.whose.value = flows.includes(Number(value)) && value ? value : String(flows[0] ?? "");
     this.whose.hidden = flows.length < 2;
+  }
+
+  /** Whether there is a picture for each variant: those of other runs are drawn into the same ones. */
+  get isBuilt() {
+    const { variants, folded } = this.store.state;
+    return this.scenes.length === (folded.has("air") ? 0 : variants.length) && this.root.classList.contains("folded") === folded.has("air");
   }
 
   build() {

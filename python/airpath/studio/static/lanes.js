@@ -20,12 +20,17 @@ export function boxTitle(name) {
 }
 
 /** Widths, pixels: of stations; the rest is shared by weight. */
-const WIDE = { server: 94, box: 88, ue: 100 };
+const WIDE = { server: 88, box: 84, ue: 96 };
 const NARROW = { server: 52, box: 38, ue: 56 };
 const WEIGHTS = { wire: 1, buffer: 1, air: 1.75, receiver: 1.15 };
 const GAP = 6;
-/** Below this width, stations are narrow. */
-export const NARROW_PX = 620;
+/** Below this width, without boxes, stations are narrow. */
+const NARROW_PX = 560;
+
+/** Whether there is no room for words in the stations. @type {(path: string[], width: number) => boolean} */
+export function isNarrow(path, width) {
+  return width - WIDE.box * path.filter((name) => name.startsWith("middlebox.")).length < NARROW_PX;
+}
 
 /** Sizes of packets by `LOOKS` of the model, pixels, and their colours: places in the theme's inks, as the plots have them. */
 export const SIZES = [[8, 18], [8, 18], [8, 18], [4, 11], [7, 14]];
@@ -43,7 +48,8 @@ export const LANES = { title: 13, height: 156, down: { top: 22, bottom: 82 }, be
  * @returns {Column[]}
  */
 export function columnsOf(path, radio, width, hasReceiver) {
-  const fixed = width < NARROW_PX ? NARROW : WIDE;
+  const narrow = isNarrow(path, width);
+  const fixed = narrow ? NARROW : WIDE;
   /** @type {{kind: Column["kind"], place: number, title: string}[]} */
   const kinds = path.flatMap((name, place) => {
     /** @type {(kind: Column["kind"], title: string) => {kind: Column["kind"], place: number, title: string}} */
@@ -51,8 +57,8 @@ export function columnsOf(path, radio, width, hasReceiver) {
     if (place === 0) return [column("server", "server")];
     if (place === path.length - 1) return [column("ue", "UE: TCP")];
     if (place === radio) {
-      const air = [column("buffer", width < NARROW_PX ? "RNC" : "RNC buffer"), column("air", "air")];
-      return hasReceiver ? [...air, column("receiver", width < NARROW_PX ? "UE" : "UE: link layer")] : air;
+      const air = [column("buffer", narrow ? "RNC" : "RNC buffer"), column("air", "air")];
+      return hasReceiver ? [...air, column("receiver", narrow ? "UE" : "UE: link layer")] : air;
     }
     if (name.startsWith("link")) return [column("wire", "wire")];
     return [column("box", boxTitle(name))];

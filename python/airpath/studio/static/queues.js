@@ -1,6 +1,6 @@
 // Draws buffers: what waits, what was sent and is kept, and what waits for other UEs of the cell.
 
-import { INKS, LANES, NARROW_PX } from "studio/lanes";
+import { INKS, LANES } from "studio/lanes";
 import { LOOKS } from "studio/model";
 import { buffered } from "studio/standing";
 import { receiving } from "studio/tape";
@@ -99,11 +99,10 @@ function between(scene, model, view, theme) {
   ink.fillStyle = theme.quiet;
   ink.textAlign = "center";
   if (buffer) {
-    const isNarrow = scene.width < NARROW_PX;
-    const told = isNarrow ? String(scene.waits[0]) : `${scene.waits[0]} wait${scene.kept ? `, ${scene.kept} kept` : ""}`;
+    const told = scene.isNarrow ? String(scene.waits[0]) : `${scene.waits[0]} wait${scene.kept ? `, ${scene.kept} kept` : ""}`;
     if (scene.waits[0] + scene.kept) scene.text(told, (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
   }
-  if (!receiver || !bearer?.resends || scene.width < NARROW_PX) return;
+  if (!receiver || !bearer?.resends || scene.isNarrow) return;
   const { holes, waiting } = receiving(model, bearer, view.now);
   if (holes) scene.text(`${waiting} wait, ${holes} ${holes === 1 ? "hole" : "holes"}`, (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
 }

@@ -1,7 +1,7 @@
 // Draws the path at an instant: packets on their way, the buffer, TTIs on the air, what the UE puts together. It asks the
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
-import { columnsOf, INKS, LANES, NARROW_PX, SIZES } from "studio/lanes";
+import { columnsOf, INKS, isNarrow, LANES, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { around, FATES } from "studio/packets";
 import { drawQueues } from "studio/queues";
@@ -28,6 +28,7 @@ export class Scene {
     this.columns = [];
     this.width = 0;
     this.laidFor = "";
+    this.isNarrow = false;
     /** The column of each place; of the cell, its buffer. @type {(Column | undefined)[]} */
     this.columnOf = [];
     /** What was drawn: x, y and packet of each, and of runs of PDUs their row in place of the packet, below zero. */
@@ -69,6 +70,7 @@ export class Scene {
     if (this.laidFor !== key) {
       this.columns = columnsOf(model.path, model.radio, width, hasReceiver);
       this.columnOf = model.path.map((_, place) => this.columns.find((own) => own.place === place));
+      this.isNarrow = isNarrow(model.path, width);
       this.laidFor = key;
     }
     ink.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
@@ -340,11 +342,10 @@ export class Scene {
   /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
   captions(model, view, theme) {
     const { ink } = this;
-    const isNarrow = this.width < NARROW_PX;
     const isUp = view.flow?.direction === "uplink";
     for (const column of this.columns) {
       const { kind, left, right, place } = column;
-      const lines = isNarrow ? [] : kind === "server" ? (isUp ? receiverState : senderState)(model, view)
+      const lines = this.isNarrow ? [] : kind === "server" ? (isUp ? receiverState : senderState)(model, view)
         : kind === "ue" ? (isUp ? senderState : receiverState)(model, view)
           : kind === "box" ? boxState(model, model.path[place], view) : [];
       ink.textAlign = "center";

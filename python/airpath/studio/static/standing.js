@@ -111,7 +111,7 @@ export function momentOf(model, view) {
     if (holes) told.push(`${counted(waiting, "PDU")} wait${waiting === 1 ? "s" : ""} behind ${counted(holes, "hole")}.`);
   }
   const sender = lastOf(model, "tcp_state", view);
-  if (sender) told.push(`TCP has ${figure(sender("tcpi_unacked"))} of ${figure(sender("tcpi_snd_cwnd"))} segments in flight.`);
+  if (sender) told.push(`TCP: ${counted(sender("tcpi_unacked"), "segment")} in flight, window ${figure(sender("tcpi_snd_cwnd"))}.`);
   const kept = behindHole(model, view);
   if (kept) told.push(`The receiver keeps ${counted(kept, "segment")} behind a hole.`);
   for (const name of new Set(model.path)) {
