@@ -25,11 +25,11 @@ duration = "20 s"
 [wired]
 delay = "400 ms"
 [radio.dch.downlink]
-rate = "50 Mbit/s"
+rate = "36 Mbit/s"
 [radio.dch.uplink]
 rate = "10 Mbit/s"
 [tcp]
-receive_buffer = "6 MB"
+receive_buffer = "3.4 MB"
 [tcp.cc.reno]
 [[flow]]
 app = "bulk"

@@ -196,7 +196,6 @@ def test_one_packet_is_followed_through_its_life(everywhere):
     told = stops.all_inner_texts()
     assert "the server sends it: fast retransmit" in told[0]
     order = [
-        "wired link",
         "into the RNC's buffer",
         "PDUs",
         "arrives at",

@@ -3,6 +3,7 @@
 
 import { FATES } from "studio/packets";
 import { firstFrom } from "studio/reduce";
+import { moduloOf, nearest } from "studio/series";
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
@@ -15,6 +16,7 @@ import { firstFrom } from "studio/reduce";
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
  * @property {Uint32Array} runs rows of `rlc_data`: PDUs that went on the air together
  * @property {Float64Array} number of the first PDU of each run
+ * @property {number} modulo by which its numbers count on the air
  * @property {Float64Array} next the number behind the highest that was sent, after each run
  * @property {Float64Array} arrived when each PDU arrived; Infinity if it did not
  * @property {Float64Array} complete when each PDU and all before it had arrived
@@ -39,9 +41,6 @@ import { firstFrom } from "studio/reduce";
  * @property {Float64Array} confirmed when its sender was done with it
  */
 
-/** Sequence numbers of RLC count modulo this; those of UM, which has no STATUS, modulo 128. */
-const NUMBERS = 4096;
-const UM_NUMBERS = 128;
 const DROPPED = FATES.indexOf("dropped");
 
 /** @type {(ue: number, isUp: boolean) => number} */
@@ -69,7 +68,7 @@ export function bearersOf(events, packets, radio) {
     const tti = !starts ? 0 : runs.length ? gridOf(starts, runs) : shortestStep(starts, own);
     const empty = new Float64Array(0);
     bearers.set(key, {
-      ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty,
+      ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty, modulo: 1,
       arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
       phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, resends: false,
     });
@@ -79,7 +78,7 @@ export function bearersOf(events, packets, radio) {
     if (data && bearer.runs.length) number(bearer, data, status, bearers.get(bearerKey(bearer.ue, bearer.direction === "downlink")));
   }
   if (made && data) {
-    carry(made, events, bearers);
+    carry(made, events, bearers, packets);
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
@@ -135,7 +134,7 @@ function number(bearer, data, status, back) {
   const { runs } = bearer;
   const { first_sn, pdus, time_ns } = data.columns;
   const reports = back?.status ?? new Uint32Array(0);
-  const modulo = reports.length || highestOf(first_sn.values, runs) >= UM_NUMBERS ? NUMBERS : UM_NUMBERS;
+  const modulo = moduloOf(runs, first_sn.values, reports.length > 0);
   const numbers = new Float64Array(runs.length);
   const after = new Float64Array(runs.length);
   let [highest, confirmed, report] = [0, 0, 0];
@@ -156,19 +155,7 @@ function number(bearer, data, status, back) {
     highest = after[at] = Math.max(highest, own + pdus.values[row]);
   }
   if (reports.length) bearer.resends = true;
-  [bearer.number, bearer.next] = [numbers, after];
-}
-
-/** @type {(values: ArrayLike<number>, rows: Uint32Array) => number} */
-function highestOf(values, rows) {
-  let most = 0;
-  for (const row of rows) most = Math.max(most, values[row]);
-  return most;
-}
-
-/** The number that is `sn` by the modulo and lies nearest to another. @type {(sn: number, near: number, modulo: number) => number} */
-export function nearest(sn, near, modulo = NUMBERS) {
-  return sn + modulo * Math.round((near - sn) / modulo);
+  [bearer.number, bearer.next, bearer.modulo] = [numbers, after, modulo];
 }
 
 /**
@@ -247,8 +234,8 @@ function leave(sdus, bearer, delivered, rows) {
   }
 }
 
-/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>) => void} */
-function carry(sdus, events, bearers) {
+/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>, packets: Packets | null) => void} */
+function carry(sdus, events, bearers, packets) {
   const ended = events.table("rlc_sdu");
   const confirmed = events.table("rlc_confirmed");
   const sent = /** @type {Table} */ (events.table("rlc_data")).columns.time_ns.values;
@@ -263,7 +250,7 @@ function carry(sdus, events, bearers) {
       if (own === undefined) continue;
       sdus.ended[own] = row;
       const near = bearer.next[Math.max(0, firstFrom(sent, bearer.runs, time_ns.values[row] + 1) - 1)] - pdus.values[row];
-      sdus.first[own] = nearest(first_sn.values[row], near, modulus(bearer, near));
+      sdus.first[own] = nearest(first_sn.values[row], near, bearer.modulo);
       sdus.left[own] = time_ns.values[row] + bearer.tti;
       least = Math.min(least, sdus.out[own] - time_ns.values[row]);
     }
@@ -272,17 +259,12 @@ function carry(sdus, events, bearers) {
   }
   for (const [key, rows] of ofConfirmed) {
     const bearer = bearers.get(key);
-    if (confirmed && bearer) confirm(sdus, bearer, confirmed, rows);
+    if (confirmed && bearer) confirm(sdus, bearer, confirmed, rows, packets);
   }
 }
 
-/** @type {(bearer: Bearer, near: number) => number} */
-function modulus({ resends }, near) {
-  return resends || near < UM_NUMBERS ? NUMBERS : UM_NUMBERS;
-}
-
-/** The sender is done with SDUs: with the oldest of that flow and length whose end was sent. @type {(sdus: Sdus, bearer: Bearer, confirmed: Table, rows: Uint32Array) => void} */
-function confirm(sdus, bearer, confirmed, rows) {
+/** The sender is done with SDUs: with the oldest of that flow and length. @type {(sdus: Sdus, bearer: Bearer, confirmed: Table, rows: Uint32Array, packets: Packets | null) => void} */
+function confirm(sdus, bearer, confirmed, rows, packets) {
   const into = sdus.table.columns;
   const { time_ns, len_bytes, flow } = confirmed.columns;
   let head = 0;
@@ -292,6 +274,8 @@ function confirm(sdus, bearer, confirmed, rows) {
     for (let at = head; at < bearer.sdus.length && into.time_ns.values[bearer.sdus[at]] <= now; at += 1) {
       const sdu = bearer.sdus[at];
       if (sdus.confirmed[sdu] < Infinity) continue;
+      // Of one that was evicted nothing is told.
+      if (packets && sdus.packet[sdu] >= 0 && sdus.ended[sdu] < 0 && packets.end[sdus.packet[sdu]] < now) continue;
       if (into.len_bytes.values[sdu] !== len_bytes.values[row] || into.flow.values[sdu] !== flow.values[row]) continue;
       sdus.confirmed[sdu] = now;
       break;

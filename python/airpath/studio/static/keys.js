@@ -45,7 +45,7 @@ export function listenToKeys(store, plots, table, air, page) {
       page.tab("events");
       byId("search").focus();
     },
-    Escape: () => store.set({ at: null, chosen: null }),
+    Escape: () => store.set({ at: null, chosen: null, playing: false, followed: null }),
   };
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
@@ -74,7 +74,7 @@ export function listenToKeys(store, plots, table, air, page) {
   byId("help").addEventListener("click", () => help().showModal());
   byId("theme").addEventListener("click", () => page.theme());
   byId("loss").addEventListener("click", () => void table.step(1, true));
-  byId("none").addEventListener("click", () => store.set({ at: null, chosen: null }));
+  byId("none").addEventListener("click", () => store.set({ at: null, chosen: null, playing: false, followed: null }));
   byId("before").addEventListener("click", () => void table.step(-1, false));
   byId("after").addEventListener("click", () => void table.step(1, false));
   byId("panels").addEventListener("wheel", (event) => wheel(store, event), { passive: false });

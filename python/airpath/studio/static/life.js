@@ -65,7 +65,11 @@ export function lifeOf(model, packet, placeName) {
     }
     if (place === 0 || place === model.last) told.push({ ...stop, text: `arrives at ${placeName(place)}` });
     else if (place === model.radio) told.push(...radioStops(model, packet, isUp, stop));
-    else told.push({ ...stop, text: `comes to ${placeName(place)}${flagged[packet] === place ? ", which flags it" : ""}` });
+    else if (model.path[place].startsWith("middlebox.")) {
+      const held = at + 1 < first[packet + 1] ? (time_ns.values[stops[at + 1]] - stop.at) / 1e6 : 0;
+      const what = `${held ? `, which holds it for ${figure(held, 1)} ms` : ""}${flagged[packet] === place ? ", which flags it" : ""}`;
+      told.push({ ...stop, text: `comes to ${placeName(place)}${what}` });
+    } else if (at > first[packet]) told.push({ ...stop, text: `comes to ${placeName(place)}` });
   }
   const dropped = model.events.table("dropped")?.columns.reason;
   if (drop[packet] >= 0) {
@@ -84,13 +88,15 @@ function radioStops(model, packet, isUp, stop) {
   if (!sdus || sdu < 0) return [{ ...stop, text: `comes to ${buffer}` }];
   const before = sdus.table.columns.queued_sdus.values[sdu] - 1;
   /** @type {Stop[]} */
-  const told = [{ at: stop.at, text: `into ${buffer}, behind ${before ? `${figure(before)} others` : "nothing"}`, kind: "bearer_enqueued", row: sdu }];
+  const told = [{ at: stop.at, text: `into ${buffer}, behind ${before ? `${figure(before)} other${before === 1 ? "" : "s"}` : "nothing"}`, kind: "bearer_enqueued", row: sdu }];
   const bearer = [...model.bearers.values()].find((own) => placeOf(own.sdus, sdu) >= 0);
   if (bearer && sdus.ended[sdu] >= 0) told.push(...attempts(model, bearer, sdu));
   else if (sdus.left[sdu] < Infinity && sdus.left[sdu] < sdus.out[sdu]) told.push({ ...stop, at: sdus.left[sdu], text: "sent: its last octet is on the air" });
   if (sdus.confirmed[sdu] < Infinity) {
+    const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.resends;
+    const done = isGivenUp ? "gives it up" : bearer?.resends ? "is done with it: a STATUS has confirmed it" : "is done with it: all of it was sent";
     const row = model.latest("rlc_confirmed", sdus.table.columns.ue.values[sdu], null, sdus.confirmed[sdu], isUp ? "uplink" : "downlink");
-    told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : "the RNC"} is done with it: a STATUS has confirmed it`, kind: "rlc_confirmed", row });
+    told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : "the RNC"} ${done}`, kind: "rlc_confirmed", row });
   }
   return told;
 }
@@ -114,7 +120,7 @@ function attempts(model, bearer, sdu) {
     if (!group) return;
     const { at, until, row, low, high } = group;
     const ttis = at === until ? `TTI ${tti(at)}` : `TTIs ${tti(at)} to ${tti(until)}`;
-    told.push({ at, kind: "rlc_data", row, text: `${pdusOf(low, high)} in ${ttis}` });
+    told.push({ at, kind: "rlc_data", row, text: `${pdusOf(low, high, bearer.modulo)} in ${ttis}` });
     group = null;
   };
   let again = 0;
@@ -135,16 +141,16 @@ function attempts(model, bearer, sdu) {
     if (again > MOST_ATTEMPTS) continue;
     const next = lost.values[row] ? sentAgain(bearer, row, data) : null;
     const fate = lost.values[row] ? `, lost on the air${next === null ? "" : `: again in TTI ${tti(next)}`}` : "";
-    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to)} ${isAgain ? "again " : ""}in TTI ${tti(now)}${fate}` });
+    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to, bearer.modulo)} ${isAgain ? "again " : ""}in TTI ${tti(now)}${fate}` });
   }
   flush();
   if (again > MOST_ATTEMPTS) told.push({ ...told[told.length - 1], text: `and ${figure(again - MOST_ATTEMPTS)} more attempts` });
   return told;
 }
 
-/** @type {(low: number, high: number) => string} */
-function pdusOf(low, high) {
-  return high - low === 1 ? `PDU ${low % 4096}` : `PDUs ${low % 4096} to ${(high - 1) % 4096}`;
+/** @type {(low: number, high: number, modulo: number) => string} */
+function pdusOf(low, high, modulo) {
+  return high - low === 1 ? `PDU ${low % modulo}` : `PDUs ${low % modulo} to ${(high - 1) % modulo}`;
 }
 
 /** The first ACK for the data of a packet. @type {(model: Model, packet: number, isUp: boolean, placeName: (place: number) => string) => Stop[]} */

@@ -114,8 +114,8 @@ export class ObjectList {
     const columns = /** @type {import("studio/events").Table} */ (model.events.table("rlc_data")).columns;
     const of = (/** @type {string} */ name) => columns[name].values[row];
     const isUp = columns.direction.words?.[of("direction")] === "uplink";
-    const last = (of("first_sn") + of("pdus") - 1) % 4096;
     const bearer = model.bearer(of("ue"), isUp);
+    const last = (of("first_sn") + of("pdus") - 1) % (bearer?.modulo ?? 1);
     const { chosen } = this.store.state;
     return {
       look: `event packet fate-${of("lost") ? 2 : 1}`, isChosen: chosen?.kind === "rlc_data" && chosen.row === row,

@@ -12,8 +12,10 @@ import { lowerBound } from "studio/reduce";
 
 /** Slow start thresholds from here on mean: none yet. */
 const UNLIMITED_SSTHRESH = 2 ** 31 - 1;
-/** Sequence numbers of RLC AM count modulo this. */
+/** Sequence numbers of RLC count modulo this. */
 const RLC_NUMBERS = 4096;
+/** Those of RLC UM, which has no STATUS. */
+const UM_NUMBERS = 128;
 
 /** Retransmissions by what made the sender send again. */
 export const CAUSES = {
@@ -164,7 +166,10 @@ function linkLayer(events, flow) {
   const data = events.table("rlc_data");
   if (!data) return {};
   const own = ofFlow(data, flow, along(data, flow));
-  const y = unwrapped(own.rows, data.columns.first_sn.values);
+  const status = events.table("rlc_status");
+  const back = status && ofFlow(status, flow, against(status, flow));
+  const modulo = moduloOf(own.rows, data.columns.first_sn.values, Boolean(back?.rows.length));
+  const y = unwrapped(own.rows, data.columns.first_sn.values, modulo);
   if (!y.length) return {};
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
@@ -195,37 +200,44 @@ function linkLayer(events, flow) {
     accumulate(sum, 1);
     lines[name] = { kind: "rlc_data", ...own, y: sum };
   }
-  const status = events.table("rlc_status");
-  if (status) {
-    const back = ofFlow(status, flow, against(status, flow));
+  if (status && back) {
     const { lsn } = status.columns;
     const highest = Float64Array.from(y);
     for (let at = 1; at < y.length; at += 1) highest[at] = Math.max(highest[at], highest[at - 1]);
     const confirmed = Float64Array.from(back.rows, (row, at) => {
       const near = highest[Math.max(0, lowerBound(own.x, back.x[at]) - 1)];
-      return nearest(lsn.values[row], near);
+      return nearest(lsn.values[row], near, modulo);
     });
     if (back.rows.length) lines.status = { kind: "rlc_status", ...back, y: confirmed };
   }
   return lines;
 }
 
-/** @type {(rows: Uint32Array, numbers: ArrayLike<number>) => Float64Array} */
-function unwrapped(rows, numbers) {
+/** @type {(rows: Uint32Array, numbers: ArrayLike<number>, modulo: number) => Float64Array} */
+function unwrapped(rows, numbers, modulo) {
   const y = new Float64Array(rows.length);
   let highest = 0;
   for (let at = 0; at < y.length; at += 1) {
-    y[at] = nearest(numbers[rows[at]], highest);
+    y[at] = nearest(numbers[rows[at]], highest, modulo);
     highest = Math.max(highest, y[at]);
   }
   return y;
 }
 
 /**
- * The number that is `sn` modulo 4096 and lies nearest to another.
- * @param {number} sn
- * @param {number} near
+ * By what the numbers of a bearer's PDUs count.
+ * @param {Uint32Array} rows of `rlc_data`
+ * @param {ArrayLike<number>} numbers
+ * @param {boolean} hasStatus whether STATUS PDUs report on them
  */
-function nearest(sn, near) {
-  return sn + RLC_NUMBERS * Math.round((near - sn) / RLC_NUMBERS);
+export function moduloOf(rows, numbers, hasStatus) {
+  return hasStatus || rows.some((row) => numbers[row] >= UM_NUMBERS) ? RLC_NUMBERS : UM_NUMBERS;
+}
+
+/**
+ * The number that is `sn` by the modulo and lies nearest to another.
+ * @type {(sn: number, near: number, modulo: number) => number}
+ */
+export function nearest(sn, near, modulo) {
+  return sn + modulo * Math.round((near - sn) / modulo);
 }
