@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 4_000_000
 """Most events of a run that a browser is given; the kinds that are needed least are left out first."""
+LONGEST_STEP_S = 256.0
+"""Simulated seconds in a chunk at most: a chunk costs as much as 10,000 events."""
 TELL_S = 0.1
 """How often it is told how far a run is."""
 AIM = 0.8
@@ -56,7 +58,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     while True:
         simulation = simulate(chosen.scenario, seed, kinds)
         rows: Counter[str] = Counter()
-        for events, _, share in steps(simulation):
+        for events, _, share in steps(simulation, LONGEST_STEP_S):
             rows.update({kind: len(columns["time_ns"]) for kind, columns in events.items()})
             if rows.total() > MOST_EVENTS:
                 break
