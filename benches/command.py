@@ -23,6 +23,7 @@ from sweep import plan_of
 import airpath
 from airpath import _core
 from airpath.runs.folder import run_to_folder
+from airpath.studio.page import page_of_folder
 
 SAMPLES = 5
 COMMANDS = (
@@ -63,7 +64,7 @@ def timed_run(seconds: int, folder: Path | None) -> tuple[float, float]:
     if folder is None:
         results = json.loads(_core.run(scenario.text, 1))
     else:
-        run_to_folder(scenario, 1, folder)
+        run_to_folder(scenario, 1, folder, page=page_of_folder)
         results = json.loads((folder / "results.json").read_text())
     used_s = time.process_time() - started
     return used_s, sum(flow["receiver"]["segments"] for flow in results["flows"])

@@ -1,8 +1,8 @@
-"""How fast a run in a browser is: a page's size, first paint, zooms with drawing, the list of events, memory.
+"""How fast a run in a browser is: size, first paint, zooms, the list of events, searches, animation, memory.
 
-Makes two runs, of a minute and of a million events, and opens their pages in Debian's Chromium; then starts
-`airpath studio` and changes values in its form. The times are the browser's own, beside whatever else the
-machine does. Usage: python benches/studio.py
+Makes runs of a minute, of a million events, and with 2,000 packets under way, and opens their pages in
+Debian's Chromium; then starts `airpath studio` and changes values in its form. The times are the browser's
+own, beside whatever else the machine does. Usage: python benches/studio.py
 """
 
 from __future__ import annotations
@@ -18,11 +18,30 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import airpath
+from airpath import _core
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
 
-RUNS = {"a minute": ("umts-384", {}), "a million events": ("hdr-4", {"duration": "36 min"})}
+MOVING = """
+duration = "20 s"
+[wired]
+delay = "400 ms"
+[radio.dch.downlink]
+rate = "50 Mbit/s"
+[radio.dch.uplink]
+rate = "10 Mbit/s"
+[tcp]
+receive_buffer = "6 MB"
+[tcp.cc.reno]
+[[flow]]
+app = "bulk"
+"""
+RUNS = {
+    "a minute": (airpath.load("umts-384"), 6),
+    "a million events": (airpath.load("hdr-4").with_("duration", "19 min"), 600),
+    "2,000 packets under way": (airpath.Scenario("moving", MOVING), 17),
+}
 
 # Sixty zooms, from the whole run inwards and back: milliseconds until the canvases are drawn.
 ZOOMS = """async () => {
@@ -38,6 +57,54 @@ ZOOMS = """async () => {
     await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
   }
   return spent.sort((a, b) => a - b);
+}"""
+# How long the model takes that was made already, once more.
+MODEL = """Promise.all(['main', 'model'].map((name) => import(`studio/${name}`)))
+.then(([{store}, {Model}]) => {
+  const begin = performance.now();
+  new Model(store.run, store.events);
+  return performance.now() - begin;
+})"""
+# Two seconds in real time, from an instant on.
+FRAMES = """async (at) => {
+  const {store} = await import('studio/main');
+  const {modelOf} = await import('studio/model');
+  const {packets} = modelOf(store.state.variants[0]);
+  const now = (at + 0.5) * 1e9;
+  let moving = 0;
+  for (let packet = 0; packet < packets.count; packet += 1) {
+    const {columns: {time_ns: {values}}} = packets.table;
+    moving += values[packets.stops[packets.first[packet]]] <= now && packets.end[packet] > now;
+  }
+  const {Scene} = await import('studio/scene');
+  const [drawn, intervals] = [[], []];
+  const draw = Scene.prototype.draw;
+  Scene.prototype.draw = function (...args) {
+    const begin = performance.now();
+    draw.apply(this, args);
+    drawn.push(performance.now() - begin);
+  };
+  store.set({at, speed: 1, playing: true, range: [at, at + 2]});
+  let last = await new Promise(requestAnimationFrame);
+  for (let n = 0; n < 120; n += 1) {
+    const next = await new Promise(requestAnimationFrame);
+    intervals.push(next - last);
+    last = next;
+  }
+  store.set({playing: false});
+  Scene.prototype.draw = draw;
+  const [a, b] = [drawn, intervals].map((all) => all.sort((x, y) => x - y));
+  const share = (all, part) => all[Math.floor(part * (all.length - 1))];
+  const hz = (1000 * b.length) / b.reduce((x, y) => x + y);
+  return {moving, drawn: [share(a, 0.5), share(a, 0.95)], hz, late: share(b, 0.95)};
+}"""
+# A search as the list has it, to its end.
+SEARCH = """async (text) => {
+  const [{store}, {Order}] = await Promise.all(['main', 'order'].map((name) => import(`studio/${name}`)));
+  const order = new Order(store.run, store.events);
+  const begin = performance.now();
+  await order.filter({kinds: null, losses: false, text}, store.run.summary.flows);
+  return [performance.now() - begin, order.listed.length];
 }"""
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 ROWS = """import('studio/main').then(({store: {events}}) =>
@@ -69,12 +136,12 @@ SCENARIOS = ("umts-384", "lundsten-dch")
 def main() -> None:
     """Measure all runs."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        for name, (scenario, changes) in RUNS.items():
-            file = Path(folder) / f"{scenario}.html"
-            write(file, scenario, changes)
+        for name, (scenario, at) in RUNS.items():
+            file = Path(folder) / f"{scenario.name}.html"
+            write(file, scenario)
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-            print(f"{name} ({scenario}): {file.stat().st_size / 1e6:.2f} MB")
-            measure(browser, file)
+            print(f"{name} ({scenario.name}): {file.stat().st_size / 1e6:.2f} MB")
+            measure(browser, file, at)
             browser.close()
         for scenario in SCENARIOS:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -82,18 +149,15 @@ def main() -> None:
             browser.close()
 
 
-def write(file: Path, scenario: str, changes: dict[str, str]) -> None:
-    """Run a scenario and write its page."""
-    changed = airpath.load(scenario)
-    for key, value in changes.items():
-        changed = changed.with_(key, value)
-    run_to_folder(changed, 1, file.with_suffix(""))
+def write(file: Path, scenario: airpath.Scenario) -> None:
+    """Run a scenario and write its page, with every probe."""
+    run_to_folder(scenario, 1, file.with_suffix(""), probes=list(_core.probes()))
     begin = time.perf_counter()
     file.write_bytes(page(FinishedRun.open(file.with_suffix(""))))
     print(f"written in {time.perf_counter() - begin:.2f} s")
 
 
-def measure(browser: Any, file: Path) -> None:
+def measure(browser: Any, file: Path, at: float) -> None:
     """Open a page, and print what it takes."""
     view = browser.new_page(viewport={"width": 1280, "height": 720})
     begin = time.perf_counter()
@@ -110,6 +174,16 @@ def measure(browser: Any, file: Path) -> None:
     view.locator(".event").first.wait_for()
     print(f"  list of events after {time.perf_counter() - begin:.2f} s")
     print(f"  memory: at most {renderer_mb()} MB in a process that draws")
+    for text in ("queue full", "960"):
+        spent, count = view.evaluate(SEARCH, text)
+        print(f"  search for {text!r}: {spent:.0f} ms, {count} events")
+    print(f"  model made in {view.evaluate(MODEL):.0f} ms")
+    frames = view.evaluate(FRAMES, at)
+    median, p95 = frames["drawn"]
+    print(
+        f"  animation, {frames['moving']} packets under way: {median:.2f} ms a picture (p95 {p95:.2f}), "
+        f"{frames['hz']:.1f} pictures a second, p95 {frames['late']:.1f} ms apart"
+    )
 
 
 def serve(browser: Any, scenario: str) -> None:

@@ -106,7 +106,7 @@ def test_a_folder_holds_what_a_simulation_leaves(behaviour, live, tmp_path):
     options = ("--server", "iperf3 -s", "--out", out)
     outcome = live(behaviour, "umts-384", *options, "--", "iperf3", "-t", "1")
     assert outcome.code == 0, outcome.err
-    names = "capture.pcapng, manifest.json, plot.png, results.json, scenario.resolved.toml, trace"
+    names = "capture.pcapng, manifest.json, page.html, plot.png, results.json, scenario.resolved.toml, trace"
     assert f"files in {out}: {names}" in outcome.err
     assert json.loads((out / "results.json").read_text()) == fake_driver.RESULTS
     assert (out / "capture.pcapng").read_bytes() == fake_driver.CAPTURE
@@ -172,14 +172,21 @@ def test_without_a_link_there_is_one_error_and_no_file(live, tmp_path):
     assert list(out.iterdir()) == []
 
 
+OF_RESULTS = {"results.json", "plot.png", "page.html"}
+
+
 @pytest.mark.parametrize(
     ("behaviour", "how", "files"),
     [
         ("dies_at_once", "status 4", set()),
         ("dies_before_the_link", "SIGKILL", set()),
-        ("dies_running", "SIGKILL", WRITTEN - {"results.json", "plot.png"}),
-        ("dies_at_the_end", "status 5", WRITTEN - {"results.json", "plot.png", "capture.pcapng"}),
-        ("leaves_a_child", "SIGKILL", WRITTEN - {"results.json", "plot.png", "capture.pcapng"}),
+        ("dies_running", "SIGKILL", WRITTEN - OF_RESULTS),
+        (
+            "dies_at_the_end",
+            "status 5",
+            WRITTEN - OF_RESULTS - {"capture.pcapng"},
+        ),
+        ("leaves_a_child", "SIGKILL", WRITTEN - OF_RESULTS - {"capture.pcapng"}),
     ],
 )
 def test_a_driver_that_dies_is_an_error_and_files_are_complete(behaviour, how, files, live, tmp_path):

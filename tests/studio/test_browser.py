@@ -9,7 +9,6 @@ import pytest
 
 from airpath.runs.finished import FinishedRun
 from airpath.runs.lines import READ, choose_flows, flow_names, read_lines
-from airpath.studio import page as pages
 from airpath.studio.page import page
 
 LINES = """
@@ -270,10 +269,9 @@ def test_a_hostile_name_is_text(opened, run_folder, serving, tmp_path, source):
     assert shown.view.locator("img").count() == 0
 
 
-def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_BYTES", 60_000)
+def test_a_page_says_what_it_left_out(opened, run_folder, tmp_path):
     file = tmp_path / "page.html"
-    file.write_bytes(page(FinishedRun.open(run_folder("umts-384"))))
+    file.write_bytes(page(FinishedRun.open(run_folder("umts-384")), 25_000))
     shown = opened(file)
     assert "There is no room here for" in shown.view.locator("#results").inner_text()
     assert shown.view.locator("[data-panel=window] .canvas").count() == 1

@@ -15,7 +15,9 @@ from urllib.parse import unquote
 import pytest
 from conftest import check_error
 
+import airpath
 from airpath.runs.finished import FinishedRun
+from airpath.runs.folder import run_to_folder
 from airpath.runs.recorder import FILES
 from airpath.studio import page as pages
 from airpath.studio.page import modules, page
@@ -25,9 +27,23 @@ TOP = Path(__file__).resolve().parents[2]
 STATIC = Path(pages.__file__).parent / "static"
 
 
+def unpacked(text: str, of: str) -> bytes:
+    """What is in the one block of a kind in a page."""
+    (block,) = re.findall(f'data-of="{of}">([^<]*)<', text)
+    return zlib.decompress(base64.b64decode(block))
+
+
 def facts_in(file: Path) -> dict:
-    (block,) = re.findall(r'data-of="run">([^<]*)<', file.read_text())
-    return json.loads(zlib.decompress(base64.b64decode(block)))
+    return json.loads(unpacked(file.read_text(), "run"))
+
+
+def kinds_in(text: str) -> set[str]:
+    """Kinds of event in a page."""
+    kinds = set()
+    for block in re.findall('data-of="events">([^<]*)<', text):
+        chunk = zlib.decompress(base64.b64decode(block))
+        kinds |= set(json.loads(chunk[4 : 4 + int.from_bytes(chunk[:4], "little")]))
+    return kinds
 
 
 def test_the_same_run_gives_the_same_bytes(run_folder):
@@ -41,7 +57,8 @@ def test_a_minute_of_a_bearer_is_a_small_page(page_of):
 
 def test_all_that_a_page_needs_is_in_it(page_of):
     text = page_of("umts-384").read_text()
-    imports = json.loads(re.findall(r'<script type="importmap">(.*?)</script>', text)[0])["imports"]
+    scripts = dict(json.loads(unpacked(text, "code")))
+    imports = json.loads(scripts["importmap"])["imports"]
     assert {file.stem for file in STATIC.glob("*.js")} == {name for name, _ in modules()}
     names = {f"studio/{name}" for name in pages.needed(dict(modules()))}
     assert set(imports) == names and "studio/form" not in names and "studio/plots" in names
@@ -49,8 +66,9 @@ def test_all_that_a_page_needs_is_in_it(page_of):
         code = unquote(address.removeprefix("data:text/javascript,"))
         assert code == (STATIC / f"{name.removeprefix('studio/')}.js").read_text()
         assert set(re.findall(r'from "(.*?)"', code)) <= names
-    for file in ("studio.css", "vendor/uplot/uPlot.iife.min.js", "vendor/uplot/uPlot.min.css"):
+    for file in ("studio.css", "vendor/uplot/uPlot.min.css"):
         assert (STATIC / file).read_text() in text
+    assert scripts["text/javascript"] == (STATIC / "vendor/uplot/uPlot.iife.min.js").read_text()
     licence = (STATIC / "vendor" / "uplot" / "LICENSE").read_text()
     assert licence in text
 
@@ -99,13 +117,43 @@ def test_the_name_of_the_machine_stays_out(page_of):
     assert "host" not in facts_in(page_of("umts-384"))["facts"]
 
 
-def test_events_without_room_are_left_out_and_named(run_folder, monkeypatch):
+def test_events_without_room_are_left_out_and_named(run_folder, tmp_path):
     run = FinishedRun.open(run_folder())
     whole = page(run)
-    monkeypatch.setattr(pages, "MOST_BYTES", 60_000)
-    chunks, left_out = pages._events(run)
-    assert "tcp_state" not in left_out and left_out["rlc_data"] > 6000
-    assert sum(map(len, chunks)) < 45_000 and len(page(run)) < len(whole)
+    there = kinds_in(whole.decode())
+    assert there == {kind for kind in run.kinds if run.count(kind)} | {"packet", "rlc_sdu"}
+    short = tmp_path / "short.html"
+    short.write_bytes(page(run, 25_000))
+    left_out = facts_in(short)["left_out"]
+    assert "tcp_state" not in left_out and left_out["rlc_data"] > 6000 and left_out["packet"] is None
+    assert kinds_in(short.read_text()) == there - left_out.keys()
+    assert len(whole) - short.stat().st_size > 60_000
+
+
+def test_packets_are_simulated_again_if_the_run_would_be_the_same(run_folder, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder("umts-64-simple"), folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    results = json.loads((folder / "results.json").read_text())
+
+    def told() -> tuple[str | None, bool]:
+        text = page(FinishedRun.open(folder)).decode()
+        return json.loads(unpacked(text, "run"))["not_again"], "packet" in kinds_in(text)
+
+    assert told() == (None, True)
+    for name, content, change, why in (
+        ("manifest.json", manifest, {"airpath": "0.0.1"}, "another version of airpath made the run"),
+        ("manifest.json", manifest, {"seed": 2}, "simulated again, the run has other results"),
+        ("results.json", results, {"complete": False}, "the run was ended early"),
+        ("results.json", results, {"live": {}}, "the run was live"),
+    ):
+        (folder / name).write_text(json.dumps(content | change))
+        assert told() == (why, False)
+        (folder / name).write_text(json.dumps(content))
+    recorded = tmp_path / "recorded"
+    run_to_folder(airpath.load("umts-64-simple"), 1, recorded, probes=["packet"])
+    text = page(FinishedRun.open(recorded)).decode()
+    assert kinds_in(text) == {"packet"}
 
 
 def test_every_kind_has_its_place_and_its_words():

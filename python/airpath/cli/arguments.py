@@ -81,6 +81,9 @@ ProbesOption = Annotated[
     str | None,
     option("KIND,...", "What the trace records: '' nothing, all; if absent, all but packet and rlc_sdu."),
 ]
+PageOption = Annotated[
+    bool, flag("--page/--no-page", "Whether there is a page.html in DIR, which shows the run in a browser.")
+]
 JsonOption = Annotated[bool, flag("--json", "Print JSON on standard output instead of tables.")]
 DaskOption = Annotated[
     str | None, option("tcp://HOST:PORT", "Run on the workers of this Dask scheduler, not here.")

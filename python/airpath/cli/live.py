@@ -17,6 +17,7 @@ from airpath.cli.arguments import (
     CaptureRlcOption,
     ForceOption,
     OutOption,
+    PageOption,
     ProbesOption,
     SeedOption,
     SetOption,
@@ -102,6 +103,7 @@ def command(
     capture_rlc: CaptureRlcOption = False,
     capture_iu: CaptureIuOption = False,
     probes: ProbesOption = None,
+    page: PageOption = True,
     max_lateness: Annotated[
         str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",
@@ -146,7 +148,7 @@ def command(
     chosen = choose_scenario(scenario, set_, link)
     check_seed(seed)
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
-    refuse_without_out(out, force=force, probes=probes, snaplen=snaplen, **captures)
+    refuse_without_out(out, force=force, probes=probes, no_page=not page, snaplen=snaplen, **captures)
     for name, given in captures.items():
         if given and not capture:
             key = f"--{name.replace('_', '-')}"
@@ -191,7 +193,17 @@ def command(
     # Imported here: it uses modules that exist on Unix only.
     from airpath.cli.live_run import carry_out
 
-    status = carry_out(chosen, configuration, program, out, force, kinds, view=has_view, shell=shell)
+    status = carry_out(
+        chosen,
+        configuration,
+        program,
+        out,
+        force,
+        kinds,
+        view=has_view,
+        shell=shell,
+        has_page=page and bool(kinds),
+    )
     raise typer.Exit(status)
 
 

@@ -32,6 +32,7 @@ def carry_out(
     *,
     view: bool,
     shell: bool,
+    has_page: bool,
 ) -> int:
     """Run COMMAND behind the link of a scenario; return its exit status.
 
@@ -45,6 +46,8 @@ def carry_out(
         Columns of every kind of event that is recorded, without the time.
     view, shell : bool
         Whether to show the view, and whether COMMAND is the default shell.
+    has_page : bool
+        Whether there is a page of the run among the files.
 
     Raises
     ------
@@ -63,11 +66,14 @@ def carry_out(
         """Complete the files of the run, if it has any."""
         if watcher.recorder is None:
             return
+        from airpath.studio.page import page_of_folder
+
         with CtrlC() as ctrl_c:
             watcher.recorder.finish(
                 None if results is None else json.dumps(results, indent=2),
                 ctrl_c,
                 title=f"{scenario.name}, live",
+                page=page_of_folder if has_page else None,
                 interrupted=results is None or not results["complete"],
                 live={
                     "kernel": platform.release(),

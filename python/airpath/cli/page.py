@@ -11,7 +11,7 @@ from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, check_free, write_file
 from airpath.errors import OutputError
 from airpath.runs.finished import FinishedRun
-from airpath.runs.recorder import FILES
+from airpath.runs.recorder import FILES, PAGE
 from airpath.terminal import clean
 
 
@@ -29,8 +29,8 @@ def command(
     from airpath.studio.page import page
 
     opened = FinishedRun.open(run)
-    file = run / "page.html" if out is None else out
-    if file.resolve() in {(run / name).resolve() for name in FILES}:
+    file = run / PAGE if out is None else out
+    if file.resolve() in {(run / name).resolve() for name in FILES if name != PAGE}:
         raise OutputError("--out", f"'{file}' is a file of the run itself", "choose another name")
     check_free("--out", file, force)
     write_file("--out", file, page(opened), force)

@@ -10,6 +10,7 @@ from airpath.cli.arguments import (
     ForceOption,
     JsonOption,
     OutOption,
+    PageOption,
     ProbesOption,
     ScenarioArgument,
     SeedOption,
@@ -32,6 +33,7 @@ def command(
     capture_rlc: CaptureRlcOption = False,
     capture_iu: CaptureIuOption = False,
     probes: ProbesOption = None,
+    page: PageOption = True,
     json_: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
@@ -40,7 +42,8 @@ def command(
     from airpath.terminal import console_for, say
 
     chosen = load_changed(scenario, set_)
-    refuse_without_out(out, capture_rlc=capture_rlc, capture_iu=capture_iu, force=force, probes=probes)
+    captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
+    refuse_without_out(out, force=force, probes=probes, no_page=not page, **captures)
     wanted = choose_probes(probes)
     interrupted = False
     if out is None:
@@ -50,6 +53,7 @@ def command(
             summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
     else:
         from airpath.runs.folder import run_to_folder
+        from airpath.studio.page import page_of_folder
 
         pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
         with progress_bar(chosen.name) as progress:
@@ -61,6 +65,7 @@ def command(
                 capture_rlc=pdus,
                 capture_iu=iu,
                 force=force,
+                page=page_of_folder if page and wanted else None,
                 progress=progress,
             )
         summary, interrupted = folder.summary, folder.interrupted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ def run_to_folder(
     capture_rlc: bool = False,
     capture_iu: bool = False,
     force: bool = False,
+    page: Callable[[Path], bytes] | None = None,
     progress: bool | OnProgress | None = None,
 ) -> RunFolder:
     """Run a scenario and write everything about it into a folder.
@@ -56,6 +57,8 @@ def run_to_folder(
         Kinds of events to record; all but `FINE_PROBES` if absent.
     force : bool
         Whether to replace the files of an earlier run.
+    page : callable, optional
+        Makes `page.html` of the run in a folder; there is none if absent.
 
     Raises
     ------
@@ -77,5 +80,5 @@ def run_to_folder(
                 if ctrl_c.pressed:
                     break
         results = simulation.results()
-        recorder.finish(results, ctrl_c, title=f"{scenario.name}, seed {seed}")
+        recorder.finish(results, ctrl_c, title=f"{scenario.name}, seed {seed}", page=page)
     return RunFolder(out, json.loads(results), ctrl_c.pressed)

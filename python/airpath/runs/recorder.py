@@ -33,17 +33,18 @@ from airpath.scenario import Scenario
 if TYPE_CHECKING:
     from airpath.runs.trace import Events
 
-RESOLVED, RESULTS, CAPTURE, PLOT, MANIFEST = (
+RESOLVED, RESULTS, CAPTURE, PLOT, PAGE, MANIFEST = (
     "scenario.resolved.toml",
     "results.json",
     "capture.pcapng",
     "plot.png",
+    "page.html",
     "manifest.json",
 )
 # Folder of the trace, with a file for each kind of event.
 TRACE = "trace"
 TRACES = tuple(f"{TRACE}/{file_name(kind)}" for kind in _core.probes())
-FILES = (RESOLVED, RESULTS, *TRACES, CAPTURE, PLOT, MANIFEST)
+FILES = (RESOLVED, RESULTS, *TRACES, CAPTURE, PLOT, PAGE, MANIFEST)
 
 # Subfolder of the files until the run has ended.
 UNFINISHED = ".unfinished"
@@ -122,11 +123,20 @@ class Recorder:
         with self._writing():
             self._files.close()
 
-    def finish(self, results: str | None, ctrl_c: CtrlC, *, title: str, **provenance: Any) -> None:
-        """Write scenario, results, picture and manifest, and move all files to their places.
+    def finish(
+        self,
+        results: str | None,
+        ctrl_c: CtrlC,
+        *,
+        title: str,
+        page: Callable[[Path], bytes] | None = None,
+        **provenance: Any,
+    ) -> None:
+        """Write scenario, results, picture, page and manifest, and move all files to their places.
 
-        `results` is JSON; None if the run ended without results, and then there is no picture. Nor is there
-        one after Ctrl-C. `provenance` are further entries of the manifest.
+        `results` is JSON; None if the run ended without results, and then there is no picture and no page.
+        Nor are there any after Ctrl-C. `page` makes the page of the run from a folder with all other files;
+        `provenance` are further entries of the manifest.
         """
         from airpath.runs.lines import READ
         from airpath.runs.picture import picture_of
@@ -140,7 +150,7 @@ class Recorder:
                     scenario = tomllib.loads(self._scenario.text)
                     trace = read_events(out / TRACE, READ)
                     picture_of(trace, json.loads(results), scenario, title).save(out / PLOT)
-            manifest = {
+            manifest: dict[str, Any] = {
                 "airpath": _core.version(),
                 "git": _git_commit(),
                 "rng": _core.RNG_VERSION,
@@ -154,10 +164,22 @@ class Recorder:
                 "elapsed_s": round(time.monotonic() - self._clock, 3),
                 "interrupted": ctrl_c.pressed,
                 **provenance,
-                "files": {str(file.relative_to(out)): file.stat().st_size for file in files_in(out)},
             }
-            (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            self._write_manifest(manifest)
+            if page and results is not None:
+                with ctrl_c.raising():
+                    made = page(out)
+                    (out / PAGE).write_bytes(made)
+                self._write_manifest(manifest | {"interrupted": manifest["interrupted"] or ctrl_c.pressed})
             self._put_in_place()
+
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Write the manifest with the sizes of all other files."""
+        out = self._unfinished
+        sizes = {str(file.relative_to(out)): file.stat().st_size for file in files_in(out)}
+        sizes.pop(MANIFEST, None)
+        text = json.dumps(manifest | {"files": sizes}, indent=2) + "\n"
+        (out / MANIFEST).write_text(text, encoding="utf-8")
 
     def _put_in_place(self) -> None:
         """Remove an earlier run's files, then move the new ones up, the manifest last."""

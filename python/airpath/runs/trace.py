@@ -72,26 +72,26 @@ def concatenate(chunks: Sequence[Events], kinds: Mapping[str, Sequence[str]]) ->
     """
     trace: Trace = {}
     for kind, columns in kinds.items():
-        joined = _joined([events[kind] for events in chunks if kind in events], columns)
-        time_ns = _plain(joined.pop("time_ns"))
-        trace[kind] = {"time_s": time_ns / 1e9} | {name: _plain(column) for name, column in joined.items()}
+        whole = joined([events[kind] for events in chunks if kind in events], columns)
+        time_ns = _plain(whole.pop("time_ns"))
+        trace[kind] = {"time_s": time_ns / 1e9} | {name: _plain(column) for name, column in whole.items()}
     return trace
 
 
-def _joined(parts: Sequence[RawColumns], columns: Sequence[str]) -> RawColumns:
+def joined(parts: Sequence[RawColumns], columns: Sequence[str]) -> RawColumns:
     """Join parts of a kind's columns; the words of all of them have one list."""
-    joined: RawColumns = {}
+    whole: RawColumns = {}
     for name in ("time_ns", *columns):
         if name not in WORD_COLUMNS:
-            joined[name] = np.concatenate([np.array([], dtype=np.uint64), *(part[name] for part in parts)])
+            whole[name] = np.concatenate([np.array([], dtype=np.uint64), *(part[name] for part in parts)])
             continue
         words = list(dict.fromkeys(word for part in parts for word in part[name][1]))
         codes = [
             np.array([words.index(word) for word in own], dtype=np.int32)[code]
             for code, own in (part[name] for part in parts)
         ]
-        joined[name] = np.concatenate([np.array([], dtype=np.int32), *codes]), words
-    return joined
+        whole[name] = np.concatenate([np.array([], dtype=np.int32), *codes]), words
+    return whole
 
 
 def _plain(column: RawColumn) -> NDArray[Any]:
@@ -189,7 +189,7 @@ class _KindWriter:
 
     def _flush(self) -> None:
         if self._pending_rows:
-            table = _table(_joined(self._pending, self._columns), self._schema)
+            table = _table(joined(self._pending, self._columns), self._schema)
             self._pending, self._pending_rows = [], 0
             self._writer.write_table(table, row_group_size=table.num_rows)
 

@@ -8,6 +8,10 @@ behind it, so that the columns begin at a multiple of 8:
 An offset counts bytes from where the columns begin and suits the type: ``"f8"``, ``"u4"``, ``"u2"`` or
 ``"u1"``, the narrowest that holds all values of the column. A list of words in place of the type means codes
 of one byte into that list. Times are nanoseconds in ``"f8"``, exact for 104 days.
+
+A chunk that is going to be deflated has differences in place of times and numbers that count up, since these
+are mostly the same: ``[name, "+u4", offset, first]`` is the first value, and how much each one, the first
+too, is above the one before it, modulo the type's range. Of times they add up without a limit.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -23,11 +28,14 @@ if TYPE_CHECKING:
 ALIGNMENT = 8
 """Bytes: the columns begin at a multiple of this."""
 
+_COUNTING = ("seq", "snd_una", "rcv_nxt", "first_sn", "sdu")
+"""Columns besides times that are deflated as differences."""
+
 _LIMITS = (("u1", 2**8), ("u2", 2**16), ("u4", 2**32))
 
 
-def encode(events: Events) -> bytes:
-    """Write events as a chunk; the same events give the same bytes.
+def encode(events: Events, *, differences: bool = False) -> bytes:
+    """Write events as a chunk, with `differences` for deflating; the same events give the same bytes.
 
     Raises
     ------
@@ -41,8 +49,11 @@ def encode(events: Events) -> bytes:
         described = []
         for name, column in columns.items():
             code, values = _narrowed(name, column)
+            first = []
+            if differences and (differing := _differences(name, column, values)) is not None:
+                code, first, values = f"+{differing.dtype.str[1:]}", [int(column[0])], differing
             padding = -end % values.dtype.itemsize
-            described.append([name, code, end + padding])
+            described.append([name, code, end + padding, *first])
             parts += [bytes(padding), values.tobytes()]
             end += padding + values.nbytes
         header[kind] = {"rows": len(columns["time_ns"]), "columns": described}
@@ -61,3 +72,15 @@ def _narrowed(name: str, column: RawColumn) -> tuple[str | list[str], NDArray[An
     largest = int(column.max(initial=0))
     fits = "f8" if name == "time_ns" else next((code for code, limit in _LIMITS if largest < limit), "f8")
     return fits, column.astype(f"<{fits}")
+
+
+def _differences(name: str, column: RawColumn, values: NDArray[Any]) -> NDArray[Any] | None:
+    """Take the differences of a column, the first one zero; None if it is to stay as it is."""
+    if isinstance(column, tuple) or not len(column):
+        return None
+    if name == "time_ns":
+        apart = np.diff(column, prepend=column[:1])
+        return apart.astype("<u4") if int(apart.max()) < 2**32 else None
+    if name not in _COUNTING or values.dtype.kind == "f":
+        return None
+    return np.diff(values, prepend=values[:1])

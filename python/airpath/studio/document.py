@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.resources import files
@@ -17,6 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+
+# As elements of their own, the scripts run in order, under the policy that has their hashes.
+_UNPACK = """
+(async () => {
+  const code = document.querySelector('script[data-of="code"]');
+  const bytes = Uint8Array.from(atob(code.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  for (const [type, text] of await new Response(stream).json()) {
+    document.head.append(Object.assign(document.createElement("script"), { type, textContent: text }));
+  }
+})();
+"""
 
 
 class Document(NamedTuple):
@@ -34,7 +48,12 @@ def modules() -> Iterator[tuple[str, str]]:
 
 
 def document(
-    title: str, addresses: Mapping[str, str], source: str, *directives: str, blocks: Iterable[str] = ()
+    title: str,
+    addresses: Mapping[str, str],
+    source: str,
+    *directives: str,
+    blocks: Iterable[str] = (),
+    is_packed: bool = False,
 ) -> Document:
     """Make the document.
 
@@ -50,17 +69,19 @@ def document(
         What else the policy allows.
     blocks : iterable of str
         Elements in front of the scripts, which the modules read.
+    is_packed : bool
+        Whether the scripts are deflated; a script of a few lines unpacks them.
     """
     static = _static()
     uplot = static / "vendor" / "uplot"
     style = _text(uplot / "uPlot.min.css") + _text(static / "studio.css")
     imports = {f"studio/{name}": address for name, address in addresses.items()}
     scripts = [
-        ("", _text(uplot / "uPlot.iife.min.js")),
-        (' type="importmap"', json.dumps({"imports": imports}, separators=(",", ":"))),
-        (' type="module"', 'import "studio/main";'),
+        ("text/javascript", _text(uplot / "uPlot.iife.min.js")),
+        ("importmap", json.dumps({"imports": imports}, separators=(",", ":"))),
+        ("module", 'import "studio/main";'),
     ]
-    allowed = " ".join(_hash(text) for _, text in scripts)
+    allowed = " ".join(_hash(text) for _, text in [*scripts, *[("", _UNPACK)] * is_packed])
     policy = "; ".join(
         (
             f"default-src 'none'; script-src {allowed} {source}; style-src {_hash(style)}; img-src data:",
@@ -75,10 +96,19 @@ def document(
         f"<style>{style}</style>",
         f"<!-- {notice} -->",
     ]
-    body = [*blocks, *(f"<script{kind}>{text}</script>" for kind, text in scripts)]
+    if is_packed:
+        code = block("code", zlib.compress(json.dumps(scripts).encode(), 9))
+        body = [*blocks, code, f"<script>{_UNPACK}</script>"]
+    else:
+        body = [*blocks, *(f'<script type="{kind}">{text}</script>' for kind, text in scripts)]
     html = _text(static / "index.html")
     html = html.replace("<!-- head -->", "\n".join(head)).replace("<!-- run -->", "\n".join(body))
     return Document(html, policy)
+
+
+def block(kind: str, zipped: bytes) -> str:
+    """Write deflated data as an element that shows nothing; scripts find it by its kind."""
+    return f'<script type="text/plain" data-of="{kind}">{base64.b64encode(zipped).decode()}</script>'
 
 
 def _static() -> Traversable:

@@ -34,13 +34,20 @@ _OF_MANIFEST = (
 """What is told of the manifest. Not the name of the machine: a page is made to be passed on."""
 
 
-def finished(run: FinishedRun, left_out: Mapping[str, int]) -> dict[str, Any]:
-    """Tell of a finished run; `left_out` has kinds of event that are not shown, and their rows."""
+def finished(
+    run: FinishedRun, left_out: Mapping[str, int | None], not_again: str | None = None
+) -> dict[str, Any]:
+    """Tell of a finished run.
+
+    `left_out` has kinds of event that there is no room for, and their rows; `not_again` says why kinds that
+    were not recorded are not simulated again.
+    """
     facts = {key: run.manifest[key] for key in _OF_MANIFEST if key in run.manifest}
     title = run.manifest["scenario"]
     changed = changes(run)
     base = None if changed is None else title
-    return _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)
+    told = _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)
+    return told | {"not_again": not_again}
 
 
 def simulated(
@@ -85,6 +92,7 @@ def _facts(
         "cut": len(text) > MOST_SCENARIO,
         "facts": facts,
         "left_out": dict(left_out),
+        "not_again": None,
     }
 
 

@@ -1,36 +1,44 @@
 """A finished run as one HTML file: a browser opens it from the disk, without a server and without a request.
 
 The page has the files of `static/` in it: modules as ``data:`` addresses in an import map, since a browser
-loads no module files from a disk. Facts and events of the run are deflated and written as base64, so that no
-text of a run is ever markup. A policy in the page forbids requests, and allows scripts and styles by their
-hashes. The same run gives the same bytes.
+loads no module files from a disk. These, facts and events of the run are deflated and written as base64, so
+that no text of a run is ever markup; a script of a few lines unpacks the front. A policy in the page forbids
+requests, and allows scripts and styles by their hashes. The same run gives the same bytes.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import zlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from string import ascii_letters, digits, punctuation
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from airpath.runs.finished import FinishedRun
+from airpath.studio.again import fine
 from airpath.studio.chunks import encode
-from airpath.studio.document import document, modules
+from airpath.studio.document import block, document, modules
 from airpath.studio.facts import BY_NEED, finished
 
 if TYPE_CHECKING:
-    from airpath.runs.finished import FinishedRun
+    from pathlib import Path
+
+    from airpath.runs.trace import Events
+
+PLAIN = "".join({*ascii_letters, *digits, *punctuation} - {*"%#"})
+"""Letters that an address may have as they are: the more there are, the better it is deflated."""
 
 MOST_BYTES = 20_000_000
 """Most bytes of events in a page; kinds without room are left out, and the page says which."""
+BYTES_BESIDE = 1_000_000
+"""The same for a page that is written beside the other files of a run, and must not take long."""
+BYTES_PER_EVENT = 2
+"""Least that is expected of an event: a kind with more rows than there is room for is not read at all."""
 
-_PLAIN = " !$&'()*+,-./:;=?@[]^_`{|}~"
-"""Characters that stand for themselves in an address of a module; no markup among them."""
 
-
-def page(run: FinishedRun) -> bytes:
+def page(run: FinishedRun, most_bytes: int = MOST_BYTES) -> bytes:
     """Write a run as a page.
 
     Raises
@@ -38,31 +46,16 @@ def page(run: FinishedRun) -> bytes:
     ScenarioError
         If a file of the run is missing or damaged.
     """
-    chunks, left_out = _events(run)
-    blocks = [_block("run", json.dumps(finished(run, left_out)).encode())]
-    blocks += [_block("events", zipped) for zipped in chunks]
-    addresses = {name: _address(text) for name, text in needed(dict(modules())).items()}
-    return document(f"{run.manifest['scenario']} - airpath", addresses, "data:", blocks=blocks).html.encode()
-
-
-def _events(run: FinishedRun) -> tuple[list[bytes], dict[str, int]]:
-    """Deflate the events, as far as there is room; return what was left out too, kinds and their rows."""
-    chunks: list[bytes] = []
-    left_out = {}
-    room = MOST_BYTES * 3 // 4  # Base64 takes four bytes for three.
-    for kind in sorted(run.kinds, key=BY_NEED.index):
-        zipped, used, rows = [], 0, 0
-        for events in run.events({kind: run.kinds[kind]}):
-            rows += len(events[kind]["time_ns"])
-            if used <= room:
-                zipped.append(zlib.compress(encode(events), 6))
-                used += len(zipped[-1])
-        if used > room:
-            left_out[kind] = rows
-        else:
-            chunks += zipped
-            room -= used
-    return chunks, left_out
+    events = _events(run, most_bytes)
+    told = finished(run, events.left_out, events.not_again)
+    blocks = [block("run", zlib.compress(json.dumps(told).encode(), 9))]
+    blocks += [block("events", zipped) for zipped in events.chunks]
+    addresses = {
+        name: f"data:text/javascript,{quote(text, safe=PLAIN)}"
+        for name, text in needed(dict(modules())).items()
+    }
+    title = f"{run.manifest['scenario']} - airpath"
+    return document(title, addresses, "data:", blocks=blocks, is_packed=True).html.encode()
 
 
 def needed(modules: Mapping[str, str]) -> dict[str, str]:
@@ -76,11 +69,43 @@ def needed(modules: Mapping[str, str]) -> dict[str, str]:
     return {name: found[name] for name in sorted(found)}
 
 
-def _address(text: str) -> str:
-    """Write a module as an address; base64 would be longer by a quarter."""
-    return f"data:text/javascript,{quote(text, safe=_PLAIN)}"
+def page_of_folder(folder: Path) -> bytes:
+    """Write the page that `--out` puts beside the files of a run; of a long one it has not everything."""
+    return page(FinishedRun.open(folder), BYTES_BESIDE)
 
 
-def _block(kind: str, content: bytes) -> str:
-    zipped = zlib.compress(content, 9) if kind == "run" else content
-    return f'<script type="text/plain" data-of="{kind}">{base64.b64encode(zipped).decode()}</script>'
+class _Events(NamedTuple):
+    chunks: list[bytes]
+    left_out: dict[str, int | None]
+    not_again: str | None
+
+
+def _events(run: FinishedRun, most_bytes: int) -> _Events:
+    """Deflate the events, as far as there is room."""
+    room = most_bytes * 3 // 4  # Base64 takes four bytes for three.
+    chunks: list[bytes] = []
+    left_out: dict[str, int | None] = {}
+    for kind in sorted(run.kinds, key=BY_NEED.index):
+        rows, zipped = run.count(kind), None
+        if BYTES_PER_EVENT * rows <= room:
+            zipped = _zipped(run.events({kind: run.kinds[kind]}), room)
+        if zipped is None:
+            left_out[kind] = rows
+        else:
+            chunks += zipped
+            room -= sum(map(len, zipped))
+    events, without, not_again = fine(run, room // BYTES_PER_EVENT)
+    zipped = _zipped(events, room)
+    if zipped is None:
+        without = [kind for part in events for kind in part]
+    return _Events([*chunks, *(zipped or ())], left_out | dict.fromkeys(without), not_again)
+
+
+def _zipped(pieces: Iterable[Events], room: int) -> list[bytes] | None:
+    """Deflate events; None if they have no room."""
+    zipped: list[bytes] = []
+    for events in pieces:
+        zipped.append(zlib.compress(encode(events, differences=True), 6))
+        if (room := room - len(zipped[-1])) < 0:
+            return None
+    return zipped

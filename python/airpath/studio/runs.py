@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath.errors import ScenarioError
 from airpath.runs.memory import simulate, steps
+from airpath.studio.again import fine
 from airpath.studio.chunks import encode
 from airpath.studio.facts import BY_NEED, finished, simulated
 
@@ -93,7 +94,11 @@ def reading(run: FinishedRun) -> Iterator[Part]:
     for kind in kinds:
         for events in run.events({kind: run.kinds[kind]}):
             yield encode(events)
-    yield finished(run, {kind: rows[kind] for kind in rows if kind not in kinds})
+    again = fine(run, MOST_EVENTS - sum(rows[kind] for kind in kinds))
+    for events in again.events:
+        yield encode(events)
+    left_out = {kind: rows[kind] for kind in rows if kind not in kinds}
+    yield finished(run, left_out | dict.fromkeys(again.left_out), again.not_again)
 
 
 def _that_fit(rows: Mapping[str, float], most: float) -> list[str]:

@@ -18,13 +18,32 @@ export function decode(buffer) {
   const tables = {};
   for (const [kind, { rows, columns }] of Object.entries(header)) {
     tables[kind] = { rows, columns: {} };
-    for (const [name, type, offset] of columns) {
+    for (const [name, type, offset, first] of columns) {
       const words = Array.isArray(type) ? type : null;
-      const Type = words ? Uint8Array : TYPES[/** @type {keyof typeof TYPES} */ (type)];
-      tables[kind].columns[name] = { values: new Type(buffer, 4 + length + offset, rows), words };
+      const isApart = !words && type[0] === "+";
+      const Type = words ? Uint8Array : TYPES[/** @type {keyof typeof TYPES} */ (isApart ? type.slice(1) : type)];
+      const values = new Type(buffer, 4 + length + offset, rows);
+      tables[kind].columns[name] = { values: isApart ? summed(values, first, name === "time_ns") : values, words };
     }
   }
   return tables;
+}
+
+/**
+ * Values from the differences between them; times have no largest value.
+ * @param {Values} apart
+ * @param {number} first
+ * @param {boolean} areTimes
+ * @returns {Values}
+ */
+function summed(apart, first, areTimes) {
+  const values = areTimes ? new Float64Array(apart.length) : apart;
+  let last = first;
+  for (let at = 0; at < apart.length; at += 1) {
+    values[at] = last + apart[at];
+    last = values[at];
+  }
+  return values;
 }
 
 /** The events of a run, which come in chunks; within a kind they come in order of time. */

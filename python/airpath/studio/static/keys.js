@@ -13,9 +13,10 @@ const WHEEL = 0.0022;
  * @param {Store} store
  * @param {import("studio/plots").Plots} plots
  * @param {import("studio/table").EventTable} table
+ * @param {import("studio/air").Air} air
  * @param {{tab(name: string): void, theme(): void}} page
  */
-export function listenToKeys(store, plots, table, page) {
+export function listenToKeys(store, plots, table, air, page) {
   /** @type {Record<string, () => void>} */
   const actions = {
     w: () => store.zoom(ZOOM),
@@ -31,6 +32,14 @@ export function listenToKeys(store, plots, table, page) {
     ArrowRight: () => void table.step(1, false),
     ArrowLeft: () => void table.step(-1, false),
     t: () => page.theme(),
+    " ": () => air.player.toggle(),
+    ",": () => air.player.step(-1),
+    ".": () => air.player.step(1),
+    "<": () => air.lost(-1),
+    ">": () => air.lost(1),
+    "[": () => air.player.change(-1),
+    "]": () => air.player.change(1),
+    p: () => store.fold("air"),
     "?": () => help().showModal(),
     "/": () => {
       page.tab("events");
@@ -45,6 +54,8 @@ export function listenToKeys(store, plots, table, page) {
       if (event.key === "Escape") /** @type {HTMLElement} */ (target).blur();
       return;
     }
+    // Space presses the button that has the focus.
+    if (event.key === " " && target.matches("button, summary, a, label, input")) return;
     // In the row of tabs, arrows and Home choose a tab.
     if (target.matches("[role=tab]") && /^(Arrow|Home|End)/.test(event.key)) return;
     const isLoss = event.shiftKey && /^Arrow(Left|Right)$/.test(event.key);

@@ -1,9 +1,11 @@
 // Puts the page together: a source, the state, and the screens on it.
 
+import { Air } from "studio/air";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
+import { ObjectList } from "studio/objects";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
@@ -49,12 +51,20 @@ async function show(run) {
   const plots = new Plots(own);
   new Strip(own);
   const table = new EventTable(own);
-  const tab = tabs(byId("more"), (name) => name === "events" && void table.ready().then(() => table.reveal()));
+  const objects = new ObjectList(own);
+  const tab = tabs(byId("more"), (name) => {
+    if (name === "events") void table.ready().then(() => table.reveal());
+    if (name === "packets") objects.ready();
+  });
+  const air = new Air(own, (packet) => {
+    own.set({ followed: packet });
+    tab("packets");
+  });
   const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
   own.on(["theme"], () => {
     document.documentElement.dataset.theme = own.state.theme;
   });
-  listenToKeys(own, plots, table, page);
+  listenToKeys(own, plots, table, air, page);
   tellInstant(own);
   if (engine && own.state.variants[0].settings && !("live" in run.summary)) {
     document.documentElement.dataset.engine = "";
@@ -93,6 +103,7 @@ function tellInstant(own) {
   let rest = 0;
   own.on(["chosen", "at", "variants", "shown"], () => {
     document.documentElement.toggleAttribute("data-chosen", own.state.at !== null);
+    document.documentElement.toggleAttribute("data-told", own.state.chosen !== null);
     clearTimeout(rest);
     rest = window.setTimeout(() => {
       const { run, events, state: { at, chosen } } = own;

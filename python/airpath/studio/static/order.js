@@ -1,6 +1,7 @@
 // All events of a run in the order of their times, and those of them that a filter lets through.
 
-import { isLoss, KINDS, shortly, whose } from "studio/words";
+import { Search } from "studio/search";
+import { isLoss } from "studio/words";
 
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/store").Place} Place */
@@ -8,6 +9,9 @@ import { isLoss, KINDS, shortly, whose } from "studio/words";
 
 /** Milliseconds of work before the browser has its turn. */
 const TURN_MS = 12;
+
+/** More flows than a UE has. */
+const MOST_FLOWS = 65536;
 
 export class Order {
   /**
@@ -77,8 +81,8 @@ export class Order {
     const turn = (this.turn += 1);
     const wanted = this.kinds.map((kind) => (!kinds || kinds.has(kind)));
     const ues = new Set(flows.map((flow) => flow.ue));
-    const own = new Set(flows.map((flow) => `${flow.ue}.${flow.flow}`));
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const own = new Set(flows.map((flow) => flow.ue * MOST_FLOWS + flow.flow));
+    const search = new Search(this, text);
     const found = new Uint32Array(this.row.length);
     let count = 0;
     let until = performance.now() + TURN_MS;
@@ -92,12 +96,9 @@ export class Order {
       if (!wanted[number]) continue;
       const [table, row, kind] = [this.tables[number], this.row[place], this.kinds[number]];
       const { ue, flow } = table.columns;
-      if (!(flow ? own.has(`${ue.values[row]}.${flow.values[row]}`) : ues.has(ue.values[row]))) continue;
+      if (!(flow ? own.has(ue.values[row] * MOST_FLOWS + flow.values[row]) : ues.has(ue.values[row]))) continue;
       if (losses && !isLoss(kind, table, row)) continue;
-      if (words.length) {
-        const said = `${KINDS[kind] ?? kind} ${kind} ${whose(table, row)} ${shortly(this.run, kind, table, row)}`.toLowerCase();
-        if (!words.every((word) => said.includes(word))) continue;
-      }
+      if (!search.finds(number, row)) continue;
       found[count++] = place;
     }
     this.listed = found.slice(0, count);

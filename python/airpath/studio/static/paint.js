@@ -65,7 +65,24 @@ export function lookOf(variant) {
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return { inks: Array.from({ length: 8 }, (_, n) => read(`--c${n}`)), grid: read("--grid"), quiet: read("--quiet") };
+  return { inks: Array.from({ length: 8 }, (_, n) => read(`--c${n}`)), grid: read("--grid"), quiet: read("--quiet"), pin: read("--pin") };
+}
+
+/**
+ * Mark a stretch of time: its ground, and its word where there is room.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {{left: number, right: number, top: number, height: number}} place pixels of the canvas
+ * @param {string} colour
+ * @param {string} word
+ * @param {number} ratio
+ */
+export function paintSpan(ink, { left, right, top, height }, colour, word, ratio) {
+  ink.fillStyle = colour;
+  ink.globalAlpha = 0.13;
+  ink.fillRect(left, top, Math.max(right - left, ratio), height);
+  ink.globalAlpha = 1;
+  ink.font = `${11 * ratio}px system-ui, sans-serif`;
+  if (word && ink.measureText(word).width < right - left - 8 * ratio) ink.fillText(word, left + 4 * ratio, top + 11 * ratio);
 }
 
 /** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */

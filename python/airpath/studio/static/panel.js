@@ -2,7 +2,7 @@
 // are pixels. Variants are drawn over each other.
 
 import { figure, make } from "studio/dom";
-import { lookOf, paintBand, paintLine, paintMarks, swatch } from "studio/paint";
+import { lookOf, paintBand, paintLine, paintMarks, paintSpan, swatch } from "studio/paint";
 import { FEW } from "studio/panels";
 import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
 
@@ -221,6 +221,12 @@ export class PanelView {
     ink.rect(bbox.left, bbox.top - 3 * ratio, bbox.width, bbox.height + 7 * ratio);
     ink.clip();
     ink.lineJoin = "round";
+    for (const { from: begin, to: end, word, isFollowed } of this.plots.spans) {
+      if (end < from || begin > to) continue;
+      const { quiet, pin } = this.plots.colours;
+      const place = { left: toX(Math.max(begin, from)), right: toX(Math.min(end, to)), top: bbox.top, height: bbox.height };
+      paintSpan(ink, place, isFollowed ? pin : quiet, word, ratio);
+    }
     for (const { trail, curves: { variant, flow }, x, y, places, low, high } of this.drawn) {
       // Flows differ by their colours; without others, variants do too.
       const look = lookOf(variant);

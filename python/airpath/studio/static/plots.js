@@ -5,6 +5,7 @@ import { colours } from "studio/paint";
 import { PanelView } from "studio/panel";
 import { panelsFor } from "studio/panels";
 import { curvesOf } from "studio/series";
+import { spansOf } from "studio/spans";
 
 const LEAST_PX = 64;
 const MOST_PX = 260;
@@ -16,14 +17,18 @@ export class Plots {
   constructor(store) {
     this.store = store;
     this.curves = curvesOf(store.state);
+    this.spans = spansOf(store);
     this.place = byId("panels");
     /** @type {PanelView[]} */
     this.views = [];
     this.colours = colours();
     this.variants = store.state.variants.length;
+    store.on(["flows", "variants", "shown", "followed"], () => {
+      this.spans = spansOf(store);
+    });
     store.on(["flows", "folded"], () => this.build());
     store.on(["variants"], () => this.renew());
-    store.on(["range", "variants", "shown"], () => this.draw());
+    store.on(["range", "variants", "shown", "followed"], () => this.draw());
     store.on(["at"], () => this.views.forEach((view) => view.pin()));
     store.on(["hover", "at"], () => this.views.forEach((view) => view.tell()));
     store.on(["theme"], () => this.recolour());

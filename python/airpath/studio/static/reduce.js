@@ -17,6 +17,26 @@ export function lowerBound(sorted, value) {
 }
 
 /**
+ * Place in `rows` of the first row whose value is not below `value`; the rows' values ascend.
+ * @type {(values: ArrayLike<number>, rows: ArrayLike<number>, value: number) => number}
+ */
+export function firstFrom(values, rows, value) {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[rows[middle]] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Place of a row in ascending rows; -1 if it is not among them. @type {(rows: ArrayLike<number>, row: number) => number} */
+export function placeOf(rows, row) {
+  const place = lowerBound(rows, row);
+  return rows[place] === row ? place : -1;
+}
+
+/**
  * Places of the points that make the same picture as all points from `from` to `to` in `columns` pixels: ascending,
  * at most four a pixel, and one before and one after the range, from where a line enters and leaves it.
  * @param {Float64Array} x ascending

@@ -28,6 +28,9 @@ export function showResults(run) {
     const kinds = Object.entries(run.left_out).map(([kind, rows]) => (rows === null ? kind : `${kind} (${figure(rows)} events)`));
     place.append(make("p", { class: "note" }, `There is no room here for ${kinds.join(", ")}: a trace in a run's folder has them.`));
   }
+  if (run.not_again) {
+    place.append(make("p", { class: "note" }, `Single packets and SDUs are not here: the trace has none, and ${run.not_again}.`));
+  }
   /** @type {[string, (flow: Run["summary"]["flows"][number]) => string][]} */
   const rows = [
     ["goodput, kbit/s", (flow) => told(flow.goodput_bps === null ? null : flow.goodput_bps / 1e3, 1)],

@@ -21,7 +21,9 @@
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
  * @property {Record<string, any>} facts of `manifest.json`
+ * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
+ * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */

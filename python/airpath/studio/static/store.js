@@ -15,6 +15,9 @@
  * @property {number | null} hover instant under the pointer, seconds
  * @property {number | null} at the chosen instant, seconds
  * @property {Place | null} chosen the event there
+ * @property {boolean} playing whether `at` moves by itself
+ * @property {number} speed of that: 1 is real time
+ * @property {number | null} followed a packet of the shown variant, by its place in the model
  * @property {ReadonlySet<string>} folded panels that are closed
  * @property {string} theme "light", "dark" or "" for what the system says
  * @property {import("studio/source").Settings[]} wanted settings of each variant as they are being edited, if a source can run them
@@ -38,8 +41,8 @@ export class Store {
   constructor(made) {
     /** @type {State} */
     this.state = {
-      variants: [{ name: NAMES[0], ...made }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
-      at: null, chosen: null, folded: new Set(), theme: "",
+      variants: [{ ...made, name: NAMES[0] }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
+      at: null, chosen: null, playing: false, speed: 1 / 20, followed: null, folded: new Set(), theme: "",
       wanted: [], resolved: null, problem: null, progress: null, stale: false,
     };
     /** @type {{keys: (keyof State)[], call: () => void}[]} */
@@ -97,7 +100,7 @@ export class Store {
    * @param {number} shown
    */
   putAll(all, shown) {
-    this.arrange(all.map((made, n) => ({ name: NAMES[n], ...made })), shown);
+    this.arrange(all.map((made, n) => ({ ...made, name: NAMES[n] })), shown);
   }
 
   /**
@@ -107,7 +110,7 @@ export class Store {
    */
   put(place, made) {
     const variants = this.state.variants.slice();
-    variants[place] = { name: NAMES[place], ...made };
+    variants[place] = { ...made, name: NAMES[place] };
     this.arrange(variants, this.state.shown);
   }
 
@@ -120,7 +123,7 @@ export class Store {
 
   /** Have words, lists and tables speak of another variant. @param {number} place */
   speakOf(place) {
-    if (place !== this.state.shown && this.state.variants[place]) this.set({ shown: place, chosen: null });
+    if (place !== this.state.shown && this.state.variants[place]) this.set({ shown: place, chosen: null, followed: null });
   }
 
   /** @type {(variants: Variant[], shown: number) => void} */
@@ -130,7 +133,7 @@ export class Store {
     const wasWhole = state.range[1] - state.range[0] >= end;
     const flows = state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
     this.set({
-      variants, shown, chosen: isSame ? state.chosen : null,
+      variants, shown, chosen: isSame ? state.chosen : null, followed: isSame ? state.followed : null,
       flows: !flows.length ? firstFlows(variants[shown].run) : flows.length < state.flows.length ? flows : state.flows,
     });
     if (wasWhole) this.set({ range: [0, this.end] });

@@ -1,0 +1,191 @@
+// The path, animated: one picture for each variant under the same cursor, the words to it, and what a click chooses.
+
+import { byId, make } from "studio/dom";
+import { LANES } from "studio/lanes";
+import { hasModel, modelOf } from "studio/model";
+import { Player } from "studio/player";
+import { colours } from "studio/paint";
+import { Scene } from "studio/scene";
+import { momentOf } from "studio/standing";
+
+/** @typedef {import("studio/store").Store} Store */
+/** @typedef {import("studio/source").Flow} Flow */
+
+/** Words are told when the cursor rests, milliseconds; while it moves, this often. */
+const REST_MS = 150;
+const MOVING_MS = 250;
+/** How long a drop is seen, seconds on the clock, and at most in the run. */
+const FALL_S = 0.7;
+const MOST_FALL_S = 2;
+const LEAST_FALL_S = 0.01;
+/** What colours and shapes mean: a sample and its words. */
+const LEGEND = [
+  ["data", "data, sent first"], ["again", "data, sent again"], ["late", "data, sent again after a timeout"], ["ack", "ACK"],
+  ["flag", "ACK with the RNC's flag"], ["kept", "sent, kept until RLC confirms it"], ["pdu", "PDU"], ["pdu-again", "PDU sent again"],
+  ["pdu-lost", "lost on the air"], ["hole", "hole: PDU that has not come"], ["status", "STATUS PDU"],
+];
+
+export class Air {
+  /**
+   * @param {Store} store
+   * @param {(packet: number) => void} follow
+   */
+  constructor(store, follow) {
+    this.store = store;
+    this.follow = follow;
+    this.root = byId("air");
+    this.place = byId("scenes");
+    this.said = byId("moment");
+    this.clock = byId("clock");
+    /** @type {Scene[]} */
+    this.scenes = [];
+    this.rest = 0;
+    this.making = 0;
+    this.lastTold = 0;
+    this.theme = themeOf();
+    this.player = new Player(store, () => this.grid());
+    byId("air-fold").addEventListener("click", () => store.fold("air"));
+    byId("lost").addEventListener("click", () => this.lost(1));
+    byId("legend-list").append(...LEGEND.map(([name, words]) => make("li", {}, make("i", { class: `sample ${name}`, "aria-hidden": "true" }), words)));
+    store.on(["variants", "folded"], () => this.build());
+    store.on(["at", "flows", "shown", "followed", "range"], () => this.draw());
+    store.on(["playing"], () => this.tell());
+    store.on(["theme"], () => this.recolour());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+    new ResizeObserver(() => this.resize()).observe(this.place);
+    this.build();
+  }
+
+  build() {
+    const { variants, folded } = this.store.state;
+    const isFolded = folded.has("air");
+    this.root.classList.toggle("folded", isFolded);
+    byId("air-fold").setAttribute("aria-expanded", String(!isFolded));
+    this.scenes = [];
+    this.place.replaceChildren(...(isFolded ? [] : variants.map(({ name }, n) => {
+      const canvas = make("canvas", { role: "img", "aria-label": "The path", click: (event) => this.click(n, event) });
+      this.scenes.push(new Scene(canvas));
+      return make("div", { class: "scene" }, variants.length > 1 ? make("b", { class: "variant" }, name) : null, canvas);
+    })));
+    this.resize();
+  }
+
+  resize() {
+    for (const scene of this.scenes) {
+      scene.canvas.style.height = `${LANES.height}px`;
+      scene.size(scene.canvas.clientWidth, LANES.height);
+    }
+    this.draw();
+  }
+
+  recolour() {
+    this.theme = themeOf();
+    this.draw();
+  }
+
+  /** The flow of which the animation tells: the first that is shown. @param {number} variant @returns {Flow | null} */
+  flow(variant) {
+    const { variants, flows } = this.store.state;
+    return variants[variant].run.summary.flows[flows[0] ?? 0] ?? null;
+  }
+
+  /** The instant that is drawn, nanoseconds. */
+  get now() {
+    const { at, range } = this.store.state;
+    return (at ?? range[0]) * 1e9;
+  }
+
+  /** The bearer that carries the data of the shown flow, and the model. @param {number} variant */
+  of(variant) {
+    const model = modelOf(this.store.state.variants[variant]);
+    const flow = this.flow(variant);
+    return { model, flow, ue: flow?.ue ?? 0, bearer: model.bearer(flow?.ue ?? 0, flow?.direction === "uplink") };
+  }
+
+  grid() {
+    const { bearer } = this.of(this.store.state.shown);
+    return bearer?.tti ? { length: bearer.tti, phase: bearer.phase % bearer.tti } : null;
+  }
+
+  draw() {
+    const { speed, followed, shown, variants } = this.store.state;
+    if (!variants.every(hasModel)) {
+      // Plots are painted first.
+      clearTimeout(this.making);
+      this.making = window.setTimeout(() => {
+        variants.forEach(modelOf);
+        this.draw();
+      });
+      return;
+    }
+    const fall = Math.min(Math.max(FALL_S * speed, LEAST_FALL_S), MOST_FALL_S) * 1e9;
+    this.scenes.forEach((scene, n) => {
+      const { model, flow, ue } = this.of(n);
+      scene.draw(model, { ue, flow, now: this.now, fall, followed: n === shown ? followed : null }, this.theme);
+    });
+    this.tell();
+  }
+
+  /** Say what is there: at rest aloud, while it moves now and then. */
+  tell() {
+    clearTimeout(this.rest);
+    const { at, playing, shown } = this.store.state;
+    const { model, bearer } = this.of(shown);
+    const tti = model.tti(bearer, this.now);
+    this.clock.textContent = `${(at ?? this.store.state.range[0]).toFixed(4)} s${tti === null || at === null ? "" : ` · TTI ${tti}`}`;
+    if (!this.scenes.length) return;
+    const say = () => {
+      this.lastTold = performance.now();
+      this.said.setAttribute("aria-live", this.store.state.playing ? "off" : "polite");
+      this.said.textContent = this.words();
+      this.scenes.forEach(({ canvas }) => canvas.setAttribute("aria-label", `The path: ${this.said.textContent}`));
+    };
+    if (playing && performance.now() - this.lastTold > MOVING_MS) say();
+    else this.rest = window.setTimeout(say, playing ? MOVING_MS : REST_MS);
+  }
+
+  words() {
+    const { state } = this.store;
+    const { model, flow, ue } = this.of(state.shown);
+    const lacks = model.missing.join(" ");
+    if (state.at === null) return `Press ▶, or Space: packets move along the path. ${lacks}`;
+    return `${momentOf(model, { ue, flow, now: this.now })} ${lacks}`;
+  }
+
+  /** @type {(variant: number, event: MouseEvent) => void} */
+  click(variant, event) {
+    const { left, top } = this.scenes[variant].canvas.getBoundingClientRect();
+    const found = this.scenes[variant].at(event.clientX - left, event.clientY - top);
+    if (variant !== this.store.state.shown) this.store.speakOf(variant);
+    if (!found) return;
+    if ("packet" in found) this.follow(found.packet);
+    else this.store.choose({ kind: "rlc_data", row: found.row });
+  }
+
+  /** Go to the next TTI or slot with lost PDUs, or to the one before. @param {1 | -1} way */
+  lost(way) {
+    const { bearer, model } = this.of(this.store.state.shown);
+    const [kind, column, rows] = bearer?.runs.length ? ["rlc_data", "lost", bearer.runs] : ["slot_ended", "pdus_lost", bearer?.slots ?? []];
+    const table = model.events.table(kind);
+    if (!table || !bearer) return;
+    const { time_ns } = table.columns;
+    let found = -1;
+    for (const row of rows) {
+      const isLater = time_ns.values[row] > this.now + 1;
+      if (!table.columns[column].values[row] || (way < 0 && time_ns.values[row] >= this.now - 1)) continue;
+      if (way > 0 && !isLater) continue;
+      found = row;
+      if (way > 0) break;
+    }
+    this.store.set({ playing: false });
+    if (found >= 0) this.store.choose({ kind, row: found });
+  }
+}
+
+/** @returns {import("studio/scene").Theme} */
+function themeOf() {
+  const style = getComputedStyle(document.documentElement);
+  const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  const { inks, grid, quiet } = colours();
+  return { inks, grid, quiet, ink: read("ink"), edge: read("edge"), sheet: read("sheet"), ground: read("ground"), pin: read("pin") };
+}

@@ -1,0 +1,357 @@
+// Draws the path at an instant: packets on their way, the buffer, TTIs on the air, what the UE puts together. It asks the
+// model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
+
+import { columnsOf, INKS, LANES, NARROW_PX, SIZES } from "studio/lanes";
+import { LOOKS, stopAt } from "studio/model";
+import { around, FATES } from "studio/packets";
+import { drawQueues } from "studio/queues";
+import { boxState, receiverState, senderState } from "studio/standing";
+import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
+
+/** @typedef {import("studio/model").Model} Model */
+/** @typedef {import("studio/lanes").Column} Column */
+/**
+ * What to draw: a UE and its flow, at an instant, in nanoseconds; `fall` is for how long drops are seen.
+ * @typedef {{ue: number, flow: import("studio/source").Flow | null, now: number, fall: number, followed: number | null}} View
+ */
+/** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, ground: string, pin: string}} Theme */
+
+const DROPPED = FATES.indexOf("dropped");
+const HIT_PX = 9;
+
+export class Scene {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    /** @type {Column[]} */
+    this.columns = [];
+    this.width = 0;
+    this.laidFor = "";
+    /** The column of each place; of the cell, its buffer. @type {(Column | undefined)[]} */
+    this.columnOf = [];
+    /** What was drawn: x, y and packet of each, and of runs of PDUs their row in place of the packet, below zero. */
+    this.drawn = new Float64Array(3 * 256);
+    this.count = 0;
+    /** Packets that wait at the cell, by direction. */
+    this.waiting = [new Int32Array(256), new Int32Array(256)];
+    this.waits = [0, 0];
+    this.kept = 0;
+    /** Rectangles by look: x and y. */
+    this.shapes = SIZES.map(() => ({ at: new Float32Array(512), count: 0 }));
+    /** @type {Map<number, number>} */
+    this.others = new Map();
+    /** Packets held at each place. */
+    this.held = new Uint16Array(64);
+  }
+
+  /** Take the size that the page gives. @type {(width: number, height: number) => void} */
+  size(width, height) {
+    const ratio = devicePixelRatio;
+    [this.canvas.width, this.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    this.width = width;
+    this.laidFor = "";
+  }
+
+  /**
+   * @param {Model} model
+   * @param {View} view
+   * @param {Theme} theme
+   */
+  draw(model, view, theme) {
+    const { ink, width } = this;
+    if (!width) return;
+    const hasReceiver = Boolean(model.bearer(view.ue, false)?.runs.length || model.bearer(view.ue, true)?.runs.length);
+    const key = `${model.path.join()} ${width} ${hasReceiver}`;
+    if (this.laidFor !== key) {
+      this.columns = columnsOf(model.path, model.radio, width, hasReceiver);
+      this.columnOf = model.path.map((_, place) => this.columns.find((own) => own.place === place));
+      this.laidFor = key;
+    }
+    ink.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    ink.clearRect(0, 0, width, LANES.height);
+    ink.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+    ink.lineWidth = 1;
+    this.count = 0;
+    this.waits.fill(0);
+    this.kept = 0;
+    this.held.fill(0);
+    this.others.clear();
+    this.shapes.forEach((shape) => { shape.count = 0; });
+    this.stations(theme);
+    this.air(model, view, theme);
+    if (model.packets) this.packets(model, view, theme);
+    drawQueues(this, model, view, theme);
+    this.captions(model, view, theme);
+  }
+
+  /** @type {(kind: Column["kind"]) => Column | undefined} */
+  column(kind) {
+    return this.columns.find((own) => own.kind === kind);
+  }
+
+  /** The sheets of the stations, the lines of the lanes, and the titles. @param {Theme} theme */
+  stations(theme) {
+    const { ink, columns, width } = this;
+    ink.strokeStyle = theme.grid;
+    for (const { top, bottom } of [LANES.down, LANES.up]) {
+      const middle = Math.round((top + bottom) / 2) + 0.5;
+      ink.beginPath();
+      ink.moveTo(0, middle);
+      ink.lineTo(width, middle);
+      ink.stroke();
+    }
+    for (const { kind, title, left, right } of columns) {
+      if (kind !== "wire") {
+        for (const { top, bottom } of kind === "air" || kind === "buffer" || kind === "receiver" ? [LANES.down, LANES.up] : [{ top: LANES.down.top, bottom: LANES.up.bottom }]) {
+          ink.fillStyle = kind === "air" ? theme.ground : theme.sheet;
+          ink.fillRect(left, top, right - left, bottom - top);
+          ink.strokeStyle = theme.edge;
+          ink.strokeRect(Math.round(left) + 0.5, top + 0.5, Math.round(right - left) - 1, bottom - top - 1);
+        }
+      }
+      ink.fillStyle = theme.quiet;
+      ink.textAlign = "center";
+      this.text(title, (left + right) / 2, LANES.title, right - left + 4);
+    }
+  }
+
+  /** Text that is cut to its room. @type {(text: string, x: number, y: number, room: number) => void} */
+  text(text, x, y, room) {
+    const { ink } = this;
+    let own = text;
+    while (own.length > 2 && ink.measureText(own).width > room) own = `${own.slice(0, -2)}…`;
+    ink.fillText(own, x, y);
+  }
+
+  /** Remember what was drawn where. @type {(x: number, y: number, what: number) => void} */
+  note(x, y, what) {
+    if (3 * this.count === this.drawn.length) {
+      const more = new Float64Array(2 * this.drawn.length);
+      more.set(this.drawn);
+      this.drawn = more;
+    }
+    this.drawn[3 * this.count] = x;
+    this.drawn[3 * this.count + 1] = y;
+    this.drawn[3 * this.count + 2] = what;
+    this.count += 1;
+  }
+
+  /** TTIs, slots and what the link layer puts together. @type {(model: Model, view: View, theme: Theme) => void} */
+  air(model, view, theme) {
+    const [air, receiver, buffer] = [this.column("air"), this.column("receiver"), this.column("buffer")];
+    if (!air || !buffer) return;
+    for (const isUp of [false, true]) {
+      const bearer = model.bearer(view.ue, isUp);
+      if (!bearer) continue;
+      const lane = isUp ? LANES.up : LANES.down;
+      if (bearer.runs.length || bearer.status.length) drawTtis(this, model, bearer, view, theme, air, lane);
+      else if (bearer.slots.length) drawSlots(this, model, bearer, view, theme, air, lane);
+      const end = isUp ? buffer : receiver;
+      if (bearer.runs.length && end) drawReceiver(this, model, bearer, view, theme, end, lane);
+    }
+    if (model.isOut(view.ue, view.now)) {
+      this.ink.fillStyle = theme.inks[1];
+      this.ink.textAlign = "center";
+      this.text("outage: nothing gets through", (air.left + air.right) / 2, LANES.between, air.right - air.left);
+    }
+  }
+
+  /** Packets under way. @type {(model: Model, view: View, theme: Theme) => void} */
+  packets(model, view, theme) {
+    const packets = /** @type {import("studio/packets").Packets} */ (model.packets);
+    const { table, end, fate, stops } = packets;
+    const { ue, element, direction } = table.columns;
+    const upCode = (direction.words ?? []).indexOf("uplink");
+    const times = table.columns.time_ns.values;
+    const [low, high] = around(packets, view.now - view.fall);
+    const [, above] = around(packets, view.now);
+    for (let packet = low; packet < Math.max(high, above); packet += 1) {
+      const isGone = end[packet] <= view.now;
+      if (isGone && (fate[packet] !== DROPPED || end[packet] + view.fall < view.now)) continue;
+      const at = stopAt(packets, packet, view.now);
+      if (at < 0) continue;
+      const row = stops[at];
+      const place = element.values[row];
+      const isUp = direction.values[row] === upCode;
+      if (ue.values[row] !== view.ue) {
+        if (place === model.radio && !isUp && !isGone && this.isWaiting(model, packet, view.now)) {
+          this.others.set(ue.values[row], (this.others.get(ue.values[row]) ?? 0) + 1);
+        }
+        continue;
+      }
+      if (isGone) this.fall(model, packet, place, isUp, (view.now - end[packet]) / view.fall, theme);
+      else {
+        const until = at + 1 < packets.first[packet + 1] ? times[stops[at + 1]] : Infinity;
+        this.move(model, packet, place, isUp, times[row], until, view);
+      }
+    }
+    this.paint(theme);
+    this.marks(model, view, theme);
+  }
+
+  /** Whether a packet at the cell is not sent yet. @type {(model: Model, packet: number, now: number) => boolean} */
+  isWaiting({ sdus }, packet, now) {
+    const sdu = sdus?.of[packet] ?? -1;
+    return sdus !== null && sdu >= 0 && now < Math.min(sdus.left[sdu], sdus.out[sdu]);
+  }
+
+  /**
+   * A packet between its last stop and the next one.
+   * @type {(model: Model, packet: number, place: number, isUp: boolean, came: number, until: number, view: View) => void}
+   */
+  move(model, packet, place, isUp, came, until, { now }) {
+    const lane = isUp ? LANES.up : LANES.down;
+    const middle = (lane.top + lane.bottom) / 2;
+    if (place === model.radio) {
+      if (this.isWaiting(model, packet, now)) {
+        const way = Number(isUp);
+        if (this.waits[way] === this.waiting[way].length) {
+          const more = new Int32Array(2 * this.waits[way]);
+          more.set(this.waiting[way]);
+          this.waiting[way] = more;
+        }
+        this.waiting[way][this.waits[way]++] = packet;
+        return;
+      }
+      const { sdus } = model;
+      const sdu = sdus?.of[packet] ?? -1;
+      // PDUs stand for the packet; without them it crosses the air itself.
+      if (!sdus || sdu < 0 || sdus.ended[sdu] >= 0) return;
+      const air = this.column("air");
+      if (air) this.put(model, packet, air, isUp, (now - sdus.left[sdu]) / (until - sdus.left[sdu]), middle);
+      return;
+    }
+    const column = this.columnOf[place];
+    if (!column) return;
+    if (column.kind === "wire") this.put(model, packet, column, isUp, (now - came) / (until - came), middle);
+    else if (until > now) {
+      // Boxes hold packets: the oldest in front.
+      const held = this.held[2 * place + Number(isUp)]++;
+      const across = Math.min(held, Math.floor((column.right - column.left - 12) / 6) - 1) * 6 + 8;
+      this.place(model, packet, isUp ? column.left + across : column.right - across, middle);
+    }
+  }
+
+  /** @type {(model: Model, packet: number, column: Column, isUp: boolean, share: number, y: number) => void} */
+  put(model, packet, { left, right }, isUp, share, y) {
+    const own = Math.min(Math.max(share, 0), 1);
+    this.place(model, packet, isUp ? right - own * (right - left) : left + own * (right - left), y);
+  }
+
+  /** @type {(model: Model, packet: number, x: number, y: number) => void} */
+  place(model, packet, x, y) {
+    const shape = this.shapes[model.looks[packet]];
+    if (2 * shape.count === shape.at.length) {
+      const more = new Float32Array(2 * shape.at.length);
+      more.set(shape.at);
+      shape.at = more;
+    }
+    shape.at[2 * shape.count] = x;
+    shape.at[2 * shape.count + 1] = y;
+    shape.count += 1;
+    this.note(x, y, packet);
+  }
+
+  /** Paint all packets, one colour after the other. @param {Theme} theme */
+  paint(theme) {
+    const { ink } = this;
+    this.shapes.forEach(({ at, count }, look) => {
+      const [width, height] = SIZES[look];
+      ink.fillStyle = theme.inks[INKS[look]];
+      for (let n = 0; n < count; n += 1) ink.fillRect(at[2 * n] - width / 2, at[2 * n + 1] - height / 2, width, height);
+      if (look !== LOOKS.again && look !== LOOKS.late) return;
+      // What was sent again has a bar across: one for a fast retransmission, two after a timeout.
+      ink.fillStyle = theme.sheet;
+      for (let n = 0; n < count; n += 1) {
+        ink.fillRect(at[2 * n] - width / 2, at[2 * n + 1] - (look === LOOKS.late ? 4 : 1), width, 2);
+        if (look === LOOKS.late) ink.fillRect(at[2 * n] - width / 2, at[2 * n + 1] + 2, width, 2);
+      }
+    });
+  }
+
+  /** Flags on ACKs. @type {(model: Model, view: View, theme: Theme) => void} */
+  marks({ packets }, { now }, theme) {
+    if (!packets || !packets.hasFlags) return;
+    const { ink, drawn } = this;
+    ink.fillStyle = theme.inks[5];
+    for (let n = 0; n < this.count; n += 1) {
+      const packet = drawn[3 * n + 2];
+      if (packet < 0 || packets.flagged[packet] < 0) continue;
+      const place = packets.table.columns.element.values[packets.stops[Math.max(stopAt(packets, packet, now), 0)]];
+      if (place >= packets.flagged[packet]) continue;
+      const [x, y] = [drawn[3 * n], drawn[3 * n + 1] - 6];
+      ink.beginPath();
+      ink.moveTo(x - 2, y);
+      ink.lineTo(x + 8, y - 4);
+      ink.lineTo(x - 2, y - 8);
+      ink.fill();
+    }
+  }
+
+  /** A packet that was dropped falls out of the lane. @type {(model: Model, packet: number, place: number, isUp: boolean, share: number, theme: Theme) => void} */
+  fall(model, packet, place, isUp, share, theme) {
+    const { ink } = this;
+    const reasons = model.events.table("dropped")?.columns.reason;
+    const row = model.packets?.drop[packet] ?? -1;
+    const reason = reasons?.words?.[reasons.values[row]] ?? "";
+    const lane = isUp ? LANES.up : LANES.down;
+    const isOnAir = reason === "max_transmissions" || (reason === "link_loss" && place === model.radio);
+    const kind = isOnAir ? "air" : place === model.radio ? (isUp && this.column("receiver") ? "receiver" : "buffer") : null;
+    const column = this.columns.find((own) => (kind ? own.kind === kind : own.place === place));
+    if (!column) return;
+    const { left, right } = column;
+    const x = isOnAir ? (isUp ? left + 8 : right - 8) : isUp ? right - 8 : left + 8;
+    const y = (lane.top + lane.bottom) / 2 + share * (lane.bottom - lane.top) * 0.62;
+    ink.globalAlpha = 1 - 0.7 * share;
+    ink.fillStyle = theme.inks[INKS[model.looks[packet]]];
+    ink.fillRect(x - 4, y - 7, 8, 14);
+    ink.strokeStyle = theme.inks[1];
+    ink.lineWidth = 2;
+    cross(ink, x, y, 8);
+    ink.lineWidth = 1;
+    ink.fillStyle = theme.inks[1];
+    ink.textAlign = x < this.width - 90 ? "left" : "right";
+    ink.fillText(reason.replaceAll("_", " "), x + (ink.textAlign === "left" ? 12 : -12), y + 4);
+    ink.globalAlpha = 1;
+    this.note(x, y, packet);
+  }
+
+  /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
+  captions(model, view, theme) {
+    const { ink } = this;
+    const isNarrow = this.width < NARROW_PX;
+    const isUp = view.flow?.direction === "uplink";
+    for (const column of this.columns) {
+      const { kind, left, right, place } = column;
+      const lines = isNarrow ? [] : kind === "server" ? (isUp ? receiverState : senderState)(model, view)
+        : kind === "ue" ? (isUp ? senderState : receiverState)(model, view)
+          : kind === "box" ? boxState(model, model.path[place], view) : [];
+      ink.textAlign = "center";
+      ink.fillStyle = theme.ink;
+      lines.forEach((line, n) => this.text(line, (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
+    }
+    const { followed } = view;
+    if (followed === null) return;
+    ink.strokeStyle = theme.pin;
+    ink.lineWidth = 2;
+    for (let n = 0; n < this.count; n += 1) {
+      if (this.drawn[3 * n + 2] === followed) ink.strokeRect(this.drawn[3 * n] - 7, this.drawn[3 * n + 1] - 14, 14, 28);
+    }
+    ink.lineWidth = 1;
+  }
+
+  /**
+   * What is drawn at a place: a packet, or PDUs by their row of `rlc_data`.
+   * @type {(x: number, y: number) => {packet: number} | {row: number} | null}
+   */
+  at(x, y) {
+    let [best, shortest] = [NaN, HIT_PX ** 2];
+    for (let n = 0; n < this.count; n += 1) {
+      const distance = (this.drawn[3 * n] - x) ** 2 + ((this.drawn[3 * n + 1] - y) / 1.6) ** 2;
+      if (distance <= shortest) [shortest, best] = [distance, this.drawn[3 * n + 2]];
+    }
+    if (Number.isNaN(best)) return null;
+    return best >= 0 ? { packet: best } : { row: -best - 1 };
+  }
+}

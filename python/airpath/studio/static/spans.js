@@ -1,0 +1,40 @@
+// Stretches of time that are marked behind the lines: outages, and the life of the packet that is followed.
+
+import { modelOf } from "studio/model";
+import { begin } from "studio/packets";
+
+/** @typedef {{from: number, to: number, word: string, isFollowed: boolean}} Span seconds */
+
+/** @param {import("studio/store").Store} store @returns {Span[]} */
+export function spansOf(store) {
+  const { flows, followed, variants, shown } = store.state;
+  const ues = new Set(flows.map((place) => store.run.summary.flows[place]?.ue));
+  const spans = outages(store.events.table("outage"), ues, store.end);
+  const packets = followed === null ? null : modelOf(variants[shown]).packets;
+  if (packets && followed !== null) {
+    const to = Math.min(packets.end[followed] / 1e9, store.end);
+    spans.push({ from: begin(packets, followed) / 1e9, to, word: "", isFollowed: true });
+  }
+  return spans;
+}
+
+/** @type {(table: import("studio/events").Table | null, ues: Set<number>, end: number) => Span[]} */
+function outages(table, ues, end) {
+  if (!table) return [];
+  const { time_ns, ue, phase } = table.columns;
+  /** Begins of outages that last. @type {Map<number, number>} */
+  const open = new Map();
+  /** @type {Span[]} */
+  const spans = [];
+  for (let row = 0; row < table.rows; row += 1) {
+    const [own, now, word] = [ue.values[row], time_ns.values[row] / 1e9, phase.words?.[phase.values[row]]];
+    if (!ues.has(own)) continue;
+    if (word === "began") open.set(own, now);
+    const from = open.get(own);
+    if (word !== "ended" || from === undefined) continue;
+    spans.push({ from, to: now, word: "outage", isFollowed: false });
+    open.delete(own);
+  }
+  for (const from of open.values()) spans.push({ from, to: end, word: "outage", isFollowed: false });
+  return spans;
+}

@@ -1,0 +1,158 @@
+// How things stand at the stations of the path at an instant: short lines for the animation, and sentences.
+
+import { bearerKey } from "studio/bearers";
+import { figure } from "studio/dom";
+import { firstFrom, placeOf } from "studio/reduce";
+import { receiving } from "studio/tape";
+
+/** @typedef {import("studio/model").Model} Model */
+/** @typedef {import("studio/source").Flow} Flow */
+/** @typedef {{ue: number, flow: Flow | null, now: number}} View */
+
+/** @type {(model: Model, kind: string, view: View, direction?: string) => ((column: string) => number) | null} */
+function lastOf(model, kind, { ue, flow, now }, direction) {
+  const row = model.latest(kind, ue, flow?.flow ?? null, now, direction);
+  const columns = model.events.table(kind)?.columns;
+  return row < 0 || !columns ? null : (name) => columns[name]?.values[row] ?? 0;
+}
+
+/** @type {(count: number, thing: string) => string} */
+const counted = (count, thing) => `${figure(count)} ${thing}${count === 1 ? "" : "s"}`;
+
+/** The sender of the data: window and flight. @type {(model: Model, view: View) => string[]} */
+export function senderState(model, view) {
+  const of = lastOf(model, "tcp_state", view);
+  return of ? [`cwnd ${figure(of("tcpi_snd_cwnd"))}`, `${figure(of("tcpi_unacked"))} in flight`] : [];
+}
+
+/** The receiver of the data: what TCP has, and whether it waits. @type {(model: Model, view: View) => string[]} */
+export function receiverState(model, view) {
+  const of = lastOf(model, "segment_received", view);
+  if (!of) return [];
+  const kept = behindHole(model, view);
+  return [`has ${figure(of("rcv_nxt") / 1e6, 3)} MB`, kept ? `hole; ${figure(kept)} behind` : "no hole"];
+}
+
+/** Segments that have come since the receiver waits for the octet for which it waits. @type {(model: Model, view: View) => number} */
+function behindHole(model, { ue, flow, now }) {
+  const table = model.events.table("segment_received");
+  let row = model.latest("segment_received", ue, flow?.flow ?? null, now);
+  if (!table || row < 0) return 0;
+  const { ue: ues, flow: flows, seq, rcv_nxt } = table.columns;
+  const next = rcv_nxt.values[row];
+  let kept = 0;
+  for (; row >= 0 && kept < 10_000; row -= 1) {
+    if (ues.values[row] !== ue || (flow && flows.values[row] !== flow.flow)) continue;
+    if (rcv_nxt.values[row] !== next || seq.values[row] < next) break;
+    kept += 1;
+  }
+  return kept;
+}
+
+/** What a box says of itself in few words. @type {(model: Model, name: string, view: View) => string[]} */
+export function boxState(model, name, view) {
+  const kind = name.replace("middlebox.", "");
+  const of = lastOf(model, kind, view);
+  if (!of) return [];
+  /** @type {Record<string, () => string[]>} */
+  const told = {
+    ack_regulator: () => [`${counted(of("held_acks"), "ACK")} held`, `window ${figure(of("window_segments"))}`],
+    ack_rate_control: () => [`${counted(of("held_acks"), "ACK")} held`, `1 per ${figure(of("t_id_us") / 1000)} ms`],
+    rnc_feedback: () => [`${figure(of("cached_segments"))} in table`, of("flagged") ? "ACK flagged" : ""],
+    snoop: () => [`${figure(of("cached_packets"))} kept`],
+  };
+  return told[kind]?.() ?? [];
+}
+
+/** SDUs behind this many that are done with are done with, too. */
+const DONE = 256;
+
+/**
+ * SDUs in a bearer's buffer at an instant: those that wait, and those that were sent and are kept until they are confirmed.
+ * @type {(model: Model, view: {ue: number, now: number}, isUp: boolean) => {waits: number, kept: number} | null}
+ */
+export function buffered({ sdus, packets, bearers }, { ue, now }, isUp) {
+  const bearer = bearers.get(bearerKey(ue, isUp));
+  if (!bearer || !sdus) return null;
+  let [waits, kept] = [0, 0];
+  const latest = firstFrom(sdus.table.columns.time_ns.values, bearer.sdus, now + 1) - 1;
+  for (let at = latest, done = 0; at >= 0 && done < DONE; at -= 1) {
+    const sdu = bearer.sdus[at];
+    const packet = sdus.packet[sdu];
+    const isDropped = packets !== null && packet >= 0 && packets.drop[packet] >= 0 && packets.end[packet] <= now;
+    if (now < Math.min(sdus.left[sdu], sdus.out[sdu])) waits += Number(!isDropped);
+    else if (bearer.resends && sdus.ended[sdu] >= 0 && sdus.confirmed[sdu] > now) kept += 1;
+    else done += 1;
+  }
+  return { waits, kept };
+}
+
+/**
+ * The instant in a few sentences: what is on its way, what waits and for what.
+ * @type {(model: Model, view: View) => string}
+ */
+export function momentOf(model, view) {
+  if (!model.packets && !model.sdus) return model.missing.join(" ");
+  const { now, ue } = view;
+  const isUp = view.flow?.direction === "uplink";
+  const bearer = model.bearer(ue, isUp);
+  const told = [];
+  if (model.isOut(ue, now)) told.push("Outage: nothing reaches the UE.");
+  const buffer = buffered(model, view, isUp);
+  if (buffer) {
+    const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
+    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : "RNC's"} buffer${kept}.`);
+  }
+  const air = bearer && onAir(model, bearer, now);
+  if (air) told.push(air);
+  if (bearer?.resends) {
+    const { holes, waiting } = receiving(model, bearer, now);
+    if (holes) told.push(`${counted(waiting, "PDU")} wait${waiting === 1 ? "s" : ""} behind ${counted(holes, "hole")}.`);
+  }
+  const sender = lastOf(model, "tcp_state", view);
+  if (sender) told.push(`TCP has ${figure(sender("tcpi_unacked"))} of ${figure(sender("tcpi_snd_cwnd"))} segments in flight.`);
+  const kept = behindHole(model, view);
+  if (kept) told.push(`The receiver keeps ${counted(kept, "segment")} behind a hole.`);
+  for (const name of new Set(model.path)) {
+    const [state] = name.startsWith("middlebox.") ? boxState(model, name, view) : [];
+    if (state && !state.startsWith("0 ")) told.push(`${boxName(name)}: ${state}.`);
+  }
+  return told.length ? told.join(" ") : "Nothing is on its way yet.";
+}
+
+/** @param {string} name */
+function boxName(name) {
+  const own = name.replace("middlebox.", "").replaceAll("_", " ").replace("ack", "ACK").replace("rnc", "RNC");
+  return own[0].toUpperCase() + own.slice(1);
+}
+
+/** The TTI of an instant: its PDUs, and when lost ones were sent again. @type {(model: Model, bearer: import("studio/bearers").Bearer, now: number) => string | null} */
+function onAir(model, bearer, now) {
+  const data = model.events.table("rlc_data");
+  const tti = model.tti(bearer, now);
+  const row = model.latest("rlc_data", bearer.ue, null, now, bearer.direction);
+  if (!data || tti === null || row < 0) return null;
+  const { time_ns, pdus, lost } = data.columns;
+  const begin = time_ns.values[row];
+  if (model.tti(bearer, begin) !== tti) return `TTI ${tti} is empty.`;
+  let [sent, gone, first] = [0, 0, row];
+  for (let at = placeOf(bearer.runs, row); at >= 0 && time_ns.values[bearer.runs[at]] === begin; at -= 1) {
+    first = bearer.runs[at];
+    sent += pdus.values[first];
+    if (lost.values[first]) gone += pdus.values[first];
+  }
+  if (!gone) return `TTI ${tti}: ${counted(sent, "PDU")} on the air.`;
+  const again = sentAgain(bearer, first, data);
+  const later = again === null ? "never sent again" : `again in TTI ${model.tti(bearer, again)}`;
+  return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.resends ? later : "nothing is sent again"}.`;
+}
+
+/** When the first PDU of a run was sent the next time; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
+export function sentAgain({ runs, number }, row, data) {
+  const { pdus, time_ns } = data.columns;
+  const at = placeOf(runs, row);
+  for (let other = at + 1; other < runs.length; other += 1) {
+    if (number[other] <= number[at] && number[at] < number[other] + pdus.values[runs[other]]) return time_ns.values[runs[other]];
+  }
+  return null;
+}
