@@ -24,8 +24,10 @@ export function showStudies(studies, load) {
   place.prepend(...(studies.length > 1 ? [make("div", { class: "fields-of" }, choice)] : []), problem);
   choice.addEventListener("change", pick);
   button.addEventListener("click", () => cover(place.hidden !== false));
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && place.hidden === false) cover(false);
+  place.tabIndex = -1;
+  place.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") cover(false);
+    event.stopPropagation(); // The keys of the run below have no meaning here.
   });
   const header = /** @type {HTMLElement} */ (document.querySelector("header"));
   new ResizeObserver(() => {
@@ -43,6 +45,7 @@ export function showStudies(studies, load) {
     views.forEach(({ view }, n) => {
       view.hidden = n !== Number(choice.value);
     });
+    button.textContent = studies[Number(choice.value)].kind === "sweep" ? "Figure" : "Paper";
   }
 
   /** @param {boolean} covers */
@@ -50,6 +53,7 @@ export function showStudies(studies, load) {
     place.hidden = !covers;
     main.inert = covers;
     button.setAttribute("aria-pressed", String(covers));
+    (covers ? place : button).focus();
     button.title = covers ? "Show the run (Esc)" : "Show the figure";
   }
 
