@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,36 +11,21 @@ import pytest
 
 from airpath import _core, load
 from airpath.scenario import bundled
+from studio.conftest import Server
 
 GOODPUT = "store.run.summary.flows[0].goodput_bps"
 RATE, DELAY, CC = "radio.dch.downlink.rate", "wired.delay", "tcp.cc"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Callable[[], str]]:
-    """Start the studio; each address that is asked for lets one browser in."""
-    pytest.importorskip("websockets")
-    begun: list[subprocess.Popen[str]] = []
-
-    def address() -> str:
-        command = [sys.executable, "-m", "airpath", "studio", "--no-browser"]
-        begun.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
-        return begun[-1].stdout.readline().strip()  # type: ignore[union-attr]
-
-    yield address
-    for process in begun:
-        process.terminate()
-        process.communicate(timeout=10)
-
-
-@pytest.fixture(scope="module")
-def context(browser: Any, server: Callable[[], str]) -> Iterator[tuple[Any, str]]:
-    """A browser that was let in, and the address behind which links stand."""
+def context(browser: Any) -> Iterator[tuple[Any, str]]:
+    """A browser that a server has let in, and the address behind which links stand."""
+    server = Server()
     context = browser.new_context(viewport={"width": 1280, "height": 720})
-    view = context.new_page()
-    view.goto(server())
-    yield context, view.url.split("#")[0]
+    context.new_page().goto(server.address)
+    yield context, f"{server.origin}/"
     context.close()
+    server.stop()
 
 
 class Studio:

@@ -204,6 +204,6 @@ function apart(from, to, digits) {
   const by = to - from;
   const text = figure(Math.abs(by), digits);
   if (Number(by.toFixed(digits)) === 0) return "=";
-  const share = from && Math.abs(from) > 1e-9 ? `, ${by > 0 ? "+" : "−"}${figure(Math.abs((100 * by) / from))} %` : "";
+  const share = from && Math.abs(by / from) < 10 ? `, ${by > 0 ? "+" : "−"}${figure(Math.abs((100 * by) / from))} %` : "";
   return `${by > 0 ? "+" : "−"}${text}${share}`;
 }

@@ -13,6 +13,8 @@ import { NAMES } from "studio/store";
 
 /** A younger run is not stopped for a newer one: so something is to be seen while a slider moves. Milliseconds. */
 const PATIENCE_MS = 250;
+/** The run goes first: the form hears of the core's answer this much later. */
+const FIRST_MS = 60;
 /** Runs that take longer than this show how far they are. */
 const LONG_MS = 200;
 /** Changes of one field within this time are one step to undo. */
@@ -45,6 +47,7 @@ export class Experiment {
     this.last = { field: "", time: -Infinity };
     this.turn = 0;
     this.waits = 0;
+    this.checks = 0;
     store.state.variants.forEach((own) => this.keep(own));
     store.set({ wanted: store.state.variants.map(({ settings }) => /** @type {Settings} */ (settings)) });
     store.on(["shown"], () => void this.check());
@@ -97,7 +100,8 @@ export class Experiment {
     clearTimeout(this.waits);
     const begin = () => {
       wanted.forEach((_, n) => this.advance(n));
-      void this.check();
+      clearTimeout(this.checks);
+      this.checks = window.setTimeout(() => void this.check(), this.jobs[this.store.state.shown] ? FIRST_MS : 0);
     };
     if (wait) this.waits = window.setTimeout(begin, wait);
     else begin();
@@ -135,8 +139,7 @@ export class Experiment {
     const { wanted } = this.store.state;
     if (wanted.length < 2) return;
     this.remember("");
-    this.jobs.forEach((job) => job?.cancel());
-    this.jobs = [];
+    this.stop();
     this.store.remove(place);
     this.want(wanted.filter((_, n) => n !== place), 0);
   }
@@ -149,7 +152,7 @@ export class Experiment {
    */
   async load(all, shown) {
     const { wanted } = this.store.state;
-    this.jobs.forEach((job) => job?.cancel());
+    this.stop();
     this.jobs = all.map((settings) => this.begin(settings));
     const { jobs } = this;
     try {
@@ -213,8 +216,8 @@ export class Experiment {
         setTimeout(() => this.jobs[n] === job && this.advance(n), left);
         return;
       }
-      job.cancel();
       this.jobs[n] = null;
+      job.cancel();
     }
     const { settings } = variants[n];
     if ((settings && keyOf(settings) === key) || this.given.has(key)) return this.tell();
@@ -223,6 +226,7 @@ export class Experiment {
       if (this.jobs[n] !== own) return;
       this.jobs[n] = null;
       this.store.put(n, made);
+      if (n === this.store.state.shown) this.store.set({ problem: null });
       this.advance(n);
     }, (problem) => {
       if (this.jobs[n] !== own) return;
@@ -245,7 +249,9 @@ export class Experiment {
     let run = null;
     let cancel = () => {};
     let isOver = false;
+    let give = () => {};
     const result = /** @type {Promise<Made>} */ (new Promise((done, failed) => {
+      give = () => failed({ path: "run", message: "it was stopped", hint: "run it again" });
       cancel = this.engine.run(settings, {
         run: (own) => (run = own),
         events: (chunk) => events.add(chunk),
@@ -268,6 +274,7 @@ export class Experiment {
       key, begun, result, cancel: () => {
         isOver = true;
         cancel();
+        give();
       },
     };
   }
@@ -286,14 +293,17 @@ export class Experiment {
 
   /** Stop what runs: the picture stays as it is. */
   cancel() {
-    for (const job of this.jobs) {
-      if (!job) continue;
-      job.cancel();
-      this.given.add(job.key);
-    }
-    this.jobs = [];
+    this.jobs.forEach((job) => job && this.given.add(job.key));
+    this.stop();
     this.store.set({ stale: true });
     this.tell();
+  }
+
+  /** Stop all runs; nobody waits for them any more. */
+  stop() {
+    const { jobs } = this;
+    this.jobs = [];
+    jobs.forEach((job) => job?.cancel());
   }
 
   /** Run what was stopped. */

@@ -116,7 +116,7 @@ export const LESSONS = [
         title: "RLC repeats a block", panels: ["rlc"], variants: 1, range: (facts) => around(facts.time("rlc_data", (row) => row.n("lost") > 0 && row.n("time") > 3) ?? 3, 0.05, 0.55),
         say: () => [
           "A TTI is destroyed (cross). The UE has what comes behind it, but not this: a hole. It says so in a STATUS PDU (plus), and the RNC sends the missing PDUs again (ring), while new ones go on.",
-          "Go from one event to the next with the arrow keys, and read what each of them says.",
+          "Press Space: the path below shows the same in slow motion, with the destroyed TTI crossed out and the hole at the UE. Or go from event to event with the arrow keys, and read what each of them says.",
         ],
       },
       {
