@@ -144,7 +144,7 @@ class Attached:
         if columns is None or not len(columns["time_ns"]):
             return
         ways, words = columns["direction"]
-        table = np.stack([columns["ue"], columns["flow"], ways])
+        table = np.stack([columns["ue"], columns["flow"], ways.astype(np.uint64)])
         for ue, flow, way in np.unique(table, axis=1).T.tolist():
             chosen = (table == np.array([[ue], [flow], [way]])).all(axis=0)
             if (ue, flow) not in self._flows and len(self._flows) >= MOST_FLOWS:
