@@ -1,12 +1,15 @@
-"""How fast the page of a run is: size, first paint, zooms, the list of events, searches, animation, memory.
+"""How fast a run in a browser is: size, first paint, zooms, the list of events, searches, animation, memory.
 
 Makes runs of a minute, of a million events, and with 2,000 packets under way, and opens their pages in
-Debian's Chromium. The times are the browser's own, beside whatever else the machine does.
-Usage: python benches/studio.py
+Debian's Chromium; then starts `airpath studio` and changes values in its form. The times are the browser's
+own, beside whatever else the machine does. Usage: python benches/studio.py
 """
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -107,6 +110,28 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 ROWS = """import('studio/main').then(({store: {events}}) =>
   events.kinds.map((kind) => events.table(kind).rows).reduce((a, b) => a + b))"""
 
+# A slider moved forty times: milliseconds from each change until the frame behind that with the new run.
+CHANGES = """async () => {
+  const {store} = await import('studio/main');
+  const slider = document.querySelector('[aria-label="wired.delay, slider"]');
+  const spent = [];
+  for (let n = 0; n < 40; n += 1) {
+    const {events} = store.state.variants[0];
+    const begin = performance.now();
+    slider.value = String(slider.valueAsNumber + (n % 2 ? -3 : 4));
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    while (store.state.variants[0].events === events) {
+      if (performance.now() - begin > 10_000) throw new Error('the change did not lead to a run');
+      await new Promise((next) => setTimeout(next, 0));
+    }
+    await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+    spent.push(performance.now() - begin);
+    await new Promise((next) => setTimeout(next, 300));
+  }
+  return spent.sort((a, b) => a - b);
+}"""
+SCENARIOS = ("umts-384", "lundsten-dch")
+
 
 def main() -> None:
     """Measure all runs."""
@@ -117,6 +142,10 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             print(f"{name} ({scenario.name}): {file.stat().st_size / 1e6:.2f} MB")
             measure(browser, file, at)
+            browser.close()
+        for scenario in SCENARIOS:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            serve(browser, scenario)
             browser.close()
 
 
@@ -155,6 +184,41 @@ def measure(browser: Any, file: Path, at: float) -> None:
         f"  animation, {frames['moving']} packets under way: {median:.2f} ms a picture (p95 {p95:.2f}), "
         f"{frames['hz']:.1f} pictures a second, p95 {frames['late']:.1f} ms apart"
     )
+
+
+def serve(browser: Any, scenario: str) -> None:
+    """Start the server, open it, change a value again and again, and print what that takes."""
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "airpath", "studio", scenario, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        print(f"airpath studio {scenario}: address after {time.perf_counter() - begin:.2f} s")
+        print(f"  memory of the server: {resident_mb(server.pid)} MB")
+        try:
+            show(browser.new_page(viewport={"width": 1280, "height": 720}), address, begin)
+            print(f"  memory of the server after the runs: {resident_mb(server.pid)} MB")
+        finally:
+            server.send_signal(signal.SIGINT)
+
+
+def show(view: Any, address: str, begin: float) -> None:
+    """Open a server's page, and change a value again and again."""
+    view.goto(address)
+    view.locator("html[data-ready]").wait_for()
+    print(
+        f"  first paint {view.evaluate(PAINT):.0f} ms after the browser asked; "
+        f"plots there {time.perf_counter() - begin:.2f} s after the start of the command"
+    )
+    spent = view.evaluate(CHANGES)
+    shown = f"median {spent[20]:.0f}, p95 {spent[38]:.0f}, worst {spent[39]:.0f} ms"
+    print(f"  {view.evaluate(ROWS)} events; from a changed value to the picture: {shown}")
+
+
+def resident_mb(process: int) -> int:
+    """Resident memory of a process, MB."""
+    line = Path(f"/proc/{process}/status").read_text().split("VmRSS:")[1]
+    return int(line.split()[0]) // 1000
 
 
 def renderer_mb() -> int:

@@ -13,11 +13,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import check_error
+from conftest import Outcome, check_error
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.datastructures import Headers
@@ -121,6 +122,12 @@ class Client:
             return json.loads(data)
         return int.from_bytes(data[-4:], "little"), decoded(data[:-4])
 
+    def until(self, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Wait for a message that is no chunk."""
+        while not isinstance(heard := self.hear(), dict) or not is_it(heard):
+            pass
+        return heard
+
     def ask(self, do: str, id: int = 1, **fields: Any) -> Any:
         self.say(do, id, **fields)
         return self.hear()
@@ -194,8 +201,9 @@ def test_it_opens_a_finished_run(serving, run_folder):
         listed = client.ask("scenarios")["answer"]
         assert {"name": str(folder), "about": "as this run was made", "group": "Runs"} in listed
         # The run of the folder, made again.
-        again, same = client.run(base=str(folder))
-        assert again["summary"] == run["summary"] and same == events
+        again, more = client.run(base=str(folder))
+        assert again["summary"] == run["summary"]
+        assert {kind: more[kind] for kind in events} == events
         assert again["base"] == "umts-64-simple"
 
 
@@ -229,17 +237,15 @@ def test_it_resolves_scenarios_and_says_what_is_wrong_at_which_key(client):
 
 def test_a_run_is_cancelled_and_a_known_number_takes_its_place(client):
     client.say("run", id=1, base="umts-384", set=LONG)
-    assert client.hear()["id"] == 1
+    assert client.hear()[0] == 1  # A chunk.
     client.say("run", id=2, base="umts-384", set=LONG)
     client.say("cancel", id=1)
     client.say("scenarios", id=9)
-    while "answer" not in (heard := client.hear()):
-        pass
+    heard = client.until(lambda told: "answer" in told)
     assert heard["id"] == 9
     # What was on its way may still come; after that nothing of the run does.
     client.say("run", id=2, base="umts-64-simple")
-    while heard != {"id": 2, "ended": True}:
-        heard = client.hear()
+    client.until(lambda told: told == {"id": 2, "ended": True})
     client.say("cancel", id=77)
     client.say("schema", id=10)
     assert client.hear()["id"] == 10
@@ -252,6 +258,20 @@ def test_a_run_of_too_many_events_leaves_the_least_needed_kinds_out(client, monk
     assert not events.keys() & run["left_out"].keys() and "tcp_state" in events
     assert len(events["tcp_state"]["time_ns"]) > 500
     assert sum(len(columns["time_ns"]) for columns in events.values()) <= 5000
+
+
+def test_a_run_of_too_many_events_of_one_kind_is_refused(client, monkeypatch):
+    monkeypatch.setattr(runs, "MOST_EVENTS", 100)
+    client.say("run", base="umts-384")
+    error = client.until(lambda told: "error" in told)["error"]
+    assert error["path"] == "duration" and "events of one kind" in error["message"]
+
+
+def test_a_long_run_says_how_far_it_is(client, monkeypatch):
+    monkeypatch.setattr(runs, "TELL_S", 0)
+    client.say("run", id=5, base="umts-384")
+    heard = client.until(lambda told: "progress" in told)
+    assert heard["id"] == 5 and 0 < heard["progress"]["share"] < 1 and heard["progress"]["now_s"] == 0.25
 
 
 def test_of_a_folder_with_too_many_events_the_least_needed_are_left_out(serving, run_folder, monkeypatch):
@@ -445,6 +465,23 @@ def test_a_request_that_does_not_arrive_is_given_up(serving, monkeypatch):
     assert goes_on(server, cookie_of(server))
 
 
+def test_a_client_that_answers_no_ping_is_gone(serving, monkeypatch):
+    monkeypatch.setattr(serve, "PING_S", 0.2)
+    server = serving()
+    fields = {
+        **UPGRADE,
+        "Host": f"127.0.0.1:{server.port}",
+        "Cookie": cookie_of(server),
+        "Origin": server.origin,
+    }
+    with socket.create_connection(("127.0.0.1", server.port), 10) as deaf:
+        lines = [f"{name}: {value}" for name, value in fields.items()]
+        deaf.sendall("\r\n".join(["GET /socket HTTP/1.1", *lines, "", ""]).encode())
+        assert deaf.recv(1000).startswith(b"HTTP/1.1 101 ")
+        while deaf.recv(1000):
+            pass
+
+
 # What it makes of messages.
 
 
@@ -554,14 +591,12 @@ def test_too_many_runs_of_a_client_are_refused(client):
     for id in range(serve.MOST_RUNS):
         client.say("run", id=id, base="umts-384", set=LONG)
     client.say("run", id=1000, base="umts-384")
-    while not isinstance(heard := client.hear(), dict) or "error" not in heard:
-        pass
+    heard = client.until(lambda told: "error" in told)
     assert heard["id"] == 1000 and "are not over" in heard["error"]["message"]
     for id in range(serve.MOST_RUNS):
         client.say("cancel", id=id)
     client.say("run", id=1000, base="umts-64-simple")
-    while heard != {"id": 1000, "ended": True}:
-        heard = client.hear()
+    client.until(lambda told: told == {"id": 1000, "ended": True})
 
 
 def test_a_scenario_reads_files_of_its_own_folder_alone(serving, tmp_path):
@@ -583,15 +618,8 @@ def test_a_scenario_reads_files_of_its_own_folder_alone(serving, tmp_path):
         assert client.ask("scenarios")["answer"][0]["name"] == name
         right = client.ask("resolve", base=name, set=[f"{key}={reads('own.txt')}"])["answer"]["scenario"]
         assert right == airpath.load(name, [(key, reads("own.txt"))]).text and "25 ms\n" in right
-        for wrong in (
-            str(secret),
-            "../secret.trace",
-            "link.trace",
-            "/etc/passwd",
-            "/dev/zero",
-            "nothing",
-            ".",
-        ):
+        outside = [str(secret), "../secret.txt", "link.txt", "/etc/passwd", "/dev/zero", "nothing", ".."]
+        for wrong in outside:
             told = client.ask("resolve", base=name, set=[f"{key}={reads(wrong)}"])["error"]
             assert told["path"].startswith(key) and "is no file below" in told["message"], told
             told = client.ask("resolve", base=f"text:{text}", set=[f"{key}={reads(wrong)}"])["error"]
@@ -614,14 +642,19 @@ def test_a_folder_whose_files_lead_out_of_it_is_refused(run_folder, tmp_path, ai
     [
         (["nothing"], "nothing", "no such scenario"),
         (["EMPTY"], "EMPTY", "holds no finished run"),
-        (["--port", "BUSY"], "--port", "cannot be used"),
     ],
 )
 def test_what_cannot_be_served_is_said(airpath_command, tmp_path, arguments, key, cause):
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        known = {"EMPTY": str(tmp_path), "BUSY": str(busy.getsockname()[1])}
-        outcome = airpath_command("studio", "--no-browser", *(known.get(own, own) for own in arguments))
+    known = {"EMPTY": str(tmp_path)}
+    outcome = airpath_command("studio", "--no-browser", *(known.get(own, own) for own in arguments))
     check_error(outcome, known.get(key, key), cause, "")
+
+
+def test_a_port_that_is_taken_is_said():
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        command = [sys.executable, "-m", "airpath", "studio", "--port", str(busy.getsockname()[1])]
+        ended = subprocess.run([*command, "--no-browser"], capture_output=True, text=True, timeout=20)
+    check_error(Outcome(ended.returncode, ended.stdout, ended.stderr), "--port", "cannot be used", "choose")
 
 
 def test_without_websockets_it_names_the_command_that_installs_it(airpath_command, monkeypatch):

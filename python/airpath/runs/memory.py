@@ -221,7 +221,9 @@ def check_probes(probes: Sequence[str]) -> None:
             raise ScenarioError("probes", f"there is no probe '{probe}'", f"choose from {', '.join(known)}")
 
 
-def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]:
+def steps(
+    simulation: _core.Simulation, longest_s: float = LONGEST_STEP_S
+) -> Iterator[tuple[Events, bytes, float]]:
     """Advance a simulation to its end; yield each step's events, part of the pcapng file, and share done."""
     step_s, finished = FIRST_STEP_S, False
     while not finished:
@@ -232,5 +234,5 @@ def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]
         if size > MANY_EVENTS:
             step_s /= 2
         elif size < FEW_EVENTS:
-            step_s = min(2 * step_s, LONGEST_STEP_S)
+            step_s = min(2 * step_s, longest_s)
         yield events, capture, simulation.progress

@@ -40,11 +40,16 @@ class Document(NamedTuple):
     policy: str
 
 
+def module_files() -> dict[str, Traversable]:
+    """Files of the front's modules under their names, by name."""
+    files = sorted(_static().iterdir(), key=lambda file: file.name)
+    return {PurePosixPath(file.name).stem: file for file in files if file.name.endswith(".js")}
+
+
 def modules() -> Iterator[tuple[str, str]]:
     """Names and texts of the front's modules, by name."""
-    for file in sorted(_static().iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".js"):
-            yield PurePosixPath(file.name).stem, _text(file)
+    for name, file in module_files().items():
+        yield name, _text(file)
 
 
 def document(
@@ -100,7 +105,10 @@ def document(
         code = block("code", zlib.compress(json.dumps(scripts).encode(), 9))
         body = [*blocks, code, f"<script>{_UNPACK}</script>"]
     else:
-        body = [*blocks, *(f'<script type="{kind}">{text}</script>' for kind, text in scripts)]
+        # Files are asked for at once, not as one module names the next. The import map must come before.
+        early = [f'<link rel="modulepreload" href="{escape(address)}">' for address in addresses.values()]
+        *before, start = (f'<script type="{kind}">{text}</script>' for kind, text in scripts)
+        body = [*blocks, *before, *early, start]
     html = _text(static / "index.html")
     html = html.replace("<!-- head -->", "\n".join(head)).replace("<!-- run -->", "\n".join(body))
     return Document(html, policy)

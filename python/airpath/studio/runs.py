@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from airpath.errors import ScenarioError
 from airpath.runs.memory import simulate, steps
 from airpath.studio.again import fine
 from airpath.studio.chunks import encode
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 4_000_000
 """Most events of a run that a browser is given; the kinds that are needed least are left out first."""
+LONGEST_STEP_S = 256.0
+"""Simulated seconds in a chunk at most: a chunk costs as much as 10,000 events."""
+TELL_S = 0.1
+"""How often it is told how far a run is."""
 AIM = 0.8
 """Share of these that is aimed at where kinds are left out of a run that is not over."""
 
@@ -47,21 +52,27 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     Raises
     ------
     ScenarioError
-        If the seed cannot be used.
+        If the seed cannot be used, or the run is too large with any events.
     """
     kinds, begin = list(BY_NEED), time.monotonic()
+    told = begin
     while True:
         simulation = simulate(chosen.scenario, seed, kinds)
         rows: Counter[str] = Counter()
-        for events, _, share in steps(simulation):
+        for events, _, share in steps(simulation, LONGEST_STEP_S):
             rows.update({kind: len(columns["time_ns"]) for kind, columns in events.items()})
-            yield Progress(share, simulation.now_s)
             if rows.total() > MOST_EVENTS:
                 break
+            if time.monotonic() > told + TELL_S:
+                told = time.monotonic()
+                yield Progress(share, simulation.now_s)
             if events:
                 yield encode(events)
         else:
             break
+        if len(kinds) == 1:
+            what = f"the run has more than {MOST_EVENTS / 1e6:g} million events of one kind"
+            raise ScenarioError("duration", what, "make it shorter, or use 'airpath run'")
         kinds = _that_fit({kind: rows[kind] / max(share, 1e-3) for kind in kinds}, AIM * MOST_EVENTS)
         yield Again()
     left_out = dict.fromkeys(kind for kind in BY_NEED if kind not in kinds)

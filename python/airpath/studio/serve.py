@@ -20,7 +20,7 @@ from websockets.http11 import Request, Response
 
 from airpath.errors import AirpathError
 from airpath.studio.attach import Attached
-from airpath.studio.document import document, modules
+from airpath.studio.document import document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
@@ -96,13 +96,13 @@ class Studio:
                 self._is_used = True
                 answer.headers["Set-Cookie"] = self._guard.cookie
             return answer
-        files = {f"/{name}.js": text for name, text in modules()}
+        files = {f"/{name}.js": file for name, file in module_files().items()}
         if path in files:
-            return _response(200, "text/javascript", files[path])
+            return _response(200, "text/javascript", files[path].read_text(encoding="utf-8"))
         return _response(404, "text/plain", "There is no such file.\n")
 
     def _start_page(self) -> Response:
-        addresses = {name: f"/{name}.js" for name, _ in modules()}
+        addresses = {name: f"/{name}.js" for name in module_files()}
         connect = (
             f"connect-src 'self' ws://{self._guard.host}"  # Not every browser takes 'self' for WebSockets.
         )

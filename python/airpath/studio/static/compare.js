@@ -58,7 +58,7 @@ const FIGURES = [
   again("\u2003go-back-N", "go_back_n"),
   again("\u2003probe", "tail_loss_probe"),
   { name: "timer expired", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.timeouts) },
-  { name: "packets dropped, all flows", digits: 0, of: ({ variant }) => variant.events.table("dropped")?.rows ?? null },
+  { name: "packets dropped, all flows", digits: 0, of: ({ variant }) => variant.events.table("dropped")?.rows ?? (variant.run.left_out.dropped === undefined ? 0 : null) },
   { name: "largest buffer, SDUs", digits: 0, of: ({ variant }) => greatest(bearers(variant).map((own) => own.peak_queued_sdus)) },
   {
     name: "PDUs lost on the air, %", digits: 1, of: ({ variant }) => {

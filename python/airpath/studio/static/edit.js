@@ -5,6 +5,7 @@ import { Compare } from "studio/compare";
 import { byId } from "studio/dom";
 import { Experiment } from "studio/experiment";
 import { Form } from "studio/form";
+import { Lessons } from "studio/lesson";
 import { Share } from "studio/share";
 import { tabs } from "studio/tabs";
 import { TextView } from "studio/text";
@@ -22,6 +23,7 @@ export async function edit(store, engine, open) {
   new Bench(store, experiment, form, listed);
   new TextView(store, experiment);
   new Compare(store, open);
+  new Lessons(store, experiment);
   tabs(byId("ways"));
   await new Share(store, experiment).open(location.hash);
   const studies = await engine.studies();

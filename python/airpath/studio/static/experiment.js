@@ -96,8 +96,8 @@ export class Experiment {
     this.given.clear();
     clearTimeout(this.waits);
     const begin = () => {
-      void this.check();
       wanted.forEach((_, n) => this.advance(n));
+      void this.check();
     };
     if (wait) this.waits = window.setTimeout(begin, wait);
     else begin();
@@ -185,6 +185,12 @@ export class Experiment {
     if (turn !== this.turn) return;
     if ("error" in answer) this.store.set({ problem: answer.error });
     else this.store.set({ problem: null, resolved: { settings, ...answer, origin } });
+  }
+
+  /** What the core makes of settings. @param {Settings} settings */
+  resolved(settings) {
+    const { resolved } = this.store.state;
+    return resolved && keyOf(resolved.settings) === keyOf(settings) ? Promise.resolve(resolved) : this.engine.resolve(settings);
   }
 
   /** The values of a base without changes; null if it is not valid. @param {string} base */

@@ -56,7 +56,9 @@ export function chooseFlows(store) {
     const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title }, settings }, n) => {
       const { ink, dash } = lookOf(n);
       const line = swatch({ shape: "steps", width: 2, dash }, shown.length > 1 ? quiet : inks[ink]);
-      const told = [title, ...(settings?.set ?? [])].join(", ");
+      // What all have in common needs no mention.
+      const own = (settings?.set ?? []).filter((change) => !variants.every((other) => other.settings?.set.includes(change)));
+      const told = [title, ...own].join(", ");
       return make("li", { title: told }, line, `${name}: ${told}`);
     });
     byId("shown").replaceChildren(...looks, ...names);

@@ -63,14 +63,14 @@ export class Form {
   /** @param {Field[]} fields @param {string[]} words */
   build(fields, words) {
     const active = document.activeElement;
-    const held = active instanceof HTMLElement && this.place.contains(active) ? [active.id] : null;
+    const held = active instanceof HTMLElement && this.place.contains(active) && active.id;
     this.rows = new Map();
     const found = words.length ? flat(fields).filter(({ shape }) => shape !== "table" && shape !== "list")
       .filter(({ key, about }) => words.every((word) => `${key} ${about}`.toLowerCase().includes(word))).slice(0, MOST_FOUND) : null;
     const rows = found ? found.map((field) => this.row(field, field.key)) : this.inside(fields, "");
     this.place.classList.toggle("found", Boolean(found));
     this.place.replaceChildren(...(rows.length ? rows : [make("p", { class: "quiet" }, "No key has this in its name or explanation.")]));
-    if (held) /** @type {HTMLElement | null} */ (this.place.querySelector(`#${CSS.escape(held[0])}`))?.focus();
+    if (held) /** @type {HTMLElement | null} */ (this.place.querySelector(`#${CSS.escape(held)}`))?.focus();
   }
 
   /** Rows and groups of a table; what is seldom wanted comes last, in a fold. @param {Field[]} fields @param {string} key @returns {Node[]} */
@@ -139,7 +139,7 @@ export class Form {
         event.preventDefault();
         if (!list) return this.clear(field);
         const items = this.value(list).filter((/** @type {any} */ _, /** @type {number} */ at) => at !== Number(n));
-        this.experiment.change(list, inline(items));
+        this.fill(list, items);
       },
     }, "×");
   }
@@ -147,7 +147,7 @@ export class Form {
   /** The name of a list, and a control that adds an item to it. @param {Field} field */
   adder(field) {
     const items = field.value ?? [];
-    const add = (/** @type {any} */ item) => this.experiment.change(field.key, inline([...items, item]));
+    const add = (/** @type {any} */ item) => this.fill(field.key, [...items, item]);
     const control = field.choices.length
       ? make("select", {
         "aria-label": `Add to ${field.key}`, change: (event) => {
@@ -163,6 +163,12 @@ export class Form {
   /** @param {string} key */
   value(key) {
     return valueAt(this.store.state.resolved?.values, key) ?? [];
+  }
+
+  /** Set a list. @param {string} key @param {any[]} items */
+  fill(key, items) {
+    const text = inline(items);
+    this.experiment.change(key, text === inline(valueAt(this.store.state.resolved?.origin, key) ?? []) ? null : text);
   }
 
   /** Set a key; what the base has anyway is no change. @type {(field: Field, text: string, wait?: number) => void} */

@@ -89,7 +89,7 @@ export const PANELS = [
     trails: [
       { line: "pdu", word: "sent first", shape: "dots", ink: 0, opacity: 0.6 },
       { line: "pduAgain", word: "sent again", shape: "ring", ink: 2 },
-      { line: "status", word: "STATUS: arrived below", shape: "plus", ink: 3 },
+      { line: "status", word: "STATUS", shape: "plus", ink: 3 },
       { line: "pduLost", word: "lost on the air", shape: "cross", ink: 1 },
     ],
   },

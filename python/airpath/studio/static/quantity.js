@@ -31,6 +31,18 @@ function rounded(value, isWhole) {
 }
 
 /**
+ * Of a number that is a multiple of a high power of two, such as 384 kbit/s, a quarter of that power; else 0. Such
+ * numbers have a reason: other rates than multiples of it do not fill a TTI.
+ * @param {number} number
+ */
+function grainOf(number) {
+  if (!Number.isInteger(number) || number % 16) return 0;
+  let power = 16;
+  while (number % (2 * power) === 0) power *= 2;
+  return power / 4;
+}
+
+/**
  * The scale of a slider around a value: shares from 0 to 100 %, levels in dB by distance, all else by factors. Null
  * where the value is no quantity.
  * @param {string} middle
@@ -53,6 +65,7 @@ export function scaleFor(middle, { isShare = false, isWhole = false, unit = "" }
   const low = isWhole ? Math.max(1, first.number / REACH) : first.number / REACH;
   const length = Math.log((first.number * REACH) / low);
   const scale = unitsOf(own);
+  const grain = grainOf(first.number);
   return {
     placeOf: (text) => {
       const { number, unit: other } = parse(text) ?? first;
@@ -62,7 +75,7 @@ export function scaleFor(middle, { isShare = false, isWhole = false, unit = "" }
     textAt: (place) => {
       const value = low * Math.exp((length * place) / STEPS);
       if (Math.abs(value / first.number - 1) < NEAR) return middle;
-      return write({ number: rounded(value, isWhole), unit: own });
+      return write({ number: grain ? Math.max(Math.round(value / grain), 1) * grain : rounded(value, isWhole), unit: own });
     },
   };
 }

@@ -41,7 +41,7 @@ export class Store {
   constructor(made) {
     /** @type {State} */
     this.state = {
-      variants: [{ name: NAMES[0], ...made }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
+      variants: [{ ...made, name: NAMES[0] }], shown: 0, flows: firstFlows(made.run), range: [0, lengthOf(made.run)], hover: null,
       at: null, chosen: null, playing: false, speed: 1 / 20, followed: null, folded: new Set(), theme: "",
       wanted: [], resolved: null, problem: null, progress: null, stale: false,
     };
@@ -110,7 +110,7 @@ export class Store {
    * @param {number} shown
    */
   putAll(all, shown) {
-    this.arrange(all.map((made, n) => ({ name: NAMES[n], ...made })), shown);
+    this.arrange(all.map((made, n) => ({ ...made, name: NAMES[n] })), shown);
   }
 
   /**
@@ -120,7 +120,7 @@ export class Store {
    */
   put(place, made) {
     const variants = this.state.variants.slice();
-    variants[place] = { name: NAMES[place], ...made };
+    variants[place] = { ...made, name: NAMES[place] };
     this.arrange(variants, this.state.shown);
   }
 

@@ -1,0 +1,361 @@
+"""`airpath studio` in a browser: change a scenario, run it again, compare, undo, links there and back."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from airpath import _core, load
+from airpath.scenario import bundled
+
+GOODPUT = "store.run.summary.flows[0].goodput_bps"
+RATE, DELAY, CC = "radio.dch.downlink.rate", "wired.delay", "tcp.cc"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Callable[[], str]]:
+    """Start the studio; each address that is asked for lets one browser in."""
+    pytest.importorskip("websockets")
+    begun: list[subprocess.Popen[str]] = []
+
+    def address() -> str:
+        command = [sys.executable, "-m", "airpath", "studio", "--no-browser"]
+        begun.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        return begun[-1].stdout.readline().strip()  # type: ignore[union-attr]
+
+    yield address
+    for process in begun:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def context(browser: Any, server: Callable[[], str]) -> Iterator[tuple[Any, str]]:
+    """A browser that was let in, and the address behind which links stand."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    view = context.new_page()
+    view.goto(server())
+    yield context, view.url.split("#")[0]
+    context.close()
+
+
+class Studio:
+    """The studio in a tab."""
+
+    def __init__(self, context: Any, address: str, link: str = "#umts-384?seed=1") -> None:
+        self.view = context.new_page()
+        self.said: list[str] = []
+        self.view.on("console", lambda message: self.said.append(message.text))
+        self.view.on("pageerror", lambda error: self.said.append(str(error)))
+        self.view.goto(address + link)
+        self.view.locator("html[data-ready=run]").wait_for()
+
+    def state(self, what: str) -> Any:
+        return self.view.evaluate(f"import('studio/main').then(({{store}}) => {what})")
+
+    def until(self, what: str) -> None:
+        """Wait until something is so: an expression of `store`."""
+        for _ in range(400):
+            if self.state(what):
+                return
+            self.view.wait_for_timeout(25)
+        raise AssertionError(f"not so: {what}; {self.state('store.state.problem')}")
+
+    def run(self) -> None:
+        """Wait until the picture is what the settings say."""
+        self.until(
+            "store.state.variants.every((own, n) => JSON.stringify(own.settings) === "
+            "JSON.stringify(store.state.wanted[n])) && !store.state.problem && "
+            "store.state.resolved.settings === store.state.wanted[store.state.shown]"
+        )
+
+    def row(self, key: str) -> Any:
+        return self.view.locator(f'.row[data-key="{key}"]')
+
+    def fill(self, key: str, text: str) -> None:
+        self.row(key).locator("input[type=text]").fill(text)
+
+    @property
+    def changes(self) -> list[list[str]]:
+        return self.state("store.state.wanted.map(({set}) => set)")
+
+
+@pytest.fixture
+def studio(context: tuple[Any, str]) -> Iterator[Callable[..., Studio]]:
+    """Open tabs; at the end none of them may have said anything."""
+    opened: list[Studio] = []
+
+    def call(*link: str) -> Studio:
+        opened.append(Studio(*context, *link))
+        return opened[-1]
+
+    yield call
+    for own in opened:
+        own.view.close()
+        assert own.said == []
+
+
+def goodput(*changes: tuple[str, str], seed: int = 1) -> float:
+    return json.loads(_core.run(load("umts-384", changes).text, seed))["flows"][0]["goodput_bps"]
+
+
+def test_a_changed_value_runs_again_and_is_told_as_a_command(studio):
+    own = studio()
+    own.view.locator("#plots").focus()
+    own.view.keyboard.press("w")
+    own.view.wait_for_timeout(50)
+    shown = own.state("store.state.range")
+    own.fill(RATE, "128 kbit/s")
+    own.until(f"{GOODPUT} < 128000")
+    own.run()
+    assert own.state(GOODPUT) == goodput((RATE, "128 kbit/s"))
+    assert own.state("store.state.range") == shown
+    assert own.changes == [[f"{RATE}=128 kbit/s"]]
+    assert own.view.locator("#changes li").inner_text().split("\n")[:2] == [RATE, "128 kbit/s"]
+    assert own.view.locator("#command").text_content() == (
+        f"airpath run umts-384 --seed 1 \\\n    --set '{RATE}=128 kbit/s'"
+    )
+    # What the scenario has anyway is no change.
+    own.fill(RATE, "384 kbit/s")
+    own.run()
+    assert own.changes == [[]]
+
+
+def test_a_slider_and_arrow_keys_change_a_quantity(studio):
+    own = studio()
+    slider = own.row(DELAY).locator(".slide")
+    slider.focus()
+    for _ in range(5):
+        own.view.keyboard.press("ArrowRight")
+    own.run()
+    (change,) = own.changes[0]
+    assert re.fullmatch(r"wired\.delay=(9\d|1\d\d) ms", change)
+    own.view.locator("#undo").click()  # Steps of one drag are one step back.
+    own.run()
+    assert own.changes == [[]]
+    own.row(DELAY).locator("input[type=text]").press("ArrowUp")
+    own.run()
+    assert re.fullmatch(r"wired\.delay=[78]\d ms", own.changes[0][0])
+
+
+def test_what_the_core_says_stands_at_the_key_and_the_picture_stays(studio):
+    own = studio()
+    own.fill(RATE, "128 kbt")
+    error = own.row(RATE).locator(".error")
+    error.filter(has_text='Unknown unit "kbt"').wait_for()
+    assert "Use one of bit/s, kbit/s, Mbit/s, Gbit/s." in error.inner_text()
+    field = own.row(RATE).locator("input[type=text]")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert error.get_attribute("id") == field.get_attribute("aria-describedby")
+    assert own.state(GOODPUT) == goodput()
+    # A key in conflict with another, in a section that is closed.
+    own.view.locator("#undo").click()
+    own.run()
+    own.row("radio.dch.downlink.rlc").locator("select").select_option("none")
+    told = own.row("radio.dch.downlink.channel").locator(".error")
+    told.filter(has_text="Without a link layer nothing retransmits lost blocks").wait_for()
+    own.view.keyboard.press("Control+z")
+    own.run()
+    assert own.view.locator(".error:visible").count() == 0
+
+
+def test_components_words_switches_and_lists(studio):
+    own = studio()
+    own.row(CC).locator("select").select_option("reno")
+    own.run()
+    own.view.locator('[data-group="tcp more"] > summary').click()
+    own.row("tcp.dsack").locator("input").uncheck()
+    own.run()
+    own.row("middlebox").locator("select").select_option("ack_regulator")
+    own.run()
+    assert own.changes == [["tcp.cc=reno", "tcp.dsack=false", "middlebox=[{ ack_regulator = {} }]"]]
+    alpha = own.row("middlebox[0].ack_regulator.alpha").locator("input[type=text]")
+    alpha.fill("3")
+    own.run()
+    assert own.changes[0][-1] == "middlebox[0].ack_regulator.alpha=3"
+    own.view.get_by_role("button", name="Remove middlebox[0]").click()
+    own.run()
+    assert own.changes == [["tcp.cc=reno", "tcp.dsack=false"]]
+    # A value that may be missing: the table around it is written anew.
+    own.fill("radio.dch.downlink.queue.droptail.packets", "")
+    own.run()
+    assert own.state("store.state.resolved.values.radio.dch.downlink.queue.droptail.packets") is None
+    assert own.changes[0][-1].startswith("radio.dch.downlink.queue.droptail={")
+
+
+def test_undo_and_redo_bring_runs_back(studio):
+    own = studio()
+    own.fill(RATE, "128 kbit/s")
+    own.run()
+    own.view.wait_for_timeout(950)
+    own.fill(RATE, "64 kbit/s")
+    own.run()
+    for key, rate in (("z", "128 kbit/s"), ("z", None), ("y", "128 kbit/s"), ("y", "64 kbit/s")):
+        own.view.keyboard.press(f"Control+{key}")
+        own.until(f"store.state.wanted[0].set.join() === '{f'{RATE}={rate}' if rate else ''}'")
+        own.run()
+        assert own.state(GOODPUT) == goodput(*([(RATE, rate)] if rate else []))
+    assert own.view.locator("#redo").is_disabled()
+
+
+def test_the_text_and_the_form_are_in_step(studio):
+    own = studio()
+    own.fill(DELAY, "50 ms")
+    own.run()
+    own.view.locator("#t-text").click()
+    area = own.view.locator("#text")
+    text = area.input_value()
+    assert 'delay = "50 ms"' in text and text == load("umts-384", [(DELAY, "50 ms")]).text
+    area.fill(text.replace('rate = "384 kbit/s"', 'rate = "384 kbit"'))
+    own.view.locator("#text-error").filter(has_text="radio.dch.downlink.rate").wait_for()
+    area.fill(text.replace('rate = "384 kbit/s"', 'rate = "256 kbit/s"'))
+    own.until("store.state.wanted[0].set.length === 2")
+    own.run()
+    # What changes of the scenario can tell stays a change of it.
+    assert sorted(own.changes[0]) == [f"{RATE}=256 kbit/s", f"{DELAY}=50 ms"]
+    own.view.locator("#t-fields").click()
+    assert own.row(RATE).locator("input[type=text]").input_value() == "256 kbit/s"
+
+
+def test_variants_have_settings_of_their_own_and_one_seed(studio):
+    own = studio()
+    view = own.view
+    view.locator("#copy").click()
+    view.get_by_text("A and B are the same run: change something").wait_for()
+    own.row(CC).locator("select").select_option("reno")
+    own.run()
+    assert own.changes == [[], ["tcp.cc=reno"]]
+    figures = view.locator("#figures tr").filter(has_text="goodput").inner_text()
+    expected = [goodput() / 1e3, goodput((CC, "reno")) / 1e3]
+    assert re.findall(r"\d+\.\d", figures)[:2] == [f"{value:.1f}" for value in expected]
+    assert f"−{expected[0] - expected[1]:.1f}" in figures
+    assert "Both are the same up to" in view.locator("#parting-told").inner_text()
+    view.get_by_role("button", name="Go to first difference").click()
+    view.locator("#said").filter(has_text="The sender handled an ACK").wait_for()
+    at = own.state("store.state.at")
+    assert f"{at:.6f} s" in view.locator("#parting-told").inner_text()
+    view.locator("#seed").fill("3")
+    own.run()
+    assert own.state("store.state.variants.map(({run}) => run.summary.seed)") == [3, 3]
+    view.get_by_role("button", name="Show and edit A").click()
+    own.fill(RATE, "128 kbit/s")
+    own.run()
+    assert own.changes == [[f"{RATE}=128 kbit/s"], ["tcp.cc=reno"]]
+    view.get_by_role("button", name="Remove A").click()
+    own.until("store.state.variants.length === 1")
+    assert own.changes == [["tcp.cc=reno"]]
+    assert view.locator("#t-compare").is_hidden()
+    view.locator("#undo").click()
+    own.until("store.state.variants.length === 2")
+    assert own.changes == [[f"{RATE}=128 kbit/s"], ["tcp.cc=reno"]]
+
+
+def test_a_link_there_and_back(studio, context):
+    link = f"#umts-384?seed=7&set={RATE}:128+kbit/s&with=umts-384&set=tcp.cc:reno&show=B&from=3&to=4&at=3.2"
+    own = studio(link)
+    assert own.state("store.state.wanted") == [
+        {"base": "umts-384", "set": [f"{RATE}=128 kbit/s"], "seed": 7},
+        {"base": "umts-384", "set": ["tcp.cc=reno"], "seed": 7},
+    ]
+    assert own.state("[store.state.shown, store.state.range, store.state.at]") == [1, [3, 4], 3.2]
+    own.view.locator("#link").click()
+    assert own.view.locator("#link-text").input_value() == link
+    own.view.keyboard.press("Escape")
+    own.view.get_by_role("button", name="Remove B").click()
+    own.view.locator("#plots").focus()
+    own.view.keyboard.press("0")
+    own.view.keyboard.press("Escape")
+    own.until(f"location.hash === '#umts-384?seed=7&set={RATE}:128+kbit/s'")
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("#nonsense?seed=1", "nothing of this name is listed"),
+        ("#umts-384?seed=one", "seed: one is no whole number"),
+        ("#umts-384?set=tcp.cc:foo", "unknown name. Known here: reno, cubic"),
+        ("#umts-384?set=tcp.cc", "tcp.cc names no key and value"),
+        ("#umts-384?from=4&to=3", "not after from"),
+        ("#umts-384?size=3", "known: seed, set"),
+        ("#umts-384?set=%zz", "not coded as addresses are"),
+        ("#<img src=x onerror=alert(1)>", "nothing of this name is listed"),
+    ],
+)
+def test_a_bad_link_says_what_is_wrong_and_the_first_run_stays(studio, link, said):
+    own = studio(link)
+    told = own.view.locator("#link-said").inner_text()
+    assert told.startswith("This link cannot be opened") and said.lower() in told.lower()
+    assert own.state("store.run.title") == "umts-384"
+    own.view.get_by_role("button", name="Understood").click()
+    assert own.view.locator("#link-problem").is_hidden()
+
+
+def test_every_key_has_a_row_and_presets_are_there_with_their_lines(studio):
+    own = studio()
+    view = own.view
+    view.locator("#presets summary").click()
+    assert view.locator("#preset-list button").count() == len(bundled())
+    view.locator("#preset-search").fill("proportional")
+    view.locator("#preset-list button").click()
+    own.run()
+    assert own.state("store.run.title") == "hdr-4"
+    keys = set(view.locator(".row").evaluate_all("all => all.map((row) => row.dataset.key)"))
+    assert {"duration", "radio.evdo.downlink.thresholds", "radio.evdo.downlink.fading.jakes.doppler"} <= keys
+    assert "tcp.rto" not in keys and len(keys) > 70
+    view.locator("#find-key").fill("doppler")
+    view.locator('.found .row[data-key="radio.evdo.downlink.fading.jakes.doppler"]').hover()
+    assert "Largest Doppler shift" in view.locator("#help-text").inner_text()
+
+
+def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):
+    own = studio()
+    title = own.state("store.run.title")
+    own.view.locator("#presets summary").click()
+    own.view.get_by_role("button", name="lundsten-dch").click()
+    own.run()
+    own.fill("flow[0].app.file.size", "2 GB")
+    own.view.locator("#busy").wait_for()
+    own.view.locator("#busy progress").wait_for()
+    own.view.get_by_role("button", name="Cancel").click()
+    own.view.get_by_role("button", name="Run", exact=True).wait_for()
+    assert title == "umts-384" and own.state("store.state.variants[0].settings.set") == []
+    own.fill("flow[0].app.file.size", "1 MB")
+    own.run()
+    assert own.view.locator("#again").is_hidden() and own.view.locator("#busy").is_hidden()
+
+
+def test_lessons_load_what_they_speak_of_and_quote_their_runs(studio):
+    own = studio()
+    view = own.view
+    titles = view.locator("#lesson-list b").all_text_contents()
+    assert len(titles) == 5
+    for title in titles:
+        view.locator("#teach").click()
+        view.get_by_role("button", name=title).click()
+        view.locator("#lesson b").filter(has_text=title).wait_for()
+        for step in range(1, 9):
+            view.locator("#lesson").filter(has_text=f"{step} of ").wait_for()
+            own.run()
+            said = view.locator("#lesson .said").inner_text()
+            assert not re.search(r"–|NaN|undefined|no time", said), said
+            next_step = view.locator("#lesson-next")
+            is_last = next_step.inner_text() == "Done"
+            next_step.click()
+            if is_last:
+                break
+        assert view.locator("#lesson").is_hidden()
+    assert own.state("store.state.folded.size") == 0
+    # The numbers are those of the runs that are there.
+    view.locator("#teach").click()
+    view.get_by_role("button", name="Windows fill buffers").click()
+    told = view.locator("#lesson .said")
+    told.filter(has_text="It has room for 30 packets").wait_for()
+    own.fill("radio.dch.downlink.queue.droptail.packets", "12")
+    told.filter(has_text="It has room for 12 packets").wait_for()
+    view.get_by_role("button", name="End the lesson").click()
