@@ -89,6 +89,18 @@ def test_the_driver_captures_the_iu_where_there_is_one(configured, tmp_path):
     assert (sent["capture_rlc"], sent["capture_iu"]) == (False, True)
 
 
+def test_a_browser_is_told_everything_and_files_what_they_were_to_have(configured, tmp_path):
+    sent = configured("umts-384", "--studio", "--out", tmp_path / "out", "--probes", "dropped", "--", "true")
+    assert sent["probes"] == list(_core.probes())
+    assert [file.name for file in (tmp_path / "out" / "trace").iterdir()] == ["dropped.parquet"]
+    assert (tmp_path / "out" / "page.html").exists()
+
+
+def test_a_page_is_refused(configured, tmp_path):
+    configured("umts-384", "--no-page", "--out", tmp_path / "out", "--", "true")
+    assert (tmp_path / "out" / "results.json").exists() and not (tmp_path / "out" / "page.html").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "kinds"), [((), coarse_probes()), (("--probes", "all"), [*_core.probes()])]
 )
@@ -274,6 +286,7 @@ BAD = {
     "sysctl": (["umts-384", "--sysctl", "net.ipv4.tcp_sack"], "--sysctl", "'net.ipv4.tcp_sack'", "=0"),
     "sysctl of the host": (["umts-384", "--sysctl", "vm.swappiness=1"], "--sysctl", "vm.swappiness", "net."),
     "files nowhere": (["umts-384", "--probes", "dropped"], "--probes", "without a folder", "--out DIR"),
+    "page nowhere": (["umts-384", "--no-page"], "--no-page", "without a folder", "--out DIR"),
     "PDUs nowhere": (["umts-384", "--capture-rlc"], "--capture-rlc", "without a folder", "--out DIR"),
     "PDUs in no capture": (
         ["umts-384", "--out", "OUT", "--no-capture", "--capture-rlc"],

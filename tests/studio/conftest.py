@@ -7,7 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from conftest import no_pictures
@@ -107,13 +107,20 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
+class Served(Protocol):
+    """Something that listens: where, and the address that lets a browser in."""
+
+    origin: str
+    address: str
+
+
 class Opened:
     """The front in the browser, of a page or of a server, with what it said and asked for."""
 
-    def __init__(self, browser: Any, place: Path | Server, **context: Any) -> None:
-        self.is_served = isinstance(place, Server)
-        self.address = place.address if isinstance(place, Server) else place.as_uri()
-        self.origin = f"{place.origin}/" if isinstance(place, Server) else self.address
+    def __init__(self, browser: Any, place: Path | Served, **context: Any) -> None:
+        self.is_served = not isinstance(place, Path)
+        self.address = place.as_uri() if isinstance(place, Path) else place.address
+        self.origin = self.address if isinstance(place, Path) else f"{place.origin}/"
         context = {"viewport": {"width": 1280, "height": 720}, "offline": not self.is_served, **context}
         self.context = browser.new_context(**context)
         self.view = self.context.new_page()
@@ -127,7 +134,11 @@ class Opened:
 
     def state(self, what: str) -> Any:
         """Read the state of the studio: an expression of `state`."""
-        return self.view.evaluate(f"import('studio/main').then(({{store: {{state}}}}) => {what})")
+        return self.ask(f"(({{state}}) => {what})(store)")
+
+    def ask(self, what: str) -> Any:
+        """Read something about the studio: an expression of `store`."""
+        return self.view.evaluate(f"import('studio/main').then(({{store}}) => {what})")
 
     def settle(self) -> None:
         """Wait until the screens have heard of the last change."""

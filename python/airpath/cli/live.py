@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from airpath import _core
 from airpath.cli.arguments import (
     SCENARIO,
     CaptureIuOption,
@@ -104,6 +105,9 @@ def command(
     capture_iu: CaptureIuOption = False,
     probes: ProbesOption = None,
     page: PageOption = True,
+    studio: Annotated[
+        bool, flag("--studio", "Print an address, under which a browser shows the run while it goes on.")
+    ] = False,
     max_lateness: Annotated[
         str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",
@@ -169,7 +173,7 @@ def command(
         "mode": "run",
         "scenario": chosen.text,
         "seed": seed,
-        "probes": list(kinds),
+        "probes": list(_core.probes() if studio else kinds),
         "capture": capture and out is not None,
         "capture_rlc": pdus,
         "capture_iu": iu,
@@ -203,6 +207,7 @@ def command(
         view=has_view,
         shell=shell,
         has_page=page and bool(kinds),
+        has_studio=studio,
     )
     raise typer.Exit(status)
 

@@ -7,9 +7,9 @@ import json
 import os
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airpath.errors import LiveError
+from airpath.errors import LiveError, ScenarioError
 from airpath.live.session import Session
 from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
@@ -18,6 +18,9 @@ from airpath.report.terminal import show
 from airpath.runs.recorder import CtrlC, Recorder, names_in, prepare
 from airpath.scenario import Scenario
 from airpath.terminal import console_for, say
+
+if TYPE_CHECKING:
+    from airpath.studio.beside import Beside
 
 STDOUT = 1
 
@@ -33,6 +36,7 @@ def carry_out(
     view: bool,
     shell: bool,
     has_page: bool,
+    has_studio: bool,
 ) -> int:
     """Run COMMAND behind the link of a scenario; return its exit status.
 
@@ -48,6 +52,8 @@ def carry_out(
         Whether to show the view, and whether COMMAND is the default shell.
     has_page : bool
         Whether there is a page of the run among the files.
+    has_studio : bool
+        Whether a browser may look on.
 
     Raises
     ------
@@ -84,16 +90,24 @@ def carry_out(
 
     if out:
         prepare(out, force)
+    studio = _studio(scenario, configuration["seed"]) if has_studio else None
+    follower = studio.attached if studio else None
     with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
-        watcher = Watcher(scenario.name, record=record if out else None, output=output, greet=shell)
+        watcher = Watcher(
+            scenario.name, record=record if out else None, output=output, greet=shell, follower=follower
+        )
         stdout_too = os.isatty(STDOUT)
         session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
+        results = None
         try:
             with contextlib.closing(watcher):
                 results = session.run()
         except LiveError:
             finish(None)
             raise
+        finally:
+            if studio:
+                studio.end(results)
     finish(results)
     console = console_for(stderr=True)
     show(live_report(results, scenario.name, configuration["command"], console.width), console)
@@ -102,3 +116,16 @@ def carry_out(
         say(console, f"files in {out}: {names}")
     status: int = results["live"]["exit_status"]
     return status
+
+
+def _studio(scenario: Scenario, seed: int) -> Beside:
+    """Start the studio's server, and say where it is."""
+    try:
+        from airpath.studio.beside import Beside
+    except ModuleNotFoundError as error:
+        what = f"{error.name} is not installed"
+        hint = "install it: python -m pip install 'airpath[studio]'"
+        raise ScenarioError("--studio", what, hint) from error
+    studio = Beside(scenario, seed)
+    say(console_for(stderr=True), f"airpath: to look on, open {studio.address}")
+    return studio

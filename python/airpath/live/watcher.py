@@ -9,7 +9,7 @@ import contextlib
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airpath.live.screen import Screen
 from airpath.live.session import Listener
@@ -29,11 +29,22 @@ HISTORY = 16
 LEVELS, PLAIN_LEVELS = "▁▂▃▄▅▆▇█", "._-=+*%#"
 
 
+class Follower(Protocol):
+    """Shows a run elsewhere while it goes on."""
+
+    def add(self, events: Events) -> None:
+        """Take events of the trace."""
+
+    def tick(self, now_s: float) -> None:
+        """Take note of how far the run is, in seconds."""
+
+
 class Watcher(Listener):
     """Listens to a session.
 
     `record` opens the files; it is called when the link works, so that a run that failed to start leaves no
     file. With `output`, COMMAND's, there is a view. `greet` prints the addresses, for the user of a shell.
+    `follower` gets all events, and how far the run is.
     """
 
     def __init__(
@@ -43,8 +54,10 @@ class Watcher(Listener):
         record: Callable[[], Recorder] | None = None,
         output: OutputTerminal | None = None,
         greet: bool = False,
+        follower: Follower | None = None,
     ) -> None:
         self._record, self._output, self._greet = record, output, greet
+        self._follower = follower
         self.recorder: Recorder | None = None
         self._screen = Screen(STDERR) if output else None
         self._view = View(name, plain="utf" not in sys.stderr.encoding.lower())
@@ -66,14 +79,19 @@ class Watcher(Listener):
                         self._tell(f"this shell is the UE, {ue}; the server is {server} ($AIRPATH_SERVER)")
             case "notice":
                 self._tell(status["text"])
-            case "running" if self._screen:
-                self.handle_resize()
-                self._screen.show(self._view.table(status))
+            case "running":
+                if self._follower:
+                    self._follower.tick(status["now_s"])
+                if self._screen:
+                    self.handle_resize()
+                    self._screen.show(self._view.table(status))
             case "ended":
                 self.pause()
 
     def handle_record(self, events: Events, capture: bytes) -> None:
         """See `Listener`."""
+        if self._follower:
+            self._follower.add(events)
         if self.recorder:
             self.recorder.write(events, capture)
 

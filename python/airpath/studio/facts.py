@@ -69,6 +69,15 @@ def simulated(
     return _facts(scenario.name, base, changed, summary, parsed, scenario.text, facts, left_out)
 
 
+def live(
+    scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], *, goes_on: bool
+) -> dict[str, Any]:
+    """Tell of a live run, as far as it has come, or of its end."""
+    facts = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": summary["seed"]}
+    told = _facts(scenario.name, None, None, summary, values, scenario.text, facts, {})
+    return told | {"goes_on": goes_on}
+
+
 def _facts(
     title: str,
     base: str | None,

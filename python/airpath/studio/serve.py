@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection, serve
@@ -19,12 +19,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from airpath.errors import AirpathError
+from airpath.studio.attach import Attached
 from airpath.studio.document import document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
 from airpath.studio.runs import Again, Part, Progress, reading, simulating
-from airpath.studio.sources import Chosen, Sources, schema, values_of
+from airpath.studio.sources import Chosen, Opened, Sources, schema, values_of
 
 HOST = "127.0.0.1"
 SOCKET = "/socket"
@@ -164,15 +165,22 @@ class _Client:
                 scenario = self._sources.scenario(message.base, message.set).scenario
                 return {"scenario": scenario.text, "values": values_of(scenario)}
             case "open":
-                opened = self._sources.open(message.name)
-                parts = simulating(opened, opened.seed) if isinstance(opened, Chosen) else reading(opened)
-                self._begin(message.id, parts)
+                self._begin(message.id, self._parts_of(self._sources.open(message.name)))
             case "run":
                 chosen = self._sources.scenario(message.base, message.set)
                 self._begin(message.id, simulating(chosen, message.seed))
             case "cancel" if message.id in self._runs:
                 self._runs.pop(message.id).cancel()
         return None
+
+    def _parts_of(self, opened: Opened) -> Iterator[Part]:
+        match opened:
+            case Attached():
+                return opened.parts()
+            case Chosen():
+                return simulating(opened, opened.seed)
+            case _:
+                return reading(opened)
 
     def _begin(self, id_: int, parts: Any) -> None:
         if id_ in self._runs:

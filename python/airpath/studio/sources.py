@@ -16,6 +16,7 @@ from airpath.errors import ScenarioError
 from airpath.runs.finished import FILLED, FinishedRun
 from airpath.runs.recorder import FILES, MANIFEST, RESULTS
 from airpath.scenario import Scenario, bundled, read
+from airpath.studio.attach import Attached
 from airpath.studio.facts import changes as changes_of
 
 FIRST = "umts-384"
@@ -38,7 +39,7 @@ GROUPS = {
 """Groups of the bundled scenarios, by the begin of their names, in the order in which they are listed."""
 NAMED, RUNS = "Named on the command line", "Runs"
 
-Opened: TypeAlias = "FinishedRun | Chosen"
+Opened: TypeAlias = "Attached | FinishedRun | Chosen"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Sources:
         If something that was named is no scenario, no run and no folder of runs.
     """
 
-    def __init__(self, named: Sequence[str] = ()) -> None:
+    def __init__(self, named: Sequence[str] = (), attached: Attached | None = None) -> None:
+        self._attached = attached
         self._files: dict[str, str] = {}
         self._runs: dict[str, Path] = {}
         self._bundled = bundled()
@@ -142,6 +144,8 @@ class Sources:
     def open(self, name: str | None) -> Opened:
         """Open what is listed under a name; what was named first if there is none."""
         if name is None:
+            if self._attached is not None:
+                return self._attached
             if not self._first:
                 return self._first_of_studies()
             name = self._first

@@ -1,5 +1,7 @@
 // Events of a run as columns: reads the chunks that `airpath/studio/chunks.py` writes, without copying them.
 
+import { lowerBound } from "studio/reduce";
+
 /** @typedef {Float64Array | Uint32Array | Uint16Array | Uint8Array} Values */
 /** @typedef {{values: Values, words: string[] | null}} Column Numbers, or codes into a list of words. */
 /** @typedef {{rows: number, columns: Record<string, Column>}} Table Events of a kind as they happened. */
@@ -51,11 +53,49 @@ export class Events {
   constructor() {
     /** @type {Record<string, Table[]>} */
     this.parts = {};
+    /** Since when events are kept, seconds: of a run that goes on the oldest are let go. */
+    this.from = 0;
+    /** SDUs of each bearer that were let go. @type {Map<string, number>} */
+    this.gone = new Map();
+  }
+
+  /** How many there are. */
+  get rows() {
+    return Object.values(this.parts).flat().reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  /**
+   * Let the events before an instant go.
+   * @param {number} from seconds
+   * @returns {Record<string, number>} how many of each kind
+   */
+  letGo(from) {
+    this.from = from;
+    /** @type {Record<string, number>} */
+    const gone = {};
+    const before = this.table("bearer_enqueued");
+    for (const kind of this.kinds) {
+      const table = /** @type {Table} */ (this.table(kind));
+      gone[kind] = lowerBound(table.columns.time_ns.values, from * 1e9);
+      this.parts[kind] = [behind(table, gone[kind])];
+    }
+    if (!before || !this.parts.rlc_sdu) return gone;
+    /** @type {Map<string, number>} */
+    const less = new Map();
+    for (let row = 0; row < gone.bearer_enqueued; row += 1) {
+      const bearer = bearerOf(before, row);
+      less.set(bearer, (less.get(bearer) ?? 0) + 1);
+    }
+    this.parts.rlc_sdu = [renumbered(this.parts.rlc_sdu[0], less)];
+    less.forEach((count, bearer) => this.gone.set(bearer, count + (this.gone.get(bearer) ?? 0)));
+    return gone;
   }
 
   /** @param {ArrayBuffer} buffer A chunk. */
   add(buffer) {
-    for (const [kind, table] of Object.entries(decode(buffer))) (this.parts[kind] ??= []).push(table);
+    for (const [kind, table] of Object.entries(decode(buffer))) {
+      (this.parts[kind] ??= []).push(kind === "rlc_sdu" && this.gone.size ? renumbered(table, this.gone) : table);
+    }
   }
 
   /** Kinds that were recorded, be it without an event. */
@@ -108,4 +148,41 @@ function joinedColumn(parts, rows) {
     at += part.values.length;
   }
   return { values, words };
+}
+
+/**
+ * A table without its first rows.
+ * @param {Table} table
+ * @param {number} first
+ * @returns {Table}
+ */
+function behind({ rows, columns }, first) {
+  const kept = Object.entries(columns).map(([name, { values, words }]) => [name, { values: values.subarray(first), words }]);
+  return { rows: rows - first, columns: Object.fromEntries(kept) };
+}
+
+/** @type {(table: Table, row: number) => string} */
+function bearerOf({ columns: { ue, direction } }, row) {
+  return `${ue.values[row]} ${direction.words?.[direction.values[row]]}`;
+}
+
+/**
+ * SDUs are numbered as the rows of `bearer_enqueued` of their bearer: where some of these are gone, by less.
+ * @param {Table} sdus
+ * @param {Map<string, number>} less
+ * @returns {Table}
+ */
+function renumbered(sdus, less) {
+  const numbers = Float64Array.from(sdus.columns.sdu.values, (sdu, row) => sdu - (less.get(bearerOf(sdus, row)) ?? 0));
+  // SDUs that came before and were sent behind the instant have no row any more.
+  const known = [...numbers.keys()].filter((row) => numbers[row] >= 0);
+  const columns = Object.entries({ ...sdus.columns, sdu: { values: numbers, words: null } }).map(([name, { values, words }]) => {
+    const Type = /** @type {new (n: number) => Values} */ (values.constructor);
+    const kept = new Type(known.length);
+    known.forEach((row, at) => {
+      kept[at] = values[row];
+    });
+    return [name, { values: kept, words }];
+  });
+  return { rows: known.length, columns: Object.fromEntries(columns) };
 }

@@ -31,9 +31,11 @@ const source = sourceOf(document);
 void source.open({
   run: (run) => {
     opened = run;
+    // Its latest events come at once behind it.
+    if (run.goes_on !== undefined) queueMicrotask(() => void goOn(run));
   },
   events: (chunk) => events.add(chunk),
-  ended: () => opened && void show(opened),
+  ended: () => opened && opened.goes_on === undefined && void show(opened),
   error: ({ path, message, hint }) => {
     byId("said").textContent = `${path}: ${message}; ${hint}`;
     document.documentElement.dataset.ready = "error";
@@ -78,6 +80,18 @@ async function show(run) {
   });
 }
 
+/** Show a live run as it goes on, from its first packet. @param {Run} run */
+async function goOn(run) {
+  const { begin, follow } = await import("studio/follow");
+  if (store) follow(store, run);
+  else if (run.summary.flows.length) {
+    await show(run);
+    if (store && run.goes_on) begin(store);
+  } else {
+    byId("said").textContent = run.goes_on ? "The link is up and waits for its first packet." : "The run has ended without a packet.";
+  }
+}
+
 /** @param {Run} run */
 function tellRun(run) {
   const { summary } = run;
@@ -85,7 +99,7 @@ function tellRun(run) {
   document.title = `${run.title} - airpath`;
   byId("about").textContent = [
     "live" in summary ? "live" : "simulated", ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
-    ...(summary.complete ? [] : ["ended early"]),
+    ...(run.goes_on ? ["now"] : summary.complete ? [] : ["ended early"]),
   ].join(" · ");
   showResults(run);
   showScenario(run);

@@ -44,7 +44,7 @@ export class Player {
 
   toggle() {
     const { playing, at, range } = this.store.state;
-    if (!playing && (at === null || at >= this.store.end)) this.store.set({ at: at === null ? range[0] : 0, chosen: null });
+    if (!playing && (at === null || at >= this.store.end)) this.store.set({ at: at === null ? range[0] : this.store.begin, chosen: null });
     this.store.set({ playing: !playing });
   }
 
@@ -94,13 +94,13 @@ export class Player {
   /** Move the cursor; the range follows when it leaves it. @param {number} to seconds */
   move(to) {
     const { range: [from, until], playing } = this.store.state;
-    const { end } = this.store;
-    const at = Math.min(Math.max(to, 0), end);
+    const { begin: first, end } = this.store;
+    const at = Math.min(Math.max(to, first), end);
     this.store.set({ at, chosen: null });
     if (at >= end && playing) this.store.set({ playing: false });
     if (at >= from && at <= until) return;
     const length = until - from;
-    const begin = Math.min(Math.max(at - BEHIND * length, 0), end - length);
+    const begin = Math.min(Math.max(at - BEHIND * length, first), end - length);
     this.store.set({ range: [begin, begin + length] });
   }
 

@@ -20,9 +20,10 @@ const told = (value, digits = 0) => (value === null || value === undefined ? "�
 export function showResults(run) {
   const { flows, elements } = run.summary;
   const busiest = flows.map((_, place) => place).sort((a, b) => carried(run, b) - carried(run, a)).slice(0, MOST_ROWS);
-  const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions[cause]));
+  const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions?.[cause]));
   const place = byId("results");
   place.replaceChildren();
+  if (run.goes_on) return void place.append(make("p", { class: "note" }, "The run goes on: its results come at its end."));
   if (!run.summary.complete) place.append(make("p", { class: "note" }, "The run was ended early: these are the results up to then."));
   if (Object.keys(run.left_out).length) {
     const kinds = Object.entries(run.left_out).map(([kind, rows]) => (rows === null ? kind : `${kind} (${figure(rows)} events)`));
@@ -39,9 +40,9 @@ export function showResults(run) {
     ["RTT mean, ms", (flow) => told(flow.rtt_ms?.mean)],
     ["RTT least to most, ms", (flow) => (flow.rtt_ms?.min == null ? "–" : `${told(flow.rtt_ms.min)} – ${told(flow.rtt_ms.max)}`)],
     ["segments sent", (flow) => told(flow.segments_sent)],
-    ["sent again", (flow) => told(flow.retransmissions.total)],
+    ["sent again", (flow) => told(flow.retransmissions?.total)],
     ...causes.map((cause) => /** @type {[string, (flow: any) => string]} */ (
-      [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions[cause])])),
+      [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions?.[cause])])),
     ["timer expired", (flow) => told(flow.timeouts)],
   ];
   place.append(make("h3", {}, flows.length === 1 ? "The flow" : "Flows"));

@@ -42,7 +42,7 @@ export class Share {
 
   get link() {
     const { wanted, shown, range, at, flows } = this.store.state;
-    const isWhole = range[1] - range[0] >= this.store.end;
+    const isWhole = range[1] - range[0] >= this.store.length;
     return toLink({ settings: wanted, shown, range: isWhole ? null : range, at, flows: flows.join() === this.usual.join() ? null : flows });
   }
 

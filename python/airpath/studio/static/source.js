@@ -23,12 +23,14 @@
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
+ * @property {boolean} [goes_on] of a live run that is followed: whether it goes on
  * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */
 /**
  * Takes what a source hands over, in this order: how far it is, the run, its events in chunks, its end; or a problem.
+ * Of a live run the run and its latest events come again and again.
  * @typedef {object} Taker
  * @property {(run: Run) => void} run
  * @property {(chunk: ArrayBuffer) => void} events

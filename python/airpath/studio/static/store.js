@@ -69,6 +69,16 @@ export class Store {
     return Math.max(...this.state.variants.map(({ run }) => lengthOf(run)));
   }
 
+  /** Where it begins, seconds: of a run that goes on the oldest events are let go. */
+  get begin() {
+    return Math.min(...this.state.variants.map(({ events }) => events.from));
+  }
+
+  /** How long it is, seconds. */
+  get length() {
+    return this.end - this.begin;
+  }
+
   /**
    * Have a function called once in the frame after any of these has changed.
    * @param {(keyof State)[]} keys
@@ -128,18 +138,41 @@ export class Store {
 
   /** @type {(variants: Variant[], shown: number) => void} */
   arrange(variants, shown) {
-    const { end, state } = this;
+    const { length, state } = this;
     const isSame = variants[shown].events === state.variants[state.shown].events;
-    const wasWhole = state.range[1] - state.range[0] >= end;
+    const wasWhole = state.range[1] - state.range[0] >= length;
     const flows = state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
     this.set({
       variants, shown, chosen: isSame ? state.chosen : null, followed: isSame ? state.followed : null,
       flows: !flows.length ? firstFlows(variants[shown].run) : flows.length < state.flows.length ? flows : state.flows,
     });
-    if (wasWhole) this.set({ range: [0, this.end] });
+    if (wasWhole) this.set({ range: [this.begin, this.end] });
     else if (state.range[1] > this.end) {
-      const length = Math.min(state.range[1] - state.range[0], this.end);
+      const shorter = Math.min(state.range[1] - state.range[0], this.length);
+      this.set({ range: [this.end - shorter, this.end] });
+    }
+  }
+
+  /**
+   * The run has gone on: its variant has more events, and perhaps others instead of the oldest. Whoever looks at its
+   * end, or at all of it, goes on to do so.
+   * @param {Run} run
+   * @param {number} most seconds that are shown at first
+   */
+  grow(run, most) {
+    const { state, length: before, end: oldEnd, run: old } = this;
+    const [from, to] = state.range;
+    const isFirst = state.flows.join() === firstFlows(old).join();
+    const whose = state.flows.map((place) => old.summary.flows[place]);
+    const kept = whose.map((own) => run.summary.flows.findIndex(({ ue, flow }) => ue === own.ue && flow === own.flow)).filter((place) => place >= 0);
+    const flows = isFirst || !kept.length ? firstFlows(run) : kept;
+    this.set({ variants: [{ ...state.variants[0], run }], flows: flows.join() === state.flows.join() ? state.flows : flows });
+    if (to >= oldEnd) {
+      const isWhole = to - from >= before && !(before < most && this.length >= most);
+      const length = isWhole ? this.length : Math.min(to - from >= before ? most : to - from, this.length);
       this.set({ range: [this.end - length, this.end] });
+    } else if (from < this.begin) {
+      this.set({ range: [this.begin, Math.min(this.begin + to - from, this.end)] });
     }
   }
 
@@ -156,9 +189,9 @@ export class Store {
    * @param {number} to
    */
   show(from, to) {
-    const length = Math.min(Math.max(to - from, SHORTEST_S), this.end);
+    const length = Math.min(Math.max(to - from, SHORTEST_S), this.length);
     const middle = (from + to) / 2;
-    const begin = Math.min(Math.max(middle - length / 2, 0), this.end - length);
+    const begin = Math.min(Math.max(middle - length / 2, this.begin), this.end - length);
     const [oldFrom, oldTo] = this.state.range;
     if (begin === oldFrom && begin + length === oldTo) return;
     const now = performance.now();
@@ -176,15 +209,15 @@ export class Store {
     const [from, to] = this.state.range;
     const { at } = this.state;
     const centre = around ?? (at !== null && at >= from && at <= to ? at : (from + to) / 2);
-    const length = Math.min(Math.max((to - from) * factor, SHORTEST_S), this.end);
-    const begin = Math.min(Math.max(centre - ((centre - from) / (to - from)) * length, 0), this.end - length);
+    const length = Math.min(Math.max((to - from) * factor, SHORTEST_S), this.length);
+    const begin = Math.min(Math.max(centre - ((centre - from) / (to - from)) * length, this.begin), this.end - length);
     this.show(begin, begin + length);
   }
 
   /** @param {number} share of the range; below 0 goes back in time */
   pan(share) {
     const [from, to] = this.state.range;
-    const move = Math.min(Math.max(share * (to - from), -from), this.end - to);
+    const move = Math.min(Math.max(share * (to - from), this.begin - from), this.end - to);
     this.show(from + move, to + move);
   }
 
@@ -196,7 +229,7 @@ export class Store {
   }
 
   whole() {
-    this.show(0, this.end);
+    this.show(this.begin, this.end);
   }
 
   /**

@@ -31,11 +31,11 @@ export class Strip {
     const ink = this.canvas.getContext("2d");
     if (!ink || !width) return;
     const { inks } = colours();
-    const { end, state } = this.store;
+    const { begin, end, length, state } = this.store;
     const all = curvesOf(state).map(({ variant, flow, from: { start_s, transfer_s }, run, lines }) => {
       const last = transfer_s === null ? run.summary.simulated_s : start_s + transfer_s;
       const sum = lines.acked ?? lines.delivered;
-      return { look: state.flows.length > 1 ? flow : lookOf(variant).ink, ...(sum ? rates(sum.x, sum.y, 0, end, last) : { x: [], y: [], window: 1 }) };
+      return { look: state.flows.length > 1 ? flow : lookOf(variant).ink, ...(sum ? rates(sum.x, sum.y, begin, end, last) : { x: [], y: [], window: 1 }) };
     });
     const most = Math.max(1e-9, ...all.flatMap((own) => own.y));
     ink.scale(ratio, ratio);
@@ -43,7 +43,7 @@ export class Strip {
       ink.fillStyle = ink.strokeStyle = inks[all.length > 1 ? look : 2];
       ink.beginPath();
       ink.moveTo(0, height);
-      const across = (/** @type {number} */ time) => (time / end) * width;
+      const across = (/** @type {number} */ time) => ((time - begin) / length) * width;
       y.forEach((value, at) => {
         const up = height - (value / most) * (height - 6);
         ink.lineTo(across(x[at]), up);
@@ -57,10 +57,10 @@ export class Strip {
 
   move() {
     const [from, to] = this.store.state.range;
-    const { end } = this.store;
-    this.window.style.left = `${(100 * from) / end}%`;
-    this.window.style.width = `${(100 * (to - from)) / end}%`;
-    const isWhole = to - from >= end;
+    const { begin, end, length } = this.store;
+    this.window.style.left = `${(100 * (from - begin)) / length}%`;
+    this.window.style.width = `${(100 * (to - from)) / length}%`;
+    const isWhole = to - from >= length;
     this.root.classList.toggle("whole", isWhole);
     const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(to - from))));
     const shown = isWhole ? `whole run, ${figure(end, 2)} s` : `${figure(from, digits)} to ${figure(to, digits)} s`;
@@ -73,12 +73,12 @@ export class Strip {
   /** @param {PointerEvent} event */
   drag(event) {
     const { left, width } = this.root.getBoundingClientRect();
-    const { end } = this.store;
-    const time = (/** @type {PointerEvent} */ own) => Math.min(Math.max((own.clientX - left) / width, 0), 1) * end;
+    const { begin: first, length } = this.store;
+    const time = (/** @type {PointerEvent} */ own) => first + Math.min(Math.max((own.clientX - left) / width, 0), 1) * length;
     const [from, to] = this.store.state.range;
     const begin = time(event);
-    const near = (HANDLE_PX / width) * end;
-    const isWhole = to - from >= end;
+    const near = (HANDLE_PX / width) * length;
+    const isWhole = to - from >= length;
     const move = (/** @type {PointerEvent} */ own) => {
       const now = time(own);
       if (!isWhole && Math.abs(begin - from) < near) this.store.show(Math.min(now, to), to);

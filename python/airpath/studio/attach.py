@@ -1,0 +1,199 @@
+"""A live run that is shown while it goes on.
+
+The session's thread puts in what the driver tells; threads of the studio's server take it, each at its own
+pace. What is kept for the slowest is bounded: the oldest goes, and the run never waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import tomllib
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from airpath import _core
+from airpath.runs.trace import joined
+from airpath.studio.chunks import encode
+from airpath.studio.facts import live
+
+if TYPE_CHECKING:
+    from airpath.runs.trace import Events, RawColumns
+    from airpath.scenario import Scenario
+
+MOST_ROWS = 400_000
+"""Most events that are kept for those who come later or lag behind."""
+MOST_FLOWS = 1000
+LEAST_WAIT_S = 0.2
+"""Least time between two parts for the same browser."""
+
+_FLOW: dict[str, Any] = {
+    "app": None,
+    "transfer_s": None,
+    "goodput_bps": None,
+    "bytes_acked": None,
+    "bytes_received": None,
+    "segments_sent": 0,
+    "retransmissions": {},
+    "timeouts": None,
+    "rtt_ms": None,
+    "congestion_control": None,
+}
+"""What a flow of `results.json` has, as long as it is not counted."""
+
+
+class Attached:
+    """A live run, as far as it has come."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self._scenario, self._values, self._seed = scenario, tomllib.loads(scenario.text), seed
+        self._changed = threading.Condition()
+        self._kept: deque[_Piece] = deque()
+        self._rows = self._next = 0
+        self._sdus: Counter[str] = Counter()
+        self._now_s, self._is_over = 0.0, False
+        self._flows: dict[tuple[int, int], dict[str, Any]] = {}
+        self._results: dict[str, Any] | None = None
+        self._readers = 0
+
+    def add(self, events: Events) -> None:
+        """Take events of the run."""
+        rows = sum(len(columns["time_ns"]) for columns in events.values())
+        with self._changed:
+            self._note_flows(events)
+            self._kept.append(_Piece(self._next, rows, self._sdus.copy(), events))
+            self._sdus += _entered(events)
+            self._next, self._rows = self._next + 1, self._rows + rows
+            while self._rows > MOST_ROWS and len(self._kept) > 1:
+                self._rows -= self._kept.popleft().rows
+
+    def tick(self, now_s: float) -> None:
+        """Take note of how far the run is."""
+        with self._changed:
+            self._now_s = max(self._now_s, now_s)
+            self._changed.notify_all()
+
+    def end(self, results: dict[str, Any] | None) -> None:
+        """Take the results, None if there are none."""
+        with self._changed:
+            self._is_over, self._results = True, results
+            self._changed.notify_all()
+
+    def wait_for_readers(self, most_s: float) -> None:
+        """Wait until all who follow the run have its end."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._readers, most_s)
+
+    def parts(self) -> Iterator[bytes | dict[str, Any]]:
+        """Follow the run: events, then what is known of it, again and again to its end."""
+        with self._changed:
+            self._readers += 1
+        try:
+            yield from self._parts()
+        finally:
+            with self._changed:
+                self._readers -= 1
+                self._changed.notify_all()
+
+    def _parts(self) -> Iterator[bytes | dict[str, Any]]:
+        place, now_s = 0, -1.0
+        seen: Counter[str] = Counter()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_over or self._now_s > now_s)  # noqa: B023
+                now_s, is_over = self._now_s, self._is_over
+                fresh = [piece for piece in self._kept if piece.number >= place]
+                place = self._next
+                told = self._told()
+            pieces = []
+            for piece in fresh:
+                pieces.append(_renumbered(piece.events, piece.sdus_before - seen))
+                seen += _entered(piece.events)
+            if pieces:
+                yield encode(_as_one(pieces))
+            yield told
+            if is_over:
+                return
+            time.sleep(LEAST_WAIT_S)
+
+    def _told(self) -> dict[str, Any]:
+        if self._results is not None:
+            return live(self._scenario, self._values, self._results, goes_on=False)
+        flows = [
+            {**_FLOW, "ue": ue, "flow": flow, "direction": known["direction"], "start_s": known["start_s"]}
+            | {"bytes_received": sum(known["carried"].values())}
+            for (ue, flow), known in sorted(self._flows.items())
+        ]
+        summary = {
+            "seed": self._seed,
+            "simulated_s": self._now_s,
+            "complete": False,
+            "flows": flows,
+            "elements": [],
+            "live": {},
+        }
+        return live(self._scenario, self._values, summary, goes_on=not self._is_over)
+
+    def _note_flows(self, events: Events) -> None:
+        """Find out which flows there are: their data go the way that has most bytes."""
+        columns: Any = events.get("bearer_enqueued")
+        if columns is None or not len(columns["time_ns"]):
+            return
+        ways, words = columns["direction"]
+        table = np.stack([columns["ue"], columns["flow"], ways.astype(np.uint64)])
+        for ue, flow, way in np.unique(table, axis=1).T.tolist():
+            chosen = (table == np.array([[ue], [flow], [way]])).all(axis=0)
+            if (ue, flow) not in self._flows and len(self._flows) >= MOST_FLOWS:
+                continue
+            begin = int(columns["time_ns"][chosen][0]) / 1e9
+            known = self._flows.setdefault(
+                (ue, flow), {"start_s": begin, "carried": dict.fromkeys(("downlink", "uplink"), 0)}
+            )
+            known["carried"][words[way]] += int(columns["len_bytes"][chosen].sum())
+            known["direction"] = max(known["carried"], key=lambda word: known["carried"][word])
+
+
+class _Piece(NamedTuple):
+    number: int
+    rows: int
+    sdus_before: Counter[str]
+    """SDUs that had entered the bearers before, by direction."""
+    events: Events
+
+
+def _entered(events: Events) -> Counter[str]:
+    """Count the SDUs that entered the bearers, by direction."""
+    columns: Any = events.get("bearer_enqueued")
+    if columns is None:
+        return Counter()
+    codes, words = columns["direction"]
+    return Counter({word: int((codes == code).sum()) for code, word in enumerate(words)})
+
+
+def _renumbered(events: Events, missed: Counter[str]) -> Events:
+    """Number SDUs as the rows of `bearer_enqueued` of one who has missed so many."""
+    columns: Any = events.get("rlc_sdu")
+    if columns is None or not missed.total():
+        return events
+    codes, words = columns["direction"]
+    less = np.array([missed[word] for word in words], dtype=np.uint64)[codes]
+    known = columns["sdu"] >= less
+    kept: RawColumns = {
+        name: (column[0][known], column[1]) if isinstance(column, tuple) else column[known]
+        for name, column in columns.items()
+    }
+    kept["sdu"] = columns["sdu"][known] - less[known]
+    return events | {"rlc_sdu": kept}
+
+
+def _as_one(pieces: list[Events]) -> Events:
+    """Join pieces of a trace."""
+    columns: Mapping[str, list[str]] = _core.probes()
+    kinds = dict.fromkeys(itertools.chain(*pieces))
+    return {
+        kind: joined([events[kind] for events in pieces if kind in events], columns[kind]) for kind in kinds
+    }

@@ -1,0 +1,64 @@
+"""The studio's server beside a live run, in a thread of the session's process.
+
+The packets are carried by other processes: what happens here holds none of them up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import Any
+
+from airpath.errors import LiveError
+from airpath.scenario import Scenario
+from airpath.studio.attach import Attached
+from airpath.studio.serve import Studio
+from airpath.studio.sources import Sources
+
+STARTS_WITHIN_S = 10
+LAST_WORDS_S = 3
+"""Most time at the end in which a browser may take what it does not have yet."""
+
+
+class Beside:
+    """A server that shows one live run.
+
+    Raises
+    ------
+    LiveError
+        If it cannot listen.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.attached = Attached(scenario, seed)
+        self.address = ""
+        self._started = threading.Event()
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread.start()
+        self._started.wait(STARTS_WITHIN_S)
+        if not self.address:
+            why = self._error.strerror if self._error else "it has not started"
+            raise LiveError("--studio", f"its server cannot listen: {why}", "leave --studio out")
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+
+        def start(address: str) -> None:
+            self.address = address
+            self._started.set()
+
+        try:
+            await Studio(Sources(attached=self.attached)).serve(0, start, self._stop)
+        except OSError as error:
+            self._error = error
+            self._started.set()
+
+    def end(self, results: dict[str, Any] | None) -> None:
+        """Hand over the results, if there are any, and stop when those who look on have them."""
+        self.attached.end(results)
+        self.attached.wait_for_readers(LAST_WORDS_S)
+        with contextlib.suppress(RuntimeError):  # It has ended already.
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(LAST_WORDS_S)

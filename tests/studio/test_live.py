@@ -1,0 +1,115 @@
+"""A live run in a browser while it goes on, with programs and packets of the kernel's TCP."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from live.conftest import live_works, marker, start  # noqa: F401
+from live.harness import PATIENCE_S, needs
+
+SERVER = "exec iperf3 --server --one-off"
+# The link stays until standard input is closed.
+DOWNLOAD = ("sh", "-c", "iperf3 --client $AIRPATH_SERVER --reverse --time 6 >/dev/null; cat")
+
+
+class Live:
+    """`airpath live --studio`, and the address that it prints."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line)
+        assert found, line
+        self.address = found[0]
+        self.origin = self.address.partition("/?")[0]
+        # A pipe that nobody empties holds COMMAND up.
+        self.rest = threading.Thread(target=process.stderr.read)
+        self.rest.start()
+
+    def end(self) -> None:
+        """Have COMMAND end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(PATIENCE_S) == 0
+
+
+@pytest.fixture
+def live(start) -> Iterator[Live]:  # noqa: F811
+    options = ("umts-384", "--studio", "--no-view")
+    with start(*options, server=SERVER, command=DOWNLOAD, stdin=subprocess.PIPE) as process:
+        running = Live(process)
+        yield running
+        if process.poll() is None:
+            process.kill()
+        running.rest.join(PATIENCE_S)
+
+
+@needs("iperf3")
+@pytest.mark.usefixtures("live_works")
+def test_a_running_link_is_shown_as_it_goes_on(live, opened):
+    shown = opened(live)
+
+    def until(what: str) -> None:
+        """Wait for something about `store`."""
+        begun = time.monotonic()
+        while not shown.ask(what):
+            assert time.monotonic() - begun < PATIENCE_S, what
+            time.sleep(0.05)
+
+    about = shown.view.locator("#about")
+    assert about.inner_text().startswith("live") and about.inner_text().endswith("now")
+    before = shown.ask("store.end")
+    until(f"store.end > {before} + 1 && store.state.playing && store.state.at > {before}")
+    # The range moves with the end, and what is played lies a little behind it.
+    end, range_, at = shown.ask("[store.end, store.state.range, store.state.at]")
+    assert range_[1] == end and 0 < end - at < 3.5
+    # Whoever pauses and looks elsewhere stays there; who returns to the end goes on with it.
+    shown.press(" ", "w", "a")
+    range_, end = shown.ask("[store.state.range, store.end]")
+    until(f"store.end > {end} + 0.5")
+    assert shown.ask("store.state.range") == range_
+    shown.press("0")
+    end = shown.ask("store.end")
+    until(f"store.end > {end} + 0.5 && store.state.range[1] === store.end")
+    # At the end the results are there, and the page needs the run no more.
+    until("store.run.summary.flows.some(({ bytes_received }) => bytes_received > 100e3)")
+    live.end()
+    until("store.run.goes_on === false")
+    shown.settle()
+    assert "goodput" in shown.view.locator("#results").inner_text()
+    kinds = ("segment_sent", "packet", "rlc_sdu")
+    sent, packets, sdus = (shown.ask(f"store.events.table('{kind}').rows") for kind in kinds)
+    # A segment of either end is at four places.
+    assert sent >= sum(shown.ask("store.run.summary.flows.map((flow) => flow.segments_sent ?? 0)"))
+    assert packets > 3 * sent and sdus > 100
+
+
+# When each SDU entered the buffer, by when the last of it was sent and in which PDUs.
+ENTERED = """() => {
+  const sdus = store.events.table("rlc_sdu").columns;
+  const { time_ns, direction } = store.events.table("bearer_enqueued").columns;
+  const rows = { downlink: [], uplink: [] };
+  direction.values.forEach((code, row) => rows[direction.words[code]].push(row));
+  return Object.fromEntries([...sdus.sdu.values].map((sdu, row) => {
+    const way = sdus.direction.words[sdus.direction.values[row]];
+    const name = [sdus.time_ns.values[row], way, sdus.first_sn.values[row]].join();
+    return [name, time_ns.values[rows[way][sdu]]];
+  }));
+}"""
+
+
+def test_the_oldest_events_go_and_sdus_keep_their_packets(opened, page_of):
+    shown = opened(page_of("umts-384"))
+    entered = f"({ENTERED})()"
+    before = shown.ask(entered)
+    gone = shown.ask("store.events.letGo(20)")
+    after = shown.ask(entered)
+    assert gone["bearer_enqueued"] > 500 and 500 < len(after) < len(before) - 500
+    assert all(before[sdu] == came >= 20e9 for sdu, came in after.items())
+    assert shown.ask("[store.begin, store.length < store.end]") == [20, True]
