@@ -41,6 +41,7 @@ export class Air {
     this.scenes = [];
     this.rest = 0;
     this.making = 0;
+    this.from = store.events.from;
     this.lastTold = 0;
     this.theme = themeOf();
     this.whose = /** @type {HTMLSelectElement} */ (byId("whose"));
@@ -135,6 +136,11 @@ export class Air {
         this.draw();
       });
       return;
+    }
+    if (this.store.events.from !== this.from) {
+      // Where the oldest events are let go, packets have other places in the model.
+      this.from = this.store.events.from;
+      if (followed !== null) return this.store.set({ followed: null });
     }
     const fall = Math.min(Math.max(FALL_S * speed, LEAST_FALL_S), MOST_FALL_S) * 1e9;
     this.scenes.forEach((scene, n) => {
