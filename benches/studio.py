@@ -32,7 +32,7 @@ rate = "36 Mbit/s"
 [radio.dch.uplink]
 rate = "10 Mbit/s"
 [tcp]
-receive_buffer = "3.4 MB"
+receive_buffer = "4.2 MB"
 [tcp.cc.reno]
 [[flow]]
 app = "bulk"

@@ -14,6 +14,8 @@ import { momentOf } from "studio/standing";
 /** Words are told when the cursor rests, milliseconds; while it moves, this often. */
 const REST_MS = 150;
 const MOVING_MS = 250;
+/** The model of another run is made this long after its plots, milliseconds. */
+const AFTER_MS = 80;
 /** How long a drop is seen, seconds on the clock, and at most in the run. */
 const FALL_S = 0.7;
 const MOST_FALL_S = 2;
@@ -41,6 +43,7 @@ export class Air {
     this.scenes = [];
     this.rest = 0;
     this.making = 0;
+    this.isNew = true;
     this.from = store.events.from;
     this.lastTold = 0;
     this.theme = themeOf();
@@ -129,12 +132,13 @@ export class Air {
   draw() {
     const { speed, followed, shown, variants } = this.store.state;
     if (!variants.every(hasModel)) {
-      // Plots are painted first.
+      // Plots are painted first; while a value is dragged, its runs follow each other, and the last one is shown.
       clearTimeout(this.making);
       this.making = window.setTimeout(() => {
         variants.forEach(modelOf);
+        this.isNew = false;
         this.draw();
-      });
+      }, this.isNew ? 0 : AFTER_MS);
       return;
     }
     if (this.store.events.from !== this.from) {
