@@ -46,12 +46,26 @@ def sweep_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def paper_folder(tmp_path_factory):
-    """The report of a table of Lundsten's."""
+    """The report of a table of Lundsten's, and a claim as a whole reproduction has it."""
     paper, folder = PAPERS["lundsten"], tmp_path_factory.mktemp("paper")
     (table,) = (own for own in paper.experiments if (own.kind, own.number) == ("table", 3))
     reproduction = Reproduction(paper, [table], Effort.of(True, 1))
     assert reproduction.simulate(1)
-    (folder / "report.json").write_text(json.dumps(outcome_as_json(reproduction.outcome(True, False))))
+    claim = next(own for own in paper.claims if own.quantities)
+    measured = {
+        "measured": 12.5,
+        "ci_low": 12.0,
+        "ci_high": 13.0,
+        "runs": 20,
+        "unit": "percent",
+        "seed_1": 12.1,
+    }
+    entry = {
+        **{"id": claim.id, "place": claim.place, "claim": claim.text, "verdict": "holds", "reason": ""},
+        **{"conditions": [], "measured": [{"of": claim.quantities[0].name, **measured}]},
+    }
+    report = [*outcome_as_json(reproduction.outcome(True, False)), entry]
+    (folder / "report.json").write_text(json.dumps(report))
     return folder
 
 
@@ -122,8 +136,11 @@ def test_a_reproduction_is_read_with_verdicts_and_the_settings_behind_them(paper
     report = json.loads((paper_folder / "report.json").read_text())
     (table,) = (own for own in paper.experiments if (own.kind, own.number) == ("table", 3))
     reading = next(own for own in paper.readings if own.name == paper.default_reading)
-    assert len(study["values"]) == len(table.rows) == len(report)
-    for shown, entry, row in zip(study["values"], report, table.rows, strict=True):
+    assert len(study["values"]) == len(table.rows) == len(report) - 1
+    (claim,) = study["claims"]
+    assert claim["claim"] == report[-1]["claim"]
+    assert claim["measured"][0]["measured"] == 12.5 and claim["measured"][0]["base"]
+    for shown, entry, row in zip(study["values"], report[:-1], table.rows, strict=True):
         assert shown["measured"] == entry["measured"] and shown["verdict"] == entry["verdict"]
         chosen = Sources().scenario(shown["base"], shown["set"])
         (cell,) = row.cells
@@ -213,6 +230,9 @@ def test_a_value_of_a_paper_opens_its_run(opened, serving, paper_folder):
     view = shown.view
     rows = view.locator(".list-of tbody tr:not(.group-of)")
     assert rows.count() == 6
+    claim = view.locator(".claims-of > li")
+    assert "holds" in claim.inner_text() and "12.5 ± 0.500 %" in claim.inner_text()
+    assert claim.get_by_role("button").count() == 1
     view.get_by_label("Search in values").fill("384")
     assert rows.count() == 2
     view.get_by_role("button", name="window: 14").click()
