@@ -141,7 +141,9 @@ export class Store {
     const { length, state } = this;
     const isSame = variants[shown].events === state.variants[state.shown].events;
     const wasWhole = state.range[1] - state.range[0] >= length;
-    const flows = state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
+    // Another scenario has other flows.
+    const isOther = variants.length === 1 && variants[0].run.names.join() !== this.run.names.join();
+    const flows = isOther ? [] : state.flows.filter((place) => variants.some(({ run }) => place < run.summary.flows.length));
     this.set({
       variants, shown, chosen: isSame ? state.chosen : null, followed: isSame ? state.followed : null,
       flows: !flows.length ? firstFlows(variants[shown].run) : flows.length < state.flows.length ? flows : state.flows,
