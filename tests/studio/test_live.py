@@ -50,6 +50,7 @@ def live(start) -> Iterator[Live]:  # noqa: F811
         running.rest.join(PATIENCE_S)
 
 
+@pytest.mark.slow
 @needs("iperf3")
 @pytest.mark.usefixtures("live_works")
 def test_a_running_link_is_shown_as_it_goes_on(live, opened):
