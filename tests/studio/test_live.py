@@ -50,6 +50,7 @@ def live(start) -> Iterator[Live]:  # noqa: F811
         running.rest.join(PATIENCE_S)
 
 
+@pytest.mark.slow
 @needs("iperf3")
 @pytest.mark.usefixtures("live_works")
 def test_a_running_link_is_shown_as_it_goes_on(live, opened):
@@ -85,9 +86,9 @@ def test_a_running_link_is_shown_as_it_goes_on(live, opened):
     assert "goodput" in shown.view.locator("#results").inner_text()
     kinds = ("segment_sent", "packet", "rlc_sdu")
     sent, packets, sdus = (shown.ask(f"store.events.table('{kind}').rows") for kind in kinds)
-    # A segment of either end is at four places.
+    # A segment of either end comes to three places.
     assert sent >= sum(shown.ask("store.run.summary.flows.map((flow) => flow.segments_sent ?? 0)"))
-    assert packets > 3 * sent and sdus > 100
+    assert packets > 2 * sent and sdus > 100
 
 
 # When each SDU entered the buffer, by when the last of it was sent and in which PDUs.

@@ -147,7 +147,11 @@ impl Path {
         self.now = at;
         match due {
             Due::Packet { lane, target, dir, packet } => {
-                self.deliver(at, target, dir, packet);
+                if self.engine.tells {
+                    self.deliver_told(at, target, dir, packet);
+                } else {
+                    self.deliver(at, target, dir, packet);
+                }
                 self.settle_now();
                 // Others behind it may have waited for it alone.
                 while let Some((later, next)) = self.engine.take_ahead(lane) {
@@ -248,15 +252,6 @@ impl Path {
 
     #[inline]
     fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
-        if self.engine.recorder.mask.has(Kind::Packet) {
-            // As a last call: what has to survive one costs registers even while the probe is off.
-            return self.deliver_told(at, target, dir, packet);
-        }
-        self.deliver_untold(at, target, dir, packet);
-    }
-
-    #[inline(always)]
-    fn deliver_untold(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
             Some(element) => {
                 element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
@@ -265,17 +260,17 @@ impl Path {
         }
     }
 
-    /// The same, and the trace hears of it.
+    /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
     #[cold]
     #[inline(never)]
     fn deliver_told(&mut self, at: Instant, element: u16, direction: Dir, packet: Box<Packet>) {
-        if usize::from(element) < self.elements.len() {
+        if self.engine.recorder.mask.has(Kind::Packet) && usize::from(element) < self.elements.len() {
             let Packet { ue, flow, seq, len: len_bytes, flags, .. } = *packet;
             let (ack, flags) = (if flags.has(Flags::ACK) { packet.ack } else { 0 }, flags.0);
             let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
-        self.deliver_untold(at, element, direction, packet);
+        self.deliver(at, element, direction, packet);
     }
 
     /// Handles what the last call set off at the present instant.
@@ -284,20 +279,20 @@ impl Path {
         if self.engine.tells {
             return self.settle_with_subscribers();
         }
-        while self.hand_over() {}
+        while self.hand_over(Self::deliver) {}
     }
 
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
-    fn hand_over(&mut self) -> bool {
+    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u16, Dir, Box<Packet>)) -> bool {
         // Two calls, so that most packets are handed on in registers.
         if let Some(Handover { at, target, dir, packet, .. }) = self.engine.first.take() {
-            self.deliver(at, target, dir, packet);
+            deliver(self, at, target, dir, packet);
             return true;
         }
         let Some(queued) = self.engine.handovers.pop_front() else { return false };
         if let Some(Handover { at, target, dir, packet, .. }) = self.engine.settle_queued(queued) {
-            self.deliver(at, target, dir, packet);
+            deliver(self, at, target, dir, packet);
         }
         true
     }
@@ -307,7 +302,10 @@ impl Path {
     fn settle_with_subscribers(&mut self) {
         loop {
             self.tell_subscribers();
-            if !self.hand_over() && self.engine.radio_events.is_empty() && self.engine.outages.is_empty() {
+            if !self.hand_over(Self::deliver_told)
+                && self.engine.radio_events.is_empty()
+                && self.engine.outages.is_empty()
+            {
                 return;
             }
         }

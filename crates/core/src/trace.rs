@@ -389,7 +389,7 @@ events! {
         /// How far it has come.
         phase: Outage,
     }
-    /// A packet arrived at an element of the path.
+    /// A packet arrived at an element of the path, from the one before it.
     Packet = "packet" of ue flow {
         /// Direction of the packet.
         direction: Dir,

@@ -136,7 +136,7 @@ pub(crate) struct Engine {
     pub outages: VecDeque<(u16, Outage)>,
     /// Somebody subscribed to outages.
     outages_wanted: bool,
-    /// Somebody subscribed to either.
+    /// Somebody subscribed to either, or is told of each packet.
     pub tells: bool,
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
@@ -185,7 +185,7 @@ impl Engine {
             radio_wanted,
             outages: VecDeque::new(),
             outages_wanted,
-            tells: drops_wanted || outages_wanted,
+            tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
             flows_wanted,
             bases,
