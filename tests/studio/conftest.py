@@ -95,9 +95,9 @@ def serving() -> Iterator[Callable[..., Server]]:
         server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Debian's Chromium; without one the test is skipped."""
+    """Debian's Chromium; without one the test is skipped. Until it is closed, an event loop runs in this thread."""
     if not CHROMIUM:
         pytest.skip("there is no chromium")
     sync_api = pytest.importorskip("playwright.sync_api")

@@ -17,6 +17,9 @@ from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
 
+# A minute and a half together: `make test` opens pages in test_browser.py.
+pytestmark = pytest.mark.slow
+
 # What the model says of a run, in numbers that have to agree with the trace.
 FACTS = """
 Promise.all(['main', 'model'].map((name) => import(`studio/${name}`))).then(([{store}, {modelOf}]) => {

@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from conftest import sampled
 
 from airpath.runs.finished import FinishedRun
 from airpath.runs.lines import READ, choose_flows, flow_names, read_lines
@@ -31,7 +32,7 @@ def umts(opened, page_of):
     return opened(page_of("umts-384"))
 
 
-@pytest.fixture(params=["page", "folder", "simulated"])
+@pytest.fixture(params=sampled(["page", "folder", "simulated"], 1))
 def everywhere(request, opened, page_of, run_folder, serving):
     """The same run from its page, from its folder at the server, and as the server makes it."""
     if request.param == "page":

@@ -13,6 +13,9 @@ from airpath import _core, load
 from airpath.scenario import bundled
 from studio.conftest import Server
 
+# A minute together: `make test` opens pages in test_browser.py.
+pytestmark = pytest.mark.slow
+
 GOODPUT = "store.run.summary.flows[0].goodput_bps"
 RATE, DELAY, CC = "radio.dch.downlink.rate", "wired.delay", "tcp.cc"
 
