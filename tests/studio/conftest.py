@@ -97,7 +97,7 @@ def serving() -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Debian's Chromium, without which tests are skipped. Until it closes, an event loop runs in this thread."""
+    """Debian's Chromium, or the test is skipped. Until it is closed, this thread has an event loop."""
     if not CHROMIUM:
         pytest.skip("there is no chromium")
     sync_api = pytest.importorskip("playwright.sync_api")
