@@ -145,7 +145,7 @@ traces: build ## make the sample traces in python/airpath/traces again
 		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace"; done
 
 .PHONY: images
-images: build ## draw the pictures of the README again; the reproduction page wants chromium
+images: build ## draw the pictures of the documents again; pages and the studio want chromium
 	$(BIN)/python docs/images/make.py
 
 .PHONY: docs

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README: `make images`.
+"""Draws the pictures of the README and of the studio: `make images`.
 
 Each PNG holds a digest of what it shows: the numbers, and the sources that draw them.
 `tests/plots/test_images.py` makes the digests again and compares. So it notices a picture that is not
@@ -123,12 +123,15 @@ def draw_page(file: Path) -> None:
 
 def main() -> None:
     """Draw all pictures."""
+    import screens  # Beside this file: there when it is a program.
+
     for name, picture, sources in (
         ("plot.png", run_picture(), RUN_SOURCES),
         ("plane.png", plane_picture(), PLANE_SOURCES),
     ):
         (HERE / name).write_bytes(picture.as_bytes("png", **{KEY: picture_digest(picture, sources)}))
     draw_page(HERE / "reproduction.png")
+    screens.take(HERE / "studio")
 
 
 if __name__ == "__main__":

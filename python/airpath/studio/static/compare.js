@@ -97,18 +97,20 @@ export function figuresOf({ state }) {
 
 /**
  * The first event of either run that the other has not, or not so.
- * @param {Events} a
- * @param {Events} b
+ * @param {Variant} a
+ * @param {Variant} b
  * @returns {Parting | null}
  */
 export function parting(a, b) {
   /** @type {Parting | null} */
   let first = null;
-  for (const kind of new Set([...a.kinds, ...b.kinds])) {
-    const [own, other] = [a.table(kind), b.table(kind)];
+  // With one box more, places have other numbers, and packets come to other places: that is no difference yet.
+  const isAlike = a.run.path.join() === b.run.path.join();
+  for (const kind of new Set([...a.events.kinds, ...b.events.kinds])) {
+    const [own, other] = [a.events.table(kind), b.events.table(kind)];
     // What only one of them recorded is no difference.
-    if (!own || !other) continue;
-    const row = firstUnlike(own, other);
+    if (!own || !other || (kind === "packet" && !isAlike)) continue;
+    const row = firstUnlike(own, other, isAlike);
     if (row < 0) continue;
     const times = [own, other].map((table) => (row < table.rows ? table.columns.time_ns.values[row] / 1e9 : Infinity));
     const time = Math.min(...times);
@@ -118,9 +120,9 @@ export function parting(a, b) {
   return first;
 }
 
-/** @param {Table} a @param {Table} b */
-function firstUnlike(a, b) {
-  const names = Object.keys(a.columns).filter((name) => name in b.columns);
+/** @param {Table} a @param {Table} b @param {boolean} withPlaces */
+function firstUnlike(a, b, withPlaces) {
+  const names = Object.keys(a.columns).filter((name) => name in b.columns && (withPlaces || name !== "element"));
   const pairs = names.map((name) => [a.columns[name], b.columns[name]]);
   const rows = Math.min(a.rows, b.rows);
   // Words have codes of their own in each run.
@@ -173,7 +175,7 @@ export class Compare {
 
   /** @param {Variant} a @param {Variant} b @returns {Node[]} */
   told(a, b) {
-    const found = a.events === b.events ? null : parting(a.events, b.events);
+    const found = a.events === b.events ? null : parting(a, b);
     /** @type {HTMLButtonElement} */ (byId("parting")).disabled = !found;
     if (!found) return [make("p", {}, `${a.name} and ${b.name} are the same run${a.events === b.events ? ": change something in one of them" : ""}.`)];
     const line = (/** @type {Variant} */ own, /** @type {Place | null} */ place) => {
@@ -188,7 +190,7 @@ export class Compare {
   part() {
     const { state } = this.store;
     const [a, b] = this.pair;
-    const found = parting(a.events, b.events);
+    const found = parting(a, b);
     if (!found) return;
     const place = (state.shown ? found.b : found.a) ?? found.a ?? found.b;
     const variant = place === found.a ? 0 : state.variants.indexOf(b);

@@ -18,6 +18,7 @@ export function chooseFlows(store) {
     const { run } = store;
     const { flows } = run.summary;
     menu.hidden = flows.length < 2;
+    document.documentElement.toggleAttribute("data-one-flow", flows.length < 2);
     search.hidden = flows.length <= 12;
     const carried = (/** @type {number} */ place) => Math.max(flows[place].bytes_acked ?? 0, flows[place].bytes_received ?? 0);
     const busiest = flows.map((_, place) => place).sort((a, b) => carried(b) - carried(a));

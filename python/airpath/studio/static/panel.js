@@ -350,8 +350,8 @@ function times(ticks) {
   return ticks.map((tick) => `${figure(tick, decimals(ticks))} s`);
 }
 
-/** @param {number[]} ticks */
+/** Digits that all ticks need behind the point. @param {number[]} ticks */
 function decimals(ticks) {
-  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
-  return Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+  const isExact = (/** @type {number} */ digits) => ticks.every((tick) => Math.abs(tick - Number(tick.toFixed(digits))) < 1e-9);
+  return [0, 1, 2, 3, 4, 5].find(isExact) ?? 6;
 }

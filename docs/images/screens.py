@@ -1,0 +1,107 @@
+"""Takes the pictures of the studio that docs/studio.md shows: part of `make images`.
+
+A test takes them too, into build/screens, where they are to be looked at. They hold no digest: whether they
+are current is seen by eye.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+WINDOW = {"width": 1280, "height": 800}
+
+
+class Screen(NamedTuple):
+    """What is opened, and what is done before the picture is taken."""
+
+    name: str
+    opens: str
+    link: str = ""
+    steps: Callable[[Any], object] = lambda view: None
+    scheme: str = "light"
+
+
+def tab(name: str) -> Callable[[Any], object]:
+    """Open a tab beside the plots."""
+    return lambda view: view.locator(f"[data-tab={name}]").click()
+
+
+def fold(*numbers: int) -> Callable[[Any], object]:
+    """Fold panels by their keys."""
+    return lambda view: [view.keyboard.press(str(number)) for number in numbers]
+
+
+def _lesson(view: Any) -> None:
+    view.locator("#teach").click()
+    view.get_by_role("button", name="holes").click()
+    view.locator("#lesson").wait_for()
+
+
+def _life(view: Any) -> None:
+    tab("packets")(view)
+    view.locator("#fate").select_option(label="dropped")
+    view.locator("#objects [role=option]").first.click()
+
+
+REGULATED = "chan-variable-rate?set=duration:2+min&with=chan-variable-rate-ar&set=duration:2+min"
+SCREENS = (
+    Screen("overview", "umts-384", "umts-384?from=0&to=12&at=6.4"),
+    Screen("path", "umts-384", "umts-384?from=2.6&to=4.2&at=3.2", fold(2, 4, 5), "dark"),
+    Screen("compare", "chan-variable-rate", f"{REGULATED}&from=0&to=60&at=31.5", tab("compare")),
+    Screen("lesson", "umts-384", "", _lesson),
+    Screen("packet", "umts-384", "", _life),
+    Screen("sweep", "{scratch}/plane"),
+)
+
+
+@contextmanager
+def served(what: str) -> Iterator[str]:
+    """Start the studio on a scenario or folder; gives its address."""
+    command = [sys.executable, "-m", "airpath", "studio", what, "--no-browser"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, text=True, **pipes) as studio:
+        try:
+            assert studio.stdout is not None
+            yield next(found[0] for line in studio.stdout if (found := re.search(r"http://\S+", line)))
+        finally:
+            studio.terminate()
+
+
+def take(folder: Path, screens: tuple[Screen, ...] = SCREENS) -> list[str]:
+    """Write the pictures as PNG into a folder; return what the pages said on the browser's console."""
+    from playwright.sync_api import sync_playwright
+
+    said: list[str] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        command = [sys.executable, "-m", "airpath", "sweep", HERE / "plane.toml", "--out", f"{scratch}/plane"]
+        subprocess.run(command, check=True, capture_output=True)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for screen in screens:
+            with served(screen.opens.format(scratch=scratch)) as address:
+                view = browser.new_page(viewport=WINDOW, color_scheme=screen.scheme)
+                view.on("console", lambda message: said.append(message.text))
+                view.on("pageerror", lambda error: said.append(str(error)))
+                view.goto(address + (f"#{screen.link}" if screen.link else ""))
+                view.locator("html[data-ready]").wait_for()
+                screen.steps(view)
+                view.wait_for_timeout(1000)  # The picture of what was done last.
+                file = folder / f"{screen.name}.png"
+                view.screenshot(path=file)
+                view.close()
+            with Image.open(file) as image:
+                # 256 colours are enough, and a third of the size.
+                image.convert("RGB").quantize(256).save(file, optimize=True)
+        browser.close()
+    return said
