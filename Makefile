@@ -64,21 +64,18 @@ test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
 # Rust's tests compile while many of Python's wait for the clock: both at once, Rust's on the terminal first.
-# 1: arguments of cargo test, 2: of pytest.
-define run_tests
-@mkdir -p build
-@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(2) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; rust=0; \
-	$(CARGO) test $(RUST_TESTED) $(1) || rust=$$?; \
-	tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
-endef
-
 .PHONY: test
-test: build ## run the tests, Rust's and Python's, without the slow ones (five minutes)
-	$(call run_tests,,-m 'not slow')
+test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
+	@mkdir -p build
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
+	rust=0; $(CARGO) test $(RUST_TESTED) || rust=$$?; \
+	tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
 
+# One after the other: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
 test-all: build ## run all tests
-	$(call run_tests,-- --include-ignored,)
+	$(CARGO) test $(RUST_TESTED) -- --include-ignored
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types and the figures in documents; changes nothing
