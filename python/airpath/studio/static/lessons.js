@@ -69,7 +69,7 @@ export const LESSONS = [
         title: "A larger buffer is no cure", panels: ["rtt", "buffer", "rate"], variants: 1, range: () => null,
         say: (facts) => (facts.length < 2
           ? [
-            "Press A|B above: it copies this run as B. Then drag the slider of packets in radio.dch.downlink to 100, and look at the round trip.",
+            "Press Compare above: it copies this run as B. Then drag the slider of packets in radio.dch.downlink to 100, and look at the round trip.",
           ]
           : [
             `B has a buffer of ${facts.value("radio.dch.downlink.queue.droptail.packets", 1)} packets. Goodput: ${facts.of("goodput, kbit/s", 0)} kbit/s in A, ${facts.of("goodput, kbit/s", 1)} in B. Mean round trip: ${facts.of("RTT mean, ms", 0)} ms in A, ${facts.of("RTT mean, ms", 1)} ms in B.`,
