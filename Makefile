@@ -65,7 +65,7 @@ test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
 # Rust's tests compile while many of Python's wait for the clock: both at once, Rust's on the terminal first.
 .PHONY: test
-test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
+test: build ## run the tests, Rust's and Python's at once, without the slow ones (six and a half minutes)
 	@mkdir -p build
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
 	rust=0; $(CARGO) test $(RUST_TESTED) || rust=$$?; \
