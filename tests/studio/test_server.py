@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import resource
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Outcome, check_error
+from conftest import check_error
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 import airpath
 from airpath import _core
@@ -36,52 +28,14 @@ from airpath.studio.guard import Guard
 from airpath.studio.messages import MessageError, read_message
 from airpath.studio.sources import GROUPS, Sources
 
-from .test_chunks import decoded
+from .client import LONG, Client, ask, cookie_of, exchange, goes_on
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
-LONG = ("duration=1000 h", "flow.app.bulk={}")
 
 
 @pytest.fixture
 def server(serving):
     return serving()
-
-
-class Answer:
-    """An answer to a request that was written by hand."""
-
-    def __init__(self, octets: bytes) -> None:
-        head, _, self.body = octets.partition(b"\r\n\r\n")
-        line, *fields = head.decode().split("\r\n")
-        self.status = int(line.split()[1]) if line else None
-        self.headers = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
-
-
-def ask(server, target: str = "/", method: str = "GET", body: str = "", **headers: str | None) -> Answer:
-    """Ask by hand; headers as they would be right, unless they are given. None leaves one out."""
-    fields = {
-        "Host": f"127.0.0.1:{server.port}",
-        **{name.replace("_", "-"): own for name, own in headers.items()},
-    }
-    lines = [f"{name}: {value}" for name, value in fields.items() if value is not None]
-    return exchange(server, "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "", body]).encode())
-
-
-def exchange(server, octets: bytes) -> Answer:
-    with socket.create_connection(("127.0.0.1", server.port), 10) as own:
-        with contextlib.suppress(ConnectionError):
-            own.sendall(octets)
-        received = b""
-        with contextlib.suppress(ConnectionError):
-            while part := own.recv(65536):
-                received += part
-        return Answer(received)
-
-
-def cookie_of(server) -> str:
-    answer = ask(server, server.address.removeprefix(server.origin))
-    assert answer.status == 200
-    return answer.headers["set-cookie"].split(";")[0]
 
 
 UPGRADE = {
@@ -92,78 +46,10 @@ UPGRADE = {
 }
 
 
-class Client:
-    """A client that is let in."""
-
-    def __init__(self, server, cookie: str, **more: Any) -> None:
-        self._opened = connect(
-            f"ws://127.0.0.1:{server.port}/socket",
-            origin=server.origin,
-            additional_headers={"Cookie": cookie},
-            compression=None,
-            max_size=None,
-            **more,
-        )
-
-    def __enter__(self) -> Client:
-        self.socket: ClientConnection = self._opened.__enter__()
-        return self
-
-    def __exit__(self, *raised: Any) -> None:
-        self._opened.__exit__(*raised)
-
-    def say(self, do: str, id: int = 1, **fields: Any) -> None:
-        self.socket.send(json.dumps({"do": do, "id": id, **fields}))
-
-    def hear(self) -> Any:
-        """The next message; of a chunk its number and the events."""
-        data = self.socket.recv(30)
-        if isinstance(data, str):
-            return json.loads(data)
-        return int.from_bytes(data[-4:], "little"), decoded(data[:-4])
-
-    def until(self, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Wait for a message that is no chunk."""
-        while not isinstance(heard := self.hear(), dict) or not is_it(heard):
-            pass
-        return heard
-
-    def ask(self, do: str, id: int = 1, **fields: Any) -> Any:
-        self.say(do, id, **fields)
-        return self.hear()
-
-    def run(self, do: str = "run", id: int = 1, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Wait for a run; return what is told of it, and its events by kind and column."""
-        self.say(do, id, **fields)
-        events: dict[str, Any] = {}
-        run: dict[str, Any] = {}
-        while True:
-            heard = self.hear()
-            if isinstance(heard, tuple):
-                assert heard[0] == id
-                for kind, columns in heard[1].items():
-                    own = events.setdefault(kind, {name: [] for name in columns})
-                    for name, values in columns.items():
-                        own[name] += values
-            elif "again" in heard:
-                events = {}
-            elif "run" in heard:
-                run = heard["run"]
-            elif "progress" not in heard:
-                assert heard == {"id": id, "ended": True}, heard
-                return run, events
-
-
 @pytest.fixture
 def client(server):
     with Client(server, cookie_of(server)) as own:
         yield own
-
-
-def goes_on(server, cookie: str) -> bool:
-    """Whether the server still answers."""
-    with Client(server, cookie) as own:
-        return len(own.ask("scenarios")["answer"]) == len(bundled())
 
 
 # What it answers.
@@ -632,128 +518,6 @@ def test_a_folder_whose_files_lead_out_of_it_is_refused(run_folder, tmp_path, ai
     (tmp_path / "run" / "results.json").symlink_to("/etc/passwd")
     outcome = airpath_command("studio", tmp_path / "run", "--no-browser")
     check_error(outcome, str(tmp_path / "run" / "results.json"), "leads out of", "name the folder")
-
-
-# The command.
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key", "cause"),
-    [
-        (["nothing"], "nothing", "no such scenario"),
-        (["EMPTY"], "EMPTY", "holds no finished run"),
-    ],
-)
-def test_what_cannot_be_served_is_said(airpath_command, tmp_path, arguments, key, cause):
-    known = {"EMPTY": str(tmp_path)}
-    outcome = airpath_command("studio", "--no-browser", *(known.get(own, own) for own in arguments))
-    check_error(outcome, known.get(key, key), cause, "")
-
-
-def test_a_port_that_is_taken_is_said():
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        command = [sys.executable, "-m", "airpath", "studio", "--port", str(busy.getsockname()[1])]
-        ended = subprocess.run([*command, "--no-browser"], capture_output=True, text=True, timeout=20)
-    check_error(Outcome(ended.returncode, ended.stdout, ended.stderr), "--port", "cannot be used", "choose")
-
-
-def test_without_websockets_it_names_the_command_that_installs_it(airpath_command, monkeypatch):
-    monkeypatch.delitem(sys.modules, "airpath.studio.serve")
-    for name in [name for name in sys.modules if name.startswith("websockets")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    outcome = airpath_command("studio")
-    check_error(outcome, "studio", "websockets", "python -m pip install 'airpath[studio]'")
-
-
-class Process:
-    """The command as a process."""
-
-    def __init__(self, *arguments: str, **more: Any) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "airpath", "studio", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **more,
-        )
-        self.address = self.process.stdout.readline().strip()
-        self.origin = self.address.partition("/?")[0]
-        self.port = int(self.origin.rpartition(":")[2])
-
-    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
-        """How it ended, and what it said."""
-        self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=20)
-        return self.process.returncode, said
-
-
-@pytest.fixture
-def process():
-    own = Process("--no-browser")
-    yield own
-    own.process.kill()
-    own.process.communicate()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_it_cleanly_in_the_midst_of_runs(process, number):
-    with Client(process, cookie_of(process)) as client:
-        for id in range(8):
-            client.say("run", id=id, base="hdr-4", set=LONG)
-        client.hear()
-        assert process.end(number) == (0, "Ctrl-C ends it\n")
-
-
-def test_it_opens_the_browser_unless_refused(tmp_path):
-    # The standard library's module starts what BROWSER says.
-    told = tmp_path / "told"
-    (tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > {told}.part\nmv {told}.part {told}\n')
-    (tmp_path / "browser").chmod(0o755)
-    own = Process(env={**os.environ, "BROWSER": f"{tmp_path / 'browser'} %s"})
-    for _ in range(100):
-        if told.exists():
-            break
-        time.sleep(0.05)
-    assert own.end()[0] == 0
-    assert told.read_text().strip() == own.address
-
-
-def test_a_thousand_connections(process):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 4096), hard), hard))
-    cookie = cookie_of(process)
-    with contextlib.ExitStack() as stack, Client(process, cookie) as before:
-        for _ in range(1000):
-            with contextlib.suppress(ConnectionError):
-                stack.enter_context(socket.create_connection(("127.0.0.1", process.port), 10))
-        assert before.ask("schema")["id"] == 1
-        assert len(os.listdir(f"/proc/{process.process.pid}/fd")) < 2 * serve.MOST_CONNECTIONS + 40
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with contextlib.suppress(ConnectionError, TimeoutError, EOFError):
-            assert goes_on(process, cookie)
-            break
-        time.sleep(0.1)
-    assert process.end() == (0, "Ctrl-C ends it\n")
-
-
-def test_a_client_that_does_not_listen_costs_no_memory_and_holds_up_nobody(process):
-    cookie = cookie_of(process)
-    with Client(process, cookie, max_queue=1) as deaf, Client(process, cookie) as other:
-        before = resident_mb(process)
-        for id in range(3):
-            deaf.say("run", id=id, base="lundsten-dch", set=LONG)
-        for _ in range(10):
-            other.run(base="umts-64-simple")
-        time.sleep(1)
-        assert resident_mb(process) < before + 60
-        deaf.socket.socket.close()
-    assert process.end()[0] == 0
-
-
-def resident_mb(process: Process) -> float:
-    status = Path(f"/proc/{process.process.pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1000
 
 
 # The rules themselves.
