@@ -242,6 +242,14 @@ def test_variants_have_settings_of_their_own_and_one_seed(studio):
     assert own.changes == [[f"{RATE}=128 kbit/s"], ["tcp.cc=reno"]]
 
 
+def test_a_box_that_does_nothing_is_no_difference(studio):
+    # Places behind it have other numbers, and packets come to one place more.
+    own = studio("#umts-64?seed=1&with=umts-64&set=middlebox:[{+tap+=+{}+}]")
+    own.until("store.state.variants[1].run.path.length === store.state.variants[0].run.path.length + 1")
+    own.view.get_by_role("tab", name="Compare").click()
+    own.view.locator("#parting-told").get_by_text("A and B are the same run.").wait_for()
+
+
 def test_a_link_there_and_back(studio, context):
     link = f"#umts-384?seed=7&set={RATE}:128+kbit/s&with=umts-384&set=tcp.cc:reno&show=B&from=3&to=4&at=3.2"
     own = studio(link)
