@@ -14,9 +14,21 @@ use crate::units::{Bitrate, Bytes};
 use std::ops::{Range, RangeInclusive};
 
 /// One end of the link layer of a UE's bearers.
-pub trait End: Transmit + Receive {}
+pub trait End: Transmit + Receive {
+    /// Begins anew, as the other end does, because the UE goes to another cell (TS 36.322 §5.4): what is on the way is
+    /// lost. Sequence numbers begin with 0. The sending side takes up all SDUs that are not confirmed again, from
+    /// their first octet and in order; in unacknowledged mode it goes on with the first of which nothing was sent,
+    /// and the one that was begun is discarded. The receiving side drops what is not whole. SDUs that were handed up
+    /// may so be handed up once more: the cell knows them by their numbers.
+    fn re_establish(&mut self, now: Instant, report: &mut Report);
+}
 
-impl<E: Transmit + Receive> End for E {}
+impl<E: Transmit + Receive> End for E {
+    fn re_establish(&mut self, now: Instant, report: &mut Report) {
+        self.re_establish_sender(now, report);
+        self.re_establish_receiver(now, report);
+    }
+}
 
 /// An end as the sender of its direction.
 pub trait Transmit: Send + Sync {
@@ -31,8 +43,20 @@ pub trait Transmit: Send + Sync {
     /// `Instant::NEVER`.
     fn deadline(&self) -> Instant;
 
-    /// Fills a TTI that starts at `now` and has room for `pdus` PDUs. `tti` is empty.
-    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report);
+    /// What the end would send at `now` if there were room for everything, in what the room of a TTI is counted in;
+    /// 0 if it wants nothing. An estimate, never less than the first PDU takes.
+    fn backlog(&self, now: Instant) -> u64 {
+        u64::from(self.deadline() <= now)
+    }
+
+    /// Fills a TTI that starts at `now`. It has room for `room` PDUs, or, where PDUs have no size of their own
+    /// (`Ttis::payload` is 1), for `room` octets. `tti` is empty.
+    fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report);
+
+    /// The sending side's part of [`End::re_establish`].
+    fn re_establish_sender(&mut self, now: Instant, report: &mut Report) {
+        let _ = (now, report);
+    }
 
     /// What the end counted.
     fn report(&self) -> serde_json::Value;
@@ -40,8 +64,24 @@ pub trait Transmit: Send + Sync {
 
 /// An end as the receiver of the other direction.
 pub trait Receive: Send + Sync {
-    /// A TTI of the other end arrives, without the PDUs that were lost.
+    /// A TTI of the other end arrives, without the PDUs that were lost. TTIs may arrive in another order than they
+    /// were sent in where the link layer is LTE's.
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
+
+    /// When a timer ends that hands SDUs up, or gives them up, without a TTI.
+    fn expiry(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    /// That timer has ended.
+    fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
+        let _ = (now, report);
+    }
+
+    /// The receiving side's part of [`End::re_establish`].
+    fn re_establish_receiver(&mut self, now: Instant, report: &mut Report) {
+        let _ = (now, report);
+    }
 }
 
 /// What happened to SDUs; the cell clears it.
@@ -85,8 +125,16 @@ impl Transmit for Halves {
         self.tx.deadline()
     }
 
-    fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
-        self.tx.build_tti(now, pdus, tti, report);
+    fn backlog(&self, now: Instant) -> u64 {
+        self.tx.backlog(now)
+    }
+
+    fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report) {
+        self.tx.build_tti(now, room, tti, report);
+    }
+
+    fn re_establish_sender(&mut self, now: Instant, report: &mut Report) {
+        self.tx.re_establish_sender(now, report);
     }
 
     fn report(&self) -> serde_json::Value {
@@ -97,6 +145,18 @@ impl Transmit for Halves {
 impl Receive for Halves {
     fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
         self.rx.handle_tti(now, tti, report);
+    }
+
+    fn expiry(&self) -> Instant {
+        self.rx.expiry()
+    }
+
+    fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
+        self.rx.handle_expiry(now, report);
+    }
+
+    fn re_establish_receiver(&mut self, now: Instant, report: &mut Report) {
+        self.rx.re_establish_receiver(now, report);
     }
 }
 
@@ -131,7 +191,8 @@ pub struct Ttis {
     pub tti: Duration,
     /// Start of the first one; the others follow without gap.
     pub offset: Duration,
-    /// Octets of a PDU that the rate of the bearer counts: those behind the header.
+    /// Octets of a PDU that the rate of the bearer counts: those behind the header. 1 where a PDU fills the room of a
+    /// TTI, which is counted in octets then.
     pub payload: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,

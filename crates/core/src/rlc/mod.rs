@@ -31,6 +31,7 @@ pub mod am;
 pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
+pub mod lte;
 pub mod none;
 pub mod tm;
 pub mod um;

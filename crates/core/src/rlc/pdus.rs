@@ -3,8 +3,11 @@
 //! They hold no octets. PDUs of a TTI mostly share their fate, so that work is done for each TTI and each
 //! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
 //! 4096 (AM) or 128 (UM).
+//!
+//! PDUs of LTE, which each have their own size, are told in [`lte::Pdus`] besides.
 
 use super::control::{Control, Status};
+use super::lte;
 use super::ranges::SnRange;
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
@@ -75,17 +78,19 @@ pub struct Tti {
     pub data: Transmission,
     /// A STATUS PDU in the padding of one of the data PDUs, with the sequence number of that.
     pub piggybacked: Option<(u64, Status)>,
+    /// What PDUs of LTE have beside a sequence number.
+    pub lte: lte::Pdus,
 }
 
 impl Tti {
     /// Number of PDUs.
     pub fn pdus(&self) -> u64 {
-        self.control.len() as u64 + self.data.pdus()
+        self.control.len() as u64 + u64::from(self.lte.status.is_some()) + self.data.pdus()
     }
 
     /// Whether nothing is sent.
     pub fn is_empty(&self) -> bool {
-        self.control.is_empty() && self.data.runs.is_empty()
+        self.control.is_empty() && self.lte.status.is_none() && self.data.runs.is_empty()
     }
 
     /// Takes everything out.
@@ -93,12 +98,18 @@ impl Tti {
         self.control.clear();
         self.data.clear();
         self.piggybacked = None;
+        self.lte.clear();
     }
 
     /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.
     pub fn lose(&mut self, mut lost: impl FnMut() -> bool) -> u64 {
         let all = self.pdus();
         self.control.retain(|_| !lost());
+        self.lte.status.take_if(|_| lost());
+        if !self.lte.data.is_empty() {
+            self.lose_lte(lost);
+            return all - self.pdus();
+        }
         let runs = std::mem::take(&mut self.data.runs);
         for Run { sns, poll } in runs {
             for sn in sns.first..sns.end {
@@ -115,6 +126,19 @@ impl Tti {
         self.piggybacked
             .take_if(|(sn, _)| !arrive.iter().any(|run| (run.sns.first..run.sns.end).contains(sn)));
         all - self.pdus()
+    }
+
+    /// Each run is one PDU here.
+    fn lose_lte(&mut self, mut lost: impl FnMut() -> bool) {
+        let mut fates = std::mem::take(&mut self.data.runs).into_iter().map(|run| (run, lost()));
+        let runs = &mut self.data.runs;
+        self.lte.data.retain(|_| match fates.next() {
+            Some((run, false)) => {
+                runs.push(run);
+                true
+            }
+            _ => false,
+        });
     }
 }
 

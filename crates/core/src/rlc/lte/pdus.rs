@@ -1,0 +1,91 @@
+//! PDUs of LTE as the simulator carries them.
+//!
+//! A PDU fills the room that it is given, so that each has its own size. It holds no octets: the octets of the SDUs of
+//! one direction, one behind the other, are a stream, and a PDU is a range of it, with the ends of SDUs that lie in
+//! the range. Octets of the stream are counted from 0 since the entities were established last.
+
+/// A data PDU: UMD, AMD, or a segment of an AMD PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pdu {
+    /// SN, not wrapped.
+    pub sn: u64,
+    /// P: a STATUS PDU is asked for.
+    pub poll: bool,
+    /// The octets of the stream that it carries: from this one on,
+    pub first: u64,
+    /// up to this one, not included.
+    pub end: u64,
+    /// FI, first bit: an SDU begins with its first octet.
+    pub begins: bool,
+    /// In a segment of an AMD PDU, which part it is.
+    pub part: Option<Part>,
+    /// Place of its first end of an SDU in [`Pdus::ends`],
+    pub first_end: u32,
+    /// and of the one behind the last.
+    pub next_end: u32,
+}
+
+/// Which part of an AMD PDU a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// SO: octets of the AMD PDU's data before the segment's.
+    pub so: u32,
+    /// LSF: its last octet is the last one of the AMD PDU.
+    pub last: bool,
+}
+
+/// The end of an SDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The octet of the stream behind its last one.
+    pub at: u64,
+    /// Its number.
+    pub sdu: u64,
+}
+
+/// A STATUS PDU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// ACK_SN, not wrapped: PDUs below this one that are not named have arrived.
+    pub ack_sn: u64,
+    /// What is missing, in increasing order.
+    pub nacks: Vec<Nack>,
+}
+
+/// A PDU, or a part of one, that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nack {
+    /// NACK_SN, not wrapped.
+    pub sn: u64,
+    /// SOstart, and SOend as the octet behind the last one, or `None` for the end of the PDU. Absent: the whole PDU.
+    pub part: Option<(u32, Option<u32>)>,
+}
+
+/// The PDUs of a TTI. Its [`Transmission`](crate::rlc::Transmission) has a run of one sequence number for each data
+/// PDU, in the same order, and the ends of SDUs in PDUs that are sent for the first time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pdus {
+    /// How often the sender was re-established.
+    pub establishment: u32,
+    /// A STATUS PDU; it goes first.
+    pub status: Option<Status>,
+    /// Data PDUs.
+    pub data: Vec<Pdu>,
+    /// Ends of SDUs in them, as they are named there.
+    pub ends: Vec<End>,
+}
+
+impl Pdus {
+    /// The ends of SDUs in a PDU.
+    pub fn ends_of(&self, pdu: &Pdu) -> &[End] {
+        self.ends.get(pdu.first_end as usize..pdu.next_end as usize).unwrap_or_default()
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.establishment = 0;
+        self.status = None;
+        self.data.clear();
+        self.ends.clear();
+    }
+}
