@@ -15,9 +15,10 @@
 //! evicted or discarded. A packet for a UE that is not in the cell is dropped.
 
 mod buffer;
-mod dedicated;
+mod carrier;
 mod delay_line;
 mod flow_buffers;
+mod grants;
 mod outages;
 mod pdu_capture;
 mod rlc_bearer;

@@ -2,7 +2,7 @@
 //!
 //! A cell says when a TTI is filled and when it arrives; what follows for SDUs is done here.
 
-use super::rlc_bearer::RlcBearer;
+use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::rlc::{End, Report, Tti};
@@ -49,6 +49,48 @@ impl RlcPair {
     #[inline]
     pub fn build_tti(&mut self, now: Instant, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
         self.ends[dir.index()].build_tti(now, room, tti, report);
+    }
+
+    /// Fills a TTI, does what follows, and tells of its PDUs but not of their fate, which nobody knows yet.
+    pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
+        self.build_tti(cx.now, dir, room, tti, report);
+        let bearer = self.bearer(dir);
+        if cx.probes_any(OF_TTIS) || cx.captures_pdus() {
+            bearer.note_ends(cx, tti);
+            bearer.capture_pdus(cx, tti, tti, report);
+        }
+        bearer.counts.pdus_sent += tti.pdus();
+        self.settle_sent(cx, dir, report);
+    }
+
+    /// What the entity that sends in this direction would send now.
+    pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
+        self.ends[dir.index()].backlog(now)
+    }
+
+    /// When a timer of the entity ends that receives in this direction, of those that need no TTI.
+    pub fn expiry(&self) -> Instant {
+        self.ends.iter().map(|end| end.expiry()).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Does what is due by these timers.
+    pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for dir in Dir::BOTH {
+            let end = &mut self.ends[dir.reverse().index()];
+            if end.expiry() <= cx.now {
+                end.handle_expiry(cx.now, report);
+                self.bearers[dir.index()].settle_received(cx, report);
+            }
+        }
+    }
+
+    /// Both entities begin anew: the UE goes to another cell.
+    pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for dir in Dir::BOTH {
+            self.ends[dir.index()].re_establish(cx.now, report);
+            self.settle_sent(cx, dir, report);
+            self.bearers[dir.reverse().index()].settle_received(cx, report);
+        }
     }
 
     /// Does what has followed from filling a TTI.

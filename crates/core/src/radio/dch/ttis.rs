@@ -14,7 +14,8 @@ use crate::element::{Cx, Element, Layout};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
-use crate::radio::dedicated::Dedicated;
+use crate::radio::carrier::Carrier;
+
 use crate::radio::outages::{Pausable, Silences};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -42,9 +43,9 @@ fn bearer(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir)
     RlcBearer::new((&config.queue, &config.rlc, ttis), (config.rate, config.delay), plan, ue, dir)
 }
 
-fn carrier(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> Dedicated {
+fn carrier(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> Carrier {
     let channel = config.channel.build(plan.run_seed, &format!("ue{ue}.{}.channel", dir.name()));
-    Dedicated::new(config.rate, ttis, Silences::of(plan.handovers, ue).over(channel, ttis.tti))
+    Carrier::dedicated(config.rate, ttis, Silences::of(plan.handovers, ue).over(channel, ttis.tti))
 }
 
 struct TtiCell {
@@ -56,7 +57,7 @@ struct TtiCell {
 /// The bearers of a UE.
 struct Ue {
     pair: RlcPair,
-    carriers: [Dedicated; 2],
+    carriers: [Carrier; 2],
     /// What the timer is set to.
     armed: Instant,
 }

@@ -1,23 +1,28 @@
-//! A dedicated channel as the carrier of TTIs: a grid of TTIs that nobody else uses, block errors, and a delay.
+//! What carries the TTIs of one direction of a UE: when one may start, how much goes into it, and what arrives.
 //!
-//! TTIs of a direction lie on a grid. One that starts at `t` arrives at `t` + its length + the delay of the
-//! bearer, if the channel lets it; the channel is asked for the moment at which it ends. Idle TTIs cost nothing.
+//! A dedicated channel has a grid of TTIs that nobody else uses. Where the network grants each transmission
+//! ([`Grants`]) the UE asks first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer, if the
+//! channel lets it; the channel is asked for the moment at which it ends. Idle TTIs cost nothing.
 
+use super::grants::Grants;
+use super::outages::Silences;
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::channel::Channel;
 use crate::element::Cx;
 use crate::rlc::{Errors, Report, Tti, Ttis};
-use crate::time::Instant;
+use crate::rng::{Stream, Threshold};
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
-/// A dedicated channel, one direction.
-pub(super) struct Dedicated {
+/// The carrier of one direction.
+pub(super) struct Carrier {
     ttis: Ttis,
+    grants: Option<Grants>,
     /// PDUs of a TTI, or octets where PDUs have no size of their own.
     pub room: u64,
-    channel: Box<dyn Channel>,
+    losses: Losses,
     /// End of the last TTI used.
     pub free_at: Instant,
     /// The next TTI that the sending entity wants.
@@ -38,12 +43,31 @@ struct Ending {
     pdus_lost: u32,
 }
 
-impl Dedicated {
-    pub fn new(rate: Bitrate, ttis: Ttis, channel: Box<dyn Channel>) -> Self {
+/// What becomes of TTIs.
+pub(super) enum Losses {
+    /// What the channel says.
+    Channel(Box<dyn Channel>),
+    /// Lost TTIs are sent again after a round trip, up to this many times in all.
+    Harq { lost: Threshold, stream: Stream, max_transmissions: u8, round_trip: Duration, silences: Silences },
+}
+
+impl Carrier {
+    /// A dedicated channel of this rate.
+    pub fn dedicated(rate: Bitrate, ttis: Ttis, channel: Box<dyn Channel>) -> Self {
+        Self::new(ttis, rate.bytes_in(ttis.tti) / ttis.payload, None, Losses::Channel(channel))
+    }
+
+    /// A carrier whose TTIs are granted, each with this room.
+    pub fn granted(ttis: Ttis, room: u64, grants: Grants, losses: Losses) -> Self {
+        Self::new(ttis, room, Some(grants), losses)
+    }
+
+    fn new(ttis: Ttis, room: u64, grants: Option<Grants>, losses: Losses) -> Self {
         Self {
             ttis,
-            room: rate.bytes_in(ttis.tti) / ttis.payload,
-            channel,
+            grants,
+            room,
+            losses,
             free_at: ttis.next(Instant::ZERO),
             next_tti: Instant::NEVER,
             ending: None,
@@ -54,6 +78,10 @@ impl Dedicated {
 
     /// Finds the next TTI, if one is wanted at this time.
     pub fn plan(&mut self, now: Instant, wanted: Instant) {
+        if let Some(grants) = &mut self.grants {
+            self.next_tti = grants.plan(now, wanted);
+            return;
+        }
         let from = wanted.max(now);
         self.next_tti = match wanted {
             Instant::NEVER => Instant::NEVER,
@@ -65,6 +93,23 @@ impl Dedicated {
     /// No TTI starts before `until`, except what has started.
     pub fn pause(&mut self, until: Instant) {
         self.free_at = self.free_at.max(self.ttis.next(until));
+        if let Some(grants) = &mut self.grants {
+            grants.pause(until);
+        }
+    }
+
+    /// A TTI began that the entity was asked to fill, and it has `more` to send.
+    pub fn begun(&mut self, now: Instant, more: bool) {
+        if let Some(grants) = &mut self.grants {
+            grants.begun(now, more);
+        }
+    }
+
+    /// What is on its way is lost.
+    pub fn flush(&mut self) {
+        while let Some((_, tti)) = self.on_air.pop_front() {
+            self.keep(tti);
+        }
     }
 
     /// The next TTI or arrival, or with `ends` the end of a TTI.
@@ -100,7 +145,7 @@ impl Dedicated {
         self.free_at = end;
         let pdus = tti.pdus();
         let watched = cx.probes_any(OF_TTIS) || cx.captures_pdus();
-        let lost = match watched {
+        let (lost, later) = match watched {
             true => self.lose_watched(cx, bearer, &mut tti, end, report),
             false => self.lose(&mut tti, end),
         };
@@ -109,20 +154,41 @@ impl Dedicated {
         bearer.counts.pdus_lost += lost;
         let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
         if lost < pdus || tells_ends {
-            self.on_air.push_back((end + bearer.buffer.delay, tti));
+            self.put(end + bearer.buffer.delay + later, tti);
         } else {
             self.keep(tti);
         }
     }
 
-    /// Has the channel decide what of a TTI that ends then arrives; how many PDUs do not.
-    fn lose(&mut self, tti: &mut Tti, end: Instant) -> u64 {
-        let channel = &mut self.channel;
-        match self.ttis.errors {
-            Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
-            Errors::PerTti => 0,
-            Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
-        }
+    fn put(&mut self, at: Instant, tti: Box<Tti>) {
+        // What is sent again arrives behind others.
+        let place = match self.on_air.back() {
+            Some((last, _)) if *last > at => self.on_air.partition_point(|(other, _)| *other <= at),
+            _ => return self.on_air.push_back((at, tti)),
+        };
+        self.on_air.insert(place, (at, tti));
+    }
+
+    /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
+    fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
+        let lost = match &mut self.losses {
+            Losses::Channel(channel) => match self.ttis.errors {
+                Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
+                Errors::PerTti => 0,
+                Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
+            },
+            Losses::Harq { lost, stream, max_transmissions, round_trip, silences } => {
+                let mut later = Duration::ZERO;
+                for _ in 0..*max_transmissions {
+                    if !(stream.chance(*lost) | silences.cover(self.ttis.tti, end + later)) {
+                        return (0, later);
+                    }
+                    later += *round_trip;
+                }
+                tti.lose(|| true)
+            }
+        };
+        (lost, Duration::ZERO)
     }
 
     #[cold]
@@ -134,16 +200,16 @@ impl Dedicated {
         tti: &mut Tti,
         end: Instant,
         report: &Report,
-    ) -> u64 {
+    ) -> (u64, Duration) {
         let sent = tti.clone();
-        let lost = self.lose(tti, end);
+        let (lost, later) = self.lose(tti, end);
         if cx.probes(Kind::SlotEnded) {
             self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
         }
         bearer.note_fates(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
-        lost
+        (lost, later)
     }
 
     /// Tells of the TTI that ends now.
