@@ -17,7 +17,10 @@
 mod buffer;
 mod delay_line;
 mod flow_buffers;
+mod hsdpa;
+mod lte;
 mod outages;
+mod shared;
 
 pub mod dch;
 pub mod evdo;

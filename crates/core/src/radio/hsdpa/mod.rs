@@ -1,0 +1,4 @@
+//! High Speed Downlink Packet Access (HSDPA), Release 5.
+
+#[allow(dead_code)] // Until there is the cell.
+mod formats;
