@@ -6,7 +6,7 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
-//! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
+//! * [`error`], [`time`], [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
 //!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`]: the parts of a cell;
@@ -18,6 +18,7 @@
 pub mod error;
 pub mod time;
 pub mod units;
+pub mod each;
 pub mod rng;
 pub mod distribution;
 pub mod packet;
