@@ -15,9 +15,15 @@
 //! evicted or discarded. A packet for a UE that is not in the cell is dropped.
 
 mod buffer;
+mod carrier;
 mod delay_line;
 mod flow_buffers;
+mod grants;
 mod outages;
+mod pdu_capture;
+mod rlc_bearer;
+mod rlc_pair;
+mod sdus;
 
 pub mod dch;
 pub mod evdo;

@@ -1,7 +1,8 @@
 //! Schedulers: which user of a shared channel is served next.
 //!
 //! Time is counted in slots. The cell asks when its channel is free, with the rate at which each user could
-//! be served now, and reports every slot that passes.
+//! be served now, and reports every slot that passes. Where several users share a slot it asks again, without those
+//! that were chosen.
 
 pub mod max_ci;
 pub mod proportional_fair;
@@ -18,8 +19,8 @@ pub trait Scheduler: Send + Sync {
     /// be served now; zero if nothing waits for it or no rate would do.
     fn choose(&mut self, rates: &[f64]) -> Option<usize>;
 
-    /// `slots` slots have passed, in which one user was served at a rate in bit/s, or none was.
-    fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
+    /// `slots` slots have passed, in which these users were served, each once and at a rate in bit/s, or none was.
+    fn handle_slots(&mut self, slots: u64, served: &[(usize, f64)]) {
         let _ = (slots, served);
     }
 }

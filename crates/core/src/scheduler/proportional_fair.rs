@@ -28,7 +28,7 @@ impl Component for Config {
         for slots in 1..AT_ONCE {
             kept[slots] = kept[slots - 1] * (1.0 - 1.0 / f64::from(self.window));
         }
-        Box::new(ProportionalFair { kept, throughputs: vec![LEAST; users] })
+        Box::new(ProportionalFair { kept, throughputs: vec![LEAST; users], before: vec![LEAST; users] })
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
@@ -51,6 +51,8 @@ struct ProportionalFair {
     kept: [f64; AT_ONCE],
     /// T_i, bit/s.
     throughputs: Vec<f64>,
+    /// T_i before the slots that passed last.
+    before: Vec<f64>,
 }
 
 impl Scheduler for ProportionalFair {
@@ -72,18 +74,17 @@ impl Scheduler for ProportionalFair {
         best.map(|(user, ..)| user)
     }
 
-    fn handle_slots(&mut self, slots: u64, served: Option<(usize, f64)>) {
+    fn handle_slots(&mut self, slots: u64, served: &[(usize, f64)]) {
         let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
         let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
-        // The sum of a geometric series: `slots` slots at the same rate.
-        let mean = |(user, rate): (usize, f64)| (user, self.throughputs[user] * kept + rate * (1.0 - kept));
-        let served = served.map(mean);
         // Of all alike, so that it is done for several at once.
-        for throughput in &mut self.throughputs {
-            *throughput = (*throughput * kept).max(LEAST);
+        std::mem::swap(&mut self.throughputs, &mut self.before);
+        for (throughput, before) in self.throughputs.iter_mut().zip(&self.before) {
+            *throughput = (before * kept).max(LEAST);
         }
-        if let Some((user, throughput)) = served {
-            self.throughputs[user] = throughput;
+        // The sum of a geometric series: `slots` slots at the same rate.
+        for &(user, rate) in served {
+            self.throughputs[user] = self.before[user] * kept + rate * (1.0 - kept);
         }
     }
 }
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(scheduler.choose(&[100.0, 200.0]), Some(1));
         assert_eq!(scheduler.choose(&[100.0, 100.0]), Some(0));
         // T becomes 0.75 + 1000/4 = 250.75, and 1, the least: 250.75 times the rate is needed to be preferred.
-        scheduler.handle_slots(1, Some((0, 1000.0)));
+        scheduler.handle_slots(1, &[(0, 1000.0)]);
         assert_eq!(scheduler.choose(&[1002.0, 4.0]), Some(1));
         assert_eq!(scheduler.choose(&[1004.0, 4.0]), Some(0));
         // Equal in proportion: the one that has had less.
@@ -116,7 +117,7 @@ mod tests {
         let mut at_once = Config { window: 7 }.build(2);
         let mut one_by_one = Config { window: 7 }.build(2);
         for (slots, served) in
-            [(3, Some((0, 5000.0))), (16, Some((1, 900.0))), (70, Some((0, 80_000.0))), (20, None)]
+            [(3, &[(0, 5000.0)][..]), (16, &[(1, 900.0)]), (70, &[(0, 80_000.0), (1, 10.0)]), (20, &[])]
         {
             at_once.handle_slots(slots, served);
             (0..slots).for_each(|_| one_by_one.handle_slots(1, served));
@@ -152,7 +153,7 @@ mod tests {
             let rates: Vec<f64> = fadings.iter_mut().map(|one| 1e6 * gain(one)).collect();
             let user = scheduler.choose(&rates).unwrap();
             got[user] += rates[user];
-            scheduler.handle_slots(1, Some((user, rates[user])));
+            scheduler.handle_slots(1, &[(user, rates[user])]);
         }
         got
     }

@@ -11,7 +11,6 @@
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 
 mod config;
-mod pdu_capture;
 mod slots;
 mod ttis;
 

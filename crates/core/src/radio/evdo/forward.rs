@@ -64,7 +64,7 @@ impl Forward {
     /// The next slot to begin is this link's; those that passed served no user.
     fn wake(&mut self, cx: &mut Cx<'_>) {
         let slot = first_from(cx.now).max(self.slot);
-        self.scheduler.handle_slots(slot - self.slot, None);
+        self.scheduler.handle_slots(slot - self.slot, &[]);
         self.slot = slot;
         self.state = State::Free;
         cx.arm(TIMER, start_of(slot));
@@ -93,7 +93,7 @@ impl Forward {
             self.state = State::Idle;
             return;
         }
-        self.scheduler.handle_slots(1, None);
+        self.scheduler.handle_slots(1, &[]);
         self.slot += 1;
         self.state = State::Free;
         cx.arm(TIMER, start_of(self.slot));
@@ -116,7 +116,8 @@ impl Forward {
         while left > 0 && self.slot < horizon {
             let request = user.terminal.request(self.slot);
             let (slots, bytes) = request.map_or((1, 0), |packet| (packet.slots, user.transmit(packet)));
-            self.scheduler.handle_slots(slots, request.map(|packet| (number, f64::from(packet.rate_bps))));
+            let served = request.map(|packet| (number, f64::from(packet.rate_bps)));
+            self.scheduler.handle_slots(slots, served.as_slice());
             left = left.saturating_sub(bytes);
             self.slot += slots;
         }
@@ -135,7 +136,7 @@ impl Forward {
                 break;
             }
         }
-        self.scheduler.handle_slots(packet.slots, Some((number, f64::from(packet.rate_bps))));
+        self.scheduler.handle_slots(packet.slots, &[(number, f64::from(packet.rate_bps))]);
         self.slot += packet.slots;
     }
 }

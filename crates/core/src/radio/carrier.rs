@@ -1,0 +1,223 @@
+//! What carries the TTIs of one direction of a UE: when one may start, how much goes into it, and what arrives.
+//!
+//! A dedicated channel has a grid of TTIs that nobody else uses. Where the network grants each transmission
+//! ([`Grants`]) the UE asks first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer, if the
+//! channel lets it; the channel is asked for the moment at which it ends. Idle TTIs cost nothing.
+
+use super::grants::Grants;
+use super::outages::Silences;
+use super::rlc_bearer::{OF_TTIS, RlcBearer};
+use crate::channel::Channel;
+use crate::element::Cx;
+use crate::rlc::{Errors, Report, Tti, Ttis};
+use crate::rng::{Stream, Threshold};
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind};
+use crate::units::Bitrate;
+use std::collections::VecDeque;
+
+/// The carrier of one direction.
+pub(super) struct Carrier {
+    ttis: Ttis,
+    grants: Option<Grants>,
+    /// PDUs of a TTI, or octets where PDUs have no size of their own.
+    pub room: u64,
+    losses: Losses,
+    /// End of the last TTI used.
+    pub free_at: Instant,
+    /// The next TTI that the sending entity wants.
+    pub next_tti: Instant,
+    /// The TTI that is on the air, while somebody wants to know of its end.
+    ending: Option<Ending>,
+    /// TTIs on their way with their time of arrival, earliest first.
+    on_air: VecDeque<(Instant, Box<Tti>)>,
+    /// Kept for their memory.
+    #[allow(clippy::vec_box)]
+    spare: Vec<Box<Tti>>,
+}
+
+/// The end of a TTI, and its PDUs.
+struct Ending {
+    at: Instant,
+    pdus_sent: u32,
+    pdus_lost: u32,
+}
+
+/// What becomes of TTIs.
+pub(super) enum Losses {
+    /// What the channel says.
+    Channel(Box<dyn Channel>),
+    /// Lost TTIs are sent again after a round trip, up to this many times in all.
+    Harq { lost: Threshold, stream: Stream, max_transmissions: u8, round_trip: Duration, silences: Silences },
+}
+
+impl Carrier {
+    /// A dedicated channel of this rate.
+    pub fn dedicated(rate: Bitrate, ttis: Ttis, channel: Box<dyn Channel>) -> Self {
+        Self::new(ttis, rate.bytes_in(ttis.tti) / ttis.payload, None, Losses::Channel(channel))
+    }
+
+    /// A carrier whose TTIs are granted, each with this room.
+    pub fn granted(ttis: Ttis, room: u64, grants: Grants, losses: Losses) -> Self {
+        Self::new(ttis, room, Some(grants), losses)
+    }
+
+    fn new(ttis: Ttis, room: u64, grants: Option<Grants>, losses: Losses) -> Self {
+        Self {
+            ttis,
+            grants,
+            room,
+            losses,
+            free_at: ttis.next(Instant::ZERO),
+            next_tti: Instant::NEVER,
+            ending: None,
+            on_air: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Finds the next TTI, if one is wanted at this time.
+    pub fn plan(&mut self, now: Instant, wanted: Instant) {
+        if let Some(grants) = &mut self.grants {
+            self.next_tti = grants.plan(now, wanted);
+            return;
+        }
+        let from = wanted.max(now);
+        self.next_tti = match wanted {
+            Instant::NEVER => Instant::NEVER,
+            _ if from <= self.free_at => self.free_at,
+            _ => self.ttis.next(from),
+        };
+    }
+
+    /// No TTI starts before `until`, except what has started.
+    pub fn pause(&mut self, until: Instant) {
+        self.free_at = self.free_at.max(self.ttis.next(until));
+        if let Some(grants) = &mut self.grants {
+            grants.pause(until);
+        }
+    }
+
+    /// A TTI began that the entity was asked to fill, and it has `more` to send.
+    pub fn begun(&mut self, now: Instant, more: bool) {
+        if let Some(grants) = &mut self.grants {
+            grants.begun(now, more);
+        }
+    }
+
+    /// What is on its way is lost.
+    pub fn flush(&mut self) {
+        while let Some((_, tti)) = self.on_air.pop_front() {
+            self.keep(tti);
+        }
+    }
+
+    /// The next TTI or arrival, or with `ends` the end of a TTI.
+    pub fn next_event(&self, ends: bool) -> Instant {
+        let at = self.next_tti.min(self.next_arrival());
+        let end = self.ending.as_ref().filter(|_| ends).map_or(Instant::NEVER, |ending| ending.at);
+        at.min(end)
+    }
+
+    /// Takes the first TTI that has arrived.
+    pub fn take_arrived(&mut self, now: Instant) -> Option<Box<Tti>> {
+        (self.next_arrival() <= now).then(|| self.on_air.pop_front().map(|(_, tti)| tti)).flatten()
+    }
+
+    fn next_arrival(&self) -> Instant {
+        self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// An empty TTI to fill.
+    pub fn spare(&mut self) -> Box<Tti> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps a TTI for its memory.
+    pub fn keep(&mut self, mut tti: Box<Tti>) {
+        tti.clear();
+        self.spare.push(tti);
+    }
+
+    /// Puts a TTI of the bearer on the air that starts now.
+    pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
+        let end = cx.now + self.ttis.tti;
+        self.free_at = end;
+        let pdus = tti.pdus();
+        let watched = cx.probes_any(OF_TTIS) || cx.captures_pdus();
+        let (lost, later) = match watched {
+            true => self.lose_watched(cx, bearer, &mut tti, end, report),
+            false => self.lose(&mut tti, end),
+        };
+        bearer.counts.ttis += 1;
+        bearer.counts.pdus_sent += pdus;
+        bearer.counts.pdus_lost += lost;
+        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        if lost < pdus || tells_ends {
+            self.put(end + bearer.buffer.delay + later, tti);
+        } else {
+            self.keep(tti);
+        }
+    }
+
+    fn put(&mut self, at: Instant, tti: Box<Tti>) {
+        // What is sent again arrives behind others.
+        let place = match self.on_air.back() {
+            Some((last, _)) if *last > at => self.on_air.partition_point(|(other, _)| *other <= at),
+            _ => return self.on_air.push_back((at, tti)),
+        };
+        self.on_air.insert(place, (at, tti));
+    }
+
+    /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
+    fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
+        let lost = match &mut self.losses {
+            Losses::Channel(channel) => match self.ttis.errors {
+                Errors::PerTti if channel.block_lost(end) => tti.lose(|| true),
+                Errors::PerTti => 0,
+                Errors::PerPdu => tti.lose(|| channel.block_lost(end)),
+            },
+            Losses::Harq { lost, stream, max_transmissions, round_trip, silences } => {
+                let mut later = Duration::ZERO;
+                for _ in 0..*max_transmissions {
+                    if !(stream.chance(*lost) | silences.cover(self.ttis.tti, end + later)) {
+                        return (0, later);
+                    }
+                    later += *round_trip;
+                }
+                tti.lose(|| true)
+            }
+        };
+        (lost, Duration::ZERO)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lose_watched(
+        &mut self,
+        cx: &mut Cx<'_>,
+        bearer: &mut RlcBearer,
+        tti: &mut Tti,
+        end: Instant,
+        report: &Report,
+    ) -> (u64, Duration) {
+        let sent = tti.clone();
+        let (lost, later) = self.lose(tti, end);
+        if cx.probes(Kind::SlotEnded) {
+            self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
+        }
+        bearer.note_fates(cx, &sent, tti);
+        bearer.note_ends(cx, &sent);
+        bearer.capture_pdus(cx, &sent, tti, report);
+        (lost, later)
+    }
+
+    /// Tells of the TTI that ends now.
+    #[cold]
+    pub fn note_ended(&mut self, cx: &mut Cx<'_>, bearer: &RlcBearer) {
+        if let Some(Ending { pdus_sent, pdus_lost, .. }) = self.ending.take_if(|ending| ending.at <= cx.now) {
+            let (ue, direction) = (bearer.buffer.ue, bearer.buffer.dir);
+            cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! One direction of a UE's bearer whose link layer has entities at both ends: the buffer of SDUs, what becomes of them,
+//! and what is told of it.
+//!
+//! Entities know SDUs by number; the packets are here ([`Sdus`]). An SDU counts as held by the buffer until its entity is
+//! done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when it is handed up
+//! there: before that, or after it if the entity there waits for another SDU.
+
+use super::Plan;
+use super::buffer::{Buffer, Delivered, report_service, share};
+use super::pdu_capture::PduCapture;
+use super::sdus::Sdus;
+use crate::element::{Cx, RadioEventKind};
+use crate::packet::{Dir, Packet};
+use crate::queue;
+use crate::rlc::control::Control;
+use crate::rlc::{self, End, Report, Tti, Ttis};
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind, ProbeMask, Reason};
+use crate::units::Bitrate;
+use serde_json::{Map, Value};
+
+/// Probes of what a TTI has in it.
+pub(super) const OF_TTIS: ProbeMask =
+    ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcSdu).with(Kind::RlcStatus).with(Kind::SlotEnded);
+
+/// One direction of a bearer.
+pub(super) struct RlcBearer {
+    pub buffer: Buffer,
+    /// Rate of the transmitter, its mean where it varies.
+    pub rate: Bitrate,
+    pub ttis: Ttis,
+    sdus: Sdus,
+    /// The first SDU whose end was not on the air yet, as far as probes look on.
+    next_ended: u64,
+    occupancy: Occupancy,
+    pub counts: Counts,
+    capture: PduCapture,
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub ttis: u64,
+    pub pdus_sent: u64,
+    pub pdus_lost: u64,
+    sdus_lost: u64,
+    delivered: Delivered,
+}
+
+/// Time integral of the SDUs in a buffer.
+#[derive(Default)]
+struct Occupancy {
+    sdus: u32,
+    since: Instant,
+    sdu_ns: u128,
+}
+
+impl Occupancy {
+    fn set(&mut self, now: Instant, sdus: u32) {
+        self.sdu_ns += u128::from(self.sdus) * u128::from(now.since(self.since).as_nanos());
+        (self.sdus, self.since) = (sdus, now);
+    }
+
+    fn mean(&self, now: Instant) -> f64 {
+        let last = u128::from(self.sdus) * u128::from(now.since(self.since).as_nanos());
+        share((self.sdu_ns + last) as f64, now.as_nanos() as f64)
+    }
+}
+
+impl RlcBearer {
+    /// A bearer of this rate and this delay behind the transmission.
+    pub fn new(
+        (queue, rlc, ttis): (&queue::Config, &rlc::Config, Ttis),
+        (rate, delay): (Bitrate, Duration),
+        plan: &Plan<'_>,
+        ue: u16,
+        dir: Dir,
+    ) -> Self {
+        Self {
+            buffer: Buffer::new(queue, delay, plan.run_seed, ue, dir),
+            rate,
+            ttis,
+            sdus: Sdus::default(),
+            next_ended: 0,
+            occupancy: Occupancy::default(),
+            counts: Counts::default(),
+            capture: PduCapture::new(rlc, ue, dir),
+        }
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
+    }
+
+    /// Lets a packet in, or drops it, or another one that waits.
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
+        let sdus = &mut self.sdus;
+        let take_waiting = || sdus.evict(end.take_waiting(0)?);
+        let admitted = self.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
+        let books = cx.bearer(self.buffer.index() as usize);
+        admitted.iter().for_each(|sdu| books.enter(sdu));
+        let queued_sdus = books.sdus();
+        self.occupancy.set(cx.now, queued_sdus);
+        if let Some(sdu) = admitted {
+            end.handle_sdu(cx.now, sdu.len);
+            self.sdus.push(cx.now, sdu);
+        }
+    }
+
+    /// Writes PDUs that are sent now into the capture, if they are to be there. `arrives` has those that are not lost.
+    pub fn capture_pdus(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti, report: &Report) {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+            let begun = report.started.clone().filter(|number| !report.unsent.contains(number));
+            let packet_of = |number| Some((number, self.sdus.entry(number)?.packet.as_deref()?));
+            self.capture.write(cx, sent, arrives, begun.filter_map(packet_of));
+        }
+    }
+
+    /// Tells of each STATUS PDU, and of each run of PDUs that share their P bit and their fate.
+    #[cold]
+    pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        let alone = sent.control.iter().filter_map(|control| match control {
+            Control::Status(status) => Some((status, !arrives.control.contains(control))),
+            Control::Reset(_) | Control::ResetAck(_) => None,
+        });
+        let piggybacked = sent.piggybacked.iter().map(|(_, status)| (status, arrives.piggybacked.is_none()));
+        for (status, lost) in alone.chain(piggybacked) {
+            // Those that only command report nothing.
+            let Some(lsn) = status.lsn else { continue };
+            let missing_pdus = status.missing.count() as u32;
+            let lsn = (lsn % self.ttis.sequence_numbers) as u32;
+            cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
+        }
+        for run in &sent.data.runs {
+            for (sns, lost) in run.fates(&arrives.data.runs) {
+                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
+                let poll = run.poll;
+                cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
+            }
+        }
+    }
+
+    /// Tells of the SDUs that end in these PDUs, the first time that they do.
+    #[cold]
+    pub fn note_ends(&mut self, cx: &mut Cx<'_>, sent: &Tti) {
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        for end in &sent.data.ends {
+            if end.sdu >= self.next_ended
+                && let Some(flow) = self.sdus.entry(end.sdu).map(|sdu| sdu.flow)
+            {
+                self.next_ended = end.sdu + 1;
+                let (first_sn, pdus) =
+                    ((end.first % self.ttis.sequence_numbers) as u32, (end.sn - end.first + 1) as u32);
+                let sdu = end.sdu;
+                cx.probe(Kind::RlcSdu, || Event::RlcSdu { ue, flow, direction, sdu, first_sn, pdus });
+            }
+        }
+    }
+
+    /// Tells of the SDUs that were begun in a TTI.
+    pub fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.started.clone() {
+            if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+                let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+                self.buffer.start(cx, flow, seq, len);
+            }
+        }
+        report.started = 0..0;
+    }
+
+    /// Does what the end has reported that sends in this direction.
+    #[inline(always)]
+    pub fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if cx.captures_pdus() {
+            self.capture.settle(report);
+        }
+        report.began_anew = false;
+        if !(report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty()) {
+            self.release_all(cx, report);
+        }
+    }
+
+    #[inline(never)]
+    fn release_all(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.confirmed.drain(..) {
+            self.release(cx, number, RadioEventKind::Delivered);
+        }
+        for number in report.discarded.drain(..) {
+            self.give_up(cx, number);
+        }
+        for number in report.unsent.drain(..) {
+            self.drop_unsent(cx, number);
+        }
+        self.sdus.forget();
+    }
+
+    /// Does what the end has reported that receives in this direction.
+    pub fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for number in report.up.drain(..) {
+            self.hand_up(cx, number);
+        }
+        for number in report.lost.drain(..) {
+            self.lose_sdu(cx, number);
+        }
+        self.sdus.forget();
+    }
+
+    /// The entity that sends in this direction is done with an SDU.
+    fn release(&mut self, cx: &mut Cx<'_>, number: u64, kind: RadioEventKind) {
+        let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
+        sdu.released = true;
+        let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+        self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
+        self.occupancy.set(cx.now, queued_sdus);
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
+            ue,
+            flow,
+            direction,
+            len_bytes: len,
+            queued_sdus,
+        });
+        self.buffer.tell(cx, kind, flow, seq, len);
+    }
+
+    /// The entity gives an SDU up; whether it arrives all the same, its peer will tell.
+    fn give_up(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number) {
+            sdu.given_up = true;
+        }
+        self.release(cx, number, RadioEventKind::Discarded);
+    }
+
+    /// The entity gives an SDU up of which it has sent nothing.
+    fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
+            cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
+            self.give_up(cx, number);
+            self.drop_sdu(cx, number, Reason::SduDiscarded);
+        }
+    }
+
+    /// An SDU will not be handed up at the other side.
+    fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let Some(sdu) = self.sdus.get(number) else { return };
+        // Where PDUs are sent again, an end loses what the other one gives up, by a discard or a reset.
+        let given_up = sdu.given_up || self.ttis.resends;
+        let reason = if given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
+        self.drop_sdu(cx, number, reason);
+    }
+
+    fn drop_sdu(&mut self, cx: &mut Cx<'_>, number: u64, reason: Reason) {
+        if let Some(packet) = self.sdus.get(number).and_then(|sdu| sdu.packet.take()) {
+            self.counts.sdus_lost += 1;
+            cx.drop(self.buffer.dir, packet, reason);
+        }
+    }
+
+    /// An SDU is handed up at the other side.
+    fn hand_up(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let Some(sdu) = self.sdus.get(number) else { return };
+        let Some(packet) = sdu.packet.take() else { return };
+        let delay = cx.now.since(sdu.entered);
+        self.counts.delivered.sdus += 1;
+        self.counts.delivered.bytes += u64::from(packet.len);
+        self.buffer.probe_delivered(cx, packet.flow, packet.len, delay);
+        cx.emit(self.buffer.dir, packet);
+    }
+
+    /// What every such bearer counts, with the report of its entity.
+    pub fn report(&self, cx: &mut Cx<'_>, entity: Value) -> Map<String, Value> {
+        let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));
+        let capacity = self.rate.as_bps() as f64 * elapsed.as_secs_f64() / 8.0;
+        let mut report = self.buffer.report(counts.delivered);
+        report.insert("sdus_discarded".into(), counts.sdus_lost.into());
+        report.insert("slots".into(), counts.ttis.into());
+        report.insert("pdus_sent".into(), counts.pdus_sent.into());
+        report.insert("pdus_lost".into(), counts.pdus_lost.into());
+        report.insert("utilisation".into(), share(counts.delivered.bytes as f64, capacity).into());
+        report.insert("mean_queued_sdus".into(), self.occupancy.mean(cx.now).into());
+        report_service(&mut report, None, None);
+        report.insert("rlc".into(), entity);
+        report
+    }
+}

@@ -1,0 +1,118 @@
+//! The link layer of a UE: an entity at the network and one at the UE, and the bearers between them.
+//!
+//! A cell says when a TTI is filled and when it arrives; what follows for SDUs is done here.
+
+use super::rlc_bearer::{OF_TTIS, RlcBearer};
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::rlc::{End, Report, Tti};
+use crate::time::Instant;
+
+/// The link layer of a UE.
+pub(super) struct RlcPair {
+    /// The entities, by the direction in which they send.
+    ends: [Box<dyn End>; 2],
+    bearers: [RlcBearer; 2],
+}
+
+impl RlcPair {
+    /// Downlink first.
+    pub fn new(ends: [Box<dyn End>; 2], bearers: [RlcBearer; 2]) -> Self {
+        Self { ends, bearers }
+    }
+
+    pub fn bearers(&self) -> &[RlcBearer; 2] {
+        &self.bearers
+    }
+
+    pub fn bearer(&mut self, dir: Dir) -> &mut RlcBearer {
+        &mut self.bearers[dir.index()]
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        self.bearers.iter().for_each(|bearer| bearer.open(cx));
+    }
+
+    /// When the entity that sends in this direction wants a TTI.
+    #[inline]
+    pub fn deadline(&self, dir: Dir) -> Instant {
+        self.ends[dir.index()].deadline()
+    }
+
+    /// A packet enters a buffer, or is dropped.
+    #[inline]
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        self.bearers[dir.index()].handle_sdu(cx, self.ends[dir.index()].as_mut(), packet);
+    }
+
+    /// Fills a TTI that starts now. [`settle_sent`](Self::settle_sent) has to follow.
+    #[inline]
+    pub fn build_tti(&mut self, now: Instant, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
+        self.ends[dir.index()].build_tti(now, room, tti, report);
+    }
+
+    /// Fills a TTI, does what follows, and tells of its PDUs but not of their fate, which nobody knows yet.
+    pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
+        self.build_tti(cx.now, dir, room, tti, report);
+        let bearer = self.bearer(dir);
+        if cx.probes_any(OF_TTIS) || cx.captures_pdus() {
+            bearer.note_ends(cx, tti);
+            bearer.capture_pdus(cx, tti, tti, report);
+        }
+        bearer.counts.pdus_sent += tti.pdus();
+        self.settle_sent(cx, dir, report);
+    }
+
+    /// What the entity that sends in this direction would send now.
+    pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
+        self.ends[dir.index()].backlog(now)
+    }
+
+    /// When a timer of the entity ends that receives in this direction, of those that need no TTI.
+    pub fn expiry(&self) -> Instant {
+        self.ends.iter().map(|end| end.expiry()).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Does what is due by these timers.
+    pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for dir in Dir::BOTH {
+            let end = &mut self.ends[dir.reverse().index()];
+            if end.expiry() <= cx.now {
+                end.handle_expiry(cx.now, report);
+                self.bearers[dir.index()].settle_received(cx, report);
+            }
+        }
+    }
+
+    /// Both entities begin anew: the UE goes to another cell.
+    pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        for dir in Dir::BOTH {
+            self.ends[dir.index()].re_establish(cx.now, report);
+            self.settle_sent(cx, dir, report);
+            self.bearers[dir.reverse().index()].settle_received(cx, report);
+        }
+    }
+
+    /// Does what has followed from filling a TTI.
+    #[inline]
+    pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let bearer = &mut self.bearers[dir.index()];
+        bearer.settle_started(cx, report);
+        bearer.settle_sent(cx, report);
+    }
+
+    /// A TTI arrives that was sent in this direction.
+    #[inline]
+    pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) {
+        let other = dir.reverse();
+        self.ends[other.index()].handle_tti(cx.now, tti, report);
+        self.bearers[dir.index()].settle_received(cx, report);
+        self.bearers[other.index()].settle_sent(cx, report);
+    }
+
+    /// Reports of the bearers, downlink first.
+    pub fn reports(&self, cx: &mut Cx<'_>) -> [serde_json::Map<String, serde_json::Value>; 2] {
+        let [downlink, uplink] = &self.bearers;
+        [downlink.report(cx, self.ends[0].report()), uplink.report(cx, self.ends[1].report())]
+    }
+}

@@ -1,0 +1,59 @@
+//! The packets of one direction of a bearer, whose link layer knows them as SDUs by number.
+//!
+//! A packet is here from the moment at which it enters the buffer until both ends of the link layer are done with it.
+
+use crate::packet::Packet;
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// SDUs of one direction, from the first on that is not done with.
+#[derive(Default)]
+pub(super) struct Sdus {
+    first: u64,
+    entries: VecDeque<Sdu>,
+}
+
+pub(super) struct Sdu {
+    /// `None` once it has left.
+    pub packet: Option<Box<Packet>>,
+    pub flow: u16,
+    pub seq: u32,
+    pub len: u32,
+    pub entered: Instant,
+    /// Its entity is done with it.
+    pub released: bool,
+    /// Its entity has given it up.
+    pub given_up: bool,
+}
+
+impl Sdus {
+    pub fn push(&mut self, now: Instant, packet: Box<Packet>) {
+        let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
+        let (released, given_up) = (false, false);
+        let packet = Some(packet);
+        self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
+    }
+
+    pub fn entry(&self, number: u64) -> Option<&Sdu> {
+        self.entries.get(number.checked_sub(self.first)? as usize)
+    }
+
+    pub fn get(&mut self, number: u64) -> Option<&mut Sdu> {
+        self.entries.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    pub fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
+        let sdu = self.get(number)?;
+        sdu.released = true;
+        sdu.packet.take()
+    }
+
+    /// Forgets those in front that are done with at both ends.
+    pub fn forget(&mut self) {
+        while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! HARQ processes of a UE: blocks on their way, and those that are to be sent again.
+//!
+//! A process carries one block. Its outcome is known one round trip after each transmission: then the process is free
+//! again, or its block is due once more, in the same size. The receiver adds the signal-to-noise ratios of all
+//! transmissions of a block (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985).
+
+use super::air::Format;
+use crate::rlc::Tti;
+
+/// What is sent as one.
+pub(super) struct Block {
+    pub tti: Box<Tti>,
+    /// Number among the blocks of its UE, from 0.
+    pub number: u64,
+}
+
+/// One process.
+pub(super) struct Process {
+    pub state: State,
+    pub format: Format,
+    /// Until it is received.
+    pub block: Option<Block>,
+    /// Sum of the ratios at which it was heard.
+    pub heard: f64,
+    pub transmissions: u8,
+    /// The slot of the first transmission.
+    pub since: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Free,
+    /// On its way, or waiting for the answer.
+    Awaited,
+    /// To be sent again.
+    Due,
+}
+
+/// The processes of a UE.
+pub(super) struct Harq {
+    processes: Vec<Process>,
+    /// Which are free, by bits.
+    free: u32,
+    /// Which are due.
+    due: u32,
+    /// Counts up when all are flushed: answers to what was sent before mean nothing.
+    pub epoch: u32,
+}
+
+impl Harq {
+    pub fn new(processes: u8) -> Self {
+        let process = || Process {
+            state: State::Free,
+            format: Format { cqi: 0, units: 0, bits: 0 },
+            block: None,
+            heard: 0.0,
+            transmissions: 0,
+            since: 0,
+        };
+        let processes: Vec<_> = (0..processes).map(|_| process()).collect();
+        let free = (1 << processes.len()) - 1;
+        Self { processes, free, due: 0, epoch: 0 }
+    }
+
+    pub fn process(&mut self, number: u8) -> &mut Process {
+        &mut self.processes[usize::from(number)]
+    }
+
+    pub fn state(&self, number: u8) -> State {
+        self.processes[usize::from(number)].state
+    }
+
+    /// The free process of the lowest number.
+    pub fn free(&self) -> Option<u8> {
+        (self.free != 0).then(|| self.free.trailing_zeros() as u8)
+    }
+
+    pub fn has_due(&self) -> bool {
+        self.due != 0
+    }
+
+    /// The due process whose block was sent first, and when that was.
+    pub fn first_due(&self) -> Option<(u64, u8)> {
+        let due = (0_u8..).zip(&self.processes).filter(|(_, process)| process.state == State::Due);
+        due.map(|(number, process)| (process.since, number)).min()
+    }
+
+    /// A free process takes a block.
+    pub fn begin(&mut self, number: u8, format: Format, block: Block, slot: u64) {
+        self.free &= !(1 << number);
+        *self.process(number) = Process {
+            state: State::Awaited,
+            format,
+            block: Some(block),
+            heard: 0.0,
+            transmissions: 0,
+            since: slot,
+        };
+    }
+
+    pub fn set_due(&mut self, number: u8) {
+        self.due |= 1 << number;
+        self.process(number).state = State::Due;
+    }
+
+    pub fn set_awaited(&mut self, number: u8) {
+        self.due &= !(1 << number);
+        self.process(number).state = State::Awaited;
+    }
+
+    /// The process is free; its block, if it was not received.
+    pub fn end(&mut self, number: u8) -> Option<Block> {
+        self.due &= !(1 << number);
+        self.free |= 1 << number;
+        let process = self.process(number);
+        process.state = State::Free;
+        process.block.take()
+    }
+
+    /// All processes are free; the blocks that were not received, in their order.
+    pub fn flush(&mut self) -> Vec<Block> {
+        self.epoch += 1;
+        let mut blocks: Vec<_> =
+            (0..self.processes.len() as u8).filter_map(|number| self.end(number)).collect();
+        blocks.sort_by_key(|block| block.number);
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_taken_repeated_in_their_age_and_flushed() {
+        let mut harq = Harq::new(3);
+        let format = Format { cqi: 1, units: 1, bits: 100 };
+        let block = |number| Block { tti: Box::default(), number };
+        for slot in 0..3 {
+            let free = harq.free().unwrap();
+            harq.begin(free, format, block(slot), slot);
+        }
+        assert_eq!((harq.free(), harq.first_due()), (None, None));
+        harq.set_due(2);
+        harq.set_due(1);
+        assert_eq!(harq.first_due(), Some((1, 1)));
+        harq.set_awaited(1);
+        assert_eq!(harq.first_due(), Some((2, 2)));
+        assert_eq!(harq.end(1).map(|block| block.number), Some(1));
+        assert_eq!(harq.free(), Some(1));
+        let left: Vec<_> = harq.flush().into_iter().map(|block| block.number).collect();
+        assert_eq!((left, harq.free(), harq.has_due(), harq.epoch), (vec![0, 2], Some(0), false, 1));
+    }
+}
