@@ -5,8 +5,8 @@
 //!
 //! * `none`: the cell sends packets whole and computes when they end.
 //! * One [`Rlc`] for both ends of a direction, which knows the outcome of a slot at its end: `fixed_delay_arq`.
-//! * An [`End`] at each end of a UE's bearers, with PDUs that travel between them: `am`, `um` and `tm`, see
-//!   [`entities`].
+//! * An [`End`] at each end of a UE's bearers, with PDUs that travel between them: `am`, `um` and `tm` of UMTS, `am_lte`
+//!   and `um_lte`, see [`entities`].
 //!
 //! A slot of an [`Rlc`], as the cell drives it:
 //!
@@ -28,6 +28,7 @@ mod sdu_queue;
 mod segmentation;
 
 pub mod am;
+pub mod am_lte;
 pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
@@ -35,6 +36,7 @@ pub mod lte;
 pub mod none;
 pub mod tm;
 pub mod um;
+pub mod um_lte;
 
 pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
@@ -174,6 +176,8 @@ registry! {
         Am = am,
         Um = um,
         Tm = tm,
+        AmLte = am_lte,
+        UmLte = um_lte,
         #[cfg(test)]
         Scratch = scratch,
     }
@@ -213,7 +217,7 @@ impl Config {
                 Some(rlc) => {
                     format!("write rlc.{} in both directions: its STATUS PDUs go the other way", rlc.name())
                 }
-                None => "write rlc.um or rlc.tm in both directions".to_owned(),
+                None => "write rlc.um, rlc.tm or rlc.um_lte in both directions".to_owned(),
             };
             return Err(ScenarioError::new("uplink.rlc", message, hint));
         }

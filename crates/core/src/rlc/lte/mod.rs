@@ -1,5 +1,69 @@
-//! What the two modes of LTE's RLC (TS 36.322) share.
+//! What the two modes of LTE's RLC (TS 36.322) share: PDUs that fill the room they are given, and the stream of SDUs
+//! out of which they are cut.
 
 mod pdus;
+mod stream;
 
-pub use pdus::{End, Nack, Part, Pdu, Pdus, Status};
+pub(super) use pdus::insert_end;
+pub use pdus::{End, LARGEST_OFFSET, Nack, Part, Pdu, Pdus, Status, li_octets};
+pub use stream::Stream;
+
+use super::{Run, SduEnd, SnRange, Tti, entities};
+use crate::channel;
+use crate::error::ScenarioError;
+use crate::time::Duration;
+
+/// Refuses what neither mode can work with.
+pub(super) fn check(
+    tti: Duration,
+    t_reordering: Duration,
+    discard_timer: Option<Duration>,
+) -> Result<(), ScenarioError> {
+    if tti.is_zero() {
+        return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"1 ms\""));
+    }
+    if t_reordering.is_zero() {
+        let message = "is zero, so that every transport block that HARQ repeats counts as lost";
+        let hint = "write more than the time in which HARQ repeats a block, such as \"50 ms\"";
+        return Err(ScenarioError::new("t_reordering", message, hint));
+    }
+    entities::check_timer("discard_timer", discard_timer)
+}
+
+/// Refuses a channel on which acknowledged mode repeats for ever.
+pub(super) fn check_channel(channel: &channel::Config) -> Result<(), ScenarioError> {
+    if channel.loses_everything() {
+        let hint = "lower the block error rate";
+        return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));
+    }
+    Ok(())
+}
+
+/// Adds a PDU with octets that were cut; octets of its length indicators. In `begun_in` is the PDU in which the SDU began that goes on in a new one;
+/// `None` if the PDU is not new.
+pub(super) fn put(
+    tti: &mut Tti,
+    stream: &Stream,
+    sn: u64,
+    octets: SnRange,
+    begun_in: Option<&mut u64>,
+) -> u64 {
+    let begins = stream.begins_with(octets.first);
+    let first_end = tti.lte.ends.len();
+    tti.lte.ends.extend(stream.ends(octets).map(|(end, _)| end));
+    let ends = tti.lte.ends.len() - first_end;
+    let ends_with = tti.lte.ends[first_end..].last().is_some_and(|end| end.at == octets.end);
+    if let Some(begun_in) = begun_in {
+        tti.data.ends.extend(stream.ends(octets).map(|(end, first)| {
+            let first = if first >= octets.first { sn } else { *begun_in };
+            SduEnd { sdu: end.sdu, first, sn }
+        }));
+        if ends > 0 || begins {
+            *begun_in = sn;
+        }
+    }
+    let (first_end, next_end) = (first_end as u32, tti.lte.ends.len() as u32);
+    tti.lte.data.push(Pdu { sn, poll: false, octets, begins, part: None, first_end, next_end });
+    tti.data.runs.push(Run { sns: SnRange::new(sn, sn + 1), poll: false });
+    li_octets((ends - usize::from(ends_with)) as u64)
+}

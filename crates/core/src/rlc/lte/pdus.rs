@@ -4,6 +4,9 @@
 //! one direction, one behind the other, are a stream, and a PDU is a range of it, with the ends of SDUs that lie in
 //! the range. Octets of the stream are counted from 0 since the entities were established last.
 
+use crate::rlc::ranges::SnRange;
+use std::collections::VecDeque;
+
 /// A data PDU: UMD, AMD, or a segment of an AMD PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu {
@@ -11,10 +14,8 @@ pub struct Pdu {
     pub sn: u64,
     /// P: a STATUS PDU is asked for.
     pub poll: bool,
-    /// The octets of the stream that it carries: from this one on,
-    pub first: u64,
-    /// up to this one, not included.
-    pub end: u64,
+    /// The octets of the stream that it carries.
+    pub octets: SnRange,
     /// FI, first bit: an SDU begins with its first octet.
     pub begins: bool,
     /// In a segment of an AMD PDU, which part it is.
@@ -43,6 +44,26 @@ pub struct End {
     pub sdu: u64,
 }
 
+/// Keeps an end in order among `ends`, if it is not there yet. Most come in order.
+pub(in crate::rlc) fn insert_end(ends: &mut VecDeque<End>, end: End) {
+    if ends.back().is_none_or(|last| last.at < end.at) {
+        return ends.push_back(end);
+    }
+    let place = ends.partition_point(|held| held.at < end.at);
+    if ends.get(place).is_none_or(|held| held.at != end.at) {
+        ends.insert(place, end);
+    }
+}
+
+/// SO, SOstart and SOend have 15 bits, and all ones means the end of the PDU (§6.2.2.7, §6.2.2.19): no data field is
+/// longer.
+pub const LARGEST_OFFSET: u64 = 0x7ffe;
+
+/// Octets of so many length indicators with their E bits: 12 bits each, with padding to whole octets (§6.2.1.3).
+pub const fn li_octets(indicators: u64) -> u64 {
+    (indicators * 12).div_ceil(8)
+}
+
 /// A STATUS PDU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
@@ -57,8 +78,26 @@ pub struct Status {
 pub struct Nack {
     /// NACK_SN, not wrapped.
     pub sn: u64,
-    /// SOstart, and SOend as the octet behind the last one, or `None` for the end of the PDU. Absent: the whole PDU.
+    /// SOstart, and the octet behind SOend, or `None` where that is the end of the PDU. Absent: the whole PDU.
     pub part: Option<(u32, Option<u32>)>,
+}
+
+impl Nack {
+    /// NACK_SN, E1 and E2; SOstart and SOend.
+    pub const fn bits(self) -> u64 {
+        if self.part.is_some() { 12 + 30 } else { 12 }
+    }
+}
+
+impl Status {
+    /// D/C, CPT, ACK_SN and E1.
+    pub const HEADER_BITS: u64 = 15;
+
+    /// Octets on the air (§6.2.1.6).
+    pub fn octets(&self) -> u64 {
+        let nacks: u64 = self.nacks.iter().map(|nack| nack.bits()).sum();
+        (Self::HEADER_BITS + nacks).div_ceil(8)
+    }
 }
 
 /// The PDUs of a TTI. Its [`Transmission`](crate::rlc::Transmission) has a run of one sequence number for each data
