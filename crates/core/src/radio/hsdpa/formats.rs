@@ -126,6 +126,11 @@ impl Category {
             ScenarioError::new("category", message, format!("write 1 to {CATEGORIES}"))
         })
     }
+
+    /// The same of a number that is known to be right.
+    pub const fn of_valid(number: u8) -> Self {
+        CATEGORY[number as usize - 1]
+    }
 }
 
 /// Header of a MAC-hs PDU with PDUs of one size, bits: version, queue, TSN, SID, N and F (TS 25.321 9.2.2).

@@ -33,7 +33,6 @@ use crate::sinr;
 use crate::time::Duration;
 use crate::units::Bitrate;
 use formats::{Category, HEADER_BITS, Hsdpa};
-use reordering::Reordering;
 
 parameters! {
     /// A cell of HSDPA.
@@ -72,7 +71,7 @@ parameters! {
         pub iub: iub::Config,
         /// From the end of a TTI in the Node B to the SDU that the UE hands up: the HS-PDSCH begins 2 slots behind
         /// the HS-SCCH, and the UE decodes within 7.5.
-        pub delay: Duration = Duration::from_micros(6300),
+        pub delay: Duration = Duration::from_nanos(6_300_000),
     }
 
     /// MAC-hs at the UE, which puts blocks in order.
@@ -118,7 +117,7 @@ const MOST_IN_TTI: u8 = 4;
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let downlink = &self.downlink;
-        let category = Category::of(downlink.category).unwrap_or_default();
+        let category = Category::of_valid(downlink.category);
         let pdu_bits = 8 * downlink.rlc.pdu_octets().unwrap_or(1) as u32;
         let air = || Box::new(Hsdpa::new(category, downlink.codes.into()));
         let framing = Framing::Pdus { header_bits: HEADER_BITS, pdu_bits };
@@ -175,7 +174,7 @@ impl Config {
             RlcBearer::new((&downlink.queue, &downlink.rlc, down), (rate, downlink.delay), plan, ue, Dir::Downlink),
             RlcBearer::new((&uplink.queue, &uplink.rlc, up), (uplink.rate, uplink.delay), plan, ue, Dir::Uplink),
         ];
-        let reordering = Reordering::new(downlink.reordering.window, downlink.reordering.t1);
+        let reordered = Reordered::new(downlink.reordering.window, downlink.reordering.t1);
         let silences = Silences::of(plan.handovers, ue);
         let channel = uplink.channel.build(plan.run_seed, &format!("ue{ue}.uplink.channel"));
         let uplink = Carrier::dedicated(uplink.rate, up, silences.clone().over(channel, up.tti));
@@ -184,7 +183,7 @@ impl Config {
             RlcPair::new(ends, bearers),
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
-            (Source::node_b(&downlink.iub), Some(Reordered::new(reordering))),
+            (Source::node_b(&downlink.iub), Some(reordered)),
             uplink,
             silences,
         ))

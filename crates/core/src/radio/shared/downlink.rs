@@ -337,7 +337,17 @@ impl Downlink {
         };
         let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);
-        self.note(cx, number, process, transmissions, format, sinr, lost);
+        let Format { cqi, units, bits } = format;
+        cx.probe(Kind::BlockSent, move || Event::BlockSent {
+            ue: number,
+            process: process.into(),
+            transmission: transmissions.into(),
+            cqi: cqi.into(),
+            units,
+            bits,
+            sinr_thousandths: (ratio * 1000.0) as u64,
+            lost,
+        });
         if lost {
             return;
         }
@@ -348,20 +358,5 @@ impl Downlink {
             }
             arrivals.push_back(Arrival { at: end + delay, ue: number, epoch, block });
         }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn note(
-        &self,
-        cx: &mut Cx<'_>,
-        ue: u16,
-        process: u8,
-        transmission: u8,
-        format: Format,
-        sinr: f32,
-        lost: bool,
-    ) {
-        let _ = (cx, ue, process, transmission, format, sinr, lost);
-        let _: Option<(Event, Kind)> = None;
     }
 }

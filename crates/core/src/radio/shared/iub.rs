@@ -45,7 +45,7 @@ impl Config {
 }
 
 /// The Iub of one UE.
-pub(super) struct Iub {
+pub(in crate::radio) struct Iub {
     config: Config,
     /// PDUs that the RNC may send.
     credits: u64,
@@ -137,7 +137,7 @@ impl Iub {
 
 /// PDUs that wait to go into blocks, in their order.
 #[derive(Default)]
-pub(super) struct PduQueue {
+pub(in crate::radio) struct PduQueue {
     ttis: VecDeque<Box<Tti>>,
     pub pdus: u64,
 }

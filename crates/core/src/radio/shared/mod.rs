@@ -29,7 +29,6 @@ mod ue;
 
 pub use config::{Adaptation, HarqConfig};
 
-use super::Plan;
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
 use super::outages::Pausable;

@@ -3,7 +3,7 @@
 use super::harq::{Block, Harq};
 use super::iub::{self, Iub};
 use super::reception::Reception;
-use super::{Framing, Work};
+use super::Work;
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::carrier::Carrier;
@@ -40,7 +40,8 @@ pub(in crate::radio) struct Reordered {
 }
 
 impl Reordered {
-    pub fn new(queue: Reordering<Block>) -> Self {
+    pub fn new(window: u8, t1: Duration) -> Self {
+        let queue = Reordering::new(window, t1);
         Self { queue, lost: VecDeque::new(), out: Vec::new() }
     }
 }
