@@ -37,6 +37,7 @@ mod rnc_feedback;
 mod scenario_errors;
 mod scripts;
 mod served;
+mod shared;
 mod snoop;
 mod snoop_alone;
 mod split;

@@ -1,0 +1,1 @@
+//! What schedulers make of fading, against theory.
