@@ -22,6 +22,7 @@ use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::{self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Source, Ue, iub};
 use super::{Component, Plan};
+use crate::channel;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -42,7 +43,7 @@ parameters! {
         /// The downlink, which the UEs share.
         pub downlink: DownlinkConfig,
         /// A dedicated channel from each UE.
-        pub uplink: dch::BearerConfig = uplink(),
+        pub uplink: UplinkConfig,
     }
 
     /// The downlink.
@@ -74,6 +75,20 @@ parameters! {
         pub delay: Duration = Duration::from_nanos(6_300_000),
     }
 
+    /// A UE's dedicated channel to the network.
+    pub struct UplinkConfig {
+        /// Rate at IP level.
+        pub rate: Bitrate = Bitrate::from_bps(64_000),
+        /// One-way delay behind the transmission.
+        pub delay: Duration = Duration::from_millis(15),
+        /// Discipline of the UE's SDU buffer.
+        pub queue: queue::Config,
+        /// Link layer, as that of the downlink.
+        pub rlc: rlc::Config = rlc::Config::Am(rlc::am::Config { tti: Duration::from_millis(20), ..am() }),
+        /// Block errors.
+        pub channel: channel::Config,
+    }
+
     /// MAC-hs at the UE, which puts blocks in order.
     pub struct ReorderingConfig {
         /// T1: how long a missing block is waited for, from the first block behind it on.
@@ -81,13 +96,6 @@ parameters! {
         /// Window of transmission sequence numbers (TSN), up to 32.
         pub window: u8 = 16,
     }
-}
-
-/// An uplink of 64 kbit/s in TTIs of 20 ms.
-fn uplink() -> dch::BearerConfig {
-    let rlc = rlc::am::Config { tti: Duration::from_millis(20), ..am() };
-    let rate = Bitrate::from_bps(64_000);
-    dch::BearerConfig { rate, delay: Duration::from_millis(15), rlc: rlc::Config::Am(rlc), ..Default::default() }
 }
 
 /// A large window, and timers that outlast the round trip over Iub and HARQ.
@@ -157,7 +165,7 @@ impl Component for Config {
 
     fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
-        self.uplink.validate().map_err(|error| error.under("uplink"))?;
+        self.uplink.bearer().validate().map_err(|error| error.under("uplink"))?;
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 }
@@ -171,8 +179,20 @@ impl Config {
         let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
-            RlcBearer::new((&downlink.queue, &downlink.rlc, down), (rate, downlink.delay), plan, ue, Dir::Downlink),
-            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (uplink.rate, uplink.delay), plan, ue, Dir::Uplink),
+            RlcBearer::new(
+                (&downlink.queue, &downlink.rlc, down),
+                (rate, downlink.delay),
+                plan,
+                ue,
+                Dir::Downlink,
+            ),
+            RlcBearer::new(
+                (&uplink.queue, &uplink.rlc, up),
+                (uplink.rate, uplink.delay),
+                plan,
+                ue,
+                Dir::Uplink,
+            ),
         ];
         let reordered = Reordered::new(downlink.reordering.window, downlink.reordering.t1);
         let silences = Silences::of(plan.handovers, ue);
@@ -187,6 +207,14 @@ impl Config {
             uplink,
             silences,
         ))
+    }
+}
+
+impl UplinkConfig {
+    /// As a bearer of a cell of dedicated channels, by whose rules it goes.
+    fn bearer(&self) -> dch::BearerConfig {
+        let Self { rate, delay, queue, rlc, channel } = self.clone();
+        dch::BearerConfig { rate, delay, queue, rlc, channel }
     }
 }
 
@@ -225,13 +253,15 @@ impl DownlinkConfig {
     fn validate_rlc(&self) -> Result<(), ScenarioError> {
         let ttis = self.rlc.ttis().filter(|ttis| ttis.errors == Errors::PerTti);
         let (Some(_), Some(octets)) = (ttis, self.rlc.pdu_octets()) else {
-            let message = format!("rlc.{} has no PDUs of one size that share the fate of their TTI", self.rlc.name());
+            let message =
+                format!("rlc.{} has no PDUs of one size that share the fate of their TTI", self.rlc.name());
             let hint = "write rlc.am, rlc.um or rlc.tm, with errors = \"per_tti\"";
             return Err(ScenarioError::new("rlc", message, hint));
         };
         let largest = Category::of(self.category)?.largest_bits;
         if octets * 8 + u64::from(HEADER_BITS) > u64::from(largest) {
-            let message = format!("a PDU of {octets} B is larger than any block of category {}", self.category);
+            let message =
+                format!("a PDU of {octets} B is larger than any block of category {}", self.category);
             return Err(ScenarioError::new("rlc", message, "write smaller PDUs, or another category"));
         }
         self.rlc.validate_alone()

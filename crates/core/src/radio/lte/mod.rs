@@ -171,8 +171,20 @@ impl Config {
         let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
-            RlcBearer::new((&downlink.queue, &downlink.rlc, down), (rate, downlink.delay), plan, ue, Dir::Downlink),
-            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (uplink.rate(), uplink.delay), plan, ue, Dir::Uplink),
+            RlcBearer::new(
+                (&downlink.queue, &downlink.rlc, down),
+                (rate, downlink.delay),
+                plan,
+                ue,
+                Dir::Downlink,
+            ),
+            RlcBearer::new(
+                (&uplink.queue, &uplink.rlc, up),
+                (uplink.rate(), uplink.delay),
+                plan,
+                ue,
+                Dir::Uplink,
+            ),
         ];
         let silences = Silences::of(plan.handovers, ue);
         let losses = Losses::Harq {
@@ -232,7 +244,11 @@ impl UplinkConfig {
             return Err(ScenarioError::new("block", "is no size of a transport block", "write 16 to 9422 B"));
         }
         if self.bler.as_f64() >= 1.0 {
-            return Err(ScenarioError::new("bler", "lets nothing arrive", "lower it, for example to \"10 %\""));
+            return Err(ScenarioError::new(
+                "bler",
+                "lets nothing arrive",
+                "lower it, for example to \"10 %\"",
+            ));
         }
         if !(1..=16).contains(&self.max_transmissions) {
             let hint = "write 1 to 16, such as 4";

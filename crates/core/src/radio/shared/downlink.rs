@@ -174,7 +174,10 @@ impl Downlink {
             if transmissions == 1 {
                 ue.reception.handle_first(lost);
             }
-            if lost && transmissions < self.max_transmissions && !ue.reception.misreads(slot, self.nack_as_ack) {
+            if lost
+                && transmissions < self.max_transmissions
+                && !ue.reception.misreads(slot, self.nack_as_ack)
+            {
                 ue.harq.set_due(process);
                 if let Err(place) = self.active.binary_search(&number) {
                     self.active.insert(place, number);

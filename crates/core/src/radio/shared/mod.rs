@@ -43,9 +43,9 @@ use crate::trace::Reason;
 use crate::units::Bitrate;
 use air::Air;
 use downlink::Downlink;
+pub(super) use reception::Reception;
 use serde_json::Value;
 use std::collections::VecDeque;
-pub(super) use reception::Reception;
 pub(super) use ue::{Reordered, Source, Ue};
 
 /// What a kind of shared cell is, beside its UEs.
@@ -133,7 +133,9 @@ impl Framing {
         let carries = |row: &u8| {
             let format = air.format(*row, air.units(), u64::MAX);
             // A PDU of LTE needs a header and data.
-            format.is_some_and(|format| self.room(format.bits) >= if matches!(self, Self::Pdus { .. }) { 1 } else { 5 })
+            format.is_some_and(|format| {
+                self.room(format.bits) >= if matches!(self, Self::Pdus { .. }) { 1 } else { 5 }
+            })
         };
         (1..=ROWS).find(carries).unwrap_or(ROWS)
     }
@@ -233,7 +235,8 @@ impl Pausable for SharedCell {
 
 impl Element for SharedCell {
     fn layout(&self) -> Layout {
-        let layout = cell_layout(self.ues.iter().flat_map(|ue| ue.bearers().iter().map(|bearer| &bearer.buffer)));
+        let layout =
+            cell_layout(self.ues.iter().flat_map(|ue| ue.bearers().iter().map(|bearer| &bearer.buffer)));
         Layout { timers: layout.timers + 2, ..layout }
     }
 
@@ -269,7 +272,8 @@ impl Element for SharedCell {
     fn report(&self, cx: &mut Cx<'_>) -> Value {
         let reports: Vec<Value> = self.ues.iter().flat_map(|ue| ue.reports(cx)).collect();
         let mut report = cell_report(self.name, &reports);
-        report["slots_busy_share"] = share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();
+        report["slots_busy_share"] =
+            share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();
         let wanting = self.ues.iter().filter(|ue| ue.bearers()[0].buffer.bytes_in() > 0);
         let bytes: Vec<u64> = wanting.map(|ue| ue.bearers()[0].bytes_delivered()).collect();
         report["jain_index"] = jain_index(&bytes).into();

@@ -1,9 +1,9 @@
 //! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
 
+use super::Work;
 use super::harq::{Block, Harq};
 use super::iub::{self, Iub};
 use super::reception::Reception;
-use super::Work;
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::carrier::Carrier;
@@ -180,8 +180,10 @@ impl Ue {
         let Some(reordered) = &mut self.reordered else { return };
         let mut out = std::mem::take(&mut reordered.out);
         for block in out.drain(..) {
-            while let Some(lost) =
-                self.reordered.as_mut().and_then(|own| own.lost.pop_front_if(|lost| lost.number < block.number))
+            while let Some(lost) = self
+                .reordered
+                .as_mut()
+                .and_then(|own| own.lost.pop_front_if(|lost| lost.number < block.number))
             {
                 self.hand_up(cx, lost, work);
             }

@@ -36,7 +36,7 @@ impl Cell {
     /// A cell of a kind with these keys, whose channel stands still unless they say otherwise.
     pub fn new(kind: &str, ues: u16, keys: &Value) -> Self {
         let still = json!({"ues": ues, "downlink": {
-            "queue": {"droptail": {"limit": 400}},
+            "queue": {"droptail": {"packets": 400}},
             "channel": {"mean_sinr": "40 dB", "fading": {"none": {}}},
         }});
         let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
