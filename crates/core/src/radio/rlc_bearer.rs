@@ -125,10 +125,13 @@ impl RlcBearer {
             Control::Reset(_) | Control::ResetAck(_) => None,
         });
         let piggybacked = sent.piggybacked.iter().map(|(_, status)| (status, arrives.piggybacked.is_none()));
-        for (status, lost) in alone.chain(piggybacked) {
-            // Those that only command report nothing.
-            let Some(lsn) = status.lsn else { continue };
-            let missing_pdus = status.missing.count() as u32;
+        // Those that only command report nothing.
+        let of_umts = alone
+            .chain(piggybacked)
+            .filter_map(|(status, lost)| Some((status.lsn?, status.missing.count() as u32, lost)));
+        let of_lte = sent.lte.status.iter();
+        let of_lte = of_lte.map(|status| (status.ack_sn, status.missing(), arrives.lte.status.is_none()));
+        for (lsn, missing_pdus, lost) in of_umts.chain(of_lte) {
             let lsn = (lsn % self.ttis.sequence_numbers) as u32;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
         }

@@ -30,6 +30,7 @@ mod red;
 mod registry;
 mod rlc_am;
 mod rlc_capture;
+mod rlc_lte;
 mod rlc_octets;
 mod rlc_pdus;
 mod rlc_um_tm;

@@ -25,7 +25,7 @@ CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
-BEHIND_THE_DELAY = ("am", "um", "tm")
+BEHIND_THE_DELAY = ("am", "um", "tm", "am_lte", "um_lte")
 
 
 class Run(FinishedRun):

@@ -93,6 +93,7 @@ impl Ue {
                 }
             }
         }
+        self.pair.handle_expiry(cx, report);
         for dir in Dir::BOTH {
             if self.carriers[dir.index()].next_tti <= cx.now {
                 self.handle_tti_start(cx, dir, report);
@@ -134,7 +135,7 @@ impl Ue {
     fn arm(&mut self, cx: &mut Cx<'_>) {
         let ends = cx.probes(Kind::SlotEnded);
         let [downlink, uplink] = &self.carriers;
-        let at = downlink.next_event(ends).min(uplink.next_event(ends));
+        let at = downlink.next_event(ends).min(uplink.next_event(ends)).min(self.pair.expiry());
         if at == self.armed {
             return;
         }

@@ -167,9 +167,9 @@ impl Receiver {
         self.triggered |= self.polls.len() < before;
     }
 
-    /// t-Reordering has ended until now: what is missing below VR(X) is reported.
-    pub fn expire(&mut self, now: Instant) {
-        while self.reordering_ends <= now {
+    /// t-Reordering has ended before `until`: what is missing below VR(X) is reported.
+    pub fn expire(&mut self, until: Instant) {
+        while self.reordering_ends < until {
             let ended = std::mem::replace(&mut self.reordering_ends, Instant::NEVER);
             self.vr_ms = self.first_missing(self.vr_x);
             self.triggered = true;
@@ -198,7 +198,7 @@ impl Receiver {
 
     /// The STATUS PDU, if it is due and the room has any.
     pub fn build_status(&mut self, now: Instant, room: u64) -> Option<Status> {
-        self.expire(now);
+        self.expire(now + Duration::from_nanos(1));
         let left = (room * 8).checked_sub(Status::HEADER_BITS)?;
         if !self.triggered || now < self.prohibit_ends {
             return None;

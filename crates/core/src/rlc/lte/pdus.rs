@@ -93,6 +93,11 @@ impl Status {
     /// D/C, CPT, ACK_SN and E1.
     pub const HEADER_BITS: u64 = 15;
 
+    /// How many PDUs are named.
+    pub fn missing(&self) -> u32 {
+        self.nacks.chunk_by(|one, next| one.sn == next.sn).count() as u32
+    }
+
     /// Octets on the air (§6.2.1.6).
     pub fn octets(&self) -> u64 {
         let nacks: u64 = self.nacks.iter().map(|nack| nack.bits()).sum();
