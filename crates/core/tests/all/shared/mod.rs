@@ -35,10 +35,13 @@ pub fn over(mut base: Value, keys: &Value) -> Value {
 impl Cell {
     /// A cell of a kind with these keys, whose channel stands still unless they say otherwise.
     pub fn new(kind: &str, ues: u16, keys: &Value) -> Self {
-        let still = json!({"ues": ues, "downlink": {
+        let mut still = json!({"ues": ues, "downlink": {
             "queue": {"droptail": {"packets": 400}},
-            "channel": {"mean_sinr": "40 dB", "fading": {"none": {}}},
+            "channel": {"mean_sinr": "40 dB"},
         }});
+        if keys["downlink"]["channel"]["fading"].is_null() {
+            still["downlink"]["channel"]["fading"] = json!({"none": {}});
+        }
         let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
         config.validate().unwrap();
         let probes = ProbeMask::NONE.with(Kind::BlockSent);
@@ -76,7 +79,9 @@ impl Cell {
             let now = Instant::ZERO + Duration::from_millis(10 * step);
             self.run_until(now);
             for ue in 0..self.ues {
-                (0..100).for_each(|_| drop(self.send(now, Dir::Downlink, ue, 1500)));
+                for _ in 0..100 {
+                    self.send(now, Dir::Downlink, ue, 1500);
+                }
             }
             for (at, packet) in self.outputs() {
                 if at >= Instant::ZERO + Duration::from_secs(1) {
