@@ -7,19 +7,19 @@
 //! ```
 //!
 //! A UE reports the row of its category's table (CQI) that it can receive; the Node B sends it a block of that row
-//! ([`formats`]). HARQ repeats lost blocks within 12 ms, the UE puts blocks in order ([`reordering`]), and what HARQ gives
+//! ([`formats`]). HARQ repeats lost blocks within 12 ms, the UE puts blocks in order ([`reordering`](super::shared::reordering)), and what HARQ gives
 //! up RLC in the RNC repairs. When the UE changes the cell, what HARQ and the Node B hold is lost.
 //!
 //! Sources: TS 25.308, TS 25.211 §7.7 (timing), TS 25.214 §6A.2 (CQI), TS 25.321 §11.6 (MAC-hs), TS 25.435 (Iub).
 
 pub(in crate::radio) mod formats;
-pub(in crate::radio) mod reordering;
 
 use super::carrier::Carrier;
 use super::dch;
 use super::outages::{Silences, with_outages};
 use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
+use super::shared::reordering::{LARGEST_WINDOW, Numbers};
 use super::shared::{self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Source, Ue, iub};
 use super::{Component, Plan};
 use crate::channel;
@@ -91,8 +91,9 @@ parameters! {
 
     /// MAC-hs at the UE, which puts blocks in order.
     pub struct ReorderingConfig {
-        /// T1: how long a missing block is waited for, from the first block behind it on.
-        pub t1: Duration = Duration::from_millis(60),
+        /// T1: how long a missing block is waited for, from the first block behind it on; if absent until the window
+        /// has moved beyond it.
+        pub t1: Option<Duration> = Some(Duration::from_millis(60)),
         /// Window of transmission sequence numbers (TSN), up to 32.
         pub window: u8 = 16,
     }
@@ -141,7 +142,6 @@ impl Component for Config {
             least_interval: category.inter_tti.into(),
             round_trip: ROUND_TRIP,
             harq: downlink.harq.clone(),
-            window: Some(downlink.reordering.window.into()),
         };
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
         with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
@@ -203,7 +203,7 @@ impl Config {
             RlcPair::new(ends, bearers),
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
-            (Source::node_b(&downlink.iub), Some(reordered)),
+            (Source::node_b(&downlink.iub), Some(reordered), Numbers::new(Some(downlink.reordering.window))),
             uplink,
             silences,
         ))
@@ -239,11 +239,11 @@ impl DownlinkConfig {
     }
 
     fn validate_reordering(&self) -> Result<(), ScenarioError> {
-        if !(1..=32).contains(&self.reordering.window) {
+        if !(1..=LARGEST_WINDOW).contains(&self.reordering.window) {
             let hint = "write 1 to 32: half of the 64 numbers at most";
             return Err(ScenarioError::new("window", "is no window of TSNs", hint));
         }
-        if self.reordering.t1.is_zero() {
+        if self.reordering.t1.is_some_and(Duration::is_zero) {
             let hint = "write a time such as \"60 ms\"";
             return Err(ScenarioError::new("t1", "gives a block up before it can be sent again", hint));
         }

@@ -23,6 +23,7 @@ use super::grants::Grants;
 use super::outages::{Silences, with_outages};
 use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
+use super::shared::reordering::Numbers;
 use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Source, Ue};
 use super::{Component, Plan};
 use crate::element::Element;
@@ -133,7 +134,6 @@ impl Component for Config {
             least_interval: 1,
             round_trip: ROUND_TRIP,
             harq: downlink.harq.clone(),
-            window: None,
         };
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
         with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
@@ -203,7 +203,7 @@ impl Config {
             RlcPair::new(ends, bearers),
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
-            (Source::Rlc, None),
+            (Source::Rlc, None, Numbers::new(None)),
             Carrier::granted(up, room, grants, losses),
             silences,
         ))

@@ -29,7 +29,6 @@ pub(super) struct Downlink {
     /// Probabilities of loss by transmission; those of the air interface if empty.
     bler: Vec<f64>,
     nack_as_ack: f64,
-    window: Option<u64>,
     /// The next slot to be worked.
     slot: u64,
     /// UEs that have something to send, in the order of their numbers.
@@ -73,7 +72,6 @@ impl Downlink {
             combining: setup.harq.combining,
             bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
             nack_as_ack: setup.harq.nack_as_ack.as_f64(),
-            window: setup.window,
             slot: 0,
             active: Vec::new(),
             rested: Vec::new(),
@@ -201,9 +199,7 @@ impl Downlink {
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
-            if let Some(window) = self.window {
-                ue.give_up_behind(cx, window, work);
-            }
+            ue.give_up_behind(cx, work);
             if self.may_send(cx.now, ue)
                 && let Some((since, process)) = ue.harq.first_due()
             {
@@ -303,8 +299,7 @@ impl Downlink {
             work.spare.push(tti);
             return None;
         }
-        let block = Block { tti, number: ue.next_block };
-        ue.next_block += 1;
+        let block = Block { tti, number: ue.numbers.take() };
         ue.counts.blocks += 1;
         ue.counts.rows[usize::from(format.cqi)] += 1;
         ue.harq.begin(process, format, block, self.slot);

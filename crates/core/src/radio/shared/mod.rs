@@ -25,6 +25,7 @@ mod downlink;
 mod harq;
 pub mod iub;
 mod reception;
+pub(in crate::radio) mod reordering;
 mod ue;
 
 pub use config::{Adaptation, HarqConfig};
@@ -67,8 +68,6 @@ pub(super) struct Setup {
     /// Slots from a transmission to the next of the same process.
     pub round_trip: u64,
     pub harq: HarqConfig,
-    /// The receiver takes only blocks of the last so many numbers.
-    pub window: Option<u64>,
 }
 
 impl Setup {

@@ -4,10 +4,10 @@ use super::Work;
 use super::harq::{Block, Harq};
 use super::iub::{self, Iub};
 use super::reception::Reception;
+use super::reordering::{Numbers, Reordering, tsn};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::carrier::Carrier;
-use crate::radio::hsdpa::reordering::Reordering;
 use crate::radio::outages::Silences;
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -40,7 +40,7 @@ pub(in crate::radio) struct Reordered {
 }
 
 impl Reordered {
-    pub fn new(window: u8, t1: Duration) -> Self {
+    pub fn new(window: u8, t1: Option<Duration>) -> Self {
         let queue = Reordering::new(window, t1);
         Self { queue, lost: VecDeque::new(), out: Vec::new() }
     }
@@ -74,8 +74,7 @@ pub(in crate::radio) struct Ue {
     reordered: Option<Reordered>,
     uplink: Carrier,
     pub(super) silences: Silences,
-    /// Number of the next block.
-    pub(super) next_block: u64,
+    pub(super) numbers: Numbers,
     /// The first slot in which the UE may be sent to again.
     pub(super) next_slot: u64,
     pub(super) paused_until: Instant,
@@ -89,7 +88,7 @@ impl Ue {
         pair: RlcPair,
         reception: Reception,
         processes: u8,
-        (source, reordered): (Source, Option<Reordered>),
+        (source, reordered, numbers): (Source, Option<Reordered>, Numbers),
         uplink: Carrier,
         silences: Silences,
     ) -> Self {
@@ -101,7 +100,7 @@ impl Ue {
             reordered,
             uplink,
             silences,
-            next_block: 0,
+            numbers,
             next_slot: 0,
             paused_until: Instant::ZERO,
             counts: Counts::default(),
@@ -168,7 +167,7 @@ impl Ue {
         match &mut self.reordered {
             None => self.hand_up(cx, block, work),
             Some(Reordered { queue, out, .. }) => {
-                queue.handle_block(now, block.number, block, out);
+                queue.handle_block(now, tsn(block.number), block, out);
                 self.hand_up_ordered(cx, work);
             }
         }
@@ -224,11 +223,11 @@ impl Ue {
         }
     }
 
-    /// The receiver takes blocks of the last `window` numbers alone: those behind are not sent again.
-    pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, window: u64, work: &mut Work) {
+    /// Gives blocks up that newer ones have pushed out of the receiver's window.
+    pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         while let Some((_, process)) = self.harq.first_due() {
-            let number = self.harq.process(process).block.as_ref().map_or(u64::MAX, |block| block.number);
-            if number.saturating_add(window) > self.next_block {
+            let block = self.harq.process(process).block.as_ref();
+            if block.is_some_and(|block| self.numbers.may_repeat(block.number)) {
                 break;
             }
             if let Some(block) = self.harq.end(process) {
@@ -287,15 +286,17 @@ impl Ue {
         }
         if let Source::NodeB(iub) = &mut self.source {
             for tti in iub.flush() {
-                let number = self.next_block;
-                self.next_block += 1;
+                let number = self.numbers.take();
                 self.lose(cx, Block { tti, number }, work);
             }
         }
         // TS 25.321 §11.6.2: what the reordering holds goes up.
         if let Some(Reordered { queue, out, .. }) = &mut self.reordered {
-            queue.reset(self.next_block, out);
+            queue.reset(out);
+            self.numbers.reset();
             self.hand_up_ordered(cx, work);
+            let lost = self.reordered.as_mut().map(|own| std::mem::take(&mut own.lost));
+            lost.into_iter().flatten().for_each(|block| self.hand_up(cx, block, work));
         } else {
             self.pair.re_establish(cx, &mut work.report);
             self.uplink.flush();

@@ -79,7 +79,7 @@ impl Cell {
             let now = Instant::ZERO + Duration::from_millis(10 * step);
             self.run_until(now);
             for ue in 0..self.ues {
-                for _ in 0..100 {
+                for _ in 0..40 {
                     self.send(now, Dir::Downlink, ue, 1500);
                 }
             }
