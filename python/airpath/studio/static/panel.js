@@ -65,6 +65,7 @@ export class PanelView {
     this.line = make("div", { class: "pin", hidden: true });
     /** @type {boolean | null} */
     this.isFar = null;
+    this.legendFor = "";
     this.look(false);
   }
 
@@ -77,6 +78,9 @@ export class PanelView {
     const many = curves.length > FEW || plots.variants > 1;
     const { trails } = isFar && panel.afar ? panel.afar : panel;
     this.trails = trails.filter((trail) => !(trail.detail && many) && curves.some(({ lines }) => lines.has(trail.line)));
+    const legend = [curves.length > 1, ...this.trails.map(({ word }) => word)].join();
+    if (legend === this.legendFor) return;
+    this.legendFor = legend;
     this.values = this.trails.map(() => make("b"));
     this.legend.replaceChildren(...this.trails.map((trail, n) => make("li", {},
       swatch(trail, curves.length > 1 ? plots.colours.quiet : plots.colours.inks[trail.ink]), trail.word, " ", this.values[n])));
@@ -87,6 +91,7 @@ export class PanelView {
     const { isFar } = this;
     this.isFar = null;
     this.look(isFar ?? false);
+    for (const value of this.values) value.textContent = "";
   }
 
   /** Whether the range has more points than pixels. @type {(from: number, to: number, columns: number) => boolean} */
