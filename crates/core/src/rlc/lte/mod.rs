@@ -1,9 +1,11 @@
 //! What the two modes of LTE's RLC (TS 36.322) share: PDUs that fill the room they are given, and the stream of SDUs
 //! out of which they are cut.
 
+mod encoder;
 mod pdus;
 mod stream;
 
+pub use encoder::Encoder;
 pub(super) use pdus::insert_end;
 pub use pdus::{End, LARGEST_OFFSET, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use stream::Stream;

@@ -15,7 +15,7 @@ mod sufi;
 pub mod udp;
 mod umd;
 
-use bits::{BitReader, BitWriter};
+pub(in crate::wire) use bits::{BitReader, BitWriter};
 
 pub use amd::{AmdPdu, PreviousEnd, Tail};
 pub use error::DecodeError;
