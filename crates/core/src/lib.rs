@@ -6,10 +6,10 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
-//! * [`error`], [`time`], [`units`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
+//! * [`error`], [`time`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
 //!   [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
-//! * [`queue`], [`fading`], [`channel`], [`rlc`], [`scheduler`]: the parts of a cell;
+//! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
 //! * [`umts`], [`handover`], [`radio`]: the core network around a cell, outages, and the cell;
 //! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
@@ -17,7 +17,9 @@
 
 pub mod error;
 pub mod time;
+mod csv;
 pub mod units;
+pub mod each;
 pub mod rng;
 pub mod distribution;
 pub mod packet;
@@ -32,6 +34,7 @@ mod registry;
 pub mod queue;
 pub mod fading;
 pub mod channel;
+pub mod sinr;
 pub mod rlc;
 pub mod scheduler;
 pub mod umts;

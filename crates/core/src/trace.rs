@@ -299,6 +299,23 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32,
     }
+    /// A block went on the air in a slot of a shared downlink, for the first time or again.
+    BlockSent = "block_sent" of ue {
+        /// HARQ process that it belongs to.
+        process: u16,
+        /// Which transmission of the block it is, from 1.
+        transmission: u16,
+        /// Row of the CQI table.
+        cqi: u16,
+        /// Codes or resource blocks that it takes.
+        units: u32,
+        /// Size, bits.
+        bits: u32,
+        /// Signal-to-interference-and-noise ratio of this transmission at the UE, as a ratio times 1000.
+        sinr_thousandths: u64,
+        /// Whether the UE could not decode it, with what it has of it from before.
+        lost: bool,
+    }
     /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
     RlcData = "rlc_data" of ue {
         /// Direction of the bearer.

@@ -17,6 +17,7 @@
 mod buffer;
 mod carrier;
 mod delay_line;
+mod fairness;
 mod flow_buffers;
 mod grants;
 mod outages;
@@ -24,9 +25,12 @@ mod pdu_capture;
 mod rlc_bearer;
 mod rlc_pair;
 mod sdus;
+mod shared;
 
 pub mod dch;
 pub mod evdo;
+pub mod hsdpa;
+pub mod lte;
 pub mod variable;
 
 use crate::element::Element;
@@ -80,6 +84,8 @@ registry! {
     pub enum Config: Component, default Dch {
         Dch = dch,
         Evdo = evdo,
+        Hsdpa = hsdpa,
+        Lte = lte,
         Variable = variable,
         #[cfg(test)]
         Scratch = scratch,

@@ -272,6 +272,10 @@ impl RlcBearer {
         cx.emit(self.buffer.dir, packet);
     }
 
+    pub fn bytes_delivered(&self) -> u64 {
+        self.counts.delivered.bytes
+    }
+
     /// What every such bearer counts, with the report of its entity.
     pub fn report(&self, cx: &mut Cx<'_>, entity: Value) -> Map<String, Value> {
         let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));

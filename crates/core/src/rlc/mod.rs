@@ -125,6 +125,11 @@ pub trait Component {
         None
     }
 
+    /// Octets of a PDU with its header; `None` where PDUs have no size of their own.
+    fn pdu_octets(&self) -> Option<u64> {
+        None
+    }
+
     /// How long a slot lasts; zero without slots.
     fn slot(&self) -> Duration {
         self.ttis().map_or(Duration::ZERO, |ttis| ttis.tti)
@@ -179,6 +184,11 @@ registry! {
 }
 
 impl Config {
+    /// Refuses what no bearer can do, whatever carries it.
+    pub(crate) fn validate_alone(&self) -> Result<(), ScenarioError> {
+        (**self).validate(Bitrate::default()).map_err(|error| self.locate(error))
+    }
+
     /// Refuses what no bearer of this rate, channel and queue discipline can do.
     pub(crate) fn validate(
         &self,

@@ -4,10 +4,11 @@
 //! is put there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the core
 //! opens nothing.
 
-use crate::channel::series::Rows;
+use crate::channel;
 use crate::channel::trace_file::Trace;
 use crate::distribution::Values;
 use crate::error::ScenarioError;
+use crate::sinr;
 use crate::time::Duration;
 use crate::units::Bitrate;
 use toml::{Table, Value};
@@ -40,7 +41,10 @@ const INLINED: [Inlined; 3] = [
         table: "series",
         text: "rows",
         what: "a series",
-        read: |_, text| Ok(text.parse::<Rows>()?.to_text()),
+        read: |parent, text| match parent {
+            "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text()),
+            _ => Ok(text.parse::<sinr::Rows>()?.to_text()),
+        },
     },
     Inlined {
         table: "empirical",

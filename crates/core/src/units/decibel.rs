@@ -17,6 +17,11 @@ impl Decibel {
         Self(thousandths)
     }
 
+    /// In decibel.
+    pub fn as_db(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
     /// The ratio itself: 10 for 10 dB.
     pub fn as_ratio(self) -> f64 {
         libm::pow(10.0, f64::from(self.0) / 10_000.0)

@@ -14,7 +14,11 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &[]),
-        ("radio", radio::Config::NAMES, &["buffer", "delay_line", "flow_buffers", "outages"]),
+        (
+            "radio",
+            radio::Config::NAMES,
+            &["buffer", "delay_line", "flow_buffers", "hsdpa", "lte", "outages", "shared"],
+        ),
         (
             "rlc",
             rlc::Config::NAMES,

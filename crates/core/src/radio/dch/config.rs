@@ -132,7 +132,7 @@ fn validate_pair(bearers: [&BearerConfig; 2]) -> Result<(), ScenarioError> {
 }
 
 impl BearerConfig {
-    fn validate(&self) -> Result<(), ScenarioError> {
+    pub(in crate::radio) fn validate(&self) -> Result<(), ScenarioError> {
         if self.rate.as_bps() == 0 {
             let hint = "write a positive rate such as \"384 kbit/s\"";
             return Err(ScenarioError::new("rate", "a bearer of rate zero never sends", hint));

@@ -32,6 +32,7 @@ use crate::fading;
 use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::radio::buffer::{cell_layout, cell_report, share};
+use crate::radio::fairness::jain_index;
 use crate::radio::variable::{Bearer, BearerConfig};
 use crate::radio::{Component, Plan};
 use crate::registry::parameters;
@@ -219,26 +220,5 @@ impl Element for Evdo {
         report["slots_busy_share"] = share(busy as f64, slots::first_from(cx.now) as f64).into();
         report["jain_index"] = jain_index(&bytes).into();
         report
-    }
-}
-
-/// Jain's index of fairness: 1 if all have the same, 1/n if one has everything; `None` if all have nothing.
-/// Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
-fn jain_index(shares: &[u64]) -> Option<f64> {
-    let sum: f64 = shares.iter().map(|share| *share as f64).sum();
-    let squares: f64 = shares.iter().map(|share| *share as f64 * *share as f64).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jains_index_of_equal_and_of_single_shares() {
-        assert_eq!(jain_index(&[5, 5, 5, 5]), Some(1.0));
-        assert_eq!(jain_index(&[0, 9, 0]), Some(1.0 / 3.0));
-        assert_eq!(jain_index(&[1, 2]), Some(0.9));
-        assert_eq!(jain_index(&[0, 0]), None);
     }
 }

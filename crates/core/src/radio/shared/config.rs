@@ -40,6 +40,12 @@ fn tenth() -> Probability {
 }
 
 impl Adaptation {
+    /// Period and age of reports in slots; what is absent is as here.
+    pub(in crate::radio) fn slots(&self, slot: Duration, (period, age): (u64, u64)) -> (u64, u64) {
+        let slots = |time: Duration| time.as_nanos() / slot.as_nanos();
+        (self.period.map_or(period, slots), self.age.map_or(age, slots))
+    }
+
     pub(in crate::radio) fn validate(&self, slot: Duration) -> Result<(), ScenarioError> {
         for (key, time) in [("period", self.period), ("age", self.age)] {
             let Some(time) = time else { continue };

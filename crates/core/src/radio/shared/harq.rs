@@ -8,7 +8,7 @@ use super::air::Format;
 use crate::rlc::Tti;
 
 /// What is sent as one.
-pub(super) struct Block {
+pub(in crate::radio) struct Block {
     pub tti: Box<Tti>,
     /// Number among the blocks of its UE, from 0.
     pub number: u64,
@@ -64,10 +64,6 @@ impl Harq {
 
     pub fn process(&mut self, number: u8) -> &mut Process {
         &mut self.processes[usize::from(number)]
-    }
-
-    pub fn state(&self, number: u8) -> State {
-        self.processes[usize::from(number)].state
     }
 
     /// The free process of the lowest number.

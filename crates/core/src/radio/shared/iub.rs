@@ -9,12 +9,12 @@
 //! allocation; how much is left to the implementation). ASSUMED: grants are for each UE, on a grid of intervals, and do not
 //! expire; at the start all of the capacity is granted. Left out: frames of the Iub and their loss.
 
+use crate::element::Cx;
+use crate::error::ScenarioError;
 use crate::packet::Dir;
 use crate::radio::rlc_pair::RlcPair;
-use crate::rlc::{Report, Run, SnRange, Tti};
-use crate::element::Cx;
 use crate::registry::parameters;
-use crate::error::ScenarioError;
+use crate::rlc::{Report, Run, SnRange, Tti};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ impl Config {
 }
 
 /// The Iub of one UE.
-pub(super) struct Iub {
+pub(in crate::radio) struct Iub {
     config: Config,
     /// PDUs that the RNC may send.
     credits: u64,
@@ -81,7 +81,13 @@ impl Iub {
     }
 
     /// Does what is due: credits and PDUs arrive, the RNC sends, the Node B grants.
-    pub fn handle_due(&mut self, cx: &mut Cx<'_>, pair: &mut RlcPair, report: &mut Report, spare: &mut Vec<Box<Tti>>) {
+    pub fn handle_due(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pair: &mut RlcPair,
+        report: &mut Report,
+        spare: &mut Vec<Box<Tti>>,
+    ) {
         while let Some((_, credits)) = self.granted.pop_front_if(|(at, _)| *at <= cx.now) {
             self.credits += credits;
         }
@@ -137,7 +143,7 @@ impl Iub {
 
 /// PDUs that wait to go into blocks, in their order.
 #[derive(Default)]
-pub(super) struct PduQueue {
+pub(in crate::radio) struct PduQueue {
     ttis: VecDeque<Box<Tti>>,
     pub pdus: u64,
 }
@@ -181,7 +187,12 @@ fn move_pdus(from: &mut Tti, pdus: u64, out: &mut Tti) -> u64 {
         if let Some(piggybacked) = from.piggybacked.take_if(|(sn, _)| within(*sn)) {
             out.piggybacked = Some(piggybacked);
         }
-        match out.data.runs.last_mut().filter(|last| last.sns.end == taken.sns.first && last.poll == taken.poll) {
+        match out
+            .data
+            .runs
+            .last_mut()
+            .filter(|last| last.sns.end == taken.sns.first && last.poll == taken.poll)
+        {
             Some(last) => last.sns.end = taken.sns.end,
             None => out.data.runs.push(taken),
         }

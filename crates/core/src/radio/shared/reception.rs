@@ -41,7 +41,7 @@ struct OuterLoop {
 }
 
 /// The receiver of a UE, as its cell sees it.
-pub(super) struct Reception {
+pub(in crate::radio) struct Reception {
     sinr: Sinr,
     /// The ratios of two blocks: reports are of the past.
     heard: [(u64, [f32; BLOCK]); 2],
@@ -61,16 +61,10 @@ const FARTHEST: f32 = 40.0;
 
 impl Reception {
     /// `period` and `age` of reports in slots.
-    pub fn new(
-        sinr: Sinr,
-        config: &Adaptation,
-        (period, age): (u64, u64),
-        run_seed: u64,
-        ue: u16,
-    ) -> Self {
+    pub fn new(sinr: Sinr, config: &Adaptation, (period, age): (u64, u64), run_seed: u64, ue: u16) -> Self {
         let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.downlink.{part}")));
         let outer_loop = config.target_bler.map(|target| {
-            let (step, target) = (config.step.as_f64() as f32, target.as_f64() as f32);
+            let (step, target) = (config.step.as_db() as f32, target.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
         });
         Self {

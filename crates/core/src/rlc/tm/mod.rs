@@ -55,6 +55,10 @@ impl Component for Config {
         Some(Ttis { tti, offset, payload, errors, sequence_numbers, resends })
     }
 
+    fn pdu_octets(&self) -> Option<u64> {
+        Some(self.pdu.as_u64())
+    }
+
     fn encoder(&self) -> Option<Box<dyn Encode>> {
         Some(Box::new(Encoder::new(self)))
     }

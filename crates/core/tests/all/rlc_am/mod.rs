@@ -3,7 +3,6 @@
 //! A pair of bearers of 12 PDUs in each TTI of 10 ms, 25 ms from the start of a TTI to its arrival, in both
 //! directions; see [`link`].
 
-mod clauses;
 mod data;
 mod discard;
 mod link;

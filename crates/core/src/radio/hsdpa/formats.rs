@@ -1,0 +1,382 @@
+//! Transport blocks of HSDPA: sizes and codes by CQI and UE category, CQI by SINR, and how blocks are lost.
+//!
+//! A UE's category says how many codes it receives, how often, and which of the CQI tables 7A to 7E of TS 25.214 it
+//! reports by. The tables agree with 7D up to their own last row, which the reports above it name again with less and
+//! less power. The Node B sends such a block at full power, so that it is lost as seldom as its own row says, and a CQI
+//! above the last row is worth reporting: it tells how much the channel may still fall.
+//!
+//! SINR are per chip, at a spreading factor of 16: that of a symbol is 12.04 dB higher. Both fits, of the CQI and of the
+//! BLER, are those of Brouwer et al., "Usage of link-level performance indicators for HSDPA network-level simulations in
+//! E-UMTS", IEEE ISSSTA 2004:
+//!
+//! ```text
+//! CQI  = floor(s / 1.02 + 16.62), 0 to 30
+//! BLER = (1 + 10^(2 (S - 1.03 CQI + 5.26) / (sqrt 3 - log10 CQI)))^(-1 / 0.7),   S = s + 12.04 dB
+//! ```
+//!
+//! With that shift, which puts the one on the axis of the other, they agree at a BLER of 10 % within 0.2 dB.
+//!
+//! Left out: sizes between those of the tables (TS 25.321 annex A has 254), other numbers of codes for a size, and the
+//! gain of incremental redundancy beyond what combining adds to the SINR (Chase).
+
+use crate::error::ScenarioError;
+use crate::radio::shared::air::{Air, Format};
+
+/// A row of the CQI table.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    bits: u32,
+    codes: u32,
+    modulation: Modulation,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Modulation {
+    Qpsk,
+    Qam16,
+}
+
+const fn qpsk(bits: u32, codes: u32) -> Row {
+    Row { bits, codes, modulation: Modulation::Qpsk }
+}
+
+const fn qam16(bits: u32, codes: u32) -> Row {
+    Row { bits, codes, modulation: Modulation::Qam16 }
+}
+
+const ROWS: usize = 30;
+
+/// TS 25.214 table 7D, from CQI 1 on.
+const TABLE: [Row; ROWS] = [
+    qpsk(137, 1),
+    qpsk(173, 1),
+    qpsk(233, 1),
+    qpsk(317, 1),
+    qpsk(377, 1),
+    qpsk(461, 1),
+    qpsk(650, 2),
+    qpsk(792, 2),
+    qpsk(931, 2),
+    qpsk(1262, 3),
+    qpsk(1483, 3),
+    qpsk(1742, 3),
+    qpsk(2279, 4),
+    qpsk(2583, 4),
+    qpsk(3319, 5),
+    qam16(3565, 5),
+    qam16(4189, 5),
+    qam16(4664, 5),
+    qam16(5287, 5),
+    qam16(5887, 5),
+    qam16(6554, 5),
+    qam16(7168, 5),
+    qam16(9719, 7),
+    qam16(11_418, 8),
+    qam16(14_411, 10),
+    qam16(17_237, 12),
+    qam16(21_754, 15),
+    qam16(23_370, 15),
+    qam16(24_222, 15),
+    qam16(25_558, 15),
+];
+
+/// A category of UEs, TS 25.306 table 5.1a.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::radio) struct Category {
+    /// Most codes that it receives in a TTI.
+    pub codes: u32,
+    /// Least number of TTIs from one block to the next.
+    pub inter_tti: u8,
+    /// Largest transport block, bits.
+    pub largest_bits: u32,
+    /// Last row of its CQI table.
+    last_row: u8,
+}
+
+const fn category(codes: u32, inter_tti: u8, largest_bits: u32, last_row: u8) -> Category {
+    Category { codes, inter_tti, largest_bits, last_row }
+}
+
+/// Number of categories.
+pub(in crate::radio) const CATEGORIES: usize = 12;
+
+/// Categories 1 to 12; 11 and 12 receive QPSK only. The CQI tables are 7A for 1 to 6, 7B for 7 and 8, 7C for 9, 7D for
+/// 10, 7E for 11 and 12.
+const CATEGORY: [Category; CATEGORIES] = [
+    category(5, 3, 7298, 22),
+    category(5, 3, 7298, 22),
+    category(5, 2, 7298, 22),
+    category(5, 2, 7298, 22),
+    category(5, 1, 7298, 22),
+    category(5, 1, 7298, 22),
+    category(10, 1, 14_411, 25),
+    category(10, 1, 14_411, 25),
+    category(15, 1, 20_251, 26),
+    category(15, 1, 27_952, 30),
+    category(5, 2, 3630, 15),
+    category(5, 1, 3630, 15),
+];
+
+impl Category {
+    /// The category of that number, 1 to 12.
+    pub fn of(number: u8) -> Result<Self, ScenarioError> {
+        let found = usize::from(number).checked_sub(1).and_then(|index| CATEGORY.get(index));
+        found.copied().ok_or_else(|| {
+            let message = format!("there is no UE category {number} of HSDPA in Release 5");
+            ScenarioError::new("category", message, format!("write 1 to {CATEGORIES}"))
+        })
+    }
+
+    /// The same of a number that is known to be right.
+    pub const fn of_valid(number: u8) -> Self {
+        CATEGORY[number as usize - 1]
+    }
+}
+
+/// Header of a MAC-hs PDU with PDUs of one size, bits: version, queue, TSN, SID, N and F (TS 25.321 9.2.2).
+pub(in crate::radio) const HEADER_BITS: u32 = 21;
+
+/// Number of RLC PDUs of a size that a transport block carries.
+pub(in crate::radio) const fn pdus(bits: u32, pdu_bits: u32) -> u32 {
+    bits.saturating_sub(HEADER_BITS) / pdu_bits
+}
+
+/// SINR of a symbol over that of a chip at a spreading factor of 16, dB.
+const SPREADING_DB: f64 = 12.04;
+
+/// The blocks that a UE of a category gets in a cell.
+#[derive(Clone, Debug)]
+pub(in crate::radio) struct Hsdpa {
+    category: Category,
+    /// Codes that the cell has for HSDPA.
+    codes: u32,
+    /// SINR from which on each row is reported, dB.
+    least: [f32; ROWS],
+}
+
+impl Hsdpa {
+    pub fn new(category: Category, codes: u32) -> Self {
+        let least = std::array::from_fn(|row| (1.02 * ((row + 1) as f64 - 16.62)) as f32);
+        Self { category, codes, least }
+    }
+}
+
+impl Air for Hsdpa {
+    fn units(&self) -> u32 {
+        self.codes
+    }
+
+    fn cqi(&self, sinr_db: f32) -> u8 {
+        self.least.partition_point(|least| *least <= sinr_db) as u8
+    }
+
+    fn least_sinr(&self, cqi: u8) -> f32 {
+        self.least[usize::from(cqi) - 1]
+    }
+
+    fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
+        let rows = &TABLE[..usize::from(cqi.min(self.category.last_row))];
+        // Sizes and codes rise from row to row.
+        let rows = &rows[..rows.partition_point(|row| row.codes <= units)];
+        let carries = rows.partition_point(|row| u64::from(row.bits) < bits);
+        let index = carries.min(rows.len().checked_sub(1)?);
+        Some(Format { cqi: index as u8 + 1, units: rows[index].codes, bits: rows[index].bits })
+    }
+
+    fn bler(&self, cqi: u8, sinr_db: f32) -> f64 {
+        let row = f64::from(cqi);
+        let above = f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26;
+        let steepness = 2.0 / (libm::sqrt(3.0) - libm::log10(row));
+        libm::pow(1.0 + libm::pow(10.0, steepness * above), -1.0 / 0.7)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn air(category: u8) -> Hsdpa {
+        Hsdpa::new(Category::of(category).unwrap(), 15)
+    }
+
+    /// The sizes of TS 25.321 annex A.
+    fn sizes() -> Vec<u32> {
+        let low = (1..40).map(|k| 125 + 12 * k);
+        let high = (40..=254).map(|k| (296.0 * libm::pow(2085.0 / 2048.0, f64::from(k))) as u32);
+        low.chain(high).collect()
+    }
+
+    /// Acceptance test 1.
+    #[test]
+    fn sizes_are_those_of_the_standard_and_rise() {
+        let sizes = sizes();
+        assert_eq!((sizes.len(), sizes[0], sizes[39], sizes[253]), (254, 137, 605, 27_952));
+        assert!(sizes.is_sorted_by(|one, other| one < other));
+        for Row { bits, .. } in TABLE {
+            assert!(sizes.contains(&bits), "{bits}");
+        }
+        for Category { largest_bits, .. } in CATEGORY {
+            assert!(sizes.contains(&largest_bits), "{largest_bits}");
+        }
+        // As earlier versions of the standard have CQI 26.
+        assert!(!sizes.contains(&17_300));
+        assert!(TABLE.is_sorted_by(|one, other| one.bits < other.bits && one.codes <= other.codes));
+    }
+
+    /// 960 coded bits of a code in a TTI with QPSK, twice as many with 16QAM; 24 of CRC.
+    #[test]
+    fn blocks_fit_into_their_codes() {
+        for Row { bits, codes, modulation } in TABLE {
+            let coded = codes * if modulation == Modulation::Qpsk { 960 } else { 1920 };
+            let rate = f64::from(bits + 24) / f64::from(coded);
+            assert!((0.16..0.9).contains(&rate), "{bits} bits: {rate}");
+        }
+        assert!(TABLE[..15].iter().all(|row| row.modulation == Modulation::Qpsk));
+        assert!(TABLE[15..].iter().all(|row| row.modulation == Modulation::Qam16));
+    }
+
+    #[test]
+    fn blocks_rise_with_the_cqi_up_to_what_the_category_takes() {
+        // Bits and codes of the last row of tables 7A, 7B, 7C, 7D and 7E.
+        let last = [
+            (6, 22, 7168, 5),
+            (8, 25, 14_411, 10),
+            (9, 26, 17_237, 12),
+            (10, 30, 25_558, 15),
+            (12, 15, 3319, 5),
+        ];
+        for (number, row, bits, codes) in last {
+            let category = Category::of(number).unwrap();
+            let air = air(number);
+            let at = |cqi| air.format(cqi, 15, u64::MAX).unwrap();
+            for cqi in 1..row {
+                assert!(at(cqi).bits < at(cqi + 1).bits, "category {number}, CQI {cqi}");
+            }
+            assert_eq!(at(row), Format { cqi: row, units: codes, bits });
+            assert_eq!(at(30), at(row));
+            assert!(bits <= category.largest_bits && codes <= category.codes);
+        }
+        assert_eq!(CATEGORY.map(|category| category.inter_tti), [3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 2, 1]);
+    }
+
+    #[test]
+    fn a_block_is_the_smallest_that_carries_the_bits_within_the_codes() {
+        let air = air(10);
+        let at = |cqi, codes, bits| air.format(cqi, codes, bits).map(|format| (format.cqi, format.bits));
+        assert_eq!(at(22, 15, 357), Some((5, 377)));
+        assert_eq!(at(22, 15, 377), Some((5, 377)));
+        assert_eq!(at(22, 15, 378), Some((6, 461)));
+        assert_eq!(at(22, 15, 99_999), Some((22, 7168)));
+        // Three codes are left: CQI 12 has the largest block.
+        assert_eq!(at(22, 3, 99_999), Some((12, 1742)));
+        assert_eq!(at(22, 3, 0), Some((1, 137)));
+        assert_eq!(at(22, 0, 1), None);
+        assert_eq!(at(0, 15, 1), None);
+    }
+
+    /// PDUs of a block by hand, floor((bits - 21) / size) (section 5 of the anchors): kbit/s of payload, one in 2 ms.
+    #[test]
+    fn rates_of_rlc_by_hand() {
+        let payload = |pdu_bits: u32| pdu_bits - 16;
+        for (pdu_bits, rates) in
+            [(336, [480, 1440, 3360, 6720, 12_160]), (656, [320, 1600, 3200, 6720, 12_160])]
+        {
+            for (cqi, rate) in [10, 15, 22, 25, 30].into_iter().zip(rates) {
+                let Format { bits, .. } = air(10).format(cqi, 15, u64::MAX).unwrap();
+                assert_eq!(pdus(bits, pdu_bits) * payload(pdu_bits) / 2, rate, "CQI {cqi}, {pdu_bits} bits");
+            }
+        }
+        assert_eq!(
+            [336, 656].map(|pdu_bits| pdus(27_952, pdu_bits) * payload(pdu_bits) / 2),
+            [13_280, 13_440]
+        );
+    }
+
+    /// All rows: PDUs of 336 bits, then of 656, counted by hand from the table.
+    #[test]
+    fn every_row_carries_its_pdus() {
+        let by_hand = [
+            (1, 0, 0),
+            (2, 0, 0),
+            (3, 0, 0),
+            (4, 0, 0),
+            (5, 1, 0),
+            (6, 1, 0),
+            (7, 1, 0),
+            (8, 2, 1),
+            (9, 2, 1),
+            (10, 3, 1),
+            (11, 4, 2),
+            (12, 5, 2),
+            (13, 6, 3),
+            (14, 7, 3),
+            (15, 9, 5),
+            (16, 10, 5),
+            (17, 12, 6),
+            (18, 13, 7),
+            (19, 15, 8),
+            (20, 17, 8),
+            (21, 19, 9),
+            (22, 21, 10),
+            (23, 28, 14),
+            (24, 33, 17),
+            (25, 42, 21),
+            (26, 51, 26),
+            (27, 64, 33),
+            (28, 69, 35),
+            (29, 72, 36),
+            (30, 76, 38),
+        ];
+        for (cqi, small, large) in by_hand {
+            let Format { bits, .. } = air(10).format(cqi, 15, u64::MAX).unwrap();
+            assert_eq!((pdus(bits, 336), pdus(bits, 656)), (small, large), "CQI {cqi}");
+        }
+    }
+
+    #[test]
+    fn the_cqi_is_the_row_whose_threshold_the_sinr_meets() {
+        let air = air(10);
+        // By hand: 5 / 1.02 + 16.62 = 21.52; -15.93 / 1.02 + 16.62 = 1.002.
+        assert_eq!(
+            [-20.0, -16.0, -15.93, 5.0, 13.64, 13.65, 40.0].map(|s| air.cqi(s)),
+            [0, 0, 1, 21, 29, 30, 30]
+        );
+        for cqi in 1..=30 {
+            let least = air.least_sinr(cqi);
+            assert_eq!((air.cqi(least), air.cqi(least.next_down())), (cqi, cqi - 1));
+        }
+    }
+
+    /// The SINR at which a block is lost with that probability.
+    fn sinr_of(air: &Hsdpa, cqi: u8, bler: f64) -> f32 {
+        let (mut low, mut high) = (-40.0_f32, 40.0);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if air.bler(cqi, middle) > bler { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    #[test]
+    fn cqi_and_bler_agree() {
+        let air = air(10);
+        for cqi in 1..=30 {
+            let off = sinr_of(&air, cqi, 0.1) - air.least_sinr(cqi);
+            assert!(off.abs() < 0.2, "CQI {cqi}: {off} dB");
+            assert!(air.bler(cqi, air.least_sinr(cqi) + 1.0) < 0.01, "CQI {cqi}");
+            // Low rows have flatter curves.
+            let lost = if cqi < 5 { 0.79 } else { 0.94 };
+            assert!(air.bler(cqi, air.least_sinr(cqi) - 1.0) > lost, "CQI {cqi}");
+        }
+    }
+
+    #[test]
+    fn a_category_that_does_not_exist_is_refused() {
+        for number in [0, 13] {
+            let error = Category::of(number).unwrap_err().to_string();
+            let message =
+                format!("category: there is no UE category {number} of HSDPA in Release 5; write 1 to 12");
+            assert_eq!(error, message);
+        }
+    }
+}

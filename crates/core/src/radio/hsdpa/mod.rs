@@ -1,0 +1,269 @@
+//! High Speed Downlink Packet Access (HSDPA), Release 5: a downlink that the UEs of a cell share, and for each UE a
+//! dedicated channel as its uplink.
+//!
+//! ```text
+//! RNC: SDU buffer -> RLC -> Iub with credits -> Node B: queue of each UE -> scheduler -> block in a TTI of 2 ms, HARQ
+//! UE:  MAC-hs reordering -> RLC -> packets;  ACKs and STATUS PDUs over a dedicated channel
+//! ```
+//!
+//! A UE reports the row of its category's table (CQI) that it can receive; the Node B sends it a block of that row
+//! ([`formats`]). HARQ repeats lost blocks within 12 ms, the UE puts blocks in order ([`reordering`](super::shared::reordering)), and what HARQ gives
+//! up RLC in the RNC repairs. When the UE changes the cell, what HARQ and the Node B hold is lost.
+//!
+//! Sources: TS 25.308, TS 25.211 §7.7 (timing), TS 25.214 §6A.2 (CQI), TS 25.321 §11.6 (MAC-hs), TS 25.435 (Iub).
+
+pub(in crate::radio) mod formats;
+
+use super::carrier::Carrier;
+use super::dch;
+use super::outages::{Silences, with_outages};
+use super::rlc_bearer::RlcBearer;
+use super::rlc_pair::RlcPair;
+use super::shared::reordering::{LARGEST_WINDOW, Numbers};
+use super::shared::{self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Source, Ue, iub};
+use super::{Component, Plan};
+use crate::channel;
+use crate::element::Element;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue;
+use crate::registry::parameters;
+use crate::rlc::{self, Errors};
+use crate::scheduler;
+use crate::sinr;
+use crate::time::Duration;
+use crate::units::Bitrate;
+use formats::{Category, HEADER_BITS, Hsdpa};
+
+parameters! {
+    /// A cell of HSDPA.
+    pub struct Config {
+        /// Number of UEs.
+        pub ues: u16 = 1,
+        /// The downlink, which the UEs share.
+        pub downlink: DownlinkConfig,
+        /// A dedicated channel from each UE.
+        pub uplink: UplinkConfig,
+    }
+
+    /// The downlink.
+    pub struct DownlinkConfig {
+        /// Discipline of each UE's SDU buffer in the RNC.
+        pub queue: queue::Config,
+        /// Link layer: rlc.am, rlc.um or rlc.tm; their TTIs are those of the cell.
+        pub rlc: rlc::Config = rlc::Config::Am(am()),
+        /// What the UEs hear: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before despreading.
+        pub channel: sinr::Config,
+        /// Category of the UEs (TS 25.306 table 5.1a), 1 to 12: codes, least time between blocks, largest block.
+        pub category: u8 = 8,
+        /// Codes that the cell gives to HSDPA, 1 to 15.
+        pub codes: u8 = 10,
+        /// Who is served next.
+        pub scheduler: scheduler::Config,
+        /// UEs in a TTI, up to 4: each takes codes and a control channel (HS-SCCH).
+        pub ues_per_tti: u8 = 1,
+        /// Reports of channel quality, and what is made of them.
+        pub adaptation: Adaptation,
+        /// Repetition of blocks.
+        pub harq: HarqConfig,
+        /// MAC-hs at the UE.
+        pub reordering: ReorderingConfig,
+        /// Between RNC and Node B.
+        pub iub: iub::Config,
+        /// From the end of a TTI in the Node B to the SDU that the UE hands up: the HS-PDSCH begins 2 slots behind
+        /// the HS-SCCH, and the UE decodes within 7.5.
+        pub delay: Duration = Duration::from_nanos(6_300_000),
+    }
+
+    /// A UE's dedicated channel to the network.
+    pub struct UplinkConfig {
+        /// Rate at IP level.
+        pub rate: Bitrate = Bitrate::from_bps(64_000),
+        /// One-way delay behind the transmission.
+        pub delay: Duration = Duration::from_millis(15),
+        /// Discipline of the UE's SDU buffer.
+        pub queue: queue::Config,
+        /// Link layer, as that of the downlink.
+        pub rlc: rlc::Config = rlc::Config::Am(rlc::am::Config { tti: Duration::from_millis(20), ..am() }),
+        /// Block errors.
+        pub channel: channel::Config,
+    }
+
+    /// MAC-hs at the UE, which puts blocks in order.
+    pub struct ReorderingConfig {
+        /// T1: how long a missing block is waited for, from the first block behind it on; if absent until the window
+        /// has moved beyond it.
+        pub t1: Option<Duration> = Some(Duration::from_millis(60)),
+        /// Window of transmission sequence numbers (TSN), up to 32.
+        pub window: u8 = 16,
+    }
+}
+
+/// A large window, and timers that outlast the round trip over Iub and HARQ.
+fn am() -> rlc::am::Config {
+    rlc::am::Config {
+        tti: SLOT,
+        configured_tx_window_size: 2047,
+        configured_rx_window_size: 2047,
+        timer_poll: Some(Duration::from_millis(200)),
+        timer_status_prohibit: Some(Duration::from_millis(100)),
+        ..Default::default()
+    }
+}
+
+/// A TTI.
+const SLOT: Duration = Duration::from_millis(2);
+
+/// TTIs from one transmission of a process to the next: 12 ms.
+const ROUND_TRIP: u64 = 6;
+
+/// TTIs from what a report is about to its first use: 5.3 ms and processing.
+const AGE: u64 = 3;
+
+/// The most UEs in a TTI: HS-SCCHs that a UE listens to.
+const MOST_IN_TTI: u8 = 4;
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let downlink = &self.downlink;
+        let category = Category::of_valid(downlink.category);
+        let pdu_bits = 8 * downlink.rlc.pdu_octets().unwrap_or(1) as u32;
+        let air = || Box::new(Hsdpa::new(category, downlink.codes.into()));
+        let framing = Framing::Pdus { header_bits: HEADER_BITS, pdu_bits };
+        let setup = Setup {
+            name: "radio.hsdpa",
+            slot: SLOT,
+            air: air(),
+            framing,
+            scheduler: downlink.scheduler.build(self.ues.into()),
+            group: 1,
+            equal_shares: false,
+            ues_per_slot: downlink.ues_per_tti.into(),
+            least_interval: category.inter_tti.into(),
+            round_trip: ROUND_TRIP,
+            harq: downlink.harq.clone(),
+        };
+        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
+        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+    }
+
+    fn ues(&self) -> u16 {
+        self.ues
+    }
+
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
+        vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    fn has_handovers(&self) -> bool {
+        true
+    }
+
+    fn has_pdus(&self) -> bool {
+        true
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
+        self.uplink.bearer().validate().map_err(|error| error.under("uplink"))?;
+        rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
+    }
+}
+
+impl Config {
+    /// `None` if its link layers do not go together, which is refused before.
+    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
+        let (downlink, uplink) = (&self.downlink, &self.uplink);
+        let ends = downlink.rlc.ends(&uplink.rlc)?;
+        let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
+        let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
+        let rate = setup.mean_rate(heard());
+        let bearers = [
+            RlcBearer::new(
+                (&downlink.queue, &downlink.rlc, down),
+                (rate, downlink.delay),
+                plan,
+                ue,
+                Dir::Downlink,
+            ),
+            RlcBearer::new(
+                (&uplink.queue, &uplink.rlc, up),
+                (uplink.rate, uplink.delay),
+                plan,
+                ue,
+                Dir::Uplink,
+            ),
+        ];
+        let reordered = Reordered::new(downlink.reordering.window, downlink.reordering.t1);
+        let silences = Silences::of(plan.handovers, ue);
+        let channel = uplink.channel.build(plan.run_seed, &format!("ue{ue}.uplink.channel"));
+        let uplink = Carrier::dedicated(uplink.rate, up, silences.clone().over(channel, up.tti));
+        let times = downlink.adaptation.slots(SLOT, (1, AGE));
+        Some(Ue::new(
+            RlcPair::new(ends, bearers),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
+            downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
+            (Source::node_b(&downlink.iub), Some(reordered), Numbers::new(Some(downlink.reordering.window))),
+            uplink,
+            silences,
+        ))
+    }
+}
+
+impl UplinkConfig {
+    /// As a bearer of a cell of dedicated channels, by whose rules it goes.
+    fn bearer(&self) -> dch::BearerConfig {
+        let Self { rate, delay, queue, rlc, channel } = self.clone();
+        dch::BearerConfig { rate, delay, queue, rlc, channel }
+    }
+}
+
+impl DownlinkConfig {
+    fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.channel.validate(ues).map_err(|error| error.under("channel"))?;
+        Category::of(self.category)?;
+        if !(1..=15).contains(&self.codes) {
+            return Err(ScenarioError::new("codes", "is no number of codes", "write 1 to 15"));
+        }
+        self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
+        if !(1..=MOST_IN_TTI).contains(&self.ues_per_tti) {
+            let hint = format!("write 1 to {MOST_IN_TTI}");
+            return Err(ScenarioError::new("ues_per_tti", "is no number of UEs in a TTI", hint));
+        }
+        self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
+        self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
+        self.iub.validate().map_err(|error| error.under("iub"))?;
+        self.validate_reordering().map_err(|error| error.under("reordering"))?;
+        self.validate_rlc()
+    }
+
+    fn validate_reordering(&self) -> Result<(), ScenarioError> {
+        if !(1..=LARGEST_WINDOW).contains(&self.reordering.window) {
+            let hint = "write 1 to 32: half of the 64 numbers at most";
+            return Err(ScenarioError::new("window", "is no window of TSNs", hint));
+        }
+        if self.reordering.t1.is_some_and(Duration::is_zero) {
+            let hint = "write a time such as \"60 ms\"";
+            return Err(ScenarioError::new("t1", "gives a block up before it can be sent again", hint));
+        }
+        Ok(())
+    }
+
+    fn validate_rlc(&self) -> Result<(), ScenarioError> {
+        let ttis = self.rlc.ttis().filter(|ttis| ttis.errors == Errors::PerTti);
+        let (Some(_), Some(octets)) = (ttis, self.rlc.pdu_octets()) else {
+            let message =
+                format!("rlc.{} has no PDUs of one size that share the fate of their TTI", self.rlc.name());
+            let hint = "write rlc.am, rlc.um or rlc.tm, with errors = \"per_tti\"";
+            return Err(ScenarioError::new("rlc", message, hint));
+        };
+        let largest = Category::of(self.category)?.largest_bits;
+        if octets * 8 + u64::from(HEADER_BITS) > u64::from(largest) {
+            let message =
+                format!("a PDU of {octets} B is larger than any block of category {}", self.category);
+            return Err(ScenarioError::new("rlc", message, "write smaller PDUs, or another category"));
+        }
+        self.rlc.validate_alone()
+    }
+}

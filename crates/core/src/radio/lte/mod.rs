@@ -1,0 +1,267 @@
+//! Long Term Evolution (LTE), FDD: a downlink whose resource blocks the UEs of a cell share, and for each UE an uplink by
+//! grants.
+//!
+//! ```text
+//! eNodeB: buffer (PDCP) -> RLC -> scheduler -> transport block in a TTI of 1 ms, HARQ -> UE: RLC, which reorders -> packets
+//! UE:     buffer -> RLC -> scheduling request, grant -> transport block -> eNodeB
+//! ```
+//!
+//! A UE reports the row of the CQI table that it can receive; the eNodeB sends it as many physical resource blocks (PRBs)
+//! of that row as it needs and there are ([`formats`]). HARQ repeats lost blocks after 8 ms. Blocks arrive out of order;
+//! RLC of TS 36.322 puts them in order. At a hand-over RLC begins anew, and the SDUs that are not confirmed are forwarded
+//! and sent again (TS 36.300 §10.1.2.3).
+//!
+//! Left out: control channels, semi-persistent scheduling, discontinuous reception (DRX), carrier aggregation, an uplink
+//! that the UEs share: grants come as if there were always room.
+//!
+//! Sources: TS 36.213 (CQI, block sizes, timing), TS 36.321 (HARQ, SR, BSR), TS 36.322 (RLC).
+
+pub(in crate::radio) mod formats;
+
+use super::carrier::{Carrier, Losses};
+use super::grants::Grants;
+use super::outages::{Silences, with_outages};
+use super::rlc_bearer::RlcBearer;
+use super::rlc_pair::RlcPair;
+use super::shared::reordering::Numbers;
+use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Source, Ue};
+use super::{Component, Plan};
+use crate::element::Element;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue;
+use crate::registry::parameters;
+use crate::rlc;
+use crate::rng::{self, Threshold};
+use crate::scheduler;
+use crate::sinr;
+use crate::time::Duration;
+use crate::units::{Bitrate, Bytes, Probability};
+use formats::Lte;
+
+parameters! {
+    /// A cell of LTE.
+    pub struct Config {
+        /// Number of UEs.
+        pub ues: u16 = 1,
+        /// The downlink, which the UEs share.
+        pub downlink: DownlinkConfig,
+        /// The uplink of each UE.
+        pub uplink: UplinkConfig,
+    }
+
+    /// The downlink.
+    pub struct DownlinkConfig {
+        /// Discipline of each UE's buffer in the eNodeB.
+        pub queue: queue::Config,
+        /// Link layer: rlc.am_lte or rlc.um_lte; its TTIs are those of the cell.
+        pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// What the UEs hear: signal-to-interference-and-noise ratio.
+        pub channel: sinr::Config,
+        /// Transport blocks.
+        pub blocks: formats::Config,
+        /// Who is served next.
+        pub scheduler: scheduler::Config,
+        /// How the resource blocks of a TTI are shared out.
+        pub sharing: Sharing,
+        /// Size of a resource block group (RBG): UEs get whole ones of so many PRBs.
+        pub group: u8 = 1,
+        /// Reports of channel quality, and what is made of them.
+        pub adaptation: Adaptation,
+        /// Repetition of blocks.
+        pub harq: HarqConfig,
+        /// From the end of a TTI to the SDU that the UE hands up.
+        pub delay: Duration = Duration::from_millis(3),
+    }
+
+    /// How the resource blocks of a TTI are shared out.
+    pub enum Sharing {
+        /// The UE that is chosen first gets all that it can use, then the next.
+        #[default]
+        InTurn,
+        /// All that have something to send get equally many.
+        Equally,
+    }
+
+    /// The uplink of a UE.
+    pub struct UplinkConfig {
+        /// Discipline of the UE's buffer.
+        pub queue: queue::Config,
+        /// Link layer.
+        pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// Time between two occasions for a scheduling request (SR).
+        pub sr_period: Duration = Duration::from_millis(10),
+        /// From a scheduling request, or a buffer status report, to the TTI that is granted for it.
+        pub processing: Duration = Duration::from_millis(8),
+        /// Time between two TTIs that are granted to a UE with more to send.
+        pub interval: Duration = Duration::from_millis(5),
+        /// Size of a block that is granted.
+        pub block: Bytes = Bytes::from_bytes(3000),
+        /// Probability that a block is lost; it is sent again after 8 ms.
+        pub bler: Probability,
+        /// How often a block is sent at most.
+        pub max_transmissions: u8 = 4,
+        /// From the end of a TTI to the packet that the eNodeB passes on.
+        pub delay: Duration = Duration::from_millis(3),
+    }
+}
+
+/// A TTI.
+const SLOT: Duration = Duration::from_millis(1);
+
+/// TTIs from one transmission of a process to the next.
+const ROUND_TRIP: u64 = 8;
+
+/// TTIs from what a report is about to its first use, and between reports.
+const AGE: u64 = 6;
+const PERIOD: u64 = 5;
+
+/// Octets of MAC's header in front of RLC's PDUs (TS 36.321 §6.1.2): a subheader with a length, and one without.
+const HEADER_OCTETS: u32 = 3;
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let downlink = &self.downlink;
+        let setup = Setup {
+            name: "radio.lte",
+            slot: SLOT,
+            air: Box::new(Lte::new(&downlink.blocks)),
+            framing: Framing::Octets { header_octets: HEADER_OCTETS },
+            scheduler: downlink.scheduler.build(self.ues.into()),
+            group: downlink.group.into(),
+            equal_shares: downlink.sharing == Sharing::Equally,
+            ues_per_slot: usize::MAX,
+            least_interval: 1,
+            round_trip: ROUND_TRIP,
+            harq: downlink.harq.clone(),
+        };
+        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
+        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+    }
+
+    fn ues(&self) -> u16 {
+        self.ues
+    }
+
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
+        vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    fn has_handovers(&self) -> bool {
+        true
+    }
+
+    fn has_pdus(&self) -> bool {
+        true
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
+        self.uplink.validate().map_err(|error| error.under("uplink"))?;
+        rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
+    }
+}
+
+impl Config {
+    /// `None` if its link layers do not go together, which is refused before.
+    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
+        let (downlink, uplink) = (&self.downlink, &self.uplink);
+        let ends = downlink.rlc.ends(&uplink.rlc)?;
+        let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
+        let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
+        let rate = setup.mean_rate(heard());
+        let bearers = [
+            RlcBearer::new(
+                (&downlink.queue, &downlink.rlc, down),
+                (rate, downlink.delay),
+                plan,
+                ue,
+                Dir::Downlink,
+            ),
+            RlcBearer::new(
+                (&uplink.queue, &uplink.rlc, up),
+                (uplink.rate(), uplink.delay),
+                plan,
+                ue,
+                Dir::Uplink,
+            ),
+        ];
+        let silences = Silences::of(plan.handovers, ue);
+        let losses = Losses::Harq {
+            lost: Threshold::from(uplink.bler),
+            stream: rng::stream(plan.run_seed, &format!("ue{ue}.uplink.errors")),
+            max_transmissions: uplink.max_transmissions,
+            round_trip: SLOT.saturating_mul(ROUND_TRIP),
+            silences: silences.clone(),
+        };
+        // UEs have their occasions one after the other.
+        let offset = Duration::from_nanos(u64::from(ue) * SLOT.as_nanos() % uplink.sr_period.as_nanos());
+        let grants = Grants::new(uplink.sr_period, offset, uplink.processing, uplink.interval);
+        let room = uplink.block.as_u64() - u64::from(HEADER_OCTETS);
+        let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
+        Some(Ue::new(
+            RlcPair::new(ends, bearers),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
+            downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
+            (Source::Rlc, None, Numbers::new(None)),
+            Carrier::granted(up, room, grants, losses),
+            silences,
+        ))
+    }
+}
+
+impl DownlinkConfig {
+    fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.channel.validate(ues).map_err(|error| error.under("channel"))?;
+        self.blocks.validate().map_err(|error| error.under("blocks"))?;
+        self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
+        if !(1..=6).contains(&self.group) {
+            return Err(ScenarioError::new("group", "is no size of a resource block group", "write 1 to 6"));
+        }
+        self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
+        self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
+        validate_rlc(&self.rlc)
+    }
+}
+
+impl UplinkConfig {
+    /// Rate while grants follow each other.
+    fn rate(&self) -> Bitrate {
+        Bitrate::from_bps((self.block.as_u64() as f64 * 8.0 / self.interval.as_secs_f64()) as u64)
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        let times = [("sr_period", self.sr_period), ("interval", self.interval)];
+        for (key, time) in times {
+            if time.is_zero() || !time.as_nanos().is_multiple_of(SLOT.as_nanos()) {
+                let message = format!("{time} is no whole number of TTIs");
+                return Err(ScenarioError::new(key, message, "write 1 ms, or a multiple of it"));
+            }
+        }
+        if !(16..=9422).contains(&self.block.as_u64()) {
+            return Err(ScenarioError::new("block", "is no size of a transport block", "write 16 to 9422 B"));
+        }
+        if self.bler.as_f64() >= 1.0 {
+            return Err(ScenarioError::new(
+                "bler",
+                "lets nothing arrive",
+                "lower it, for example to \"10 %\"",
+            ));
+        }
+        if !(1..=16).contains(&self.max_transmissions) {
+            let hint = "write 1 to 16, such as 4";
+            return Err(ScenarioError::new("max_transmissions", "is no number of transmissions", hint));
+        }
+        validate_rlc(&self.rlc)
+    }
+}
+
+fn validate_rlc(rlc: &rlc::Config) -> Result<(), ScenarioError> {
+    if rlc.ttis().is_none_or(|ttis| ttis.payload != 1) || rlc.pdu_octets().is_some() {
+        let message = format!("rlc.{} has no PDUs that fill what is granted", rlc.name());
+        return Err(ScenarioError::new("rlc", message, "write rlc.am_lte or rlc.um_lte"));
+    }
+    rlc.validate_alone()
+}

@@ -1,0 +1,37 @@
+//! The air interface of a shared cell: which transport blocks there are, which of them a SINR takes, and how likely one
+//! is lost.
+//!
+//! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in LTE. The
+//! UE reports a *CQI*, a row of the standard's table: the highest whose blocks would be lost with a probability of 10 %
+//! at most. The Node B or eNodeB picks a block for at most that row that carries what waits. All SINR are those of a
+//! slot, after the receiver has combined what it has of the block.
+
+/// A transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::radio) struct Format {
+    /// Row of the CQI table.
+    pub cqi: u8,
+    /// Units that it takes.
+    pub units: u32,
+    /// Size, bits.
+    pub bits: u32,
+}
+
+/// The transport blocks of an air interface.
+pub(in crate::radio) trait Air: Send + Sync {
+    /// Units of a slot.
+    fn units(&self) -> u32;
+
+    /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
+    fn cqi(&self, sinr_db: f32) -> u8;
+
+    /// The SINR from which on a row, 1 or higher, is reported, dB.
+    fn least_sinr(&self, cqi: u8) -> f32;
+
+    /// The smallest block for at most this row, within so many units, that carries so many bits; if none does, the
+    /// largest. `None` if no block fits.
+    fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format>;
+
+    /// The probability that a block of a row is lost at this SINR.
+    fn bler(&self, cqi: u8, sinr_db: f32) -> f64;
+}

@@ -1,0 +1,360 @@
+//! The slots of a shared downlink: answers, repetitions, and who else is sent to.
+
+use super::air::{Air, Format};
+use super::harq::{Block, State};
+use super::ue::Ue;
+use super::{Arrival, Framing, Setup, Work};
+use crate::element::Cx;
+use crate::packet::Dir;
+use crate::radio::rlc_bearer::OF_TTIS;
+use crate::scheduler::Scheduler;
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind};
+use std::collections::VecDeque;
+
+/// The downlink of a cell.
+pub(super) struct Downlink {
+    slot_length: Duration,
+    air: Box<dyn Air>,
+    framing: Framing,
+    least_row: u8,
+    scheduler: Box<dyn Scheduler>,
+    group: u32,
+    equal_shares: bool,
+    ues_per_slot: usize,
+    least_interval: u64,
+    round_trip: u64,
+    max_transmissions: u8,
+    combining: bool,
+    /// Probabilities of loss by transmission; those of the air interface if empty.
+    bler: Vec<f64>,
+    nack_as_ack: f64,
+    /// The next slot to be worked.
+    slot: u64,
+    /// UEs that have something to send, in the order of their numbers.
+    active: Vec<u16>,
+    /// UEs that left this list in the slot worked last.
+    rested: Vec<u16>,
+    /// Answers on their way, in the order of their slots.
+    answers: VecDeque<Answer>,
+    /// By UE, bit/s at which it could be sent to in this slot; zero outside of a slot.
+    rates: Vec<f64>,
+    /// UEs sent new data in this slot, with their rates.
+    served: Vec<(usize, f64)>,
+    /// UEs with a due block, by its age; reused.
+    due: Vec<(u64, u16, u8)>,
+    pub busy_slots: u64,
+}
+
+/// The answer to a block that a UE was sent.
+struct Answer {
+    slot: u64,
+    ue: u16,
+    process: u8,
+    epoch: u32,
+}
+
+impl Downlink {
+    pub fn new(setup: Setup, ues: usize) -> Self {
+        let Setup { slot, air, framing, scheduler, group, equal_shares, ues_per_slot, .. } = setup;
+        Self {
+            slot_length: slot,
+            least_row: framing.least_row(air.as_ref()),
+            air,
+            framing,
+            scheduler,
+            group,
+            equal_shares,
+            ues_per_slot,
+            least_interval: setup.least_interval,
+            round_trip: setup.round_trip,
+            max_transmissions: setup.harq.max_transmissions,
+            combining: setup.harq.combining,
+            bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
+            nack_as_ack: setup.harq.nack_as_ack.as_f64(),
+            slot: 0,
+            active: Vec::new(),
+            rested: Vec::new(),
+            answers: VecDeque::new(),
+            rates: vec![0.0; ues],
+            served: Vec::new(),
+            due: Vec::new(),
+            busy_slots: 0,
+        }
+    }
+
+    fn start_of(&self, slot: u64) -> Instant {
+        Instant::from_nanos(slot * self.slot_length.as_nanos())
+    }
+
+    /// Slots that have begun by then.
+    pub fn slots_until(&self, now: Instant) -> u64 {
+        now.as_nanos().div_ceil(self.slot_length.as_nanos())
+    }
+
+    pub fn is_active(&self, ue: usize) -> bool {
+        self.active.binary_search(&(ue as u16)).is_ok()
+    }
+
+    /// A UE has something to send.
+    pub fn activate(&mut self, cx: &mut Cx<'_>, ue: usize, timer: u32) {
+        let ue = ue as u16;
+        if let Err(place) = self.active.binary_search(&ue) {
+            self.active.insert(place, ue);
+            if self.active.len() == 1 {
+                self.pass_until(self.slots_until(cx.now));
+                self.arm(cx, timer);
+            }
+        }
+    }
+
+    /// Slots pass in which nobody is sent to.
+    fn pass_until(&mut self, slot: u64) {
+        if slot > self.slot {
+            self.scheduler.handle_slots(slot - self.slot, &[]);
+            self.slot = slot;
+        }
+    }
+
+    /// UEs that have nothing to send any more.
+    pub fn take_rested(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.rested)
+    }
+
+    /// The timer stands at the next slot if somebody waits for it, else at the next answer.
+    pub fn arm(&self, cx: &mut Cx<'_>, timer: u32) {
+        let slot = match (self.active.is_empty(), self.answers.front()) {
+            (false, _) => self.slot,
+            (true, Some(answer)) => answer.slot,
+            (true, None) => return cx.disarm(timer),
+        };
+        cx.arm(timer, self.start_of(slot));
+    }
+
+    /// A slot begins.
+    pub fn handle_slot(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ues: &mut [Ue],
+        arrivals: &mut VecDeque<Arrival>,
+        work: &mut Work,
+    ) {
+        self.pass_until(self.slots_until(cx.now));
+        self.handle_answers(cx, ues, work);
+        let mut left = self.air.units() / self.group * self.group;
+        let mut to = 0;
+        self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
+        self.serve(cx, ues, arrivals, work, &mut left, &mut to);
+        self.busy_slots += u64::from(to > 0);
+        self.scheduler.handle_slots(1, &self.served);
+        self.served.clear();
+        self.slot += 1;
+        let (now, rested) = (cx.now, &mut self.rested);
+        self.active.retain(|&ue| {
+            let works = ues[usize::from(ue)].has_work(now);
+            if !works {
+                rested.push(ue);
+            }
+            works
+        });
+    }
+
+    fn handle_answers(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
+        let slot = self.slot;
+        while let Some(answer) = self.answers.pop_front_if(|answer| answer.slot <= slot) {
+            let Answer { ue: number, process, epoch, .. } = answer;
+            let ue = &mut ues[usize::from(number)];
+            if epoch != ue.harq.epoch {
+                continue;
+            }
+            let transmissions = ue.harq.process(process).transmissions;
+            let lost = ue.harq.process(process).block.is_some();
+            if transmissions == 1 {
+                ue.reception.handle_first(lost);
+            }
+            if lost
+                && transmissions < self.max_transmissions
+                && !ue.reception.misreads(slot, self.nack_as_ack)
+            {
+                ue.harq.set_due(process);
+                if let Err(place) = self.active.binary_search(&number) {
+                    self.active.insert(place, number);
+                }
+            } else if let Some(block) = ue.harq.end(process) {
+                ue.lose(cx, block, work);
+            }
+        }
+    }
+
+    /// Sends blocks again that are due.
+    fn repeat(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ues: &mut [Ue],
+        arrivals: &mut VecDeque<Arrival>,
+        work: &mut Work,
+        left: &mut u32,
+        to: &mut usize,
+    ) {
+        let mut due = std::mem::take(&mut self.due);
+        for &number in &self.active {
+            let ue = &mut ues[usize::from(number)];
+            ue.give_up_behind(cx, work);
+            if self.may_send(cx.now, ue)
+                && let Some((since, process)) = ue.harq.first_due()
+            {
+                due.push((since, number, process));
+            }
+        }
+        due.sort_unstable();
+        for (_, number, process) in due.drain(..) {
+            let ue = &mut ues[usize::from(number)];
+            let units = ue.harq.process(process).format.units.next_multiple_of(self.group);
+            if *to < self.ues_per_slot && units <= *left {
+                *left -= units;
+                *to += 1;
+                ue.harq.set_awaited(process);
+                ue.counts.repeats += 1;
+                self.transmit(cx, ue, number, process, arrivals);
+            }
+        }
+        self.due = due;
+    }
+
+    /// Whether the UE may be sent to in this slot.
+    fn may_send(&self, now: Instant, ue: &Ue) -> bool {
+        self.slot >= ue.next_slot && now >= ue.paused_until
+    }
+
+    /// Sends what waits to whom the scheduler chooses.
+    fn serve(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ues: &mut [Ue],
+        arrivals: &mut VecDeque<Arrival>,
+        work: &mut Work,
+        left: &mut u32,
+        to: &mut usize,
+    ) {
+        if *left == 0 || *to >= self.ues_per_slot {
+            return;
+        }
+        let mut candidates = 0;
+        for &number in &self.active {
+            let ue = &mut ues[usize::from(number)];
+            // Who is sent a block again has `next_slot` behind this slot.
+            if !self.may_send(cx.now, ue) || ue.harq.free().is_none() || ue.backlog(cx.now) == 0 {
+                continue;
+            }
+            let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
+            if let Some(format) = self.air.format(row, self.air.units(), u64::MAX) {
+                self.rates[usize::from(number)] = f64::from(format.bits) / self.slot_length.as_secs_f64();
+                candidates += 1;
+            }
+        }
+        let share = if self.equal_shares && candidates > 0 {
+            let groups = *left / self.group;
+            (groups / candidates.min((self.ues_per_slot - *to) as u32)).max(1) * self.group
+        } else {
+            *left
+        };
+        while *left > 0
+            && *to < self.ues_per_slot
+            && let Some(number) = self.scheduler.choose(&self.rates)
+        {
+            let rate = std::mem::take(&mut self.rates[number]);
+            let ue = &mut ues[number];
+            let room = share.min(*left);
+            let Some(taken) = self.send_new(cx, ue, number as u16, room, arrivals, work) else { continue };
+            *left -= taken.units.next_multiple_of(self.group).min(*left);
+            *to += 1;
+            let part = f64::from(taken.bits) / self.slot_length.as_secs_f64();
+            self.served.push((number, part.min(rate)));
+        }
+        for &number in &self.active {
+            self.rates[usize::from(number)] = 0.0;
+        }
+    }
+
+    /// Sends a new block within these units, if RLC has anything for it.
+    fn send_new(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ue: &mut Ue,
+        number: u16,
+        units: u32,
+        arrivals: &mut VecDeque<Arrival>,
+        work: &mut Work,
+    ) -> Option<Format> {
+        let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
+        let wanted = self.framing.bits(ue.backlog(cx.now));
+        let format = self.air.format(row, units, wanted)?;
+        let room = self.framing.room(format.bits);
+        let process = ue.harq.free()?;
+        let mut tti = work.spare.pop().unwrap_or_default();
+        if room > 0 {
+            ue.fill(cx, room, &mut tti, work);
+        }
+        if tti.is_empty() {
+            work.spare.push(tti);
+            return None;
+        }
+        let block = Block { tti, number: ue.numbers.take() };
+        ue.counts.blocks += 1;
+        ue.counts.rows[usize::from(format.cqi)] += 1;
+        ue.harq.begin(process, format, block, self.slot);
+        self.transmit(cx, ue, number, process, arrivals);
+        Some(format)
+    }
+
+    /// The block of a process goes on the air in this slot.
+    fn transmit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ue: &mut Ue,
+        number: u16,
+        process: u8,
+        arrivals: &mut VecDeque<Arrival>,
+    ) {
+        let (slot, end) = (self.slot, cx.now + self.slot_length);
+        ue.next_slot = slot + self.least_interval;
+        ue.counts.slots += 1;
+        let sinr = ue.reception.sinr(slot);
+        let delay = ue.bearers()[0].buffer.delay;
+        let epoch = ue.harq.epoch;
+        self.answers.push_back(Answer { slot: slot + self.round_trip, ue: number, process, epoch });
+        let this = ue.harq.process(process);
+        let ratio = libm::exp10(f64::from(sinr) / 10.0);
+        this.heard = if self.combining { this.heard + ratio } else { ratio };
+        this.transmissions += 1;
+        let (format, heard, transmissions) = (this.format, this.heard, this.transmissions);
+        debug_assert_eq!(this.state, State::Awaited);
+        let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
+            Some(given) => *given,
+            None => self.air.bler(format.cqi, (10.0 * libm::log10(heard)) as f32),
+        };
+        let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
+        ue.counts.first_lost += u64::from(lost && transmissions == 1);
+        let Format { cqi, units, bits } = format;
+        cx.probe(Kind::BlockSent, move || Event::BlockSent {
+            ue: number,
+            process: process.into(),
+            transmission: transmissions.into(),
+            cqi: cqi.into(),
+            units,
+            bits,
+            sinr_thousandths: (ratio * 1000.0) as u64,
+            lost,
+        });
+        if lost {
+            return;
+        }
+        if let Some(block) = ue.harq.process(process).block.take() {
+            ue.counts.bits += u64::from(format.bits);
+            if cx.probes_any(OF_TTIS) {
+                ue.pair.bearer(Dir::Downlink).note_fates(cx, &block.tti, &block.tti);
+            }
+            arrivals.push_back(Arrival { at: end + delay, ue: number, epoch, block });
+        }
+    }
+}

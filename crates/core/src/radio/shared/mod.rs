@@ -1,0 +1,281 @@
+//! A cell whose UEs share its downlink, slot by slot: HSDPA and LTE.
+//!
+//! ```text
+//! network:  SDU buffer -> RLC entity (-> Iub -> queue of the Node B) -> scheduler -> block -> HARQ -> delay
+//! UE:       (MAC-hs reordering ->) RLC entity -> packets             its uplink: a carrier of its own
+//! ```
+//!
+//! In each slot, in this order:
+//!
+//! 1. Answers of UEs come in: a block was received and its process is free, or it is due once more.
+//! 2. Blocks that are due are sent again, the oldest first, in their size. Their UEs get nothing else in this slot.
+//! 3. The scheduler chooses among the UEs that have something to send, a free process and a report of a row that is of use;
+//!    it is asked again while units (codes, PRBs) are left.
+//! 4. RLC fills each block. The ratio at the UE in this slot decides whether it is lost.
+//!
+//! Work is done for UEs that have something to send alone; a cell in which nobody has is silent. A block that is sent in a
+//! slot arrives at its end and the delay of the downlink. An answer comes one round trip after the slot.
+//!
+//! Left out: interference between cells, control channels and their errors, power, several antennas. A block of which
+//! something is on the air when its UE changes the cell is lost.
+
+pub mod air;
+mod config;
+mod downlink;
+mod harq;
+pub mod iub;
+mod reception;
+pub(in crate::radio) mod reordering;
+mod ue;
+
+pub use config::{Adaptation, HarqConfig};
+
+use super::buffer::{cell_layout, cell_report, share};
+use super::fairness::jain_index;
+use super::outages::Pausable;
+use crate::element::{Cx, Element, Layout};
+use crate::fading::BLOCK;
+use crate::packet::{Dir, Packet};
+use crate::rlc::{Report, Tti};
+use crate::scheduler::Scheduler;
+use crate::sinr::Sinr;
+use crate::time::{Duration, Instant};
+use crate::trace::Reason;
+use crate::units::Bitrate;
+use air::Air;
+use downlink::Downlink;
+pub(super) use reception::Reception;
+use serde_json::Value;
+use std::collections::VecDeque;
+pub(super) use ue::{Reordered, Source, Ue};
+
+/// What a kind of shared cell is, beside its UEs.
+pub(super) struct Setup {
+    /// Key of the cell in a scenario.
+    pub name: &'static str,
+    pub slot: Duration,
+    pub air: Box<dyn Air>,
+    pub framing: Framing,
+    pub scheduler: Box<dyn Scheduler>,
+    /// Units are given in groups of so many.
+    pub group: u32,
+    /// Whether all that are chosen in a slot get the same number of groups.
+    pub equal_shares: bool,
+    /// UEs that may be sent to in a slot.
+    pub ues_per_slot: usize,
+    /// Slots from one transmission to a UE to the next.
+    pub least_interval: u64,
+    /// Slots from a transmission to the next of the same process.
+    pub round_trip: u64,
+    pub harq: HarqConfig,
+}
+
+impl Setup {
+    pub fn slots_per_s(&self) -> f64 {
+        1.0 / self.slot.as_secs_f64()
+    }
+
+    /// What a UE alone in the cell would get on average if its reports were never late, without repetitions.
+    pub fn mean_rate(&self, mut sinr: Sinr) -> Bitrate {
+        // Enough for a bearer's nominal rate, spread over the time in which a fading of 1 Hz varies.
+        const BLOCKS: u64 = 64;
+        const APART: u64 = 17;
+        let mut bits = 0.0;
+        for number in 0..BLOCKS {
+            for sinr in sinr.block(number * APART) {
+                let format = self.air.format(self.air.cqi(*sinr), self.air.units(), u64::MAX);
+                bits += format.map_or(0.0, |format| self.framing.carried_bits(format.bits));
+            }
+        }
+        let samples = (BLOCKS * BLOCK as u64) as f64;
+        Bitrate::from_bps((bits / samples / self.slot.as_secs_f64()) as u64)
+    }
+}
+
+/// How RLC's PDUs lie in a block.
+#[derive(Clone, Copy)]
+pub(super) enum Framing {
+    /// PDUs of one size behind a header.
+    Pdus { header_bits: u32, pdu_bits: u32 },
+    /// PDUs that fill a block behind a header.
+    Octets { header_octets: u32 },
+}
+
+impl Framing {
+    /// Room for RLC in a block, in the unit of its entity.
+    pub fn room(self, bits: u32) -> u64 {
+        match self {
+            Self::Pdus { header_bits, pdu_bits } => (bits.saturating_sub(header_bits) / pdu_bits).into(),
+            Self::Octets { header_octets } => (bits / 8).saturating_sub(header_octets).into(),
+        }
+    }
+
+    /// Bits of RLC's PDUs in a block.
+    fn carried_bits(self, bits: u32) -> f64 {
+        let unit = match self {
+            Self::Pdus { pdu_bits, .. } => pdu_bits.into(),
+            Self::Octets { .. } => 8,
+        };
+        (self.room(bits) * unit) as f64
+    }
+
+    /// Bits of a block with room for so much.
+    pub fn bits(self, room: u64) -> u64 {
+        match self {
+            Self::Pdus { header_bits, pdu_bits } => u64::from(header_bits) + room * u64::from(pdu_bits),
+            Self::Octets { header_octets } => 8 * (u64::from(header_octets) + room),
+        }
+    }
+
+    /// The lowest row whose blocks, with all units, have room for anything.
+    pub fn least_row(self, air: &dyn Air) -> u8 {
+        let carries = |row: &u8| {
+            let format = air.format(*row, air.units(), u64::MAX);
+            // A PDU of LTE needs a header and data.
+            format.is_some_and(|format| {
+                self.room(format.bits) >= if matches!(self, Self::Pdus { .. }) { 1 } else { 5 }
+            })
+        };
+        (1..=ROWS).find(carries).unwrap_or(ROWS)
+    }
+}
+
+/// Rows of the largest table of CQI.
+const ROWS: u8 = 30;
+
+/// The cell.
+pub(super) struct SharedCell {
+    name: &'static str,
+    ues: Vec<Ue>,
+    downlink: Downlink,
+    /// Blocks that were received, with the time at which they are decoded.
+    arrivals: VecDeque<Arrival>,
+    /// Reused from call to call; empty between calls.
+    work: Work,
+}
+
+/// What calls share for its memory.
+#[derive(Default)]
+pub(super) struct Work {
+    pub report: Report,
+    #[allow(clippy::vec_box)]
+    pub spare: Vec<Box<Tti>>,
+}
+
+/// A block on its way up.
+struct Arrival {
+    at: Instant,
+    ue: u16,
+    /// Counts up with each change of the cell: blocks sent before are lost.
+    epoch: u32,
+    block: harq::Block,
+}
+
+impl SharedCell {
+    pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
+        let name = setup.name;
+        let downlink = Downlink::new(setup, ues.len());
+        Self { name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
+    }
+
+    /// Timers behind those of the UEs: of slots, and of blocks that arrive.
+    fn timers(&self) -> [u32; 2] {
+        let bearers = 2 * self.ues.len() as u32;
+        [bearers, bearers + 1]
+    }
+
+    /// After anything that may have given the UE something to send.
+    fn settle(&mut self, cx: &mut Cx<'_>, ue: usize) {
+        let [slots, _] = self.timers();
+        let user = &mut self.ues[ue];
+        if !self.downlink.is_active(ue) && user.has_work(cx.now) {
+            self.downlink.activate(cx, ue, slots);
+        }
+        user.arm(cx, self.downlink.is_active(ue));
+    }
+
+    fn handle_slot(&mut self, cx: &mut Cx<'_>) {
+        let [slots, blocks] = self.timers();
+        // What is decoded at the beginning of a slot comes before it.
+        self.handle_arrivals(cx);
+        self.downlink.handle_slot(cx, &mut self.ues, &mut self.arrivals, &mut self.work);
+        for ue in self.downlink.take_rested() {
+            let ue = usize::from(ue);
+            self.ues[ue].arm(cx, self.downlink.is_active(ue));
+        }
+        self.downlink.arm(cx, slots);
+        self.arm_arrivals(cx, blocks);
+    }
+
+    fn handle_arrivals(&mut self, cx: &mut Cx<'_>) {
+        while let Some(arrival) = self.arrivals.pop_front_if(|arrival| arrival.at <= cx.now) {
+            let ue = usize::from(arrival.ue);
+            self.ues[ue].handle_block(cx, arrival.epoch, arrival.block, &mut self.work);
+            self.settle(cx, ue);
+        }
+    }
+
+    fn arm_arrivals(&self, cx: &mut Cx<'_>, timer: u32) {
+        if let Some(first) = self.arrivals.front() {
+            cx.arm(timer, first.at);
+        }
+    }
+}
+
+impl Pausable for SharedCell {
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        let ue = usize::from(ue);
+        if let Some(user) = self.ues.get_mut(ue) {
+            user.change_cell(cx, until, &mut self.work);
+            self.settle(cx, ue);
+        }
+    }
+}
+
+impl Element for SharedCell {
+    fn layout(&self) -> Layout {
+        let layout =
+            cell_layout(self.ues.iter().flat_map(|ue| ue.bearers().iter().map(|bearer| &bearer.buffer)));
+        Layout { timers: layout.timers + 2, ..layout }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        self.ues.iter().for_each(|ue| ue.open(cx));
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let ue = usize::from(packet.ue);
+        match self.ues.get_mut(ue) {
+            Some(user) => {
+                user.handle_sdu(cx, dir, packet, &mut self.work);
+                self.settle(cx, ue);
+            }
+            None => cx.drop(dir, packet, Reason::UnknownUe),
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        let [slots, blocks] = self.timers();
+        if key == slots {
+            self.handle_slot(cx);
+        } else if key == blocks {
+            self.handle_arrivals(cx);
+            self.arm_arrivals(cx, blocks);
+        } else {
+            let ue = key as usize / 2;
+            self.ues[ue].handle_timer(cx, &mut self.work);
+            self.settle(cx, ue);
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> Value {
+        let reports: Vec<Value> = self.ues.iter().flat_map(|ue| ue.reports(cx)).collect();
+        let mut report = cell_report(self.name, &reports);
+        report["slots_busy_share"] =
+            share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();
+        let wanting = self.ues.iter().filter(|ue| ue.bearers()[0].buffer.bytes_in() > 0);
+        let bytes: Vec<u64> = wanting.map(|ue| ue.bearers()[0].bytes_delivered()).collect();
+        report["jain_index"] = jain_index(&bytes).into();
+        report
+    }
+}

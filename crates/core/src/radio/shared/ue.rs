@@ -1,0 +1,361 @@
+//! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
+
+use super::Work;
+use super::harq::{Block, Harq};
+use super::iub::{self, Iub};
+use super::reception::Reception;
+use super::reordering::{Numbers, Reordering, tsn};
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::radio::carrier::Carrier;
+use crate::radio::outages::Silences;
+use crate::radio::rlc_bearer::RlcBearer;
+use crate::radio::rlc_pair::RlcPair;
+use crate::rlc::Tti;
+use crate::time::{Duration, Instant};
+use crate::trace::Kind;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// Where PDUs wait for blocks.
+pub(in crate::radio) enum Source {
+    /// In the entity, which fills a block when it is sent.
+    Rlc,
+    /// In the Node B, behind the Iub.
+    NodeB(Box<Iub>),
+}
+
+impl Source {
+    pub fn node_b(config: &iub::Config) -> Self {
+        Self::NodeB(Box::new(Iub::new(config)))
+    }
+}
+
+/// Blocks in their order.
+pub(in crate::radio) struct Reordered {
+    queue: Reordering<Block>,
+    /// Those that were lost for good, for the entity above: it hears of them where they would have been.
+    lost: VecDeque<Block>,
+    out: Vec<Block>,
+}
+
+impl Reordered {
+    pub fn new(window: u8, t1: Option<Duration>) -> Self {
+        let queue = Reordering::new(window, t1);
+        Self { queue, lost: VecDeque::new(), out: Vec::new() }
+    }
+}
+
+/// What a UE's downlink counts.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Blocks sent for the first time, and how many of these transmissions were lost.
+    pub blocks: u64,
+    pub first_lost: u64,
+    /// Further transmissions.
+    pub repeats: u64,
+    /// Blocks that never arrived.
+    pub blocks_lost: u64,
+    /// Slots in which something was sent.
+    pub slots: u64,
+    /// Bits of blocks that arrived.
+    pub bits: u64,
+    /// Blocks by row.
+    pub rows: [u64; super::ROWS as usize + 1],
+}
+
+/// One UE.
+pub(in crate::radio) struct Ue {
+    pub(super) pair: RlcPair,
+    pub(super) reception: Reception,
+    pub(super) harq: Harq,
+    pub(super) source: Source,
+    /// Where blocks are put in order before RLC; RLC itself does where there is none.
+    reordered: Option<Reordered>,
+    uplink: Carrier,
+    pub(super) silences: Silences,
+    pub(super) numbers: Numbers,
+    /// The first slot in which the UE may be sent to again.
+    pub(super) next_slot: u64,
+    pub(super) paused_until: Instant,
+    pub(super) counts: Counts,
+    /// What the timer is set to.
+    armed: Instant,
+}
+
+impl Ue {
+    pub fn new(
+        pair: RlcPair,
+        reception: Reception,
+        processes: u8,
+        (source, reordered, numbers): (Source, Option<Reordered>, Numbers),
+        uplink: Carrier,
+        silences: Silences,
+    ) -> Self {
+        Self {
+            pair,
+            reception,
+            harq: Harq::new(processes),
+            source,
+            reordered,
+            uplink,
+            silences,
+            numbers,
+            next_slot: 0,
+            paused_until: Instant::ZERO,
+            counts: Counts::default(),
+            armed: Instant::NEVER,
+        }
+    }
+
+    pub fn bearers(&self) -> &[RlcBearer; 2] {
+        self.pair.bearers()
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        self.pair.open(cx);
+    }
+
+    /// Room that everything would take that waits for blocks, in the unit of the entity.
+    pub(super) fn backlog(&self, now: Instant) -> u64 {
+        match &self.source {
+            Source::Rlc => self.pair.backlog(now, Dir::Downlink),
+            Source::NodeB(iub) => iub.queue.pdus,
+        }
+    }
+
+    /// Whether there is anything to send in the next slot.
+    pub fn has_work(&self, now: Instant) -> bool {
+        now >= self.paused_until && (self.harq.has_due() || self.backlog(now) > 0)
+    }
+
+    /// Fills a block.
+    pub(super) fn fill(&mut self, cx: &mut Cx<'_>, room: u64, tti: &mut Tti, work: &mut Work) {
+        match &mut self.source {
+            Source::Rlc => self.pair.fill(cx, Dir::Downlink, room, tti, &mut work.report),
+            Source::NodeB(iub) => {
+                iub.queue.take(room, tti, &mut work.spare);
+                iub.handle_taken(cx.now);
+            }
+        }
+    }
+
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, work: &mut Work) {
+        self.pair.handle_sdu(cx, dir, packet);
+        match dir {
+            Dir::Downlink => self.handle_source(cx, work),
+            Dir::Uplink => self.plan_uplink(cx.now),
+        }
+    }
+
+    /// The RNC sends what it may.
+    fn handle_source(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        if let Source::NodeB(iub) = &mut self.source
+            && cx.now >= self.paused_until
+        {
+            iub.handle_due(cx, &mut self.pair, &mut work.report, &mut work.spare);
+        }
+    }
+
+    /// A block was decoded.
+    pub fn handle_block(&mut self, cx: &mut Cx<'_>, epoch: u32, block: Block, work: &mut Work) {
+        if epoch != self.harq.epoch {
+            // Decoded when its UE had left the cell.
+            return self.lose(cx, block, work);
+        }
+        let now = cx.now;
+        match &mut self.reordered {
+            None => self.hand_up(cx, block, work),
+            Some(Reordered { queue, out, .. }) => {
+                queue.handle_block(now, tsn(block.number), block, out);
+                self.hand_up_ordered(cx, work);
+            }
+        }
+        self.plan_uplink(now);
+    }
+
+    /// Hands up what the reordering has let go, and before each block those in front of it that were lost.
+    fn hand_up_ordered(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        let Some(reordered) = &mut self.reordered else { return };
+        let mut out = std::mem::take(&mut reordered.out);
+        for block in out.drain(..) {
+            while let Some(lost) = self
+                .reordered
+                .as_mut()
+                .and_then(|own| own.lost.pop_front_if(|lost| lost.number < block.number))
+            {
+                self.hand_up(cx, lost, work);
+            }
+            self.hand_up(cx, block, work);
+        }
+        if let Some(reordered) = &mut self.reordered {
+            reordered.out = out;
+        }
+    }
+
+    fn hand_up(&mut self, cx: &mut Cx<'_>, mut block: Block, work: &mut Work) {
+        self.pair.handle_tti(cx, Dir::Downlink, &block.tti, &mut work.report);
+        block.tti.clear();
+        work.spare.push(block.tti);
+    }
+
+    /// A block is lost for good.
+    pub(super) fn lose(&mut self, cx: &mut Cx<'_>, mut block: Block, work: &mut Work) {
+        self.counts.blocks_lost += 1;
+        let sent = cx.probes_any(OF_PDUS).then(|| block.tti.clone());
+        let bearer = self.pair.bearer(Dir::Downlink);
+        bearer.counts.pdus_lost += block.tti.lose(|| true);
+        if let Some(sent) = sent {
+            bearer.note_fates(cx, &sent, &block.tti);
+        }
+        // Where nothing is sent again, ends of SDUs go up all the same, see `Ttis::resends`.
+        let tells_ends = !bearer.ttis.resends && !block.tti.data.ends.is_empty();
+        match &mut self.reordered {
+            _ if !tells_ends => {
+                block.tti.clear();
+                work.spare.push(block.tti);
+            }
+            Some(reordered) => {
+                let place = reordered.lost.partition_point(|other| other.number < block.number);
+                reordered.lost.insert(place, block);
+            }
+            None => self.hand_up(cx, block, work),
+        }
+    }
+
+    /// Gives blocks up that newer ones have pushed out of the receiver's window.
+    pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        while let Some((_, process)) = self.harq.first_due() {
+            let block = self.harq.process(process).block.as_ref();
+            if block.is_some_and(|block| self.numbers.may_repeat(block.number)) {
+                break;
+            }
+            if let Some(block) = self.harq.end(process) {
+                self.lose(cx, block, work);
+            }
+        }
+    }
+
+    pub fn handle_timer(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        self.armed = Instant::NEVER;
+        while let Some(tti) = self.uplink.take_arrived(cx.now) {
+            self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
+            self.uplink.keep(tti);
+        }
+        self.handle_source(cx, work);
+        if self.pair.expiry() <= cx.now {
+            self.pair.handle_expiry(cx, &mut work.report);
+        }
+        if let Some(Reordered { queue, out, .. }) = &mut self.reordered
+            && queue.expiry() <= cx.now
+        {
+            queue.handle_expiry(cx.now, out);
+            self.hand_up_ordered(cx, work);
+        }
+        if self.uplink.next_tti > cx.now {
+            self.plan_uplink(cx.now);
+        }
+        if self.uplink.next_tti <= cx.now {
+            self.handle_uplink_tti(cx, work);
+        }
+    }
+
+    fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        let (dir, uplink) = (Dir::Uplink, &mut self.uplink);
+        let mut tti = uplink.spare();
+        self.pair.build_tti(cx.now, dir, uplink.room, &mut tti, &mut work.report);
+        if tti.is_empty() {
+            uplink.keep(tti);
+        } else {
+            uplink.transmit(cx, self.pair.bearer(dir), tti, &work.report);
+        }
+        self.pair.settle_sent(cx, dir, &mut work.report);
+        self.uplink.begun(cx.now, self.pair.deadline(dir) <= cx.now);
+        self.plan_uplink(cx.now);
+    }
+
+    fn plan_uplink(&mut self, now: Instant) {
+        self.uplink.plan(now, self.pair.deadline(Dir::Uplink));
+    }
+
+    /// The UE goes to another cell, or comes back to this one, and is out of reach until then.
+    pub fn change_cell(&mut self, cx: &mut Cx<'_>, until: Instant, work: &mut Work) {
+        self.paused_until = until;
+        for block in self.harq.flush() {
+            self.lose(cx, block, work);
+        }
+        if let Source::NodeB(iub) = &mut self.source {
+            for tti in iub.flush() {
+                let number = self.numbers.take();
+                self.lose(cx, Block { tti, number }, work);
+            }
+        }
+        // TS 25.321 §11.6.2: what the reordering holds goes up.
+        if let Some(Reordered { queue, out, .. }) = &mut self.reordered {
+            queue.reset(out);
+            self.numbers.reset();
+            self.hand_up_ordered(cx, work);
+            let lost = self.reordered.as_mut().map(|own| std::mem::take(&mut own.lost));
+            lost.into_iter().flatten().for_each(|block| self.hand_up(cx, block, work));
+        } else {
+            self.pair.re_establish(cx, &mut work.report);
+            self.uplink.flush();
+        }
+        self.uplink.pause(until);
+        self.plan_uplink(cx.now);
+    }
+
+    /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
+    pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
+        let mut at = self.uplink.next_event(cx.probes(Kind::SlotEnded)).min(self.pair.expiry());
+        if let Some(reordered) = &self.reordered {
+            at = at.min(reordered.queue.expiry());
+        }
+        let wanted = match self.pair.deadline(Dir::Downlink) {
+            Instant::NEVER => Instant::NEVER,
+            wanted => wanted.max(self.paused_until),
+        };
+        match &self.source {
+            Source::NodeB(iub) => {
+                at = at.min(iub.next_event(wanted));
+                if self.paused_until > cx.now && iub.queue.pdus > 0 {
+                    at = at.min(self.paused_until);
+                }
+            }
+            Source::Rlc if !active => at = at.min(wanted),
+            Source::Rlc => {}
+        }
+        if at == self.armed {
+            return;
+        }
+        self.armed = at;
+        let timer = self.bearers()[0].buffer.index();
+        if at == Instant::NEVER {
+            cx.disarm(timer);
+        } else {
+            cx.arm(timer, at);
+        }
+    }
+
+    /// Reports of the bearers, downlink first.
+    pub fn reports(&self, cx: &mut Cx<'_>) -> [Value; 2] {
+        let [mut downlink, uplink] = self.pair.reports(cx);
+        let Counts { blocks, first_lost, repeats, blocks_lost, slots, bits, rows } = &self.counts;
+        downlink.insert("slots".into(), (*slots).into());
+        let harq = json!({
+            "blocks": blocks, "first_lost": first_lost, "repeats": repeats, "blocks_lost": blocks_lost, "bits": bits,
+            "outer_loop_db": self.reception.offset,
+        });
+        downlink.insert("harq".into(), harq);
+        let all = (*blocks).max(1) as f64;
+        let used = rows.iter().enumerate().filter(|(_, count)| **count > 0);
+        let shares: serde_json::Map<_, _> =
+            used.map(|(row, count)| (row.to_string(), json!(*count as f64 / all))).collect();
+        downlink.insert("cqi".into(), shares.into());
+        [downlink.into(), uplink.into()]
+    }
+}
+
+/// Probes of what became of PDUs.
+pub(super) const OF_PDUS: crate::trace::ProbeMask =
+    crate::trace::ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);

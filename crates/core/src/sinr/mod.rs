@@ -1,0 +1,329 @@
+//! The signal-to-interference-and-noise ratio (SINR) that a UE has in every slot of a shared downlink.
+//!
+//! ```text
+//! SINR = mean + shadowing + 10 log10(gain of the fading),   in dB
+//! ```
+//!
+//! The mean is a number, or a [series](Rows) over time, in which it lies on straight lines between those given: the way
+//! of a UE through a cell. [Shadowing](shadowing) varies over seconds, as the UE passes obstacles; fading over
+//! milliseconds, as it moves through standing waves. A receiver that combines several independent paths or antennas
+//! has the mean of their gains (`diversity`): a channel such as ITU Vehicular A is like 2 to 4 of them.
+//!
+//! Everything is computed by the number of a slot, in blocks of [`BLOCK`]: neither load nor scheduler change a
+//! channel, and a UE that has nothing to receive costs nothing.
+//!
+//! Left out: interference that varies with the load of other cells, and selectivity in frequency: one SINR holds for the
+//! whole band.
+
+mod rows;
+mod shadowing;
+
+pub use rows::Rows;
+
+use crate::each::Each;
+use crate::error::ScenarioError;
+use crate::fading::{self, BLOCK, Fading};
+use crate::registry::parameters;
+use crate::rng;
+use crate::time::Duration;
+use crate::units::Decibel;
+use rows::Mean;
+use shadowing::Shadowing;
+
+parameters! {
+    /// The SINR of the UEs of a cell.
+    pub struct Config {
+        /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
+        pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(10_000)),
+        /// The mean as a series in time, in place of mean_sinr.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub series: Option<SeriesConfig>,
+        /// Slow variation around the mean, for each UE on its own.
+        pub shadowing: ShadowingConfig,
+        /// Fast variation around that, for each UE on its own.
+        pub fading: fading::Config,
+        /// Number of independent fadings, 1 to 8, whose mean gain a UE has.
+        pub diversity: u8 = 1,
+    }
+
+    /// A mean SINR that is a series in time.
+    pub struct SeriesConfig {
+        /// Path of the series, from the folder of the scenario. A resolved scenario has its text instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub file: Option<String>,
+        /// The series itself, in place of a file: CSV with the columns time_s and sinr_db, or time_s and for each UE
+        /// one of its own, ue0_db, ue1_db and so on.
+        pub rows: Rows,
+        /// After this time the series begins anew; it holds its last line if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub repeat: Option<Duration>,
+    }
+
+    /// Shadowing with a lognormal law.
+    pub struct ShadowingConfig {
+        /// Standard deviation; without shadowing 0 dB.
+        pub sd: Decibel,
+        /// Time after which the autocorrelation is 1/e: decorrelation distance divided by speed.
+        pub decorrelation: Duration = Duration::from_secs(10),
+    }
+}
+
+const MOST_DIVERSITY: u8 = 8;
+
+impl Config {
+    /// Refuses what no UE has, in a cell of so many UEs.
+    ///
+    /// # Errors
+    /// With the key below this table.
+    pub fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        self.mean_sinr.check("mean_sinr", usize::from(ues), "UEs")?;
+        if let Some(series) = &self.series {
+            series.validate(ues).map_err(|error| error.under("series"))?;
+        }
+        self.shadowing.validate().map_err(|error| error.under("shadowing"))?;
+        if !(1..=MOST_DIVERSITY).contains(&self.diversity) {
+            let message = format!("a mean of {} fadings", self.diversity);
+            return Err(ScenarioError::new("diversity", message, format!("write 1 to {MOST_DIVERSITY}")));
+        }
+        self.fading.validate().map_err(|error| error.under("fading"))
+    }
+}
+
+impl SeriesConfig {
+    fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
+        if self.file.is_some() {
+            return Err(ScenarioError::new("file", "was not read", "give the series itself, as rows"));
+        }
+        self.rows.check(ues)?;
+        let last = self.rows.last();
+        if self.repeat.is_some_and(|repeat| repeat <= last) {
+            let message = format!("the last line of the series begins at {last}");
+            return Err(ScenarioError::new("repeat", message, "write a later time, or remove the key"));
+        }
+        Ok(())
+    }
+}
+
+/// The SINR of one UE.
+pub struct Sinr {
+    mean: Mean,
+    shadowing: Option<Shadowing>,
+    branches: Vec<Box<dyn Fading>>,
+    slots_per_s: f64,
+    block: [f32; BLOCK],
+    number: Option<u64>,
+}
+
+/// A gain of -90 dB: fadings have lower ones for an instant, and no block is received at either.
+const LEAST_GAIN: f32 = 1e-9;
+
+impl Sinr {
+    /// Of a UE of a cell whose parameters are valid, at so many slots a second.
+    pub fn new(config: &Config, run_seed: u64, ue: u16, slots_per_s: f64) -> Self {
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.downlink.{part}"));
+        let branch = |number| match number {
+            0 => config.fading.build(slots_per_s, stream("fading")),
+            _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
+        };
+        let mean = match &config.series {
+            Some(series) => series.rows.mean(ue, series.repeat),
+            None => Mean::Constant(config.mean_sinr.of(usize::from(ue)).as_db()),
+        };
+        Self {
+            mean,
+            shadowing: Shadowing::new(&config.shadowing, stream("shadowing")),
+            branches: (0..config.diversity).map(branch).collect(),
+            slots_per_s,
+            block: [0.0; BLOCK],
+            number: None,
+        }
+    }
+
+    /// SINR of the slots of a block, dB, from slot `number * BLOCK` on. They depend on that number alone; following
+    /// blocks one by one costs least.
+    pub fn block(&mut self, number: u64) -> &[f32; BLOCK] {
+        if self.number != Some(number) {
+            self.fill(number);
+            self.number = Some(number);
+        }
+        &self.block
+    }
+
+    fn fill(&mut self, number: u64) {
+        let mut gains = [0.0; BLOCK];
+        for branch in &mut self.branches {
+            gains.iter_mut().zip(branch.block(number)).for_each(|(sum, gain)| *sum += gain);
+        }
+        let share = 1.0 / self.branches.len() as f32;
+        for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
+            let time_s = slot as f64 / self.slots_per_s;
+            let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
+            let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
+            *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: &str = "time_s,ue0_db,ue1_db\n0,20,0\n10,10,0\n12,-5,3\n";
+
+    fn config(text: &str) -> Config {
+        toml::from_str(text).unwrap()
+    }
+
+    fn still() -> Config {
+        config("fading.none = {}")
+    }
+
+    fn series(rows: &str) -> Config {
+        let series = SeriesConfig { rows: rows.parse().unwrap(), ..SeriesConfig::default() };
+        Config { series: Some(series), ..still() }
+    }
+
+    /// At slots of 1 ms.
+    fn sinr(config: &Config, ue: u16) -> Sinr {
+        config.validate(2).unwrap();
+        Sinr::new(config, 1, ue, 1000.0)
+    }
+
+    fn at(sinr: &mut Sinr, slot: u64) -> f32 {
+        sinr.block(slot / BLOCK as u64)[(slot % BLOCK as u64) as usize]
+    }
+
+    fn error(config: &Config, ues: u16) -> String {
+        config.validate(ues).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_block_depends_on_its_number_alone() {
+        let all = Config {
+            shadowing: config("shadowing = { sd = \"8 dB\", decorrelation = \"200 ms\" }").shadowing,
+            fading: fading::Config::default(),
+            diversity: 2,
+            ..series(DRIVE)
+        };
+        let mut in_order = sinr(&all, 0);
+        let blocks: Vec<[f32; BLOCK]> = (0..500).map(|number| *in_order.block(number)).collect();
+        let mut back = sinr(&all, 0);
+        for number in (0..500).rev().step_by(3).chain([7, 499, 8, 8]) {
+            assert_eq!(*back.block(number as u64), blocks[number], "{number}");
+        }
+        assert_ne!(*sinr(&all, 1).block(0), blocks[0]);
+        assert_ne!(*Sinr::new(&all, 2, 0, 1000.0).block(3), blocks[3]);
+    }
+
+    #[test]
+    fn without_fading_the_sinr_is_the_mean_of_the_ue() {
+        let each = Config { mean_sinr: config("mean_sinr = [\"3 dB\", \"-7.5 dB\"]").mean_sinr, ..still() };
+        assert_eq!(*sinr(&each, 0).block(9), [3.0; BLOCK]);
+        assert_eq!(*sinr(&each, 1).block(9), [-7.5; BLOCK]);
+        assert_eq!(*sinr(&still(), 1).block(0), [10.0; BLOCK]);
+    }
+
+    #[test]
+    fn a_series_lies_on_straight_lines_and_holds_its_last_value() {
+        let (mut one, mut other) = (sinr(&series(DRIVE), 0), sinr(&series(DRIVE), 1));
+        let by_hand =
+            [(0, 20.0, 0.0), (2500, 17.5, 0.0), (10_000, 10.0, 0.0), (11_000, 2.5, 1.5), (99_999, -5.0, 3.0)];
+        for (slot, first, second) in by_hand {
+            assert_eq!((at(&mut one, slot), at(&mut other, slot)), (first, second), "slot {slot}");
+        }
+        let mut again = series("time_s,sinr_db\n0,0\n1,4\n");
+        again.series.as_mut().unwrap().repeat = Some(Duration::from_secs(2));
+        let mut again = sinr(&again, 1);
+        assert_eq!([500, 1500, 2500, 3999, 4000].map(|slot| at(&mut again, slot)), [2.0, 4.0, 2.0, 4.0, 0.0]);
+    }
+
+    /// The mean of n independent gains has the mean of one and an n-th of its variance, which is 1.
+    #[test]
+    fn diversity_is_the_mean_of_independent_fadings() {
+        for diversity in [1, 2, 4] {
+            let fading = config("fading.jakes.doppler = \"500 Hz\"\nmean_sinr = \"0 dB\"");
+            let mut sinr = sinr(&Config { diversity, ..fading }, 0);
+            let blocks = 6000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for number in 0..blocks {
+                for sinr_db in *sinr.block(number) {
+                    let gain = libm::pow(10.0, f64::from(sinr_db) / 10.0);
+                    (sum, squares) = (sum + gain, squares + gain * gain);
+                }
+            }
+            let n = (blocks as usize * BLOCK) as f64;
+            let (mean, variance) = (sum / n, squares / n - (sum / n) * (sum / n));
+            assert!((mean - 1.0).abs() < 0.02, "{diversity}: {mean}");
+            assert!((variance * f64::from(diversity) - 1.0).abs() < 0.06, "{diversity}: {variance}");
+        }
+    }
+
+    #[test]
+    fn shadowing_is_added() {
+        let shadowed = Config { shadowing: config("shadowing.sd = \"6 dB\"").shadowing, ..still() };
+        let mut sinr = sinr(&shadowed, 0);
+        let sinrs: Vec<f32> = (0..2000).map(|k| at(&mut sinr, k * 40_000)).collect();
+        let mean = sinrs.iter().sum::<f32>() / 2000.0;
+        let sd = (sinrs.iter().map(|one| (one - mean) * (one - mean)).sum::<f32>() / 2000.0).sqrt();
+        // Every fourth decorrelation time: four standard errors of the mean and of the deviation.
+        assert!((mean - 10.0).abs() < 0.6 && (sd - 6.0).abs() < 0.4, "{mean} {sd}");
+    }
+
+    #[test]
+    fn what_no_ue_has_is_refused() {
+        let list = config("mean_sinr = [\"3 dB\", \"-1 dB\", \"0 dB\"]");
+        assert_eq!(
+            error(&list, 4),
+            "mean_sinr: mean_sinr has 3 values for 4 UEs; write one value, or a list of 4"
+        );
+        assert_eq!(
+            error(&series(DRIVE), 3),
+            "series.rows: the series has columns for 2 UEs, and the cell has 3; write a column for each UE, or \
+             sinr_db for all"
+        );
+        let read = config("series.file = \"drive.csv\"");
+        assert_eq!(error(&read, 1), "series.file: was not read; give the series itself, as rows");
+        let short = config("series.repeat = \"0 s\"");
+        assert_eq!(
+            error(&short, 1),
+            "series.repeat: the last line of the series begins at 0 s; write a later time, or remove the key"
+        );
+        for (text, expected) in [
+            ("shadowing.sd = \"-1 dB\"", "shadowing.sd: -1 dB is no standard deviation of shadowing"),
+            (
+                "shadowing.decorrelation = \"1 ms\"",
+                "shadowing.decorrelation: 1 ms is faster than obstacles pass",
+            ),
+            ("diversity = 0", "diversity: a mean of 0 fadings; write 1 to 8"),
+            ("fading.jakes.oscillators = 1", "fading.jakes.oscillators: 1 oscillators"),
+        ] {
+            assert!(error(&config(text), 1).starts_with(expected), "{}", error(&config(text), 1));
+        }
+    }
+
+    #[test]
+    fn a_series_that_is_wrong_names_its_line() {
+        let wrong = |text: &str| text.parse::<Rows>().unwrap_err().to_string();
+        for (text, expected) in [
+            ("", "the series is empty; write a first line of time_s and sinr_db"),
+            ("0,3", "line 1: unknown column '0'"),
+            ("time_s", "line 1: no column sinr_db"),
+            ("sinr_db\n3", "line 1: no column time_s"),
+            ("time_s,ue1_db\n0,3", "line 1: unknown column 'ue1_db'"),
+            ("time_s,ue0_db,ue0_db\n0,3,3", "line 1: column ue0_db twice"),
+            ("time_s,ue0_db,sinr_db\n0,3,3", "line 1: a column for all UEs and columns for each"),
+            ("time_s,sinr_db", "the series has no line but the names of its columns"),
+            ("time_s,sinr_db\n1,3", "line 2: the series begins at 1 s"),
+            ("time_s,sinr_db\n0,3\n0,4", "line 3: 0 s is not after 0 s"),
+            ("time_s,sinr_db\n0,3\n\n1,4", "line 3: is empty"),
+            ("time_s,sinr_db\n0,3\n1", "line 3: not 2 fields but 1"),
+            (
+                "time_s,sinr_db\n0,NaN",
+                "line 2: 'NaN' in column sinr_db; write a ratio in dB from -100 to 100",
+            ),
+            ("time_s,sinr_db\n0,300", "line 2: '300' in column sinr_db"),
+        ] {
+            assert!(wrong(text).starts_with(expected), "{text:?}: {}", wrong(text));
+        }
+    }
+}

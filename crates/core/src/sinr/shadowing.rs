@@ -1,0 +1,152 @@
+//! Shadowing: a lognormal law whose autocorrelation falls exponentially (M. Gudmundson, "Correlation model for shadow
+//! fading in mobile radio systems", Electronics Letters 27(23), 1991).
+//!
+//! In dB the process is Gaussian and first-order autoregressive. It has a value in every sixteenth of its decorrelation
+//! time, and lies on straight lines between these, where its standard deviation is 1 % less on average. So that a value
+//! depends on the number of its step alone, each is computed from the draws of the 128 steps before it, the first of
+//! which stands for all earlier ones: what is forgotten is their share of exp(-8).
+
+use super::ShadowingConfig;
+use crate::error::ScenarioError;
+use crate::rng::Stream;
+use crate::time::Duration;
+use crate::units::Decibel;
+use std::f64::consts::TAU;
+
+/// Steps of a decorrelation time.
+const STEPS: u32 = 16;
+
+/// Steps that a value remembers.
+const MEMORY: u64 = 8 * STEPS as u64;
+
+const MOST_SD: Decibel = Decibel::from_thousandths(30_000);
+
+/// With a shorter one several steps would lie in a slot.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+impl ShadowingConfig {
+    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+        if !(Decibel::default()..=MOST_SD).contains(&self.sd) {
+            let message = format!("{} is no standard deviation of shadowing", self.sd);
+            return Err(ScenarioError::new("sd", message, format!("write \"0 dB\" to \"{MOST_SD}\"")));
+        }
+        if self.decorrelation < SHORTEST {
+            let message = format!("{} is faster than obstacles pass", self.decorrelation);
+            return Err(ScenarioError::new(
+                "decorrelation",
+                message,
+                format!("write at least \"{SHORTEST}\""),
+            ));
+        }
+        Ok(())
+    }
+}
+
+pub(super) struct Shadowing {
+    sd_db: f64,
+    steps_per_s: f64,
+    /// Draws of the normal law, two numbers each.
+    stream: Stream,
+    /// A step, its value and that of the next one.
+    step: u64,
+    values: [f64; 2],
+}
+
+impl Shadowing {
+    /// `None` without shadowing.
+    pub fn new(config: &ShadowingConfig, stream: Stream) -> Option<Self> {
+        let steps_per_s = f64::from(STEPS) / config.decorrelation.as_secs_f64();
+        let values = [value(&stream, 0), value(&stream, 1)];
+        let shadowing = Self { sd_db: config.sd.as_db(), steps_per_s, stream, step: 0, values };
+        (shadowing.sd_db > 0.0).then_some(shadowing)
+    }
+
+    /// At a time, dB.
+    pub fn at(&mut self, time_s: f64) -> f64 {
+        let steps = time_s * self.steps_per_s;
+        self.seek(steps as u64);
+        let [from, to] = self.values;
+        self.sd_db * (from + (to - from) * (steps - self.step as f64))
+    }
+
+    fn seek(&mut self, step: u64) {
+        if step == self.step {
+            return;
+        }
+        let first = if step == self.step + 1 { self.values[1] } else { value(&self.stream, step) };
+        self.values = [first, value(&self.stream, step + 1)];
+        self.step = step;
+    }
+}
+
+/// The process at a step, of mean 0 and variance 1.
+fn value(stream: &Stream, step: u64) -> f64 {
+    let keep = libm::exp(-1.0 / f64::from(STEPS));
+    let renew = libm::sqrt(1.0 - keep * keep);
+    let mut draws = stream.ahead(2 * step);
+    (0..MEMORY).fold(normal(&mut draws), |value, _| keep * value + renew * normal(&mut draws))
+}
+
+/// A draw of the normal law, after Box and Muller.
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
+    radius * libm::cos(TAU * stream.uniform())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    fn shadowing(seed: u64) -> Shadowing {
+        let config =
+            ShadowingConfig { sd: Decibel::from_thousandths(8000), decorrelation: Duration::from_secs(16) };
+        Shadowing::new(&config, rng::stream(seed, "ue0.downlink.shadowing")).unwrap()
+    }
+
+    #[test]
+    fn a_value_depends_on_its_time_alone() {
+        let mut in_order = shadowing(1);
+        let values: Vec<f64> = (0..400).map(|k| in_order.at(f64::from(k) * 0.25)).collect();
+        let mut back = shadowing(1);
+        for k in (0..400).rev().chain([7, 399, 8, 8]) {
+            assert_eq!(back.at(k as f64 * 0.25), values[k]);
+        }
+        assert_ne!(shadowing(2).at(3.0), values[12]);
+    }
+
+    /// Steps of 1 s at a decorrelation time of 16 s. Over n of them the estimate of a moment of an AR(1) process has a
+    /// variance of about (1 + rho^2) / (1 - rho^2) / n = 16 / n times the square of that moment.
+    #[test]
+    fn mean_sd_and_autocorrelation_are_gudmundsons() {
+        const N: usize = 40_000;
+        let mut shadowing = shadowing(3);
+        let values: Vec<f64> = (0..N).map(|k| shadowing.at(k as f64) / 8.0).collect();
+        let mean = values.iter().sum::<f64>() / N as f64;
+        // The variance of the mean is about 2 x 16 / n.
+        assert!(mean.abs() < 4.0 * libm::sqrt(32.0 / N as f64), "{mean}");
+        for (lag, expected) in [(0, 1.0), (1, 0.9394), (8, 0.6065), (16, 0.3679), (48, 0.0498), (200, 0.0)] {
+            let products = values[lag..].iter().zip(&values).map(|(one, other)| one * other);
+            let estimate = products.sum::<f64>() / (N - lag) as f64;
+            assert!((estimate - expected).abs() < 4.0 * libm::sqrt(32.0 / N as f64), "{lag}: {estimate}");
+        }
+    }
+
+    #[test]
+    fn between_steps_it_lies_on_straight_lines() {
+        let mut shadowing = shadowing(4);
+        let [from, middle, to] = [5.0, 5.25, 6.0].map(|time_s| shadowing.at(time_s));
+        assert!((middle - (0.75 * from + 0.25 * to)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn draws_are_normal() {
+        let mut stream = rng::stream(5, "normal");
+        let draws: Vec<f64> = (0..100_000).map(|_| normal(&mut stream)).collect();
+        // Shares of the normal law; the standard error of each is at most sqrt(0.25 / n) = 0.0016.
+        for (below, share) in [(-2.0, 0.0228), (-1.0, 0.1587), (0.0, 0.5), (1.0, 0.8413), (2.0, 0.9772)] {
+            let found = draws.iter().filter(|draw| **draw < below).count() as f64 / 1e5;
+            assert!((found - share).abs() < 0.0064, "{below}: {found}");
+        }
+    }
+}

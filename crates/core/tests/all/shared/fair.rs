@@ -1,0 +1,99 @@
+//! What schedulers, reports and the outer loop make of fading, against theory.
+
+use super::{Cell, near};
+use serde_json::{Value, json};
+
+/// The whole goodput of this many UEs, kbit/s.
+fn total(kind: &str, ues: u16, keys: &Value, seconds: u64) -> f64 {
+    Cell::new(kind, ues, keys).saturated(seconds).iter().sum()
+}
+
+/// Category 10 with 15 codes at 5 dB, Rayleigh, reports of the same slot, no errors: rows alone decide.
+fn rows_of_7d(doppler: &str, scheduler: &str) -> Value {
+    json!({"downlink": {
+        "category": 10, "codes": 15, "rlc": um("2 ms"),
+        "scheduler": { scheduler: {} },
+        "channel": {"mean_sinr": "5 dB", "fading": {"jakes": {"doppler": doppler}}},
+        "adaptation": {"target_bler": null, "age": "0 ms"},
+        "harq": {"bler": [0]},
+        "iub": {"capacity": 3000},
+    }, "uplink": {"rlc": um("20 ms")}})
+}
+
+/// Without a window, which would bound the rate.
+fn um(tti: &str) -> Value {
+    json!({"um": {"tti": tti, "pdu": "41 B"}})
+}
+
+/// Static UEs of these I_TBS under proportional fair, acceptance test 8.
+#[test]
+fn proportional_fair_gives_unequal_ues_equal_time() {
+    let i_tbs = [26, 20, 18, 13, 8];
+    // Each UE reports its own CQI, whose I_TBS is given.
+    let mut all = [0; 15];
+    all[10..].copy_from_slice(&i_tbs.map(|i_tbs| i_tbs));
+    all[10..].reverse();
+    let sinr = ["30 dB", "20.5 dB", "18.5 dB", "16.5 dB", "14.6 dB"];
+    let keys = json!({"downlink": {
+        "blocks": {"bandwidth": "5 MHz", "i_tbs": all}, "group": 2,
+        "channel": {"mean_sinr": sinr}, "adaptation": {"target_bler": null}, "harq": {"bler": [0]},
+    }});
+    let mut cell = Cell::new("lte", 5, &keys);
+    let seconds = 11;
+    cell.saturated(seconds);
+    let report = cell.report();
+    for (ue, expected) in [439.0, 277.0, 238.0, 155.0, 84.0].into_iter().enumerate() {
+        let downlink = &report["ues"][ue]["downlink"];
+        let rate = downlink["harq"]["bits"].as_f64().unwrap() / 8000.0 / seconds as f64;
+        assert!(near(rate, expected, 0.02), "UE {ue}: {rate} kB/s, not {expected}");
+        let time = downlink["slots"].as_f64().unwrap() / (1000.0 * seconds as f64);
+        assert!((time - 0.2).abs() < 0.005, "UE {ue}: {time} of the time");
+    }
+}
+
+/// Acceptance test 9: the gain over round robin, of rows computed for an exponential law.
+#[test]
+#[ignore = "slow"]
+fn proportional_fair_gains_what_theory_says() {
+    for (ues, gain) in [(2, 1.38), (4, 1.78), (8, 2.22)] {
+        let [fair, turns, best] = ["proportional_fair", "round_robin", "max_ci"]
+            .map(|scheduler| total("hsdpa", ues, &rows_of_7d("10 Hz", scheduler), 301));
+        let got = fair / turns;
+        assert!((0.95..=1.01).contains(&(got / gain)), "{ues} UEs: {got}, not {gain} ({turns} kbit/s)");
+        assert!((1.0..=1.04).contains(&(best / fair)), "{ues} UEs: max C/I {best} beside {fair}");
+    }
+}
+
+/// Acceptance test 10: reports 6 ms old.
+#[test]
+#[ignore = "slow"]
+fn an_outer_loop_holds_the_target_where_reports_are_old() {
+    let keys = |doppler: &str, scheduler: &str, target: Value| {
+        let mut keys = rows_of_7d(doppler, scheduler);
+        keys["downlink"]["adaptation"] = json!({"target_bler": target, "age": "6 ms"});
+        keys["downlink"]["harq"] = json!({"combining": false});
+        keys
+    };
+    let first_bler = |keys: &Value| {
+        let mut cell = Cell::new("hsdpa", 1, keys);
+        cell.saturated(61);
+        let report = cell.report();
+        let harq = &report["ues"][0]["downlink"]["harq"];
+        harq["first_lost"].as_f64().unwrap() / harq["blocks"].as_f64().unwrap()
+    };
+    for (doppler, without) in [("5.6 Hz", 0.28), ("20 Hz", 0.43), ("56 Hz", 0.46)] {
+        let open = first_bler(&keys(doppler, "proportional_fair", Value::Null));
+        assert!(
+            (open - without).abs() < 0.03,
+            "{doppler}: {open} of first transmissions lost, not {without}"
+        );
+        let held = first_bler(&keys(doppler, "proportional_fair", json!("10 %")));
+        assert!((held - 0.1).abs() < 0.01, "{doppler}: {held} of first transmissions lost");
+    }
+    let gain = |doppler: &str| {
+        let of = |scheduler: &str| total("hsdpa", 4, &keys(doppler, scheduler, Value::Null), 121);
+        of("proportional_fair") / of("round_robin")
+    };
+    let (slow, fast) = (gain("5.6 Hz"), gain("56 Hz"));
+    assert!(slow > 1.5 && fast < 1.0, "{slow} at 5.6 Hz, {fast} at 56 Hz");
+}

@@ -1,0 +1,107 @@
+//! Shared cells, HSDPA and LTE, against hand computation and theory.
+
+mod fair;
+mod hsdpa;
+mod lte;
+
+use airpath_core::packet::{Dir, Packet};
+use airpath_core::path::Path;
+use airpath_core::radio;
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, Kind, ProbeMask};
+use serde_json::{Value, json};
+
+/// A path of one cell, and packets for its UEs.
+pub struct Cell {
+    pub path: Path,
+    ues: u16,
+    number: u32,
+}
+
+/// `keys` over `base`, table by table.
+pub fn over(mut base: Value, keys: &Value) -> Value {
+    match (base.as_object_mut(), keys.as_object()) {
+        (Some(table), Some(keys)) => {
+            for (key, value) in keys {
+                let own = table.remove(key).unwrap_or(json!({}));
+                table.insert(key.clone(), over(own, value));
+            }
+            base
+        }
+        _ => keys.clone(),
+    }
+}
+
+impl Cell {
+    /// A cell of a kind with these keys, whose channel stands still unless they say otherwise.
+    pub fn new(kind: &str, ues: u16, keys: &Value) -> Self {
+        let mut still = json!({"ues": ues, "downlink": {
+            "queue": {"droptail": {"packets": 400}},
+            "channel": {"mean_sinr": "40 dB"},
+        }});
+        if keys["downlink"]["channel"]["fading"].is_null() {
+            still["downlink"]["channel"]["fading"] = json!({"none": {}});
+        }
+        let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
+        config.validate().unwrap();
+        let probes = ProbeMask::NONE.with(Kind::BlockSent);
+        Self { path: Path::new(vec![config.build(&radio::Plan::of(1))], probes), ues, number: 0 }
+    }
+
+    pub fn send(&mut self, at: Instant, dir: Dir, ue: u16, len: u32) -> u32 {
+        let mut packet = self.path.packet();
+        (packet.ue, packet.seq, packet.len) = (ue, self.number, len);
+        self.number += 1;
+        self.path.handle_packet(at, dir, packet);
+        self.number - 1
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        while let Some(next) = self.path.poll_timeout().filter(|next| *next <= end) {
+            self.path.handle_timeout(next);
+        }
+    }
+
+    /// Lets everything come to its end, within a minute.
+    pub fn run_dry(&mut self) -> Vec<(Instant, Packet)> {
+        self.run_until(Instant::ZERO + Duration::from_secs(60));
+        self.outputs()
+    }
+
+    pub fn outputs(&mut self) -> Vec<(Instant, Packet)> {
+        std::iter::from_fn(|| self.path.poll_output()).map(|(at, _, packet)| (at, *packet)).collect()
+    }
+
+    /// Goodput of each UE, kbit/s, with buffers that are never empty, between the first second and the end.
+    pub fn saturated(&mut self, seconds: u64) -> Vec<f64> {
+        let mut bytes = vec![0_u64; self.ues.into()];
+        for step in 0..100 * seconds {
+            let now = Instant::ZERO + Duration::from_millis(10 * step);
+            self.run_until(now);
+            for ue in 0..self.ues {
+                for _ in 0..40 {
+                    self.send(now, Dir::Downlink, ue, 1500);
+                }
+            }
+            for (at, packet) in self.outputs() {
+                if at >= Instant::ZERO + Duration::from_secs(1) {
+                    bytes[usize::from(packet.ue)] += u64::from(packet.len);
+                }
+            }
+        }
+        bytes.into_iter().map(|bytes| bytes as f64 * 8.0 / 1000.0 / (seconds - 1) as f64).collect()
+    }
+
+    /// What blocks were sent since the last call.
+    pub fn blocks(&mut self) -> Vec<(Instant, Event)> {
+        self.path.take_trace()
+    }
+
+    pub fn report(&mut self) -> Value {
+        self.path.reports()[0].clone()
+    }
+}
+
+pub fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value / expected - 1.0).abs() <= tolerance
+}
