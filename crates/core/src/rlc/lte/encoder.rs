@@ -1,8 +1,8 @@
 //! Octets of PDUs, for captures: a shadow of the sender that has the octets of the stream.
 
-use super::{Nack, Pdu as Sent, Status};
 use crate::rlc::Tti;
 use crate::rlc::encode::{Encode, Pdu};
+use crate::rlc::lte_pdus::{Nack, Pdu as Sent, Status};
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc_lte::{self as wire, AmdPdu, Data, StatusPdu, UmdPdu};
 use std::collections::VecDeque;

@@ -2,13 +2,13 @@
 //! out of which they are cut.
 
 mod encoder;
-mod pdus;
 mod stream;
 
+pub use super::lte_pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use encoder::Encoder;
-pub(super) use pdus::insert_end;
-pub use pdus::{End, LARGEST_OFFSET, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use stream::Stream;
+
+pub(super) use super::lte_pdus::insert_end;
 
 use super::{Run, SduEnd, SnRange, Tti, entities};
 use crate::channel;

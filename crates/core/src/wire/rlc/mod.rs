@@ -13,6 +13,7 @@ mod error;
 mod status;
 mod sufi;
 pub mod udp;
+mod udp_lte;
 mod umd;
 
 pub(in crate::wire) use bits::{BitReader, BitWriter};

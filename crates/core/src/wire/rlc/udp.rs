@@ -1,5 +1,5 @@
-//! PDUs in UDP datagrams, for captures, those of LTE with a [framing](crate::wire::rlc_lte::udp) of their own. Here is
-//! the framing that Wireshark's dissector `rlc` recognises by its first
+//! PDUs in UDP datagrams, for captures, those of LTE with a framing of their own. Here is the
+//! framing that Wireshark's dissector `rlc` recognises by its first
 //! octets.
 //!
 //! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
@@ -13,8 +13,7 @@ use std::net::SocketAddrV4;
 use crate::packet::Dir;
 use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
-use super::{amd, umd};
-use crate::wire::rlc_lte;
+use super::{amd, udp_lte, umd};
 
 /// Whose PDUs these are; Wireshark follows each channel by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +61,12 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
 
 /// The same with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
+    let (ue, bearer) = (channel.urnti as u16, channel.radio_bearer.into());
     let framing = match mode {
         Mode::Tm | Mode::Um | Mode::Am => framing(mode, channel, pdu.len()),
-        Mode::LteUm5 => rlc_lte::udp::framing(Some(5), channel),
-        Mode::LteUm10 => rlc_lte::udp::framing(Some(10), channel),
-        Mode::LteAm => rlc_lte::udp::framing(None, channel),
+        Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
+        Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
+        Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
     };
     let room = usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - framing.len();
     let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];

@@ -2,13 +2,12 @@
 //!
 //! Source: TS 36.322 §6.2. [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, whole or as a segment, and
 //! [`StatusPdu`] tells what arrived. [`UmdPdu`] carries data in unacknowledged mode. A PDU ends with its last octet of
-//! data: there is no padding. [`udp`] has the framing that Wireshark reads. These bytes are for captures and tests.
+//! data: there is no padding. These bytes are for captures and tests.
 //!
 //! Left out: length indicators of 15 bits and sequence numbers of 16 bits (Release 12 and later), transparent mode, the
 //! data of a PDU being SDUs of PDCP: the simulator has no PDCP header.
 
 mod header;
-pub mod udp;
 
 use super::EncodeError;
 use super::rlc::{BitReader, BitWriter, DecodeError};

@@ -5,7 +5,6 @@
 //! dissector is off unless it is asked for: `tshark --enable-heuristic rlc_lte_udp`.
 
 use crate::packet::Dir;
-use crate::wire::rlc::udp::Channel;
 
 const NAME: &[u8] = b"rlc-lte";
 const TAG_PDU: u8 = 1;
@@ -20,15 +19,14 @@ const AM: u8 = 4;
 const DRB: u16 = 5;
 
 /// What goes in front of a PDU: of unacknowledged mode, with so many bits of sequence number, or of acknowledged mode.
-pub(in crate::wire) fn framing(um_sn_bits: Option<u8>, channel: Channel) -> Vec<u8> {
+pub(super) fn framing(um_sn_bits: Option<u8>, dir: Dir, ue: u16, bearer: u16) -> Vec<u8> {
     let mut octets = NAME.to_vec();
     match um_sn_bits {
         Some(bits) => octets.extend_from_slice(&[UM, TAG_SN_LENGTH, bits]),
         None => octets.push(AM),
     }
-    octets.extend_from_slice(&[TAG_DIRECTION, u8::from(channel.dir == Dir::Downlink)]);
-    let ue = channel.urnti as u16;
-    for (tag, value) in [(TAG_UE, ue), (TAG_CHANNEL_TYPE, DRB), (TAG_CHANNEL, channel.radio_bearer.into())] {
+    octets.extend_from_slice(&[TAG_DIRECTION, u8::from(dir == Dir::Downlink)]);
+    for (tag, value) in [(TAG_UE, ue), (TAG_CHANNEL_TYPE, DRB), (TAG_CHANNEL, bearer)] {
         octets.push(tag);
         octets.extend_from_slice(&value.to_be_bytes());
     }
@@ -42,11 +40,12 @@ mod tests {
 
     #[test]
     fn the_framing_names_mode_direction_and_bearer() {
-        let channel = Channel { dir: Dir::Downlink, urnti: 0x0102, radio_bearer: 5 };
-        assert_eq!(framing(None, channel), b"rlc-lte\x04\x03\x01\x05\x01\x02\x06\x00\x05\x07\x00\x05\x01");
-        let up = Channel { dir: Dir::Uplink, ..channel };
         assert_eq!(
-            framing(Some(10), up),
+            framing(None, Dir::Downlink, 0x0102, 5),
+            b"rlc-lte\x04\x03\x01\x05\x01\x02\x06\x00\x05\x07\x00\x05\x01"
+        );
+        assert_eq!(
+            framing(Some(10), Dir::Uplink, 0x0102, 5),
             b"rlc-lte\x02\x02\x0a\x03\x00\x05\x01\x02\x06\x00\x05\x07\x00\x05\x01"
         );
     }
