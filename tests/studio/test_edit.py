@@ -190,6 +190,28 @@ def test_undo_and_redo_bring_runs_back(studio):
     assert own.view.locator("#redo").is_disabled()
 
 
+FIELD_OF_EACH = """([schema, value]) => import('studio/schema').then(({Schema}) => {
+  const [field] = new Schema({properties: {own: schema}}).fields({own: value});
+  return [field.shape, field.optional, field.value];
+})"""
+
+
+def test_a_field_of_the_schema_may_be_one_value_or_a_list(studio):
+    one = {"type": "string", "pattern": "^[0-9]+ *dB$", "examples": ["2 dB"]}
+    each = {"anyOf": [one, {"type": "array", "items": one}]}
+    optional = {"anyOf": [{"anyOf": [{"type": "integer"}, {"type": "array"}]}, {"type": "null"}]}
+
+    view = studio().view
+
+    def field(schema, value):
+        return view.evaluate(FIELD_OF_EACH, [schema, value])
+
+    assert field(each, "3 dB") == ["quantity", False, "3 dB"]
+    assert field(each, ["3 dB", "4 dB"]) == ["raw", False, ["3 dB", "4 dB"]]
+    assert field(optional, None)[:2] == ["number", True]
+    assert field(optional, [1, 2])[:2] == ["raw", True]
+
+
 def test_the_text_and_the_form_are_in_step(studio):
     own = studio()
     own.fill(DELAY, "50 ms")

@@ -43,7 +43,7 @@ def encode(events: Events, *, differences: bool = False) -> bytes:
         If a column has more than 256 words.
     """
     header: dict[str, dict[str, Any]] = {}
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     end = 0
     for kind, columns in events.items():
         described = []
@@ -54,7 +54,7 @@ def encode(events: Events, *, differences: bool = False) -> bytes:
                 code, first, values = f"+{differing.dtype.str[1:]}", [int(column[0])], differing
             padding = -end % values.dtype.itemsize
             described.append([name, code, end + padding, *first])
-            parts += [bytes(padding), values.tobytes()]
+            parts += [bytes(padding), values.data]
             end += padding + values.nbytes
         header[kind] = {"rows": len(columns["time_ns"]), "columns": described}
     text = json.dumps(header, separators=(",", ":")).encode()

@@ -2,19 +2,26 @@
 
 The simulator releases the GIL. A thread waits until a part is sent before it makes the next, so that memory
 stays flat however slow a client is; between parts it looks whether it was cancelled. Threads are daemons: the
-end of the server does not wait for a step that takes long.
+end of the server does not wait for a step that takes long. When there is nothing to do, the memory that work
+has used is given back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Generic, TypeVar
 
 MOST_AT_ONCE = 4
 """Most threads at the same time, for all clients together; other work waits."""
+
+REST_S = 0.2
+"""Memory is given back after this time without work: while values change quickly, it would be taken again."""
+ARENA_MAX = -8
+"""A parameter of glibc's `mallopt`."""
 
 T = TypeVar("T")
 
@@ -24,16 +31,25 @@ class Jobs:
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
+        self._count = 0
+        self._rest: asyncio.TimerHandle | None = None
+        _of_glibc("mallopt", ARENA_MAX, 1)  # Else each thread has a heap, whose free memory no other uses.
 
     async def run(self, work: Iterator[T], send: Callable[[T], Coroutine[Any, Any, None]]) -> None:
         """Send what `work` yields, and raise what it raises; cancelled, it ends at its next part."""
         await self._places.acquire()
         job = _Job(work, send, self._places)
+        self._count += 1
+        if self._rest is not None:
+            self._rest.cancel()
         job.start()
         try:
             await job.done
         finally:
             job.is_cancelled = True
+            self._count -= 1
+            if not self._count:
+                self._rest = asyncio.get_running_loop().call_later(REST_S, _of_glibc, "malloc_trim", 0)
 
 
 class _Job(threading.Thread, Generic[T]):
@@ -66,3 +82,9 @@ class _Job(threading.Thread, Generic[T]):
             self.done.set_result(None)
         else:
             self.done.set_exception(error)
+
+
+def _of_glibc(name: str, *values: int) -> None:
+    """Call a function that glibc alone has."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        getattr(ctypes.CDLL(None), name)(*values)

@@ -35,7 +35,7 @@ import { moduloOf, nearest } from "studio/series";
  * @property {Int32Array} packet that the SDU is, or -1
  * @property {Int32Array} of the SDU of each packet, or -1
  * @property {Int32Array} ended row of `rlc_sdu`, or -1
- * @property {Float64Array} first the number of its first PDU, as far as `ended` is known
+ * @property {Int32Array} first the number of its first PDU, as far as `ended` is known
  * @property {Float64Array} left when it was sent: its last PDU, or all of it; Infinity if it was not
  * @property {Float64Array} out when it came to the place behind the cell; Infinity if it did not
  * @property {Float64Array} confirmed when its sender was done with it
@@ -57,7 +57,7 @@ export function bearersOf(events, packets, radio) {
   const data = events.table("rlc_data");
   const slots = events.table("slot_ended");
   const status = events.table("rlc_status");
-  const [ofSdus, ofData, ofSlots, ofStatus] = [sdus, data, slots, status].map(rowsByBearer);
+  const [ofSdus, ofData, ofSlots, ofStatus] = [sdus, data, slots, status].map((table) => rowsByBearer(table));
   /** @type {Map<number, Bearer>} */
   const bearers = new Map();
   const none = new Uint32Array(0);
@@ -84,25 +84,30 @@ export function bearersOf(events, packets, radio) {
   return { bearers, sdus: made };
 }
 
-/** Rows of a table by bearer. @param {Table | null} table @returns {Map<number, Uint32Array<ArrayBuffer>>} */
-function rowsByBearer(table) {
+/** Rows of a table by bearer; of one element only, if it is named. @type {(table: Table | null, element?: number) => Map<number, Uint32Array<ArrayBuffer>>} */
+function rowsByBearer(table, element = -1) {
   const found = new Map();
   if (!table) return found;
-  const { ue, direction } = table.columns;
+  const { ue, direction, element: places } = table.columns;
   const isUp = (direction.words ?? []).map((word) => word === "uplink");
-  const keys = Uint32Array.from(ue.values, (value, row) => bearerKey(value, isUp[direction.values[row]]));
-  const counts = new Map();
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
-  const filled = new Map();
-  for (const [key, count] of counts) {
-    found.set(key, new Uint32Array(count));
-    filled.set(key, 0);
+  /** By bearer: how many rows it has, and then how many are filled in. @type {number[]} */
+  const counts = [];
+  /** @type {Uint32Array[]} */
+  const lists = [];
+  for (const isCounting of [true, false]) {
+    for (let row = 0; row < table.rows; row += 1) {
+      if (element >= 0 && places.values[row] !== element) continue;
+      const key = bearerKey(ue.values[row], isUp[direction.values[row]]);
+      if (isCounting) counts[key] = (counts[key] ?? 0) + 1;
+      else {
+        if (!lists[key]) {
+          found.set(key, (lists[key] = new Uint32Array(counts[key])));
+          counts[key] = 0;
+        }
+        lists[key][counts[key]++] = row;
+      }
+    }
   }
-  keys.forEach((key, row) => {
-    const at = filled.get(key);
-    found.get(key)[at] = row;
-    filled.set(key, at + 1);
-  });
   return found;
 }
 
@@ -167,10 +172,10 @@ function sdusOf(table, events, bearers, packets, radio) {
   /** @type {Sdus} */
   const sdus = {
     table, packet: new Int32Array(rows).fill(-1), of: new Int32Array(packets?.count ?? 0).fill(-1), ended: new Int32Array(rows).fill(-1),
-    first: new Float64Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
+    first: new Int32Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
     confirmed: new Float64Array(rows).fill(Infinity),
   };
-  const arrivals = packets ? arrivalsAt(packets, radio) : new Map();
+  const arrivals = rowsByBearer(packets?.table ?? null, radio);
   const delivered = events.table("bearer_delivered");
   const ofDelivered = rowsByBearer(delivered);
   for (const [key, bearer] of bearers) {
@@ -179,13 +184,6 @@ function sdusOf(table, events, bearers, packets, radio) {
     if (delivered && out) leave(sdus, bearer, delivered, out);
   }
   return sdus;
-}
-
-/** Rows of `packet` at the cell, by bearer. @type {(packets: Packets, radio: number) => Map<number, Uint32Array>} */
-function arrivalsAt({ table }, radio) {
-  const { element } = table.columns;
-  const all = rowsByBearer(table);
-  return new Map([...all].map(([key, rows]) => [key, rows.filter((row) => element.values[row] === radio)]));
 }
 
 /** Pair SDUs with the packets that came to the cell at the same instant. @type {(sdus: Sdus, bearer: Bearer, packets: Packets, arrivals: Uint32Array) => void} */

@@ -11,7 +11,7 @@ import { sentence } from "studio/words";
 /** @typedef {import("studio/store").Variant} Variant */
 /** @typedef {import("studio/source").Flow} Flow */
 /** Where two runs part: the first event of each that the other has not. @typedef {{time: number, a: Place | null, b: Place | null}} Parting */
-/** @typedef {{flows: Flow[], rtt: Float64Array[], variant: Variant}} Measured The shown flows of a variant. */
+/** @typedef {{flows: Flow[], rtt: ArrayLike<number>[], variant: Variant}} Measured The shown flows of a variant. */
 /** @typedef {{name: string, digits: number, of: (own: Measured) => number | null}} Figure */
 
 /** How much of the time before and behind the first difference is shown, seconds. */
@@ -28,7 +28,7 @@ const again = (name, cause) => ({ name, digits: 0, of: ({ flows }) => sum(flows,
 /** @type {(name: string, share: number) => Figure} */
 const rtt = (name, share) => ({
   name, digits: 0, of: (own) => {
-    const all = Float64Array.from(own.rtt.flatMap((part) => [...part])).sort();
+    const all = Float64Array.from(own.rtt.flatMap((part) => Array.from(part))).sort();
     return all.length ? all[Math.min(Math.floor(share * all.length), all.length - 1)] : null;
   },
 });
@@ -89,7 +89,7 @@ export function figuresOf({ state }) {
   const curves = curvesOf(state);
   const measured = state.variants.map((variant, n) => {
     const own = curves.filter((one) => one.variant === n);
-    return { variant, flows: own.map(({ from }) => from), rtt: own.flatMap(({ lines }) => (lines.rtt ? [lines.rtt.y] : [])) };
+    return { variant, flows: own.map(({ from }) => from), rtt: own.map(({ lines }) => lines.get("rtt")?.y ?? []) };
   });
   return FIGURES.map(({ name, digits, of }) => ({ name, digits, values: measured.map(of) })).filter(({ name, values }) =>
     values.some((value) => value !== null && (value !== 0 || !name.startsWith("\u2003"))));

@@ -57,6 +57,10 @@ export class Events {
     this.from = 0;
     /** SDUs of each bearer that were let go. @type {Map<string, number>} */
     this.gone = new Map();
+    /** Kinds whose first part somebody has. @type {Set<string>} */
+    this.given = new Set();
+    /** How many kinds of a chunk are not joined yet. @type {WeakMap<ArrayBufferLike, number>} */
+    this.left = new WeakMap();
   }
 
   /** How many there are. */
@@ -93,7 +97,9 @@ export class Events {
 
   /** @param {ArrayBuffer} buffer A chunk. */
   add(buffer) {
-    for (const [kind, table] of Object.entries(decode(buffer))) {
+    const tables = Object.entries(decode(buffer));
+    this.left.set(buffer, tables.length);
+    for (const [kind, table] of tables) {
       (this.parts[kind] ??= []).push(kind === "rlc_sdu" && this.gone.size ? renumbered(table, this.gone) : table);
     }
   }
@@ -111,8 +117,22 @@ export class Events {
   table(kind) {
     const parts = this.parts[kind];
     if (!parts) return null;
-    if (parts.length > 1) this.parts[kind] = [joined(parts)];
+    if (parts.length > 1) {
+      this.parts[kind] = [joined(parts)];
+      parts.slice(Number(this.given.has(kind))).forEach((part) => this.free(part));
+    }
+    this.given.add(kind);
     return this.parts[kind][0];
+  }
+
+  /** Give the memory of a part back, which has been copied, if no other kind is in its chunk: the browser would do so later. @param {Table} part */
+  free({ columns }) {
+    for (const buffer of new Set(Object.values(columns).map(({ values }) => values.buffer))) {
+      const left = (this.left.get(buffer) ?? 1) - 1;
+      this.left.set(buffer, left);
+      // Not every browser can.
+      if (!left) /** @type {any} */ (buffer).transfer?.(0);
+    }
   }
 }
 

@@ -13,8 +13,9 @@ import { NAMES } from "studio/store";
 
 /** A younger run is not stopped for a newer one: so something is to be seen while a slider moves. Milliseconds. */
 const PATIENCE_MS = 250;
-/** The run goes first: the form hears of the core's answer this much later. */
+/** The run goes first: the form hears of the core's answer this much later, and this often it is seen whether the run is there. */
 const FIRST_MS = 60;
+const AGAIN_MS = 30;
 /** Runs that take longer than this show how far they are. */
 const LONG_MS = 200;
 /** Changes of one field within this time are one step to undo. */
@@ -101,7 +102,14 @@ export class Experiment {
     const begin = () => {
       wanted.forEach((_, n) => this.advance(n));
       clearTimeout(this.checks);
-      this.checks = window.setTimeout(() => void this.check(), this.jobs[this.store.state.shown] ? FIRST_MS : 0);
+      const { shown } = this.store.state;
+      const job = this.jobs[shown];
+      const look = () => {
+        const isYoung = job && this.jobs[shown] === job && performance.now() - job.begun < LONG_MS;
+        if (isYoung) this.checks = window.setTimeout(look, AGAIN_MS);
+        else void this.check();
+      };
+      this.checks = window.setTimeout(look, job ? FIRST_MS : 0);
     };
     if (wait) this.waits = window.setTimeout(begin, wait);
     else begin();

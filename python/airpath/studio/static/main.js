@@ -140,14 +140,14 @@ function standing(own, at) {
   const columns = chosen && own.events.table(chosen.kind)?.columns;
   const ue = columns?.ue.values[chosen?.row ?? 0];
   const flow = columns?.flow?.values[chosen?.row ?? 0];
-  const lines = (curves.find(({ from }) => from.ue === ue && (flow === undefined || from.flow === flow)) ?? curves[0])?.lines ?? {};
+  const lines = (curves.find(({ from }) => from.ue === ue && (flow === undefined || from.flow === flow)) ?? curves[0])?.lines;
   /** @type {[string, string, number, string][]} */
   const wanted = [
     ["cwnd", "cwnd", 0, ""], ["in flight", "flight", 0, ""], ["ssthresh", "ssthresh", 0, ""], ["RTT", "rtt", 0, "ms"],
     ["timer", "rto", 0, "ms"], ["buffer", "queued", 0, "SDUs"], ["acknowledged", "acked", 3, "MB"],
   ];
   return wanted.flatMap(([word, name, digits, unit]) => {
-    const line = lines[name];
+    const line = lines?.get(name);
     const place = line ? line.x.findLastIndex((x) => x <= at + 1e-9) : -1;
     if (!line || place < 0) return [];
     return [make("div", {}, make("dt", {}, word), make("dd", {}, figure(line.y[place], digits), unit ? make("small", {}, ` ${unit}`) : null))];

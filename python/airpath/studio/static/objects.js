@@ -177,7 +177,7 @@ export class ObjectList {
     const { title } = this.store.run;
     const table = model.events.table("rlc_data");
     if (!this.isPdus) download(`${title}.pcapng`, pcapng(model, listed));
-    else if (table) download(`${title}-pdus.parquet`, eventsAsParquet({ kinds: ["rlc_data"], tables: [table], kind: new Uint8Array(table.rows), row: Uint32Array.from({ length: table.rows }, (_, row) => row), listed }));
+    else if (table) download(`${title}-pdus.parquet`, eventsAsParquet({ kinds: ["rlc_data"], tables: [table], listed: { kinds: new Uint8Array(listed.length), rows: listed } }));
   }
 }
 

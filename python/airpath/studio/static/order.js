@@ -1,6 +1,8 @@
-// All events of a run in the order of their times, and those of them that a filter lets through.
+// All events of a run in the order of their times, and those of them that a filter lets through. No list of a million events
+// is kept: each kind is in order, and which event stands at a place of the list is looked up when it is wanted.
 
 import { Search } from "studio/search";
+import { firstFrom, lowerBound, placeOf } from "studio/reduce";
 import { isLoss } from "studio/words";
 
 /** @typedef {import("studio/events").Table} Table */
@@ -9,10 +11,12 @@ import { isLoss } from "studio/words";
 
 /** Milliseconds of work before the browser has its turn. */
 const TURN_MS = 12;
-
+/** Room for so many events of a kind, at first. */
+const FIRST_ROOM = 1024;
 /** More flows than a UE has. */
 const MOST_FLOWS = 65536;
 
+/** Events in order of time; those of one instant come by kind. */
 export class Order {
   /**
    * @param {import("studio/source").Run} run
@@ -23,52 +27,90 @@ export class Order {
     this.events = events;
     this.kinds = events.kinds;
     this.tables = this.kinds.map((kind) => /** @type {Table} */ (events.table(kind)));
-    const total = this.tables.reduce((sum, table) => sum + table.rows, 0);
-    this.kind = new Uint8Array(total);
-    this.row = new Uint32Array(total);
-    this.merge();
-    /** Places of the events that are listed. */
-    this.listed = new Uint32Array(0);
+    this.times = this.tables.map((table) => table.columns.time_ns.values);
+    /** The listed rows of each kind; null if all are. @type {(Uint32Array | null)[]} */
+    this.rows = this.kinds.map(() => new Uint32Array(0));
     this.turn = 0;
   }
 
-  /** Merge the kinds, each of which is in order: two and two, as in merge sort. */
-  merge() {
-    const runs = this.tables.map((table, kind) => ({
-      kind: new Uint8Array(table.rows).fill(kind), row: Uint32Array.from({ length: table.rows }, (_, row) => row),
-    }));
-    while (runs.length > 1) {
-      runs.sort((a, b) => b.row.length - a.row.length);
-      const [a, b] = runs.splice(-2);
-      runs.push(this.merged(a, b));
+  /** How many events of a kind are listed. @param {number} kind */
+  count(kind) {
+    return (this.rows[kind] ?? this.times[kind]).length;
+  }
+
+  /** How many events are listed. */
+  get length() {
+    return this.kinds.reduce((sum, _, kind) => sum + this.count(kind), 0);
+  }
+
+  /** How many listed events of a kind there are before an instant. @type {(kind: number, ns: number) => number} */
+  before(kind, ns) {
+    const rows = this.rows[kind];
+    return rows ? firstFrom(this.times[kind], rows, ns) : lowerBound(this.times[kind], ns);
+  }
+
+  /** Row of the n-th listed event of a kind. @type {(kind: number, n: number) => number} */
+  row(kind, n) {
+    return this.rows[kind]?.[n] ?? n;
+  }
+
+  /** How many of the first events of the list are of each kind. @type {(near: number) => number[]} */
+  split(near) {
+    // The last instant before which there are at most so many.
+    let [low, high] = [0, 1 + Math.max(0, ...this.times.map((own) => own.at(-1) ?? 0))];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.kinds.reduce((sum, _, kind) => sum + this.before(kind, middle), 0) <= near) low = middle;
+      else high = middle;
     }
-    if (runs.length) [this.kind, this.row] = [runs[0].kind, runs[0].row];
+    const counts = this.kinds.map((_, kind) => this.before(kind, low));
+    let left = near - counts.reduce((a, b) => a + b, 0);
+    return counts.map((count, kind) => {
+      const more = Math.min(left, this.before(kind, low + 1) - count);
+      left -= more;
+      return count + more;
+    });
   }
 
-  /** @typedef {{kind: Uint8Array<ArrayBuffer>, row: Uint32Array<ArrayBuffer>}} Sorted */
-  /** @type {(a: Sorted, b: Sorted) => Sorted} */
-  merged(a, b) {
-    const times = this.tables.map((table) => table.columns.time_ns.values);
-    const length = a.row.length + b.row.length;
-    const out = { kind: new Uint8Array(length), row: new Uint32Array(length) };
-    for (let at = 0, i = 0, j = 0; at < length; at += 1) {
-      const isA = j >= b.row.length ||
-        (i < a.row.length && times[a.kind[i]][a.row[i]] <= times[b.kind[j]][b.row[j]]);
-      const [from, place] = isA ? [a, i++] : [b, j++];
-      out.kind[at] = from.kind[place];
-      out.row[at] = from.row[place];
+  /** The kind of the next event behind so many of each; -1 at the end. @param {number[]} counts */
+  behind(counts) {
+    let [first, least] = [-1, Infinity];
+    for (let kind = 0; kind < counts.length; kind += 1) {
+      if (counts[kind] >= this.count(kind)) continue;
+      const time = this.times[kind][this.row(kind, counts[kind])];
+      if (time < least) [first, least] = [kind, time];
     }
-    return out;
+    return first;
   }
 
-  /** @param {number} place @returns {Place} */
-  event(place) {
-    return { kind: this.kinds[this.kind[place]], row: this.row[place] };
+  /** The kind of the last of so many of each; -1 at the begin. @param {number[]} counts */
+  last(counts) {
+    let [last, most] = [-1, -Infinity];
+    for (let kind = 0; kind < counts.length; kind += 1) {
+      if (!counts[kind]) continue;
+      const time = this.times[kind][this.row(kind, counts[kind] - 1)];
+      if (time >= most) [last, most] = [kind, time];
+    }
+    return last;
   }
 
-  /** Time of an event, seconds. @param {number} place */
-  time(place) {
-    return this.tables[this.kind[place]].columns.time_ns.values[this.row[place]] / 1e9;
+  /** The event at a place of the list. @param {number} near @returns {Place} */
+  event(near) {
+    const counts = this.split(near);
+    const kind = this.behind(counts);
+    return { kind: this.kinds[kind], row: this.row(kind, counts[kind]) };
+  }
+
+  /** Kinds and rows of all listed events. */
+  inOrder() {
+    const { length } = this;
+    const [kinds, rows] = [new Uint8Array(length), new Uint32Array(length)];
+    const counts = this.kinds.map(() => 0);
+    for (let at = 0; at < length; at += 1) {
+      kinds[at] = this.behind(counts);
+      rows[at] = this.row(kinds[at], counts[kinds[at]]++);
+    }
+    return { kinds, rows };
   }
 
   /**
@@ -79,29 +121,36 @@ export class Order {
    */
   async filter({ kinds, losses, text }, flows) {
     const turn = (this.turn += 1);
-    const wanted = this.kinds.map((kind) => (!kinds || kinds.has(kind)));
     const ues = new Set(flows.map((flow) => flow.ue));
     const own = new Set(flows.map((flow) => flow.ue * MOST_FLOWS + flow.flow));
     const search = new Search(this, text);
-    const found = new Uint32Array(this.row.length);
-    let count = 0;
     let until = performance.now() + TURN_MS;
-    for (let place = 0; place < this.row.length; place += 1) {
-      if (place % 512 === 0 && performance.now() > until) {
-        await new Promise((next) => setTimeout(next));
-        if (turn !== this.turn) return false;
-        until = performance.now() + TURN_MS;
-      }
-      const number = this.kind[place];
-      if (!wanted[number]) continue;
-      const [table, row, kind] = [this.tables[number], this.row[place], this.kinds[number]];
+    const found = this.kinds.map((name) => (!kinds || kinds.has(name) ? null : new Uint32Array(0)));
+    for (const [number, kind] of this.kinds.entries()) {
+      if (found[number]) continue;
+      const table = this.tables[number];
       const { ue, flow } = table.columns;
-      if (!(flow ? own.has(ue.values[row] * MOST_FLOWS + flow.values[row]) : ues.has(ue.values[row]))) continue;
-      if (losses && !isLoss(kind, table, row)) continue;
-      if (!search.finds(number, row)) continue;
-      found[count++] = place;
+      /** As long as all are found, they need no list. @type {Uint32Array | null} */
+      let list = null;
+      let count = 0;
+      for (let row = 0; row < table.rows; row += 1) {
+        if (row % 512 === 0 && performance.now() > until) {
+          await new Promise((next) => setTimeout(next));
+          if (turn !== this.turn) return false;
+          until = performance.now() + TURN_MS;
+        }
+        const isFound = (flow ? own.has(ue.values[row] * MOST_FLOWS + flow.values[row]) : ues.has(ue.values[row])) &&
+          (!losses || isLoss(kind, table, row)) && search.finds(number, row);
+        if (!isFound) list ??= counted(row);
+        else if (!list) count += 1;
+        else {
+          if (count === list.length) list = grown(list);
+          list[count++] = row;
+        }
+      }
+      found[number] = list && list.slice(0, count);
     }
-    this.listed = found.slice(0, count);
+    this.rows = found;
     return true;
   }
 
@@ -111,18 +160,12 @@ export class Order {
    * @param {number} at seconds
    */
   find(chosen, at) {
-    let [low, high] = [0, this.listed.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.time(this.listed[middle]) < at - 1e-12) low = middle + 1;
-      else high = middle;
-    }
-    if (!chosen) return low;
-    for (let near = low; near < this.listed.length && this.time(this.listed[near]) <= at; near += 1) {
-      const event = this.event(this.listed[near]);
-      if (event.kind === chosen.kind && event.row === chosen.row) return near;
-    }
-    return low;
+    const number = chosen ? this.kinds.indexOf(chosen.kind) : -1;
+    const now = chosen && number >= 0 ? this.times[number][chosen.row] : NaN;
+    const rows = this.rows[number];
+    const place = !chosen || !(Math.abs(now - at * 1e9) < 1) ? -1 : rows ? placeOf(rows, chosen.row) : chosen.row;
+    if (place < 0) return this.kinds.reduce((sum, _, kind) => sum + this.before(kind, at * 1e9 - 1e-3), 0);
+    return this.kinds.reduce((sum, _, kind) => sum + (kind === number ? place : this.before(kind, kind < number ? now + 1 : now)), 0);
   }
 
   /**
@@ -134,14 +177,31 @@ export class Order {
    * @returns {Place | null}
    */
   next(chosen, at, way, losses) {
-    let near = this.find(chosen, at);
-    const here = this.listed[near] === undefined ? null : this.event(this.listed[near]);
-    const isHere = here && chosen && here.kind === chosen.kind && here.row === chosen.row;
-    if (isHere || way < 0) near += way;
-    for (; near >= 0 && near < this.listed.length; near += way) {
-      const event = this.event(this.listed[near]);
-      if (!losses || isLoss(event.kind, this.tables[this.kind[this.listed[near]]], event.row)) return event;
+    const near = this.find(chosen, at);
+    const counts = this.split(near);
+    const here = way > 0 && chosen && near < this.length ? this.event(near) : null;
+    if (here && here.kind === chosen?.kind && here.row === chosen.row) counts[this.kinds.indexOf(here.kind)] += 1;
+    for (;;) {
+      const kind = way > 0 ? this.behind(counts) : this.last(counts);
+      if (kind < 0) return null;
+      if (way < 0) counts[kind] -= 1;
+      const row = this.row(kind, counts[kind]);
+      if (!losses || isLoss(this.kinds[kind], this.tables[kind], row)) return { kind: this.kinds[kind], row };
+      if (way > 0) counts[kind] += 1;
     }
-    return null;
   }
+}
+
+/** The numbers below another. @param {number} count */
+function counted(count) {
+  const list = new Uint32Array(count + FIRST_ROOM);
+  for (let n = 0; n < count; n += 1) list[n] = n;
+  return list;
+}
+
+/** @param {Uint32Array} list */
+function grown(list) {
+  const more = new Uint32Array(2 * list.length);
+  more.set(list);
+  return more;
 }

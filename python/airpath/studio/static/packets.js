@@ -15,7 +15,7 @@
  * @property {Float64Array} end when it arrived, was dropped or was taken; Infinity if it is under way at the end
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
- * @property {Int32Array} flagged the place at which a box flagged it, or -1
+ * @property {Int8Array} flagged the place at which a box flagged it, or -1
  * @property {boolean} hasFlags whether a box has flagged one
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
  */
@@ -31,6 +31,9 @@ export const AE = 0x100;
 const KEPT_NS = 5e9;
 /** How far back a packet is looked for that was dropped after it had come, rows. */
 const LOOK_BACK = 20_000;
+/** Room for so many packets at first, and by what it grows. */
+const FIRST_ROOM = 4096;
+const MORE_ROOM = 1.5;
 
 /**
  * Make the packets, or null where no `packet` events were recorded.
@@ -64,18 +67,20 @@ class Linker {
     /** Chains of packets by hash: oldest first. */
     this.heads = new Int32Array(this.mask + 1).fill(-1);
     this.tails = new Int32Array(this.mask + 1).fill(-1);
-    this.next = new Int32Array(rows).fill(-1);
     this.of = new Uint32Array(rows);
-    /** The last row of each packet. */
-    this.latest = new Uint32Array(rows);
-    this.fate = new Uint8Array(rows);
-    this.ends = new Float64Array(rows).fill(Infinity);
-    this.drop = new Int32Array(rows).fill(-1);
-    this.flagged = new Int32Array(rows).fill(-1);
     this.count = 0;
+    // How many packets there are is not known yet: these grow.
+    this.next = new Int32Array(FIRST_ROOM);
+    /** The last row of each packet. */
+    this.latest = new Uint32Array(FIRST_ROOM);
+    this.fate = new Uint8Array(FIRST_ROOM);
+    this.ends = new Float64Array(FIRST_ROOM);
+    this.drop = new Int32Array(FIRST_ROOM);
+    this.flagged = new Int8Array(FIRST_ROOM);
     const isUp = (columns.direction.words ?? []).map((word) => word === "uplink");
     /** 1 for packets to the server. */
-    this.up = Uint8Array.from(columns.direction.values, (code) => Number(isUp[code]));
+    this.up = new Uint8Array(rows);
+    for (let row = 0; row < rows; row += 1) this.up[row] = Number(isUp[columns.direction.values[row]]);
     this.ue = columns.ue.values;
     this.flow = columns.flow.values;
     this.element = columns.element.values;
@@ -115,7 +120,7 @@ class Linker {
       packet = this.take(row, before, this.flags[row] ^ AE);
       if (packet >= 0) this.flagged[packet] = before;
     }
-    if (packet < 0) packet = this.count++;
+    if (packet < 0) packet = this.begin();
     this.of[row] = packet;
     this.latest[packet] = row;
     const place = this.element[row];
@@ -129,6 +134,22 @@ class Linker {
     if (this.heads[hash] < 0) this.heads[hash] = packet;
     else this.next[this.tails[hash]] = packet;
     this.tails[hash] = packet;
+  }
+
+  /** A packet that was not seen before. */
+  begin() {
+    const packet = this.count++;
+    if (packet === this.next.length) {
+      for (const name of /** @type {const} */ (["next", "latest", "fate", "ends", "drop", "flagged"])) {
+        const less = this[name];
+        const more = new /** @type {any} */ (less.constructor)(Math.ceil(MORE_ROOM * packet));
+        more.set(less);
+        this[name] = more;
+      }
+    }
+    this.ends[packet] = Infinity;
+    this.drop[packet] = this.flagged[packet] = -1;
+    return packet;
   }
 
   /**
@@ -185,15 +206,16 @@ class Linker {
   packed() {
     const { table, of, count } = this;
     const first = new Uint32Array(count + 1);
-    for (const packet of of) first[packet + 1] += 1;
+    for (let row = 0; row < of.length; row += 1) first[of[row] + 1] += 1;
     for (let packet = 0; packet < count; packet += 1) first[packet + 1] += first[packet];
     const stops = new Uint32Array(of.length);
     const filled = first.slice();
     for (let row = 0; row < of.length; row += 1) stops[filled[of[row]]++] = row;
+    const flagged = this.flagged.slice(0, count);
     return {
       count, table, first, stops, of, fate: this.fate.slice(0, count), end: this.ends.slice(0, count),
-      drop: this.drop.slice(0, count), flagged: this.flagged.slice(0, count), sent: new Int32Array(count).fill(-1),
-      hasFlags: this.flagged.some((place) => place >= 0), alive: new Uint32Array(0),
+      drop: this.drop.slice(0, count), flagged, sent: new Int32Array(count).fill(-1),
+      hasFlags: flagged.some((place) => place >= 0), alive: new Uint32Array(0),
     };
   }
 }

@@ -65,6 +65,7 @@ export class PanelView {
     this.line = make("div", { class: "pin", hidden: true });
     /** @type {boolean | null} */
     this.isFar = null;
+    this.legendFor = "";
     this.look(false);
   }
 
@@ -76,7 +77,10 @@ export class PanelView {
     const { curves } = plots;
     const many = curves.length > FEW || plots.variants > 1;
     const { trails } = isFar && panel.afar ? panel.afar : panel;
-    this.trails = trails.filter((trail) => !(trail.detail && many) && curves.some(({ lines }) => trail.line in lines));
+    this.trails = trails.filter((trail) => !(trail.detail && many) && curves.some(({ lines }) => lines.has(trail.line)));
+    const legend = [curves.length > 1, ...this.trails.map(({ word }) => word)].join();
+    if (legend === this.legendFor) return;
+    this.legendFor = legend;
     this.values = this.trails.map(() => make("b"));
     this.legend.replaceChildren(...this.trails.map((trail, n) => make("li", {},
       swatch(trail, curves.length > 1 ? plots.colours.quiet : plots.colours.inks[trail.ink]), trail.word, " ", this.values[n])));
@@ -87,13 +91,17 @@ export class PanelView {
     const { isFar } = this;
     this.isFar = null;
     this.look(isFar ?? false);
+    for (const value of this.values) value.textContent = "";
   }
 
   /** Whether the range has more points than pixels. @type {(from: number, to: number, columns: number) => boolean} */
   isAfar(from, to, columns) {
     const line = this.panel.afar?.trails[0].line;
     if (!line) return false;
-    const points = this.plots.curves.map(({ lines }) => (lines[line] ? lowerBound(lines[line].x, to) - lowerBound(lines[line].x, from) : 0));
+    const points = this.plots.curves.map(({ lines }) => {
+      const x = lines.get(line)?.x ?? [];
+      return lowerBound(x, to) - lowerBound(x, from);
+    });
     return Math.max(...points) > columns;
   }
 
@@ -166,8 +174,9 @@ export class PanelView {
     const columns = Math.max(1, Math.round(plot.bbox.width));
     this.look(this.isAfar(from, to, columns));
     let window = 0;
-    this.drawn = this.plots.curves.flatMap((curves) => this.trails.filter((trail) => trail.line in curves.lines).map((trail) => {
-      const line = curves.lines[trail.line];
+    this.drawn = this.plots.curves.flatMap((curves) => this.trails.flatMap((trail) => {
+      const line = curves.lines.get(trail.line);
+      if (!line) return [];
       if (trail.shape === "rate") {
         const { start_s, transfer_s } = curves.from;
         const found = rates(line.x, line.y, from, to, transfer_s === null ? curves.run.summary.simulated_s : start_s + transfer_s);
@@ -327,11 +336,14 @@ export class PanelView {
   described() {
     const [from, to] = this.store.state.range;
     const parts = this.trails.map((trail) => {
-      const own = this.drawn.filter((drawn) => drawn.trail === trail && drawn.places.length);
-      const values = own.flatMap(({ places, y, low, high }) => low && high ? [...low, ...high] : places.map((at) => y[at]));
-      if (!values.length) return `${trail.word}: nothing`;
-      const least = values.reduce((a, b) => Math.min(a, b));
-      const most = values.reduce((a, b) => Math.max(a, b));
+      let [least, most] = [Infinity, -Infinity];
+      for (const { trail: own, places, y, low, high } of this.drawn) {
+        for (let n = 0; own === trail && n < places.length; n += 1) {
+          least = Math.min(least, (low ?? y)[places[n]]);
+          most = Math.max(most, (high ?? y)[places[n]]);
+        }
+      }
+      if (least > most) return `${trail.word}: nothing`;
       const { digits } = this.panel;
       return most === 0 ? trail.word : `${trail.word}: ${least.toFixed(digits)} to ${most.toFixed(digits)}`;
     });

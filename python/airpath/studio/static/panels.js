@@ -118,10 +118,10 @@ export const PANELS = [
 
 /**
  * Panels that have something to show; slots only where no PDUs are told one by one.
- * @param {Record<string, unknown>[]} flows the lines of each flow
+ * @param {import("studio/series").Lines[]} flows the lines of each flow
  */
 export function panelsFor(flows) {
-  const has = (/** @type {string} */ name) => flows.some((lines) => name in lines);
+  const has = (/** @type {string} */ name) => flows.some((lines) => lines.has(name));
   const some = PANELS.filter((panel) => panel.trails.some((trail) => trail.line !== "dropped" && has(trail.line)));
   return some.filter((panel) => panel.name !== "slots" || !some.some((other) => other.name === "rlc"));
 }

@@ -4,8 +4,8 @@
 import { Bytes, utf8Of } from "studio/files";
 
 /**
- * Events in order of time, by their kinds and rows, and those of them that are written.
- * @typedef {{kinds: string[], tables: import("studio/events").Table[], kind: Uint8Array, row: Uint32Array, listed: Uint32Array}} Order
+ * Events that are written, in order of time: by their kinds and rows.
+ * @typedef {{kinds: string[], tables: import("studio/events").Table[], listed: {kinds: Uint8Array, rows: Uint32Array}}} Order
  */
 /** @typedef {{name: string, isText: boolean, value: (kind: number, row: number) => number | string | null}} Field */
 
@@ -91,7 +91,7 @@ class Thrift {
 
 /** The listed events. @param {Order} order */
 export function eventsAsParquet(order) {
-  const { listed } = order;
+  const { length } = order.listed.rows;
   const fields = fieldsOf(order);
   const out = new Bytes();
   out.put(MAGIC);
@@ -108,7 +108,7 @@ export function eventsAsParquet(order) {
       thrift.i32(2, page.length);
       thrift.i32(3, page.length);
       thrift.inner(5, () => {
-        thrift.i32(1, listed.length);
+        thrift.i32(1, length);
         thrift.i32(2, PLAIN);
         thrift.i32(3, RLE);
         thrift.i32(4, RLE);
@@ -118,7 +118,7 @@ export function eventsAsParquet(order) {
     return { field, begin, length: out.length - begin };
   });
   const footer = out.length;
-  writeFooter(new Thrift(out), listed.length, columns);
+  writeFooter(new Thrift(out), length, columns);
   out.u32(out.length - footer);
   out.put(MAGIC);
   return out.done();
@@ -181,11 +181,11 @@ function fieldsOf({ kinds, tables }) {
 }
 
 /** Which rows have a value, in runs of bits, and the values one after the other. @type {(order: Order, field: Field) => {present: Uint8Array, values: Uint8Array}} */
-function valuesOf({ listed, kind, row }, field) {
-  const bits = new Uint8Array(Math.ceil(listed.length / 8));
+function valuesOf({ listed: { kinds, rows } }, field) {
+  const bits = new Uint8Array(Math.ceil(rows.length / 8));
   const values = new Bytes();
-  for (let n = 0; n < listed.length; n += 1) {
-    const value = field.value(kind[listed[n]], row[listed[n]]);
+  for (let n = 0; n < rows.length; n += 1) {
+    const value = field.value(kinds[n], rows[n]);
     if (value === null) continue;
     bits[n >> 3] |= 1 << (n & 7);
     if (typeof value === "number") values.u64(value);

@@ -63,9 +63,11 @@ export function reduce(x, y, from, to, columns) {
       if (y[at] > y[high]) high = at;
       at += 1;
     } while (at < end && x[at] < next);
-    for (const place of low < high ? [first, low, high, at - 1] : [first, high, low, at - 1]) {
-      if (kept[kept.length - 1] !== place) kept.push(place);
-    }
+    kept.push(first);
+    const [one, other] = low < high ? [low, high] : [high, low];
+    if (one > first) kept.push(one);
+    if (other > one) kept.push(other);
+    if (at - 1 > other) kept.push(at - 1);
   }
   if (end < x.length) kept.push(end);
   return kept;
@@ -128,7 +130,7 @@ const SHORTEST_S = 0.1;
 /**
  * Mean rate in windows of equal length, from a sum that only grows: as `airpath.runs.lines` computes goodput.
  * @param {Float64Array} x times, ascending, seconds
- * @param {Float64Array} sum
+ * @param {ArrayLike<number>} sum
  * @param {number} from
  * @param {number} to
  * @param {number} last where the flow or the run ended, seconds

@@ -61,6 +61,8 @@ export class Schema {
       field.optional = true;
       node = this.open(inner);
     }
+    // One value for all, or a list with one for each: a list is shown as it is written.
+    if (node.anyOf?.length === 2 && node.anyOf[1].type === "array" && !Array.isArray(own)) node = this.open(node.anyOf[0]);
     const types = [node.type].flat();
     if (types.includes("null")) field.optional = true;
     const components = this.components(node);

@@ -4,10 +4,11 @@ import { lowerBound } from "studio/reduce";
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
+/** @typedef {import("studio/events").Values} Values */
 /** @typedef {import("studio/source").Flow} Flow */
 /**
  * Points over time: `x` in seconds, ascending; `rows` are those of the events of `kind` that they show.
- * @typedef {{kind: string, x: Float64Array, y: Float64Array, rows: Uint32Array}} Line
+ * @typedef {{kind: string, x: Float64Array, y: Values, rows: Uint32Array}} Line
  */
 
 /** Slow start thresholds from here on mean: none yet. */
@@ -26,8 +27,8 @@ export const CAUSES = {
 };
 const AGAIN = Object.values(CAUSES).flat();
 
-/** The lines of a flow in a variant. @typedef {{variant: number, flow: number, from: Flow, run: import("studio/source").Run, lines: Record<string, Line>}} Curves */
-/** Lines that were made before. @type {WeakMap<object, Map<number, Record<string, Line>>>} */
+/** The lines of a flow in a variant. @typedef {{variant: number, flow: number, from: Flow, run: import("studio/source").Run, lines: Lines}} Curves */
+/** Lines that were made before. @type {WeakMap<object, Map<number, Lines>>} */
 const made = new WeakMap();
 
 /**
@@ -41,14 +42,16 @@ export function curvesOf({ variants, flows }) {
     if (!from) return [];
     const known = made.get(own) ?? new Map();
     made.set(own, known);
-    const lines = known.get(place) ?? linesOf(own.events, from);
+    const lines = known.get(place) ?? new Lines(own.events, from);
     known.set(place, lines);
     return [{ variant, flow, from, run: own.run, lines }];
   }));
 }
 
 /** @typedef {(table: Table, row: number) => boolean} Choice */
-/** @typedef {{of: string, column?: string, scale?: number, choose?: (table: Table, flow: Flow) => Choice}} Recipe */
+/**
+ * @typedef {{of: string, column?: string, scale?: number, choose?: (table: Table, flow: Flow) => Choice, sum?: number, like?: string}} Recipe
+ * What a line shows: `sum` adds its values up, on that scale; it has the times of the line that it is `like`. */
 
 /** @type {(column: string, words: (flow: Flow) => string[], not?: boolean) => (table: Table, flow: Flow) => Choice} */
 const oneOf = (name, words, not = false) => (table, flow) => {
@@ -84,45 +87,57 @@ const RECIPES = {
   queued: { of: "bearer_enqueued", column: "queued_sdus", choose: along },
   queuedBack: { of: "bearer_enqueued", column: "queued_sdus", choose: against },
   dropped: { of: "dropped" },
-  delivered: { of: "bearer_delivered", column: "len_bytes", choose: along },
+  delivered: { of: "bearer_delivered", column: "len_bytes", choose: along, sum: 1e-6 },
   slotSent: { of: "slot_ended", column: "pdus_sent", choose: along },
-  slotLost: { of: "slot_ended", column: "pdus_lost", choose: along },
+  slotSentSum: { of: "slot_ended", column: "pdus_sent", choose: along, sum: 1, like: "slotSent" },
+  slotLost: { of: "slot_ended", column: "pdus_lost", choose: along, like: "slotSent" },
+  slotLostSum: { of: "slot_ended", column: "pdus_lost", choose: along, sum: 1, like: "slotSent" },
   held: { of: "ack_regulator", column: "held_acks" },
   heldRate: { of: "ack_rate_control", column: "held_acks" },
 };
 
-/**
- * All lines of a flow that have a point.
- * @param {Events} events
- * @param {Flow} flow
- * @returns {Record<string, Line>}
- */
-export function linesOf(events, flow) {
-  /** @type {Record<string, Line>} */
-  const lines = {};
-  /** @type {Map<string, {x: Float64Array, rows: Uint32Array}>} Lines of the same events share their times. */
-  const shared = new Map();
-  for (const [name, recipe] of Object.entries(RECIPES)) {
-    const table = events.table(recipe.of);
-    if (!table) continue;
-    const key = recipe.choose ? name : recipe.of;
-    const own = shared.get(key) ?? ofFlow(table, flow, recipe.choose?.(table, flow));
-    shared.set(key, own);
-    if (!own.rows.length) continue;
-    const y = new Float64Array(own.rows.length);
-    if (recipe.column) {
-      const { values } = table.columns[recipe.column];
-      const scale = recipe.scale ?? 1;
-      for (let at = 0; at < y.length; at += 1) y[at] = values[own.rows[at]] * scale;
-    }
-    lines[name] = { kind: recipe.of, ...own, y };
+/** The lines of a flow, each made when it is first asked for: many flows are drawn with few of them. */
+export class Lines {
+  /**
+   * @param {Events} events
+   * @param {Flow} flow
+   */
+  constructor(events, flow) {
+    this.flow = flow;
+    /** As they are now: a run that goes on gets others. @type {Map<string, Table | null>} */
+    this.tables = new Map(events.kinds.map((kind) => [kind, events.table(kind)]));
+    /** @type {Map<string, Line | null>} */
+    this.made = new Map();
+    /** Lines of the same events share their times. @type {Map<string, {x: Float64Array, rows: Uint32Array}>} */
+    this.shared = new Map();
   }
-  if (lines.delivered) accumulate(lines.delivered.y, 1e-6);
-  for (const name of ["slotSent", "slotLost"].filter((own) => own in lines)) {
-    lines[`${name}Sum`] = { ...lines[name], y: lines[name].y.slice() };
-    accumulate(lines[`${name}Sum`].y, 1);
+
+  /** Whether a line has a point. @param {string} name */
+  has(name) {
+    return this.get(name) !== null;
   }
-  return Object.assign(lines, linkLayer(events, flow));
+
+  /** A line; null if it has no point. @param {string} name @returns {Line | null} */
+  get(name) {
+    const known = this.made.get(name);
+    if (known !== undefined) return known;
+    if (name in RECIPES) this.made.set(name, this.line(name, RECIPES[name]));
+    else Object.entries(linkLayer(this.tables, this.flow)).forEach(([own, line]) => this.made.set(own, line));
+    if (!this.made.has(name)) this.made.set(name, null);
+    return this.made.get(name) ?? null;
+  }
+
+  /** @type {(name: string, recipe: Recipe) => Line | null} */
+  line(name, { of, column, scale, choose, sum, like = name }) {
+    const table = this.tables.get(of);
+    if (!table) return null;
+    const key = choose ? like : of;
+    const own = this.shared.get(key) ?? ofFlow(table, this.flow, choose?.(table, this.flow));
+    this.shared.set(key, own);
+    if (!own.rows.length) return null;
+    const y = column ? picked(table.columns[column].values, own.rows, scale) : new Uint8Array(own.rows.length);
+    return { kind: of, ...own, y: sum ? summed(y, sum) : y };
+  }
 }
 
 /**
@@ -142,6 +157,13 @@ function ofFlow(table, flow, chosen) {
   return timed(time_ns.values, rows.slice(0, count));
 }
 
+/** Values of rows; as narrow as they were, if they are not scaled. @type {(values: Values, rows: Uint32Array, scale?: number) => Values} */
+function picked(values, rows, scale) {
+  const y = new (scale ? Float64Array : /** @type {new (n: number) => Values} */ (values.constructor))(rows.length);
+  for (let at = 0; at < y.length; at += 1) y[at] = values[rows[at]] * (scale ?? 1);
+  return y;
+}
+
 /** @type {(ns: ArrayLike<number>, rows: Uint32Array) => {x: Float64Array, rows: Uint32Array}} */
 function timed(ns, rows) {
   const x = new Float64Array(rows.length);
@@ -149,31 +171,33 @@ function timed(ns, rows) {
   return { x, rows };
 }
 
-/** @type {(y: Float64Array, scale: number) => void} */
-function accumulate(y, scale) {
+/** The sum of all values up to each. @type {(y: Values, scale: number) => Float64Array} */
+function summed(y, scale) {
+  const sums = new Float64Array(y.length);
   let sum = 0;
-  for (let at = 0; at < y.length; at += 1) y[at] = sum += scale * y[at];
+  for (let at = 0; at < y.length; at += 1) sums[at] = sum += scale * y[at];
+  return sums;
 }
 
 /**
  * PDUs of a UE's bearer in the flow's direction, by their number without the modulo: sent first, sent again, lost,
  * and what a STATUS PDU confirms (which goes the other way).
- * @param {Events} events
+ * @param {Map<string, Table | null>} tables
  * @param {Flow} flow
  * @returns {Record<string, Line>}
  */
-function linkLayer(events, flow) {
-  const data = events.table("rlc_data");
+function linkLayer(tables, flow) {
+  const data = tables.get("rlc_data");
   if (!data) return {};
   const own = ofFlow(data, flow, along(data, flow));
-  const status = events.table("rlc_status");
+  const status = tables.get("rlc_status");
   const back = status && ofFlow(status, flow, against(status, flow));
   const modulo = moduloOf(own.rows, data.columns.first_sn.values, Boolean(back?.rows.length));
   const y = unwrapped(own.rows, data.columns.first_sn.values, modulo);
   if (!y.length) return {};
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
-  const sums = { pduSum: new Float64Array(y.length), pduAgainSum: new Float64Array(y.length), pduLostSum: new Float64Array(y.length) };
+  const sums = { pduSum: new Uint16Array(y.length), pduAgainSum: new Uint16Array(y.length), pduLostSum: new Uint16Array(y.length) };
   let next = -Infinity;
   for (let at = 0; at < y.length; at += 1) {
     const row = own.rows[at];
@@ -196,10 +220,7 @@ function linkLayer(events, flow) {
       rows: Uint32Array.from(at, (n) => own.rows[n]),
     };
   }
-  for (const [name, sum] of Object.entries(sums)) {
-    accumulate(sum, 1);
-    lines[name] = { kind: "rlc_data", ...own, y: sum };
-  }
+  for (const [name, sum] of Object.entries(sums)) lines[name] = { kind: "rlc_data", ...own, y: summed(sum, 1) };
   if (status && back) {
     const { lsn } = status.columns;
     const highest = Float64Array.from(y);

@@ -34,7 +34,7 @@ export class Strip {
     const { begin, end, length, state } = this.store;
     const all = curvesOf(state).map(({ variant, flow, from: { start_s, transfer_s }, run, lines }) => {
       const last = transfer_s === null ? run.summary.simulated_s : start_s + transfer_s;
-      const sum = lines.acked ?? lines.delivered;
+      const sum = lines.get("acked") ?? lines.get("delivered");
       return { look: state.flows.length > 1 ? flow : lookOf(variant).ink, ...(sum ? rates(sum.x, sum.y, begin, end, last) : { x: [], y: [], window: 1 }) };
     });
     const most = Math.max(1e-9, ...all.flatMap((own) => own.y));

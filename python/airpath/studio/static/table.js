@@ -75,8 +75,8 @@ export class EventTable {
     byId("count").textContent = "…";
     const flows = this.store.state.flows.map((place) => summary.flows[place]).filter(Boolean);
     if (!(await order.filter(filter, flows)) || order !== this.order) return;
-    byId("count").textContent = `${figure(order.listed.length)} events`;
-    this.rows.set(order.listed.length);
+    byId("count").textContent = `${figure(order.length)} events`;
+    this.rows.set(order.length);
     this.reveal();
   }
 
@@ -84,12 +84,11 @@ export class EventTable {
   row(near) {
     const order = /** @type {Order} */ (this.order);
     const { run, state: { chosen } } = this.store;
-    const place = order.listed[near];
-    const { kind, row } = order.event(place);
-    const table = order.tables[order.kind[place]];
+    const { kind, row } = order.event(near);
+    const table = order.tables[order.kinds.indexOf(kind)];
     return {
       look: `event kind-${kind}`, isChosen: chosen?.kind === kind && chosen.row === row,
-      cells: [["time", order.time(place).toFixed(4)], ["kind", KINDS[kind] ?? kind], ["whose", whose(table, row)], ["what", shortly(run, kind, table, row)]],
+      cells: [["time", (table.columns.time_ns.values[row] / 1e9).toFixed(4)], ["kind", KINDS[kind] ?? kind], ["whose", whose(table, row)], ["what", shortly(run, kind, table, row)]],
       click: () => this.store.choose({ kind, row }),
     };
   }
@@ -121,6 +120,6 @@ export class EventTable {
   /** Write the listed events into a file. */
   save() {
     const { order } = this;
-    if (order?.listed.length) download(`${this.store.run.title}.parquet`, eventsAsParquet(order));
+    if (order?.length) download(`${this.store.run.title}.parquet`, eventsAsParquet({ ...order, listed: order.inOrder() }));
   }
 }

@@ -53,7 +53,7 @@ parameters! {
         /// Link layer: rlc.am, rlc.um or rlc.tm; their TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::Am(am()),
         /// What the UEs hear: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before despreading.
-        pub channel: sinr::Config,
+        pub reception: sinr::Config,
         /// Category of the UEs (TS 25.306 table 5.1a), 1 to 12: codes, least time between blocks, largest block.
         pub category: u8 = 8,
         /// Codes that the cell gives to HSDPA, 1 to 15.
@@ -176,7 +176,7 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let ends = downlink.rlc.ends(&uplink.rlc)?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
+        let heard = || sinr::Sinr::new(&downlink.reception, plan.run_seed, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -221,7 +221,7 @@ impl UplinkConfig {
 impl DownlinkConfig {
     fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
         self.queue.validate().map_err(|error| error.under("queue"))?;
-        self.channel.validate(ues).map_err(|error| error.under("channel"))?;
+        self.reception.validate(ues).map_err(|error| error.under("reception"))?;
         Category::of(self.category)?;
         if !(1..=15).contains(&self.codes) {
             return Err(ScenarioError::new("codes", "is no number of codes", "write 1 to 15"));

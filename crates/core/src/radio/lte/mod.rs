@@ -57,7 +57,7 @@ parameters! {
         /// Link layer: rlc.am_lte or rlc.um_lte; its TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
         /// What the UEs hear: signal-to-interference-and-noise ratio.
-        pub channel: sinr::Config,
+        pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: formats::Config,
         /// Who is served next.
@@ -168,7 +168,7 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let ends = downlink.rlc.ends(&uplink.rlc)?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard = || sinr::Sinr::new(&downlink.channel, plan.run_seed, ue, setup.slots_per_s());
+        let heard = || sinr::Sinr::new(&downlink.reception, plan.run_seed, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -213,7 +213,7 @@ impl Config {
 impl DownlinkConfig {
     fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
         self.queue.validate().map_err(|error| error.under("queue"))?;
-        self.channel.validate(ues).map_err(|error| error.under("channel"))?;
+        self.reception.validate(ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate().map_err(|error| error.under("blocks"))?;
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         if !(1..=6).contains(&self.group) {

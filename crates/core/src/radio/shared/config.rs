@@ -12,10 +12,11 @@ parameters! {
         pub period: Option<Duration>,
         /// How old a report is when it is used first, whole slots; if absent 6 ms.
         pub age: Option<Duration>,
-        /// What share of first transmissions is to be lost: an outer loop moves what reports say until it is so. Without,
-        /// reports are taken as they are.
-        pub target_bler: Option<Probability> = Some(tenth()),
-        /// By how much the outer loop moves after a loss, dB.
+        /// Whether an outer loop moves what reports say until `target_bler` is met; else they are taken as they are.
+        pub outer_loop: bool = true,
+        /// What share of first transmissions is to be lost.
+        pub target_bler: Probability = tenth(),
+        /// By how much the outer loop moves after a loss.
         pub step: Decibel = Decibel::from_thousandths(500),
     }
 
@@ -55,9 +56,9 @@ impl Adaptation {
                 return Err(ScenarioError::new(key, message, hint));
             }
         }
-        let target = self.target_bler.map_or(0.5, Probability::as_f64);
+        let target = self.target_bler.as_f64();
         if !(0.001..=0.9).contains(&target) {
-            let hint = "write 0.1 % to 90 %, such as \"10 %\", or leave it out";
+            let hint = "write 0.1 % to 90 %, such as \"10 %\"";
             return Err(ScenarioError::new("target_bler", "is no target of an outer loop", hint));
         }
         if self.step <= Decibel::from_thousandths(0) {

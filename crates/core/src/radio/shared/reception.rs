@@ -63,8 +63,8 @@ impl Reception {
     /// `period` and `age` of reports in slots.
     pub fn new(sinr: Sinr, config: &Adaptation, (period, age): (u64, u64), run_seed: u64, ue: u16) -> Self {
         let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.downlink.{part}")));
-        let outer_loop = config.target_bler.map(|target| {
-            let (step, target) = (config.step.as_db() as f32, target.as_f64() as f32);
+        let outer_loop = config.outer_loop.then(|| {
+            let (step, target) = (config.step.as_db() as f32, config.target_bler.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
         });
         Self {

@@ -81,22 +81,22 @@ impl<T> Reordering<T> {
         Self { window: u64::from(window), t1, next: MODULUS, held: VecDeque::new(), timer: None }
     }
 
-    /// A block arrives; hands up to `out` what is in order now. Returns whether the block was taken: it is not if it was
-    /// received before or given up.
-    pub fn handle_block(&mut self, now: Instant, tsn: u8, block: T, out: &mut Vec<T>) -> bool {
+    /// A block arrives; hands up to `out` what is in order now. Returns the block if it is refused: it was received
+    /// before, or given up.
+    pub fn handle_block(&mut self, now: Instant, tsn: u8, block: T, out: &mut Vec<T>) -> Option<T> {
         let number = self.number(tsn);
-        let Some(place) = number.checked_sub(self.next) else { return false };
+        let Some(place) = number.checked_sub(self.next) else { return Some(block) };
         let place = place as usize;
         if place >= self.held.len() {
             self.held.resize_with(place + 1, || None);
         } else if self.held[place].is_some() {
-            return false;
+            return Some(block);
         }
         self.held[place] = Some(block);
         let outside = (self.held.len() as u64).saturating_sub(self.window);
         self.give_up_below(self.next + outside, out);
         self.hand_up(now, out);
-        true
+        None
     }
 
     /// When T1 ends; never if it does not run.
@@ -196,8 +196,8 @@ mod tests {
     fn a_block_is_handed_up_once() {
         let mut queue = Queue::new(Some(T1));
         assert_eq!(queue.arrive(0, [0, 0, 2, 2, 1, 2, 0]), [0, 1, 2]);
-        let again = queue.reordering.handle_block(at(1), 2, 2, &mut queue.up);
-        assert!(!again && queue.up.is_empty());
+        let refused = queue.reordering.handle_block(at(1), 2, 2, &mut queue.up);
+        assert_eq!((refused, queue.up.len()), (Some(2), 0));
     }
 
     /// Acceptance test 6, first half: a block in every TTI of 2 ms, number 10 is lost for good.

@@ -167,7 +167,9 @@ impl Ue {
         match &mut self.reordered {
             None => self.hand_up(cx, block, work),
             Some(Reordered { queue, out, .. }) => {
-                queue.handle_block(now, tsn(block.number), block, out);
+                if let Some(refused) = queue.handle_block(now, tsn(block.number), block, out) {
+                    return self.lose(cx, refused, work);
+                }
                 self.hand_up_ordered(cx, work);
             }
         }

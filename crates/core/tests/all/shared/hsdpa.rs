@@ -9,8 +9,8 @@ fn row(cqi: u8, bler: &Value) -> Value {
     let sinr = format!("{:.2} dB", 1.02 * (f64::from(cqi) + 0.5 - 16.62));
     json!({"downlink": {
         "category": 6,
-        "channel": {"mean_sinr": sinr},
-        "adaptation": {"target_bler": null},
+        "reception": {"mean_sinr": sinr},
+        "adaptation": {"outer_loop": false},
         "harq": {"bler": bler},
         "iub": {"capacity": 1000},
     }, "uplink": {"rate": "384 kbit/s"}})

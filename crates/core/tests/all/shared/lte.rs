@@ -8,7 +8,7 @@ fn narrow(i_tbs: &Value) -> Value {
     json!({"downlink": {
         "blocks": {"bandwidth": "5 MHz", "i_tbs": i_tbs},
         "group": 2,
-        "adaptation": {"target_bler": null},
+        "adaptation": {"outer_loop": false},
         "harq": {"bler": [0]},
     }})
 }

@@ -37,10 +37,10 @@ impl Cell {
     pub fn new(kind: &str, ues: u16, keys: &Value) -> Self {
         let mut still = json!({"ues": ues, "downlink": {
             "queue": {"droptail": {"packets": 400}},
-            "channel": {"mean_sinr": "40 dB"},
+            "reception": {"mean_sinr": "40 dB"},
         }});
-        if keys["downlink"]["channel"]["fading"].is_null() {
-            still["downlink"]["channel"]["fading"] = json!({"none": {}});
+        if keys["downlink"]["reception"]["fading"].is_null() {
+            still["downlink"]["reception"]["fading"] = json!({"none": {}});
         }
         let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
         config.validate().unwrap();

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""ns-3's LTE as the yardstick of `radio.lte`: builds `lte.cc`, makes its runs and keeps the results.
+
+    python benches/ns3/lte.py [--only WORDS] [--print]
+
+Writes `lte.json`, which the comparison reads: what each run was given and what came of it, without CPU time,
+which is printed instead (user and system, microseconds per packet delivered). ns-3 is Debian's package
+`libns3-dev`; the standard library suffices. `README.md` says what is set in all runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "lte.json"
+MODULES = (
+    *("core", "network", "internet", "mobility", "point-to-point", "traffic-control", "spectrum"),
+    "lte",
+)
+SEGMENT = 1460
+# Receive window in segments by number of UEs: the cell is never idle, and round trips stay short.
+WINDOWS = {1: 180, 4: 90, 5: 90, 8: 45}
+# At these distances in m the CQI that ns-3 reports asks for I_TBS 26, 20, 18, 13, 8.
+DISTANCES = "0,4800,6000,10000,20000"
+# A CQI of 12 where 14 % of its blocks are lost at first.
+WITH_ERRORS = {"errors": 1, "amc": "piro", "ber": 0.02, "distances": "5850"}
+
+Options = dict[str, Any]
+
+
+def udp(scheduler: str, ues: int, prbs: int = 25, distances: str = "0") -> Options:
+    """Return a run in which each UE always has data waiting."""
+    rate = 3 * 800 * prbs / (2 if "," in distances else ues)
+    return {
+        **{"traffic": "udp", "scheduler": scheduler, "ues": ues, "prbs": prbs, "distances": distances},
+        **{"rlc": "um", "buffer": 100_000, "rate": rate / 2, "warmup": 2, "time": 6},
+    }
+
+
+def tcp(scheduler: str, ues: int, prbs: int, rlc: str, **more: Any) -> Options:
+    """Return a run of one download for each UE."""
+    return {
+        **{"traffic": "tcp", "scheduler": scheduler, "ues": ues, "prbs": prbs, "rlc": rlc},
+        **{"window": WINDOWS[ues] * SEGMENT, "buffer": 10_000_000, "warmup": 2, "time": 12, **more},
+    }
+
+
+def runs() -> dict[str, Options]:
+    """Return all runs by name."""
+    all_runs: dict[str, Options] = {}
+    for ues in (1, 3, 4, 6, 8, 12):
+        all_runs[f"udp-pf-25prb-{ues}ue"] = udp("pf", ues)
+    for ues in (3, 4, 6, 8, 9, 12):
+        all_runs[f"udp-rr-25prb-{ues}ue"] = udp("rr", ues)
+    for ues in (1, 4, 8):
+        all_runs[f"udp-pf-50prb-{ues}ue"] = udp("pf", ues, 50)
+    for distance in DISTANCES.split(",")[1:]:
+        all_runs[f"udp-pf-25prb-1ue-{distance}m"] = udp("pf", 1, distances=distance)
+    for scheduler in ("pf", "rr"):
+        all_runs[f"udp-{scheduler}-25prb-5ue-distances"] = udp(scheduler, 5, distances=DISTANCES)
+        all_runs[f"tcp-{scheduler}-25prb-5ue-distances-um"] = tcp(scheduler, 5, 25, "um", distances=DISTANCES)
+    for ues in (1, 4, 8):
+        for prbs in (25, 50):
+            for scheduler in ("pf", "rr"):
+                all_runs[f"tcp-{scheduler}-{prbs}prb-{ues}ue-um"] = tcp(scheduler, ues, prbs, "um")
+            all_runs[f"tcp-pf-{prbs}prb-{ues}ue-am"] = tcp("pf", ues, prbs, "am")
+            all_runs[f"tcp-pf-{prbs}prb-{ues}ue-am-prohibit100"] = tcp(
+                "pf", ues, prbs, "am", statusProhibitMs=100
+            )
+        for rlc in ("um", "am"):
+            name = f"tcp-pf-25prb-{ues}ue-{rlc}"
+            all_runs[f"{name}-10kib"] = tcp("pf", ues, 25, rlc, buffer=10_240)
+            prohibit = {"statusProhibitMs": 100} if rlc == "am" else {}
+            all_runs[f"{name}-errors"] = tcp("pf", ues, 25, rlc, **WITH_ERRORS, **prohibit)
+    for prbs in (25, 50):
+        all_runs[f"ping-{prbs}prb"] = {"traffic": "ping", "prbs": prbs, "segment": 1000, "time": 60}
+    return all_runs
+
+
+def cqi_tables() -> dict[str, Options]:
+    """Return what to ask for the SINR from which on each CQI is reported, for so many PRBs."""
+    return {
+        f"{amc}-{rbg}prb": {"traffic": "cqi", "amc": amc, "rbg": rbg, "prbs": prbs}
+        for amc in ("mi", "piro")
+        for rbg, prbs in ((2, 25), (24, 25), (48, 50))
+    }
+
+
+def build(flags: list[str]) -> Path:
+    """Compile and return the program."""
+    program = Path(tempfile.gettempdir()) / "airpath-ns3-lte"
+    libraries = [f"-lns3-{module}" for module in MODULES]
+    command = ["g++", "-std=c++17", "-O2", str(HERE / "lte.cc"), "-o", str(program), *flags, *libraries]
+    subprocess.run(command, check=True)
+    return program
+
+
+def simulate(program: Path, options: Options) -> dict[str, Any]:
+    """Run the program and return what it prints."""
+    command = [str(program), *(f"--{key}={value}" for key, value in options.items())]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def summary(result: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a run: one value for each UE, in their order."""
+    ues = result["ues"]
+    down = [ue["down"] for ue in ues]
+    kept: dict[str, Any] = {
+        "goodput_kBps": [round(ue["goodput_kBps"], 1) for ue in ues],
+        "mac_kBps": [round(ue["mac_kBps"], 1) for ue in ues],
+        "sinr_db": [round(ue["sinr_db"], 2) for ue in ues],
+        "mcs": [int(max(blocks["mcs"], key=blocks["mcs"].get)) for blocks in down],
+        "block_bytes": [int(max(blocks["sizes"], key=blocks["sizes"].get)) for blocks in down],
+        "first_bler": [round(blocks["lost"][0] / blocks["sent"][0], 4) for blocks in down],
+        "second_bler": [round(blocks["lost"][1] / max(1, blocks["sent"][1]), 4) for blocks in down],
+        "uplink_blocks": [ue["up"]["sent"][0] for ue in ues],
+        "drops": [ue["drops"] for ue in ues],
+        "packets": result["packets"],
+        "simulated_s": result["simulated_s"],
+    }
+    for key in ("rtt_ms", "down_ms", "up_ms"):
+        if ues[0].get(key):
+            # Mean, least and greatest.
+            kept[key] = [[round(value, 2) for value in ue[key]] for ue in ues]
+    return kept
+
+
+def version() -> str:
+    """Return ns-3's version as its package says."""
+    command = ["pkg-config", "--modversion", "ns3-lte"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Run ns-3's LTE.")
+    parser.add_argument("--only", default="", help="runs with this regular expression in their names")
+    parser.add_argument("--print", action="store_true", help="write no results")
+    parser.add_argument("--release", help="ns-3's version, if pkg-config does not know it")
+    parser.add_argument("flags", nargs="*", help="of the compiler, after --, where ns-3 is elsewhere")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Make the runs, print a line for each and write the results."""
+    options = arguments()
+    program = build(options.flags)
+    results: dict[str, Any] = {"ns3": "", "cqi": {}, "runs": {}}
+    if RESULTS.is_file():
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results["cqi"] = {}
+    results["ns3"] = options.release or version()
+    for name, table in cqi_tables().items():
+        results["cqi"][name] = simulate(program, table)["cqi"]
+    print(f"{'run':38}{'goodput':>10}{'blocks':>10}{'RTT':>8}{'CPU':>12}")
+    print(f"{'':38}{'kB/s':>10}{'kB/s':>10}{'ms':>8}{'us/packet':>12}", flush=True)
+    for name, run in runs().items():
+        if not re.search(options.only, name):
+            continue
+        result = simulate(program, run)
+        kept = summary(result)
+        results["runs"][name] = {"options": run, **kept}
+        rtt = statistics.mean(ue[0] for ue in kept["rtt_ms"]) if "rtt_ms" in kept else 0
+        print(
+            f"{name:38}{sum(kept['goodput_kBps']):10.1f}{sum(kept['mac_kBps']):10.1f}{rtt:8.1f}"
+            f"{result['cpu_s'] * 1e6 / result['packets']:12.1f}",
+            flush=True,
+        )
+        if not options.print:
+            rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results["runs"].items()]
+            cqi = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results["cqi"].items()]
+            RESULTS.write_text(
+                f'{{"ns3": "{results["ns3"]}",\n"cqi": {{\n'
+                + ",\n".join(cqi)
+                + '},\n"runs": {\n'
+                + ",\n".join(rows)
+                + "}}\n",
+                encoding="utf-8",
+            )
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"lte: {error}")
