@@ -26,6 +26,7 @@ impl PduCapture {
     pub fn settle(&mut self, report: &Report) {
         if let Some(encoder) = &mut self.encoder {
             encoder.discard(&report.discarded);
+            encoder.confirm(&report.confirmed);
             if report.began_anew {
                 encoder.begin_anew();
             }
@@ -60,6 +61,8 @@ impl PduCapture {
 fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
     match pdu {
         Pdu::Control(place) => !arrives.control.contains(&sent.control[place]),
+        Pdu::LteStatus => arrives.lte.status.is_none(),
+        Pdu::Lte(place) => !arrives.lte.data.contains(&sent.lte.data[place]),
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
     }
 }

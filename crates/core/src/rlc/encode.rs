@@ -11,6 +11,10 @@ pub enum Pdu {
     Control(usize),
     /// The data PDU with this sequence number.
     Data(u64),
+    /// The STATUS PDU of LTE.
+    LteStatus,
+    /// The data PDU of LTE at this place of the TTI.
+    Lte(usize),
 }
 
 /// Makes the octets of the PDUs that one end sends.
@@ -30,6 +34,11 @@ pub trait Encode: Send + Sync {
 
     /// SDUs were given up: the rest of them is not sent. Others than these may be named, too.
     fn discard(&mut self, sdus: &[u64]);
+
+    /// SDUs were confirmed: they are not sent again.
+    fn confirm(&mut self, sdus: &[u64]) {
+        let _ = sdus;
+    }
 
     /// The next PDU is new, and number 0; no SDU goes on in it.
     fn begin_anew(&mut self);

@@ -21,6 +21,7 @@
 
 pub mod control;
 mod cutter;
+mod lte_pdus;
 mod pdus;
 mod ranges;
 mod reassembly;

@@ -4,10 +4,10 @@
 //! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
 //! 4096 (AM) or 128 (UM).
 //!
-//! PDUs of LTE, which each have their own size, are told in [`lte::Pdus`] besides.
+//! PDUs of LTE, which each have their own size, are told in [`Pdus`] besides.
 
 use super::control::{Control, Status};
-use super::lte;
+use super::lte_pdus::Pdus;
 use super::ranges::SnRange;
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
@@ -79,7 +79,7 @@ pub struct Tti {
     /// A STATUS PDU in the padding of one of the data PDUs, with the sequence number of that.
     pub piggybacked: Option<(u64, Status)>,
     /// What PDUs of LTE have beside a sequence number.
-    pub lte: lte::Pdus,
+    pub lte: Pdus,
 }
 
 impl Tti {

@@ -33,6 +33,8 @@ pub struct Segmentation {
     special_he: bool,
     /// Lengths of the SDUs not begun.
     waiting: SduQueue<u32>,
+    /// Octets of all of these.
+    octets: u64,
     cut: Option<Cut>,
     /// The SDU before ends without an indicator: (number, PDU with its first octet).
     unmarked: Option<(u64, u64)>,
@@ -47,12 +49,23 @@ impl Segmentation {
 
     /// Adds an SDU of `octets`; its number.
     pub fn push(&mut self, octets: u32) -> u64 {
+        self.octets += u64::from(octets);
         self.waiting.push(octets)
     }
 
     /// Whether everything is in a PDU.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.cut.is_none() && self.unmarked.is_none()
+    }
+
+    /// About how many PDUs the rest fills: one at least, if there is any.
+    pub fn pdus(&self) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let octets = self.octets + self.cut.map_or(0, |cut| cut.octets);
+        let ends = self.waiting.len() as u64 + u64::from(self.begun().is_some());
+        (octets + ends * self.li_octets).div_ceil(self.payload)
     }
 
     /// SDUs of which no octet is in a PDU.
@@ -67,6 +80,7 @@ impl Segmentation {
 
     /// Takes the one at `place` of these out; its number, which no other SDU gets.
     pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
+        self.octets -= self.waiting.iter().nth(place).map_or(0, |&octets| octets.into());
         self.waiting.take(place)
     }
 
@@ -154,6 +168,7 @@ impl Segmentation {
 
     fn begin(&mut self, sn: u64) -> Option<Cut> {
         let (sdu, octets) = self.waiting.pop()?;
+        self.octets -= u64::from(octets);
         Some(Cut { sdu, first: sn, octets: octets.into() })
     }
 }
@@ -245,15 +260,19 @@ mod tests {
             for &octets in &sdus {
                 cutter.push(octets);
             }
+            let estimate = cutter.pdus();
             let (mut spans, mut sn) = (Vec::new(), 0);
             for grant in grants.into_iter().cycle() {
                 let next = cutter.fill(sn, grant, false, |span| spans.push(span));
                 prop_assert!(next <= sn + grant);
+                prop_assert_eq!(cutter.pdus() == 0, cutter.is_empty());
                 sn = next;
                 if cutter.is_empty() {
                     break;
                 }
             }
+            // An octet that holds no length indicator of two is left free.
+            prop_assert!(estimate <= sn && sn <= estimate + sdus.len() as u64);
             prop_assert_eq!((sn, spans), naively(payload, li, &sdus));
         }
     }

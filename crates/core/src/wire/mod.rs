@@ -2,7 +2,7 @@
 //!
 //! [`ip`] reads IPv4, IPv6 and TCP headers into a [`Packet`](crate::packet::Packet) and writes them
 //! again; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
-//! all octets of a simulated packet; [`rlc`] is the codec of the link layer's PDUs, [`gtp`] that of the tunnels in
+//! all octets of a simulated packet; [`rlc`] and [`rlc_lte`] are the codecs of the link layers' PDUs, [`gtp`] that of the tunnels in
 //! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
 //! never panic; a packet that they cannot read becomes an opaque one with the reason.
 
@@ -13,6 +13,7 @@ pub mod ip;
 pub mod pcapng;
 pub mod rewrite;
 pub mod rlc;
+pub mod rlc_lte;
 mod whole;
 
 pub use error::EncodeError;

@@ -43,7 +43,8 @@ fn rows(doc: &str) -> Vec<Row> {
 }
 
 /// The documents, each with a number of rows that it has at least.
-const DOCS: [(&str, usize); 3] = [("rlc-am.md", 40), ("rlc-um-tm.md", 20), ("mac-hs.md", 15)];
+const DOCS: [(&str, usize); 4] =
+    [("rlc-am.md", 40), ("rlc-um-tm.md", 20), ("rlc-lte.md", 35), ("mac-hs.md", 15)];
 
 #[test]
 fn what_the_clause_tables_call_implemented_is_tested() {

@@ -27,6 +27,8 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "cutter",
                 "encode",
                 "entities",
+                "lte",
+                "lte_pdus",
                 "pdus",
                 "ranges",
                 "reassembly",

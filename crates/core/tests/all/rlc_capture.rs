@@ -7,6 +7,7 @@ use airpath_core::wire::rlc::{
     AmdPdu, Begin, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail, UmdPdu,
     UmdSn,
 };
+use airpath_core::wire::rlc_lte::{self, Data, Nack, StatusPdu};
 
 const PDU_OCTETS: usize = 42;
 const STATUS: &str = "dc=0 ctrl_pdu_type=0";
@@ -156,4 +157,84 @@ fn tshark_reads_unacknowledged_and_transparent_mode() {
         shown,
         expected.map(|rest| format!("channel.dir=1 channel.ueid=0x00000007 channel.rbid=5 {rest}"))
     );
+}
+
+const LTE_FIELDS: &[&str] = &[
+    "rlc-lte.mode",
+    "rlc-lte.direction",
+    "rlc-lte.ueid",
+    "rlc-lte.channel-type",
+    "rlc-lte.channel-id",
+    "rlc-lte.um-seqnum-length",
+    "rlc-lte.um.fi",
+    "rlc-lte.um.sn",
+    "rlc-lte.um.data",
+    "rlc-lte.am.frame-type",
+    "rlc-lte.am.rf",
+    "rlc-lte.am.p",
+    "rlc-lte.am.fi",
+    "rlc-lte.am.fixed.sn",
+    "rlc-lte.am.segment.lsf",
+    "rlc-lte.am.segment.offset",
+    "rlc-lte.extension.li",
+    "rlc-lte.am.data",
+    "rlc-lte.am.ack-sn",
+    "rlc-lte.am.nack-sn",
+    "rlc-lte.am.so-start",
+    "rlc-lte.am.so-end",
+    "_ws.malformed",
+];
+
+/// Those of LTE: AMD PDUs, segments, STATUS and UMD PDUs.
+#[test]
+fn tshark_reads_rlc_of_lte() {
+    let down = Channel { dir: Dir::Downlink, urnti: 7, radio_bearer: 5 };
+    let up = Channel { dir: Dir::Uplink, urnti: 7, radio_bearer: 5 };
+    let data = |begins, ends, lengths: &[u16], octets: &[u8]| {
+        let (lengths, octets) = (lengths.to_vec(), octets.to_vec());
+        Data { begins, ends, lengths, octets }
+    };
+    let amd = |sn, poll, part, data| rlc_lte::Pdu::Amd(rlc_lte::AmdPdu { sn, poll, part, data });
+    let part = |sn, start, end| Nack { sn, part: Some((start, end)) };
+    let nacks = vec![Nack { sn: 3, part: None }, part(5, 2, Some(9)), part(5, 20, None)];
+    let pdus = [
+        (down, amd(1023, true, None, data(true, true, &[], &[1, 2, 3]))),
+        (down, amd(5, false, None, data(false, false, &[2, 3], &[1, 2, 3, 4, 5, 6]))),
+        (down, amd(6, true, Some((300, true)), data(false, true, &[1], &[8, 9]))),
+        (up, rlc_lte::Pdu::Status(StatusPdu { ack_sn: 9, nacks })),
+    ];
+    let acknowledged =
+        pdus.iter().map(|(channel, pdu)| datagram_of(Mode::LteAm, *channel, &pdu.encode().unwrap()));
+    let umd = rlc_lte::UmdPdu { sn: 21, data: data(true, false, &[1], &[8, 9, 10]) };
+    let short = datagram_of(Mode::LteUm5, down, &umd.encode(5).unwrap());
+    let long = datagram_of(Mode::LteUm10, down, &umd.encode(10).unwrap());
+    let datagrams: Vec<_> = acknowledged.chain([short, long]).collect();
+    let options = ["--enable-heuristic", "rlc_lte_udp"];
+    let Some(shown) = tshark::dissected("rlc-lte", &options, LTE_FIELDS, &datagrams) else {
+        return tshark::without_tshark();
+    };
+    let words = |fields: &Vec<(&str, String)>| {
+        let word =
+            |(name, value): &(&str, String)| format!("{}={value}", name.trim_start_matches("rlc-lte."));
+        fields.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<String> = shown.iter().map(words).collect();
+    let channel = |mode, way| format!("mode={mode} direction={way} ueid=7 channel-type=5 channel-id=5");
+    let am = channel(4, 1) + " am.frame-type=0x01";
+    let um = |bits| format!("{} um-seqnum-length={bits} um.fi=0x01 um.sn=21", channel(2, 1));
+    let expected = [
+        format!("{am} am.rf=0x00 am.p=0x01 am.fi=0x00 am.fixed.sn=1023 am.data=010203"),
+        format!("{am} am.rf=0x00 am.p=0x00 am.fi=0x03 am.fixed.sn=5 extension.li=2,3 am.data=0102,030405,06"),
+        format!(
+            "{am} am.rf=0x01 am.p=0x01 am.fi=0x02 am.fixed.sn=6 am.segment.lsf=0x01 am.segment.offset=300 \
+             extension.li=1 am.data=08,09"
+        ),
+        format!(
+            "{} am.frame-type=0x00 am.ack-sn=9 am.nack-sn=3,5,5 am.so-start=2,20 am.so-end=9,32767",
+            channel(4, 0)
+        ),
+        format!("{} um.data=08,090a extension.li=1", um(5)),
+        format!("{} um.data=08,090a extension.li=1", um(10)),
+    ];
+    assert_eq!(shown, expected);
 }

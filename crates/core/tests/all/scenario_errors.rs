@@ -1011,7 +1011,7 @@ fn every_component_stands_in_a_scenario_by_its_name() {
         assert_eq!(names.len(), defaults.len());
         for (name, default) in names.iter().zip(defaults) {
             // Link layers that go by TTIs do so in both directions.
-            let by_ttis = path.ends_with("rlc") && ["am", "um", "tm"].contains(name);
+            let by_ttis = path.ends_with("rlc") && !["none", "fixed_delay_arq"].contains(name);
             let downlink = if by_ttis { name } else { "fixed_delay_arq" };
             let link_layer = format!("radio.dch.downlink.rlc.{downlink}");
             // Other channels than those of blocks have a cell of their own; those may need a link layer.

@@ -244,6 +244,15 @@ impl Transmit for Entity {
         }
     }
 
+    fn backlog(&self, now: Instant) -> u64 {
+        let due = u64::from(self.deadline() <= now);
+        if !self.reset.is_ready() {
+            return due;
+        }
+        let data = self.sender.backlog();
+        due.max(data + u64::from(self.receiver.deadline() <= now))
+    }
+
     /// §11.3.2: control PDUs go before data.
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
         let discarded = given_up(report);

@@ -174,6 +174,12 @@ impl Sender {
         self.discard.deadline().min(expiry).min(polls)
     }
 
+    /// About how many PDUs could be sent now that were not asked for by a timer.
+    pub fn backlog(&self) -> u64 {
+        let again = self.retransmissions.count().min(self.may_repeat());
+        again + self.segmentation.pdus().min(self.vt_ms().saturating_sub(self.vt_s))
+    }
+
     /// Whether at `now` there is neither an MRW to send nor anything to discard or to reset.
     pub fn is_quiet(&self, now: Instant) -> bool {
         let expires = self.expiries.front().is_some_and(|(_, end)| *end <= now);

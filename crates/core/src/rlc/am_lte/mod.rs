@@ -57,7 +57,7 @@ impl Component for Config {
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {
-        None
+        Some(Box::new(lte::Encoder::am()))
     }
 
     fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {

@@ -235,11 +235,11 @@ impl Receiver {
     fn name(&self, sn: u64, pdu: &Received, mut put: impl FnMut(Nack) -> bool) -> bool {
         let Some(first) = pdu.first else { return put(Nack { sn, part: None }) };
         let end = pdu.end.unwrap_or(u64::MAX);
-        let held = self.octets.as_slice();
-        let from = held.partition_point(|held| held.end <= first);
+        let octets = self.octets.as_slice();
+        let from = octets.partition_point(|held| held.end <= first);
         let offset = |octet: u64| (octet - first) as u32;
         let mut at = first;
-        for held in held[from..].iter().take_while(|held| held.first < end) {
+        for held in octets[from..].iter().take_while(|held| held.first < end) {
             // Octets of the PDU behind, where the end of this one is not known.
             if held.first > at && pdu.end.is_none() && self.belongs_behind(sn, held.first) {
                 break;

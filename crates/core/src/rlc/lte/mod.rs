@@ -1,12 +1,14 @@
 //! What the two modes of LTE's RLC (TS 36.322) share: PDUs that fill the room they are given, and the stream of SDUs
 //! out of which they are cut.
 
-mod pdus;
+mod encoder;
 mod stream;
 
-pub(super) use pdus::insert_end;
-pub use pdus::{End, LARGEST_OFFSET, Nack, Part, Pdu, Pdus, Status, li_octets};
+pub use super::lte_pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
+pub use encoder::Encoder;
 pub use stream::Stream;
+
+pub(super) use super::lte_pdus::insert_end;
 
 use super::{Run, SduEnd, SnRange, Tti, entities};
 use crate::channel;

@@ -4,7 +4,7 @@
 //! an E bit, and an odd one four bits of padding. An SDU with more than 2047 octets in a PDU has no length
 //! indicator there, so that it is the last one of the PDU.
 
-use super::pdus::{End, LARGEST_OFFSET, li_octets};
+use crate::rlc::lte_pdus::{End, LARGEST_OFFSET, li_octets};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;

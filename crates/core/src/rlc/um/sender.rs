@@ -70,6 +70,10 @@ impl Transmit for Sender {
         if self.segmentation.is_empty() { Instant::NEVER } else { Instant::ZERO }
     }
 
+    fn backlog(&self, _now: Instant) -> u64 {
+        self.segmentation.pdus()
+    }
+
     fn build_tti(&mut self, now: Instant, pdus: u64, tti: &mut Tti, report: &mut Report) {
         self.discard_late(now, report);
         if !self.segmentation.is_empty()

@@ -63,7 +63,7 @@ impl Component for Config {
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {
-        None
+        Some(Box::new(lte::Encoder::um(self.sn_field_length as u8)))
     }
 
     fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {

@@ -6,18 +6,18 @@
 use super::{DecodeError, EncodeError};
 
 /// Writes into a slice that its owner has cleared.
-pub(super) struct BitWriter<'a> {
+pub(in crate::wire) struct BitWriter<'a> {
     out: &'a mut [u8],
     at: usize,
 }
 
 impl<'a> BitWriter<'a> {
-    pub(super) fn new(out: &'a mut [u8]) -> Self {
+    pub(in crate::wire) fn new(out: &'a mut [u8]) -> Self {
         Self { out, at: 0 }
     }
 
     /// Appends the lowest `bits` bits of `value`.
-    pub(super) fn put(&mut self, value: u32, bits: usize) -> Result<(), EncodeError> {
+    pub(in crate::wire) fn put(&mut self, value: u32, bits: usize) -> Result<(), EncodeError> {
         let room = self.out.len() * 8;
         if self.at + bits > room {
             return Err(EncodeError::NoRoom { bits: self.at + bits, room });
@@ -31,29 +31,29 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Appends octets.
-    pub(super) fn put_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
+    pub(in crate::wire) fn put_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         octets.iter().try_for_each(|&octet| self.put(octet.into(), 8))
     }
 
     /// Octets behind the last one begun.
-    pub(super) fn octets_left(&self) -> usize {
+    pub(in crate::wire) fn octets_left(&self) -> usize {
         self.out.len() - self.at.div_ceil(8)
     }
 }
 
 /// Reads a slice from its first bit on.
-pub(super) struct BitReader<'a> {
+pub(in crate::wire) struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> BitReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(in crate::wire) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// The next field of at most 32 bits.
-    pub(super) fn take(&mut self, bits: usize) -> Result<u32, DecodeError> {
+    pub(in crate::wire) fn take(&mut self, bits: usize) -> Result<u32, DecodeError> {
         if self.at + bits > self.bytes.len() * 8 {
             return Err(DecodeError::Truncated);
         }
@@ -64,12 +64,12 @@ impl<'a> BitReader<'a> {
     }
 
     /// The next field of at most 8 bits.
-    pub(super) fn take_octet(&mut self, bits: usize) -> Result<u8, DecodeError> {
+    pub(in crate::wire) fn take_octet(&mut self, bits: usize) -> Result<u8, DecodeError> {
         self.take(bits).map(|value| value as u8)
     }
 
     /// Whole octets that have not been begun.
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(in crate::wire) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at.div_ceil(8)..]
     }
 }

@@ -13,9 +13,10 @@ mod error;
 mod status;
 mod sufi;
 pub mod udp;
+mod udp_lte;
 mod umd;
 
-use bits::{BitReader, BitWriter};
+pub(in crate::wire) use bits::{BitReader, BitWriter};
 
 pub use amd::{AmdPdu, PreviousEnd, Tail};
 pub use error::DecodeError;

@@ -1,4 +1,5 @@
-//! PDUs in UDP datagrams, for captures: the framing that Wireshark's dissector `rlc` recognises by its first
+//! PDUs in UDP datagrams, for captures, those of LTE with a framing of their own. Here is the
+//! framing that Wireshark's dissector `rlc` recognises by its first
 //! octets.
 //!
 //! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
@@ -12,7 +13,7 @@ use std::net::SocketAddrV4;
 use crate::packet::Dir;
 use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
-use super::{amd, umd};
+use super::{amd, udp_lte, umd};
 
 /// Whose PDUs these are; Wireshark follows each channel by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,12 @@ pub enum Mode {
     Um,
     /// Acknowledged.
     Am,
+    /// Unacknowledged, of LTE, with 5 bits of sequence number.
+    LteUm5,
+    /// Unacknowledged, of LTE, with 10 bits of sequence number.
+    LteUm10,
+    /// Acknowledged, of LTE.
+    LteAm,
 }
 
 impl Mode {
@@ -41,7 +48,7 @@ impl Mode {
     const fn largest_with_short_li(self) -> usize {
         match self {
             Self::Tm | Self::Um => umd::LARGEST_WITH_SHORT_LI,
-            Self::Am => amd::LARGEST_WITH_SHORT_LI,
+            _ => amd::LARGEST_WITH_SHORT_LI,
         }
     }
 }
@@ -54,23 +61,36 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
 
 /// The same with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
-    let pdu = &pdu[..pdu.len().min(usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - FRAMING_OCTETS)];
+    let (ue, bearer) = (channel.urnti as u16, channel.radio_bearer.into());
+    let framing = match mode {
+        Mode::Tm | Mode::Um | Mode::Am => framing(mode, channel, pdu.len()),
+        Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
+        Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
+        Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
+    };
+    let room = usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - framing.len();
     let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
-    bytes.extend_from_slice(NAME);
+    bytes.extend_from_slice(&framing);
+    bytes.extend_from_slice(&pdu[..pdu.len().min(room)]);
+    let uplink = channel.dir == Dir::Uplink;
+    let (src, dst) = if uplink { (UE, NETWORK) } else { (NETWORK, UE) };
+    let [src, dst] = [src, dst].map(|address| SocketAddrV4::new(address.into(), PORT));
+    let headers = Headers { src, dst, traffic_class: 0, identification: 0, has_udp_checksum: false };
+    headers.put(&mut bytes);
+    bytes
+}
+
+/// What goes in front of a PDU of UMTS with so many octets.
+fn framing(mode: Mode, channel: Channel, octets: usize) -> Vec<u8> {
+    let mut bytes = NAME.to_vec();
     bytes.extend_from_slice(&[TAG_MODE, mode as u8]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
     bytes.extend_from_slice(&channel.urnti.to_be_bytes());
     bytes.extend_from_slice(&[TAG_RADIO_BEARER, channel.radio_bearer]);
-    let li_size = if pdu.len() <= mode.largest_with_short_li() { LI_7_BITS } else { LI_15_BITS };
-    bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH]);
-    bytes.push(TAG_PDU);
-    bytes.extend_from_slice(pdu);
-    let (src, dst) = if uplink { (UE, NETWORK) } else { (NETWORK, UE) };
-    let [src, dst] = [src, dst].map(|address| SocketAddrV4::new(address.into(), PORT));
-    let headers = Headers { src, dst, traffic_class: 0, identification: 0, has_udp_checksum: false };
-    headers.put(&mut bytes);
+    let li_size = if octets <= mode.largest_with_short_li() { LI_7_BITS } else { LI_15_BITS };
+    bytes.extend_from_slice(&[TAG_LI_SIZE, li_size, TAG_CHANNEL_TYPE, PS_DTCH, TAG_PDU]);
     bytes
 }
 
@@ -89,8 +109,6 @@ const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
 const LI_15_BITS: u8 = 2;
 
-/// Name, five tags with an octet each, one with four, and the tag of the PDU.
-const FRAMING_OCTETS: usize = NAME.len() + 5 * 2 + 5 + 1;
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;
 /// Addresses for documentation (RFC 5737).
@@ -102,6 +120,9 @@ mod tests {
     use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
     use super::*;
+
+    /// Name, five tags with an octet each, one with four, and the tag of the PDU.
+    const FRAMING_OCTETS: usize = NAME.len() + 5 * 2 + 5 + 1;
 
     #[test]
     fn a_datagram_is_whole_and_goes_the_way_of_its_pdu() {

@@ -2,6 +2,7 @@
 //! octets only gets the SDUs that the entities hand up, octet for octet.
 
 mod entities;
+mod lte;
 mod reassembly;
 mod runs;
 mod unacknowledged;

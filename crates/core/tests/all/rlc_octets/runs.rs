@@ -9,9 +9,11 @@ use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ProbeMask};
 use airpath_core::wire::rlc::{Pdu, Sn, StatusEnd, Sufi, UmdPdu};
+use airpath_core::wire::rlc_lte;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
+use super::lte;
 use super::reassembly::Reassembly;
 use super::unacknowledged::Unacknowledged;
 
@@ -106,8 +108,33 @@ fn frames(capture: &[u8]) -> Vec<Frame> {
     frames
 }
 
+/// The mode of LTE's framing: acknowledged, or unacknowledged with so many bits of sequence number.
+const LTE_AM: u8 = 100;
+
+/// Reads the framing of LTE: a mode, tags of one octet, and of two for the UE and the channel. Mode, bearer and PDU.
+fn framed_lte(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
+    let (mut mode, mut rest) = (octets[0], &octets[1..]);
+    let (mut dir, mut ue) = (None, None);
+    while let [tag, behind @ ..] = rest {
+        let (value, next) = behind.split_at(if *tag >= 5 { 2 } else { 1 });
+        match tag {
+            1 if mode == 4 => return (LTE_AM, (ue.unwrap(), dir.unwrap()), behind.to_vec()),
+            1 => return (mode, (ue.unwrap(), dir.unwrap()), behind.to_vec()),
+            2 => mode = value[0],
+            3 => dir = Some(if value == [1] { Dir::Downlink } else { Dir::Uplink }),
+            5 => ue = Some(u16::from_be_bytes([value[0], value[1]]) - 1),
+            _ => {}
+        }
+        rest = next;
+    }
+    panic!("no PDU in {octets:02x?}");
+}
+
 /// Reads the framing: tags of one octet, and of four for the UE. Mode, bearer and PDU.
 fn framed(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
+    if let Some(rest) = octets[HEADERS..].strip_prefix(b"rlc-lte") {
+        return framed_lte(rest);
+    }
     let mut rest = octets[HEADERS..].strip_prefix(b"umts-rlc").unwrap();
     let (mut mode, mut dir, mut ue) = (None, None, None);
     while let [tag, behind @ ..] = rest {
@@ -154,6 +181,9 @@ enum Reader {
     Transparent(Vec<Vec<u8>>),
     Unacknowledged(Unacknowledged),
     Acknowledged(Reassembly),
+    LteAcknowledged(lte::Acknowledged),
+    /// With so many bits of sequence number.
+    LteUnacknowledged(u8, lte::Unacknowledged),
 }
 
 impl Reader {
@@ -161,7 +191,9 @@ impl Reader {
         match mode {
             0 => Self::Transparent(Vec::new()),
             1 => Self::Unacknowledged(Unacknowledged::default()),
-            _ => Self::Acknowledged(Reassembly::default()),
+            2 => Self::Acknowledged(Reassembly::default()),
+            LTE_AM => Self::LteAcknowledged(lte::Acknowledged::default()),
+            bits => Self::LteUnacknowledged(bits, lte::Unacknowledged::default()),
         }
     }
 
@@ -187,6 +219,26 @@ impl Reader {
                 }
                 text
             }
+            Self::LteAcknowledged(reader) => match rlc_lte::Pdu::decode(octets).unwrap() {
+                rlc_lte::Pdu::Amd(pdu) => {
+                    let text = format!("data {} poll {}", pdu.sn, pdu.poll);
+                    if !lost {
+                        reader.receive(pdu);
+                    }
+                    text
+                }
+                rlc_lte::Pdu::Status(status) => {
+                    let missing = status.nacks.chunk_by(|one, next| one.sn == next.sn).count();
+                    format!("status {} missing {missing}", status.ack_sn)
+                }
+            },
+            Self::LteUnacknowledged(bits, reader) => {
+                let pdu = rlc_lte::UmdPdu::decode(octets, (*bits).into()).unwrap();
+                if !lost {
+                    reader.receive(&pdu, 1 << *bits);
+                }
+                format!("data {} poll false", pdu.sn)
+            }
         }
     }
 
@@ -195,6 +247,8 @@ impl Reader {
             Self::Transparent(sdus) => sdus,
             Self::Unacknowledged(reader) => &reader.sdus,
             Self::Acknowledged(reader) => &reader.sdus,
+            Self::LteAcknowledged(reader) => &reader.sdus,
+            Self::LteUnacknowledged(_, reader) => &reader.sdus,
         }
     }
 }
@@ -319,6 +373,29 @@ fn unacknowledged_mode_tells_the_same() {
     let untold = [("radio.dch.downlink.rlc.um.first_octet_indicator", "false")];
     let late = [("radio.dch.uplink.rlc.um.timer_discard", "400 ms")];
     agree(UM, &[&large[..], &untold, &late, &FEW_LOSSES].concat());
+}
+
+/// Each PDU fills a TTI. What is lost is sent again, whole or in segments beside others.
+#[test]
+fn acknowledged_mode_of_lte_tells_the_same() {
+    let long = [
+        ("radio.dch.downlink.rlc.am_lte.tti", "10 ms"),
+        ("radio.dch.uplink.rlc.am_lte.tti", "20 ms"),
+        ("radio.dch.downlink.rlc.am_lte.t_status_prohibit", "20 ms"),
+    ];
+    let (pdus, packets) = agree(Some(1024), &long);
+    assert!(pdus > 10 * 1024 && packets > 1000, "{pdus} PDUs, {packets} packets");
+}
+
+#[test]
+fn unacknowledged_mode_of_lte_tells_the_same() {
+    let both = [
+        ("radio.dch.downlink.rlc.um_lte.tti", "10 ms"),
+        ("radio.dch.uplink.rlc.um_lte.tti", "20 ms"),
+        ("radio.dch.downlink.rlc.um_lte.sn_field_length", "5"),
+        ("radio.dch.uplink.rlc.um_lte.sn_field_length", "5"),
+    ];
+    agree(Some(32), &[&both[..], &FEW_LOSSES].concat());
 }
 
 #[test]
