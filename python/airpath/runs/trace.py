@@ -32,7 +32,8 @@ WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase")
 _BY_UNIT = {
     "s": "time_s",
     "": "event ue flow direction cause reason action phase element sdu first_sn poll lost lsn "
-    "tcpi_ca_state flagged conservative after_drop flags",
+    "tcpi_ca_state flagged conservative after_drop flags process transmission cqi units sinr_thousandths",
+    "bit": "bits",
     "B": "seq ack snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
     "SDU": "queued_sdus occupancy_sdus",
     "PDU": "pdus_sent pdus_lost pdus missing_pdus",
@@ -47,7 +48,7 @@ UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in column
 # Columns of few different numbers, which are stored as words are: as codes.
 FEW_NUMBERS = (
     *("ue", "flow", "element", "len_bytes", "payload_bytes", "pdus", "poll", "lost", "tcpi_ca_state"),
-    *("flagged", "conservative", "after_drop", "flags"),
+    *("flagged", "conservative", "after_drop", "flags", "process", "transmission", "cqi", "units", "bits"),
 )
 
 # Linux reports an unset slow start threshold as this or more.

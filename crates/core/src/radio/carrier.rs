@@ -7,6 +7,7 @@
 use super::grants::Grants;
 use super::outages::Silences;
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
+use super::spare::Spare;
 use crate::channel::Channel;
 use crate::element::Cx;
 use crate::rlc::{Errors, Report, Tti, Ttis};
@@ -31,9 +32,7 @@ pub(super) struct Carrier {
     ending: Option<Ending>,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
-    /// Kept for their memory.
-    #[allow(clippy::vec_box)]
-    spare: Vec<Box<Tti>>,
+    pub spare: Spare,
 }
 
 /// The end of a TTI, and its PDUs.
@@ -72,7 +71,7 @@ impl Carrier {
             next_tti: Instant::NEVER,
             ending: None,
             on_air: VecDeque::new(),
-            spare: Vec::new(),
+            spare: Spare::default(),
         }
     }
 
@@ -108,7 +107,7 @@ impl Carrier {
     /// What is on its way is lost.
     pub fn flush(&mut self) {
         while let Some((_, tti)) = self.on_air.pop_front() {
-            self.keep(tti);
+            self.spare.keep(tti);
         }
     }
 
@@ -128,17 +127,6 @@ impl Carrier {
         self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
-    /// An empty TTI to fill.
-    pub fn spare(&mut self) -> Box<Tti> {
-        self.spare.pop().unwrap_or_default()
-    }
-
-    /// Keeps a TTI for its memory.
-    pub fn keep(&mut self, mut tti: Box<Tti>) {
-        tti.clear();
-        self.spare.push(tti);
-    }
-
     /// Puts a TTI of the bearer on the air that starts now.
     pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
@@ -156,7 +144,7 @@ impl Carrier {
         if lost < pdus || tells_ends {
             self.put(end + bearer.buffer.delay + later, tti);
         } else {
-            self.keep(tti);
+            self.spare.keep(tti);
         }
     }
 

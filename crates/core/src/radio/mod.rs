@@ -26,6 +26,7 @@ mod rlc_bearer;
 mod rlc_pair;
 mod sdus;
 mod shared;
+mod spare;
 
 pub mod dch;
 pub mod evdo;

@@ -85,7 +85,7 @@ impl Ue {
         for dir in Dir::BOTH {
             while let Some(tti) = self.carriers[dir.index()].take_arrived(cx.now) {
                 self.pair.handle_tti(cx, dir, &tti, report);
-                self.carriers[dir.index()].keep(tti);
+                self.carriers[dir.index()].spare.keep(tti);
                 // A TTI of the other direction that starts now is filled in any case.
                 let other = dir.reverse();
                 if self.carriers[other.index()].next_tti > cx.now {
@@ -104,10 +104,10 @@ impl Ue {
 
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         let carrier = &mut self.carriers[dir.index()];
-        let mut tti = carrier.spare();
+        let mut tti = carrier.spare.take();
         self.pair.build_tti(cx.now, dir, carrier.room, &mut tti, report);
         if tti.is_empty() {
-            carrier.keep(tti);
+            carrier.spare.keep(tti);
         } else {
             carrier.transmit(cx, self.pair.bearer(dir), tti, report);
         }

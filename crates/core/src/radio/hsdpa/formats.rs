@@ -27,64 +27,51 @@ use crate::radio::shared::air::{Air, Format};
 struct Row {
     bits: u32,
     codes: u32,
-    modulation: Modulation,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Modulation {
-    Qpsk,
-    Qam16,
-}
-
-const fn qpsk(bits: u32, codes: u32) -> Row {
-    Row { bits, codes, modulation: Modulation::Qpsk }
-}
-
-const fn qam16(bits: u32, codes: u32) -> Row {
-    Row { bits, codes, modulation: Modulation::Qam16 }
+const fn row(bits: u32, codes: u32) -> Row {
+    Row { bits, codes }
 }
 
 const ROWS: usize = 30;
 
 /// TS 25.214 table 7D, from CQI 1 on.
 const TABLE: [Row; ROWS] = [
-    qpsk(137, 1),
-    qpsk(173, 1),
-    qpsk(233, 1),
-    qpsk(317, 1),
-    qpsk(377, 1),
-    qpsk(461, 1),
-    qpsk(650, 2),
-    qpsk(792, 2),
-    qpsk(931, 2),
-    qpsk(1262, 3),
-    qpsk(1483, 3),
-    qpsk(1742, 3),
-    qpsk(2279, 4),
-    qpsk(2583, 4),
-    qpsk(3319, 5),
-    qam16(3565, 5),
-    qam16(4189, 5),
-    qam16(4664, 5),
-    qam16(5287, 5),
-    qam16(5887, 5),
-    qam16(6554, 5),
-    qam16(7168, 5),
-    qam16(9719, 7),
-    qam16(11_418, 8),
-    qam16(14_411, 10),
-    qam16(17_237, 12),
-    qam16(21_754, 15),
-    qam16(23_370, 15),
-    qam16(24_222, 15),
-    qam16(25_558, 15),
+    row(137, 1),
+    row(173, 1),
+    row(233, 1),
+    row(317, 1),
+    row(377, 1),
+    row(461, 1),
+    row(650, 2),
+    row(792, 2),
+    row(931, 2),
+    row(1262, 3),
+    row(1483, 3),
+    row(1742, 3),
+    row(2279, 4),
+    row(2583, 4),
+    row(3319, 5),
+    row(3565, 5),
+    row(4189, 5),
+    row(4664, 5),
+    row(5287, 5),
+    row(5887, 5),
+    row(6554, 5),
+    row(7168, 5),
+    row(9719, 7),
+    row(11_418, 8),
+    row(14_411, 10),
+    row(17_237, 12),
+    row(21_754, 15),
+    row(23_370, 15),
+    row(24_222, 15),
+    row(25_558, 15),
 ];
 
 /// A category of UEs, TS 25.306 table 5.1a.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::radio) struct Category {
-    /// Most codes that it receives in a TTI.
-    pub codes: u32,
     /// Least number of TTIs from one block to the next.
     pub inter_tti: u8,
     /// Largest transport block, bits.
@@ -93,8 +80,8 @@ pub(in crate::radio) struct Category {
     last_row: u8,
 }
 
-const fn category(codes: u32, inter_tti: u8, largest_bits: u32, last_row: u8) -> Category {
-    Category { codes, inter_tti, largest_bits, last_row }
+const fn category(inter_tti: u8, largest_bits: u32, last_row: u8) -> Category {
+    Category { inter_tti, largest_bits, last_row }
 }
 
 /// Number of categories.
@@ -103,18 +90,18 @@ pub(in crate::radio) const CATEGORIES: usize = 12;
 /// Categories 1 to 12; 11 and 12 receive QPSK only. The CQI tables are 7A for 1 to 6, 7B for 7 and 8, 7C for 9, 7D for
 /// 10, 7E for 11 and 12.
 const CATEGORY: [Category; CATEGORIES] = [
-    category(5, 3, 7298, 22),
-    category(5, 3, 7298, 22),
-    category(5, 2, 7298, 22),
-    category(5, 2, 7298, 22),
-    category(5, 1, 7298, 22),
-    category(5, 1, 7298, 22),
-    category(10, 1, 14_411, 25),
-    category(10, 1, 14_411, 25),
-    category(15, 1, 20_251, 26),
-    category(15, 1, 27_952, 30),
-    category(5, 2, 3630, 15),
-    category(5, 1, 3630, 15),
+    category(3, 7298, 22),
+    category(3, 7298, 22),
+    category(2, 7298, 22),
+    category(2, 7298, 22),
+    category(1, 7298, 22),
+    category(1, 7298, 22),
+    category(1, 14_411, 25),
+    category(1, 14_411, 25),
+    category(1, 20_251, 26),
+    category(1, 27_952, 30),
+    category(2, 3630, 15),
+    category(1, 3630, 15),
 ];
 
 impl Category {
@@ -135,11 +122,6 @@ impl Category {
 
 /// Header of a MAC-hs PDU with PDUs of one size, bits: version, queue, TSN, SID, N and F (TS 25.321 9.2.2).
 pub(in crate::radio) const HEADER_BITS: u32 = 21;
-
-/// Number of RLC PDUs of a size that a transport block carries.
-pub(in crate::radio) const fn pdus(bits: u32, pdu_bits: u32) -> u32 {
-    bits.saturating_sub(HEADER_BITS) / pdu_bits
-}
 
 /// SINR of a symbol over that of a chip at a spreading factor of 16, dB.
 const SPREADING_DB: f64 = 12.04;
@@ -195,6 +177,11 @@ impl Air for Hsdpa {
 mod tests {
     use super::*;
 
+    /// Number of RLC PDUs of a size that a transport block carries.
+    fn pdus(bits: u32, pdu_bits: u32) -> u32 {
+        (bits - HEADER_BITS) / pdu_bits
+    }
+
     fn air(category: u8) -> Hsdpa {
         Hsdpa::new(Category::of(category).unwrap(), 15)
     }
@@ -223,16 +210,14 @@ mod tests {
         assert!(TABLE.is_sorted_by(|one, other| one.bits < other.bits && one.codes <= other.codes));
     }
 
-    /// 960 coded bits of a code in a TTI with QPSK, twice as many with 16QAM; 24 of CRC.
+    /// 960 coded bits of a code in a TTI with QPSK, up to row 15, and twice as many with 16QAM; 24 of CRC.
     #[test]
     fn blocks_fit_into_their_codes() {
-        for Row { bits, codes, modulation } in TABLE {
-            let coded = codes * if modulation == Modulation::Qpsk { 960 } else { 1920 };
+        for (index, Row { bits, codes }) in TABLE.into_iter().enumerate() {
+            let coded = codes * if index < 15 { 960 } else { 1920 };
             let rate = f64::from(bits + 24) / f64::from(coded);
             assert!((0.16..0.9).contains(&rate), "{bits} bits: {rate}");
         }
-        assert!(TABLE[..15].iter().all(|row| row.modulation == Modulation::Qpsk));
-        assert!(TABLE[15..].iter().all(|row| row.modulation == Modulation::Qam16));
     }
 
     #[test]
@@ -254,7 +239,7 @@ mod tests {
             }
             assert_eq!(at(row), Format { cqi: row, units: codes, bits });
             assert_eq!(at(30), at(row));
-            assert!(bits <= category.largest_bits && codes <= category.codes);
+            assert!(bits <= category.largest_bits);
         }
         assert_eq!(CATEGORY.map(|category| category.inter_tti), [3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 2, 1]);
     }

@@ -3,7 +3,7 @@
 use super::air::{Air, Format};
 use super::harq::{Block, State};
 use super::ue::Ue;
-use super::{Arrival, Framing, Setup, Work};
+use super::{Arrival, Framing, Setup, Work, pop_if};
 use crate::element::Cx;
 use crate::packet::Dir;
 use crate::radio::rlc_bearer::OF_TTIS;
@@ -161,7 +161,7 @@ impl Downlink {
 
     fn handle_answers(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         let slot = self.slot;
-        while let Some(answer) = self.answers.pop_front_if(|answer| answer.slot <= slot) {
+        while let Some(answer) = pop_if(&mut self.answers, |answer| answer.slot <= slot) {
             let Answer { ue: number, process, epoch, .. } = answer;
             let ue = &mut ues[usize::from(number)];
             if epoch != ue.harq.epoch {
@@ -291,12 +291,12 @@ impl Downlink {
         let format = self.air.format(row, units, wanted)?;
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;
-        let mut tti = work.spare.pop().unwrap_or_default();
+        let mut tti = work.spare.take();
         if room > 0 {
             ue.fill(cx, room, &mut tti, work);
         }
         if tti.is_empty() {
-            work.spare.push(tti);
+            work.spare.keep(tti);
             return None;
         }
         let block = Block { tti, number: ue.numbers.take() };

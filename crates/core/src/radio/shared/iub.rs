@@ -9,10 +9,12 @@
 //! allocation; how much is left to the implementation). ASSUMED: grants are for each UE, on a grid of intervals, and do not
 //! expire; at the start all of the capacity is granted. Left out: frames of the Iub and their loss.
 
+use super::pop_if;
 use crate::element::Cx;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
 use crate::radio::rlc_pair::RlcPair;
+use crate::radio::spare::Spare;
 use crate::registry::parameters;
 use crate::rlc::{Report, Run, SnRange, Tti};
 use crate::time::{Duration, Instant};
@@ -86,20 +88,20 @@ impl Iub {
         cx: &mut Cx<'_>,
         pair: &mut RlcPair,
         report: &mut Report,
-        spare: &mut Vec<Box<Tti>>,
+        spare: &mut Spare,
     ) {
-        while let Some((_, credits)) = self.granted.pop_front_if(|(at, _)| *at <= cx.now) {
+        while let Some((_, credits)) = pop_if(&mut self.granted, |(at, _)| *at <= cx.now) {
             self.credits += credits;
         }
-        while let Some((_, tti)) = self.on_way.pop_front_if(|(at, _)| *at <= cx.now) {
+        while let Some((_, tti)) = pop_if(&mut self.on_way, |(at, _)| *at <= cx.now) {
             self.pdus_on_way -= tti.pdus();
             self.queue.push(tti);
         }
         while self.credits > 0 && pair.deadline(Dir::Downlink) <= cx.now {
-            let mut tti = spare.pop().unwrap_or_default();
+            let mut tti = spare.take();
             pair.fill(cx, Dir::Downlink, self.credits, &mut tti, report);
             if tti.is_empty() {
-                spare.push(tti);
+                spare.keep(tti);
                 break;
             }
             let pdus = tti.pdus();
@@ -130,9 +132,9 @@ impl Iub {
     }
 
     /// The UE leaves the Node B: what is on its way there, or waits, is lost; its PDUs, in their order.
-    pub fn flush(&mut self) -> Vec<Box<Tti>> {
-        let queued = std::mem::take(&mut self.queue).ttis;
-        let lost = queued.into_iter().chain(self.on_way.drain(..).map(|(_, tti)| tti)).collect();
+    pub fn flush(&mut self) -> VecDeque<Box<Tti>> {
+        let mut lost = std::mem::take(&mut self.queue).ttis;
+        lost.extend(self.on_way.drain(..).map(|(_, tti)| tti));
         self.pdus_on_way = 0;
         self.granted.clear();
         self.credits = self.config.capacity.into();
@@ -155,17 +157,16 @@ impl PduQueue {
     }
 
     /// Takes at most so many PDUs into `out`, which is empty. TTIs that were used up go to `spare`.
-    pub fn take(&mut self, pdus: u64, out: &mut Tti, spare: &mut Vec<Box<Tti>>) {
+    pub fn take(&mut self, pdus: u64, out: &mut Tti, spare: &mut Spare) {
         let mut room = pdus;
         while room > 0
             && let Some(first) = self.ttis.front_mut()
         {
             room -= move_pdus(first, room, out);
             if first.is_empty()
-                && let Some(mut tti) = self.ttis.pop_front()
+                && let Some(tti) = self.ttis.pop_front()
             {
-                tti.clear();
-                spare.push(tti);
+                spare.keep(tti);
             }
         }
         self.pdus -= pdus - room;
@@ -234,7 +235,7 @@ mod tests {
         queue.push(Box::new(first));
         queue.push(Box::new(second));
         assert_eq!(queue.pdus, 11);
-        let mut spare = Vec::new();
+        let mut spare = Spare::default();
         let mut take = |pdus| {
             let mut out = Tti::default();
             queue.take(pdus, &mut out, &mut spare);

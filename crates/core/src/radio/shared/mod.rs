@@ -33,10 +33,11 @@ pub use config::{Adaptation, HarqConfig};
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
 use super::outages::Pausable;
+use super::spare::Spare;
 use crate::element::{Cx, Element, Layout};
 use crate::fading::BLOCK;
 use crate::packet::{Dir, Packet};
-use crate::rlc::{Report, Tti};
+use crate::rlc::Report;
 use crate::scheduler::Scheduler;
 use crate::sinr::Sinr;
 use crate::time::{Duration, Instant};
@@ -158,8 +159,7 @@ pub(super) struct SharedCell {
 #[derive(Default)]
 pub(super) struct Work {
     pub report: Report,
-    #[allow(clippy::vec_box)]
-    pub spare: Vec<Box<Tti>>,
+    pub spare: Spare,
 }
 
 /// A block on its way up.
@@ -208,7 +208,7 @@ impl SharedCell {
     }
 
     fn handle_arrivals(&mut self, cx: &mut Cx<'_>) {
-        while let Some(arrival) = self.arrivals.pop_front_if(|arrival| arrival.at <= cx.now) {
+        while let Some(arrival) = pop_if(&mut self.arrivals, |arrival| arrival.at <= cx.now) {
             let ue = usize::from(arrival.ue);
             self.ues[ue].handle_block(cx, arrival.epoch, arrival.block, &mut self.work);
             self.settle(cx, ue);
@@ -278,4 +278,9 @@ impl Element for SharedCell {
         report["jain_index"] = jain_index(&bytes).into();
         report
     }
+}
+
+/// The first of a queue, if it is so.
+fn pop_if<T>(queue: &mut VecDeque<T>, is_so: impl FnOnce(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(is_so) { queue.pop_front() } else { None }
 }

@@ -1,10 +1,10 @@
 //! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
 
-use super::Work;
 use super::harq::{Block, Harq};
 use super::iub::{self, Iub};
 use super::reception::Reception;
 use super::reordering::{Numbers, Reordering, tsn};
+use super::{Work, pop_if};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::carrier::Carrier;
@@ -184,7 +184,7 @@ impl Ue {
             while let Some(lost) = self
                 .reordered
                 .as_mut()
-                .and_then(|own| own.lost.pop_front_if(|lost| lost.number < block.number))
+                .and_then(|own| pop_if(&mut own.lost, |lost| lost.number < block.number))
             {
                 self.hand_up(cx, lost, work);
             }
@@ -195,10 +195,9 @@ impl Ue {
         }
     }
 
-    fn hand_up(&mut self, cx: &mut Cx<'_>, mut block: Block, work: &mut Work) {
+    fn hand_up(&mut self, cx: &mut Cx<'_>, block: Block, work: &mut Work) {
         self.pair.handle_tti(cx, Dir::Downlink, &block.tti, &mut work.report);
-        block.tti.clear();
-        work.spare.push(block.tti);
+        work.spare.keep(block.tti);
     }
 
     /// A block is lost for good.
@@ -213,10 +212,7 @@ impl Ue {
         // Where nothing is sent again, ends of SDUs go up all the same, see `Ttis::resends`.
         let tells_ends = !bearer.ttis.resends && !block.tti.data.ends.is_empty();
         match &mut self.reordered {
-            _ if !tells_ends => {
-                block.tti.clear();
-                work.spare.push(block.tti);
-            }
+            _ if !tells_ends => work.spare.keep(block.tti),
             Some(reordered) => {
                 let place = reordered.lost.partition_point(|other| other.number < block.number);
                 reordered.lost.insert(place, block);
@@ -242,7 +238,7 @@ impl Ue {
         self.armed = Instant::NEVER;
         while let Some(tti) = self.uplink.take_arrived(cx.now) {
             self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
-            self.uplink.keep(tti);
+            self.uplink.spare.keep(tti);
         }
         self.handle_source(cx, work);
         if self.pair.expiry() <= cx.now {
@@ -264,10 +260,10 @@ impl Ue {
 
     fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         let (dir, uplink) = (Dir::Uplink, &mut self.uplink);
-        let mut tti = uplink.spare();
+        let mut tti = uplink.spare.take();
         self.pair.build_tti(cx.now, dir, uplink.room, &mut tti, &mut work.report);
         if tti.is_empty() {
-            uplink.keep(tti);
+            uplink.spare.keep(tti);
         } else {
             uplink.transmit(cx, self.pair.bearer(dir), tti, &work.report);
         }

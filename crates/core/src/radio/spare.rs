@@ -1,0 +1,21 @@
+//! TTIs that are used again for their memory.
+
+use crate::rlc::Tti;
+
+/// Empty TTIs.
+#[derive(Default)]
+#[allow(clippy::vec_box)] // A box is what travels.
+pub(super) struct Spare(Vec<Box<Tti>>);
+
+impl Spare {
+    /// An empty TTI.
+    pub fn take(&mut self) -> Box<Tti> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Empties a TTI and keeps it.
+    pub fn keep(&mut self, mut tti: Box<Tti>) {
+        tti.clear();
+        self.0.push(tti);
+    }
+}
