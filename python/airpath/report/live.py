@@ -21,8 +21,8 @@ ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
 def live_report(results: dict[str, Any], name: str, command: list[str], width: int) -> Iterator[Part]:
     """Report on a live run of COMMAND: the driver's results.
 
-    The table has the flows' addresses where the terminal's `width`, in columns, leaves room. Simulated flows of other
-    UEs come behind the real ones.
+    The table has the flows' addresses where the terminal's `width`, in columns, leaves room. Simulated flows
+    of other UEs come behind the real ones.
     """
     live = results["live"]
     flows = sorted(results["flows"], key=lambda flow: (_is_simulated(flow), -carried_bytes(flow)))
