@@ -5,7 +5,7 @@ use airpath_core::packet::{Dir, Kind, Opaque, Packet};
 use airpath_core::path::Path;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, ProbeMask, Reason};
-use airpath_core::{link, middlebox, radio, rlc, rng, scheduler, umts};
+use airpath_core::{handover, link, middlebox, radio, rlc, rng, scheduler, umts};
 
 type Build = Box<dyn Fn(u64) -> Box<dyn Element>>;
 
@@ -118,6 +118,7 @@ fn elements() -> Vec<(String, Build)> {
         }
     }
     all.extend(evdo());
+    all.extend(shared());
     all.extend(core_networks());
     all.extend(outages());
     all
@@ -221,6 +222,54 @@ fn evdo() -> Vec<(String, Build)> {
             config.validate().unwrap();
             let name = format!("radio.evdo, {}, {choose}", scheduler.name());
             all.push((name, Box::new(move |seed| config.build(&radio::Plan::of(seed)))));
+        }
+    }
+    all
+}
+
+/// Shared cells with losses at every place, in which UEs share slots, and hand-overs in either way.
+fn shared() -> Vec<(String, Build)> {
+    let lte = serde_json::json!({"lte": {
+        "ues": 2,
+        "downlink": {
+            "queue": {"droptail": {"packets": 5}}, "rlc": {"am_lte": {}}, "sharing": "equally", "group": 3,
+            "reception": {"mean_sinr": ["3 dB", "12 dB"], "fading": {"jakes": {"doppler": "30 Hz"}}},
+            "harq": {"max_transmissions": 2, "nack_as_ack": "1 %"},
+        },
+        "uplink": {"bler": "20 %", "max_transmissions": 2, "block": "200 B"},
+    }});
+    let um = |tti: &str| serde_json::json!({"um": {"tti": tti, "pdu": "41 B"}});
+    let hsdpa = |rlc: [serde_json::Value; 2]| {
+        let [down, up] = rlc;
+        serde_json::json!({"hsdpa": {
+            "ues": 2,
+            "downlink": {
+                "queue": {"droptail": {"packets": 5}}, "rlc": down, "ues_per_tti": 2, "scheduler": {"round_robin": {}},
+                "reception": {"mean_sinr": ["-3 dB", "5 dB"], "fading": {"jakes": {"doppler": "30 Hz"}}},
+                "harq": {"max_transmissions": 2, "nack_as_ack": "1 %"}, "reordering": {"t1": "20 ms", "window": 8},
+                "iub": {"capacity": 40},
+            },
+            "uplink": {"rlc": up, "channel": {"bernoulli": {"bler": "10 %"}}},
+        }})
+    };
+    let am = |tti: &str| serde_json::json!({"am": {"tti": tti}});
+    let cells = [
+        ("radio.lte", lte),
+        ("radio.hsdpa, am", hsdpa([am("2 ms"), am("20 ms")])),
+        ("radio.hsdpa, um", hsdpa([um("2 ms"), um("20 ms")])),
+    ];
+    let mut all: Vec<(String, Build)> = Vec::new();
+    for (name, config) in cells {
+        let config: radio::Config = serde_json::from_value(config).unwrap();
+        config.validate().unwrap();
+        for bearers in ["pause", "lose"] {
+            let handover = |ue: u16, at: &str| serde_json::json!({"ue": ue, "at": at, "outage": "300 ms", "bearers": bearers});
+            let handovers = serde_json::json!([handover(0, "1 s"), handover(1, "2 s"), handover(0, "3 s")]);
+            let handovers: Vec<handover::Config> = serde_json::from_value(handovers).unwrap();
+            let config = config.clone();
+            let build =
+                move |seed| config.build(&radio::Plan { handovers: &handovers, ..radio::Plan::of(seed) });
+            all.push((format!("{name}, {bearers}"), Box::new(build)));
         }
     }
     all

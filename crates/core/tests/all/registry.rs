@@ -17,7 +17,21 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         (
             "radio",
             radio::Config::NAMES,
-            &["buffer", "delay_line", "flow_buffers", "hsdpa", "lte", "outages", "shared"],
+            &[
+                "buffer",
+                "carrier",
+                "delay_line",
+                "fairness",
+                "flow_buffers",
+                "grants",
+                "outages",
+                "pdu_capture",
+                "rlc_bearer",
+                "rlc_pair",
+                "sdus",
+                "shared",
+                "spare",
+            ],
         ),
         (
             "rlc",

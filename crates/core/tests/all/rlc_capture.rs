@@ -194,7 +194,7 @@ fn tshark_reads_rlc_of_lte() {
         let (lengths, octets) = (lengths.to_vec(), octets.to_vec());
         Data { begins, ends, lengths, octets }
     };
-    let amd = |sn, poll, part, data| rlc_lte::Pdu::Amd(rlc_lte::AmdPdu { sn, poll, part, data });
+    let amd = |sn, poll, part, carried| rlc_lte::Pdu::Amd(rlc_lte::AmdPdu { sn, poll, part, data: carried });
     let part = |sn, start, end| Nack { sn, part: Some((start, end)) };
     let nacks = vec![Nack { sn: 3, part: None }, part(5, 2, Some(9)), part(5, 20, None)];
     let pdus = [

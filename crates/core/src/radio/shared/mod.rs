@@ -83,8 +83,8 @@ impl Setup {
         const APART: u64 = 17;
         let mut bits = 0.0;
         for number in 0..BLOCKS {
-            for sinr in sinr.block(number * APART) {
-                let format = self.air.format(self.air.cqi(*sinr), self.air.units(), u64::MAX);
+            for ratio in sinr.block(number * APART) {
+                let format = self.air.format(self.air.cqi(*ratio), self.air.units(), u64::MAX);
                 bits += format.map_or(0.0, |format| self.framing.carried_bits(format.bits));
             }
         }

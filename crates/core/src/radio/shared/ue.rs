@@ -190,8 +190,8 @@ impl Ue {
             }
             self.hand_up(cx, block, work);
         }
-        if let Some(reordered) = &mut self.reordered {
-            reordered.out = out;
+        if let Some(own) = &mut self.reordered {
+            own.out = out;
         }
     }
 
@@ -224,8 +224,8 @@ impl Ue {
     /// Gives blocks up that newer ones have pushed out of the receiver's window.
     pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         while let Some((_, process)) = self.harq.first_due() {
-            let block = self.harq.process(process).block.as_ref();
-            if block.is_some_and(|block| self.numbers.may_repeat(block.number)) {
+            let number = self.harq.process(process).block.as_ref().map(|block| block.number);
+            if number.is_some_and(|number| self.numbers.may_repeat(number)) {
                 break;
             }
             if let Some(block) = self.harq.end(process) {

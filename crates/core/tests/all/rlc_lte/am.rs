@@ -32,8 +32,8 @@ fn an_sdu_that_fits_goes_in_one_pdu() {
 fn an_sdu_is_cut_where_the_room_ends() {
     let log = with_rooms(&[100], &[62, 42]).log;
     assert_eq!(log, ["0 tx 0[0-60]", "1 tx 1[60-100]p", "5 up 0", "5 status 2", "9 done 0"],);
-    let log = with_rooms(&[100], &[42, 42, 500]).log;
-    assert_eq!(log[..4], ["0 tx 0[0-40]", "1 tx 1[40-80]", "2 tx 2[80-100]p", "6 up 0"]);
+    let three = with_rooms(&[100], &[42, 42, 500]).log;
+    assert_eq!(three[..4], ["0 tx 0[0-40]", "1 tx 1[40-80]", "2 tx 2[80-100]p", "6 up 0"]);
 }
 
 /// Three SDUs need two length indicators, of three octets.
@@ -41,8 +41,8 @@ fn an_sdu_is_cut_where_the_room_ends() {
 fn sdus_share_a_pdu() {
     let log = with_rooms(&[10, 20, 30], &[65]).log;
     assert_eq!(log[..4], ["0 tx 0[0-60]p", "4 up 0", "4 up 1", "4 up 2"]);
-    let log = with_rooms(&[10, 20, 30], &[64, 3]).log;
-    assert_eq!(log[..5], ["0 tx 0[0-59]", "1 tx 1[59-60]p", "4 up 0", "4 up 1", "5 up 2"]);
+    let short = with_rooms(&[10, 20, 30], &[64, 3]).log;
+    assert_eq!(short[..5], ["0 tx 0[0-59]", "1 tx 1[59-60]p", "4 up 0", "4 up 1", "5 up 2"]);
 }
 
 /// The PDU with the end of one SDU, all of the next and the start of a third.

@@ -6,5 +6,6 @@ mod am;
 mod link;
 mod properties;
 mod retransmission;
+mod scenarios;
 mod status;
 mod um;

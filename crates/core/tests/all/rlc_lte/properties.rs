@@ -49,7 +49,7 @@ fn fate() -> impl Strategy<Value = (u64, u8, u64, u64)> {
 }
 
 fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
-    for (now, fates) in (0_u64..).zip(fates) {
+    for (now, both) in (0_u64..).zip(fates) {
         if handovers.contains(&now) {
             link.arrive(now);
             link.re_establish(now);
@@ -58,7 +58,7 @@ fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64)
             link.take(usize::from(!downlink), now, &[octets]);
         }
         for end in [UE, NETWORK] {
-            let (room, lost, bits, repetitions) = fates[end];
+            let (room, lost, bits, repetitions) = both[end];
             link.tti(end, now, room, |tti| {
                 let mut bit = 0;
                 tti.lose(|| {
@@ -113,10 +113,10 @@ proptest! {
             let sent = link.sdus[end].len() as u64;
             prop_assert!(link.up[end].contains(&(sent - 1)));
             for sdu in 0..sent {
-                let fates = [link.up[end].contains(&sdu), link.lost[end].contains(&sdu)];
-                prop_assert!(fates[0] != fates[1], "SDU {} of end {}: {:?}", sdu, end, fates);
+                let [up, lost] = [link.up[end].contains(&sdu), link.lost[end].contains(&sdu)];
+                prop_assert!(up != lost, "SDU {} of end {}: {} and {}", sdu, end, up, lost);
                 // What left the buffer unsent, or unfinished, does not arrive.
-                prop_assert!(!(fates[0] && link.gone[end].contains(&sdu)));
+                prop_assert!(!(up && link.gone[end].contains(&sdu)));
             }
         }
     }

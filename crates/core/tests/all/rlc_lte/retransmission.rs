@@ -104,21 +104,21 @@ fn a_missing_segment_is_reported_by_its_octets_and_cut_again() {
         ],
     );
     // The same with less room when it is sent again.
-    let mut link = am(&Config { t_reordering: Duration::from_millis(20), ..config() });
-    link.take(NETWORK, 0, &[20, 20, 20]);
+    let mut less = am(&Config { t_reordering: Duration::from_millis(20), ..config() });
+    less.take(NETWORK, 0, &[20, 20, 20]);
     for now in 0..100 {
-        link.tti(UE, now, 100, |_| 0);
+        less.tti(UE, now, 100, |_| 0);
         let room = match now {
             0..3 => 22,
             3..41 => 10,
             _ => 8,
         };
-        link.tti(NETWORK, now, room, |tti| {
+        less.tti(NETWORK, now, room, |tti| {
             tti.lose(|| now == 1 || now == 31);
             0
         });
     }
-    assert_eq!(link.log[11..14], ["41 tx 1@6[26-30]", "42 tx 1@10[30-32]p", "46 up 1"]);
+    assert_eq!(less.log[11..14], ["41 tx 1@6[26-30]", "42 tx 1@10[30-32]p", "46 up 1"]);
 }
 
 /// The last segment is missing: the receiver does not know where the PDU ends.
@@ -181,19 +181,19 @@ fn t_poll_retransmit_has_the_next_pdu_poll() {
     }
     // Each poll starts the timer anew: it never ends while so many PDUs follow.
     assert_eq!(polls, [(3, 3), (7, 7), (11, 11)]);
-    let mut link = am(&Config { poll_pdu: Some(100), poll_byte: None, ..config });
-    link.take(NETWORK, 0, &[10]);
-    link.tti(NETWORK, 0, 12, |tti| {
+    let mut later = am(&Config { poll_pdu: Some(100), poll_byte: None, ..config });
+    later.take(NETWORK, 0, &[10]);
+    later.tti(NETWORK, 0, 12, |tti| {
         tti.lose(|| true);
         0
     });
-    link.take(NETWORK, 1, &[1000]);
-    let mut polls = Vec::new();
+    later.take(NETWORK, 1, &[1000]);
+    let mut polled = Vec::new();
     for now in 1..14 {
-        let tti = link.tti(NETWORK, now, 12, |_| 0);
-        polls.extend(tti.lte.data.iter().filter(|pdu| pdu.poll).map(|pdu| (now, pdu.sn)));
+        let tti = later.tti(NETWORK, now, 12, |_| 0);
+        polled.extend(tti.lte.data.iter().filter(|pdu| pdu.poll).map(|pdu| (now, pdu.sn)));
     }
-    assert_eq!(polls, [(6, 6), (12, 12)]);
+    assert_eq!(polled, [(6, 6), (12, 12)]);
 }
 
 /// STATUS before what is sent again, and that before what is new.

@@ -60,15 +60,15 @@ impl Acknowledged {
             assert!(parts.octets.insert(at, octet).is_none_or(|before| before == octet), "another content");
         }
         let next = |waiting: &BTreeMap<u64, Parts>, next| {
-            waiting.get(&next).is_some_and(|parts: &Parts| parts.len == Some(parts.octets.len()))
+            waiting.get(&next).is_some_and(|of: &Parts| of.len == Some(of.octets.len()))
         };
         while next(&self.waiting, self.next) {
-            let parts = self.waiting.remove(&self.next).unwrap();
+            let whole = self.waiting.remove(&self.next).unwrap();
             self.next += 1;
-            assert_eq!(parts.begins, self.open.is_empty());
-            for (at, octet) in parts.octets {
+            assert_eq!(whole.begins, self.open.is_empty());
+            for (at, octet) in whole.octets {
                 self.open.push(octet);
-                if parts.ends.contains(&(at + 1)) {
+                if whole.ends.contains(&(at + 1)) {
                     self.sdus.push(std::mem::take(&mut self.open));
                 }
             }

@@ -1,6 +1,8 @@
 //! HSDPA: rates, HARQ and reordering by hand.
 
 use super::{Cell, near};
+use airpath_core::packet::Dir;
+use airpath_core::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// A UE that reports this row, whose blocks are lost with these probabilities.
@@ -29,6 +31,26 @@ fn the_rate_of_a_row_is_that_of_its_pdus() {
     }
 }
 
+/// Acceptance test 3: each block that is lost is sent again exactly a round trip later.
+#[test]
+fn lost_blocks_are_sent_again_after_a_round_trip() {
+    for (kind, keys, round_trip_ms) in [
+        ("hsdpa", row(22, &json!(["10 %", 0])), 12),
+        ("lte", json!({"downlink": {"harq": {"bler": ["10 %", 0]}}}), 8),
+    ] {
+        let mut cell = Cell::new(kind, 1, &keys);
+        cell.saturated(4);
+        let sent = cell.blocks();
+        let again: Vec<_> = sent.iter().filter(|block| block.transmission == 2).collect();
+        assert!(near(again.len() as f64 / (sent.len() - again.len()) as f64, 0.1, 0.15), "{kind}");
+        for block in again {
+            let before = block.at_ms - round_trip_ms;
+            let first = sent.iter().find(|first| first.at_ms == before && first.process == block.process);
+            assert!(first.is_some_and(|first| first.lost && first.transmission == 1), "{kind}: {block:?}");
+        }
+    }
+}
+
 /// Acceptance test 3.
 #[test]
 fn first_losses_cost_a_transmission_each() {
@@ -48,4 +70,62 @@ fn processes_bound_the_rate() {
     let mut third = row(22, &json!([0]));
     third["downlink"]["category"] = 1.into();
     assert!(near(rate(&third), 3358.0 / 3.0, 0.01));
+}
+
+/// Acceptance test 6, second half: blocks that HARQ gives up are repaired by RLC.
+#[test]
+fn rlc_repairs_what_harq_gives_up() {
+    let mut keys = row(22, &json!(["5 %"]));
+    keys["downlink"]["harq"]["max_transmissions"] = 1.into();
+    let mut cell = Cell::new("hsdpa", 1, &keys);
+    let sent: Vec<u32> = (0..300).map(|_| cell.send(Instant::ZERO, Dir::Downlink, 0, 1500)).collect();
+    let arrived: Vec<u32> = cell.run_dry().iter().map(|(_, packet)| packet.seq).collect();
+    assert_eq!(arrived, sent);
+    let report = cell.report();
+    let downlink = &report["ues"][0]["downlink"];
+    assert!(
+        downlink["harq"]["blocks_lost"].as_u64().unwrap() > 10 && downlink["sdus_discarded"] == 0,
+        "{downlink}"
+    );
+}
+
+/// NACK read as ACK loses a block: RLC repairs that too.
+#[test]
+fn a_misread_answer_loses_its_block() {
+    let mut keys = row(22, &json!(["50 %", 0]));
+    keys["downlink"]["harq"]["nack_as_ack"] = json!("20 %");
+    let mut cell = Cell::new("hsdpa", 1, &keys);
+    let sent: Vec<u32> = (0..300).map(|_| cell.send(Instant::ZERO, Dir::Downlink, 0, 1500)).collect();
+    let arrived: Vec<u32> = cell.run_dry().iter().map(|(_, packet)| packet.seq).collect();
+    assert_eq!(arrived, sent);
+    let report = cell.report();
+    let harq = &report["ues"][0]["downlink"]["harq"];
+    let lost = harq["blocks_lost"].as_f64().unwrap() / harq["first_lost"].as_f64().unwrap();
+    assert!(near(lost, 0.2, 0.4), "{harq}");
+}
+
+/// Acceptance test 11: 1500 B are 38 PDUs, of which a block of CQI 22 carries 21 and one of CQI 15 nine.
+#[test]
+fn a_packet_in_an_idle_cell_takes_the_blocks_of_its_pdus() {
+    for (cqi, blocks) in [(22, 2), (15, 5)] {
+        let mut cell = Cell::new("hsdpa", 1, &row(cqi, &json!([0])));
+        cell.send(Instant::ZERO + Duration::from_secs(1), Dir::Downlink, 0, 1500);
+        assert_eq!(cell.run_dry().len(), 1);
+        let sent = cell.blocks();
+        let ttis = sent.last().unwrap().at_ms - sent[0].at_ms;
+        assert_eq!((sent.len(), ttis), (blocks, 2 * (blocks as u64 - 1)), "CQI {cqi}");
+    }
+}
+
+/// A cell change with all that the Node B holds lost: RLC in the RNC sends it again.
+#[test]
+fn nothing_is_lost_when_a_ue_changes_its_node_b() {
+    let handovers = json!([{"ue": 0, "at": "200 ms", "outage": "300 ms", "warning": "0 ms"}]);
+    let mut cell = Cell::with_handovers("hsdpa", &row(15, &json!(["10 %", 0])), &handovers);
+    let sent: Vec<u32> = (0..200).map(|_| cell.send(Instant::ZERO, Dir::Downlink, 0, 1500)).collect();
+    let arrived: Vec<u32> = cell.run_dry().iter().map(|(_, packet)| packet.seq).collect();
+    assert_eq!(arrived, sent);
+    let silent = cell.blocks();
+    assert!(silent.iter().all(|block| !(200..500).contains(&block.at_ms)));
+    assert!(silent.iter().any(|block| block.at_ms < 200) && silent.iter().any(|block| block.at_ms >= 500));
 }

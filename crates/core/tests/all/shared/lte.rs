@@ -1,6 +1,8 @@
 //! LTE: rates, HARQ and sharing by hand.
 
 use super::{Cell, near};
+use airpath_core::packet::Dir;
+use airpath_core::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// 5 MHz in groups of 2 PRBs, 24 of which are used, without errors and with one I_TBS.
@@ -48,5 +50,115 @@ fn equal_ues_share_as_in_ns3() {
     for (ues, expected) in [(3, 749.0), (4, 549.0), (6, 373.0), (8, 185.0)] {
         let got = share(ues, "round_robin", "equally");
         assert!(near(got, expected, 0.02), "{ues} UEs: {got} kB/s");
+    }
+}
+
+/// Acceptance test 5: a block takes 1 + 1 + 0.248 or 1 + 0.074 transmissions in the mean, each of 1 ms.
+#[test]
+fn repetitions_take_their_share_of_the_rate() {
+    for (bler, transmissions) in
+        [(json!(["100 %", "24.8 %", 0]), 2.248), (json!(["100 %", "7.4 %", 0]), 2.074)]
+    {
+        let mut keys = narrow(&json!(9));
+        keys["downlink"]["harq"]["bler"] = bler;
+        let mut cell = Cell::new("lte", 1, &keys);
+        cell.saturated(20);
+        let report = cell.report();
+        let bits = report["ues"][0]["downlink"]["harq"]["bits"].as_f64().unwrap();
+        // 24 PRBs of 157.9 bits, in whole octets.
+        let expected = 3784.0 * 20_000.0 / transmissions;
+        assert!(near(bits, expected, 0.01), "{bits} bits, not {expected}");
+    }
+}
+
+/// Acceptance test 11: a packet goes into one block of CQI 15 on 50 PRBs.
+#[test]
+fn a_packet_in_an_idle_cell_takes_one_block() {
+    let mut cell = Cell::new("lte", 1, &json!({}));
+    cell.send(Instant::ZERO + Duration::from_secs(1), Dir::Downlink, 0, 1500);
+    let arrived = cell.run_dry();
+    assert_eq!(cell.blocks().len(), 1);
+    // A TTI, and the delay behind it.
+    assert_eq!(arrived[0].0.as_nanos(), 1_004_000_000);
+}
+
+/// Acceptance test 11: an idle UE waits for its next occasion, 0 to 10 ms, and 12 ms from there to the network.
+#[test]
+fn an_idle_uplink_asks_first() {
+    let mut cell = Cell::new("lte", 1, &json!({}));
+    let mut delays = Vec::new();
+    for step in 0..500 {
+        // At every millisecond of the period, with time enough to be idle again.
+        let at = Instant::ZERO + Duration::from_nanos(1000 * (1000 + 301_020 * step));
+        cell.run_until(at);
+        cell.outputs();
+        cell.send(at, Dir::Uplink, 0, 40);
+        cell.run_until(at + Duration::from_millis(100));
+        delays.extend(cell.outputs().iter().map(|(arrived, _)| arrived.since(at).as_secs_f64() * 1000.0));
+    }
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    let least = delays.iter().copied().fold(f64::MAX, f64::min);
+    let most = delays.iter().copied().fold(0.0, f64::max);
+    assert_eq!(delays.len(), 500);
+    assert!(
+        (mean - 17.0).abs() < 0.2 && least >= 12.0 && most <= 22.0 && most - least > 9.9,
+        "{mean} {least} {most}"
+    );
+}
+
+/// A hand-over with forwarding: all arrives, in order, and once.
+#[test]
+fn nothing_is_lost_in_a_hand_over() {
+    let handovers = json!([{"ue": 0, "at": "50 ms", "outage": "40 ms", "warning": "0 ms"}]);
+    let keys = json!({"downlink": {"harq": {"bler": ["10 %", 0]}, "blocks": {"i_tbs": 10}}});
+    let mut cell = Cell::with_handovers("lte", &keys, &handovers);
+    let sent: Vec<u32> = (0..200).map(|_| cell.send(Instant::ZERO, Dir::Downlink, 0, 1500)).collect();
+    let arrived: Vec<u32> = cell.run_dry().iter().map(|(_, packet)| packet.seq).collect();
+    assert_eq!(arrived, sent);
+    let blocks = cell.blocks();
+    assert!(blocks.iter().all(|block| !(50..90).contains(&block.at_ms)));
+    assert!(blocks.iter().any(|block| block.at_ms < 50) && blocks.iter().any(|block| block.at_ms >= 90));
+}
+
+/// Acceptance test 12: what UE 0 hears in a slot is the same alone, among others, and under another scheduler.
+#[test]
+fn others_change_nothing_of_what_a_ue_hears() {
+    let keys = |scheduler: &str| {
+        json!({"downlink": {
+            "reception": {"mean_sinr": "12 dB", "fading": {"jakes": {"doppler": "10 Hz"}}, "shadowing": {"sd": "4 dB"}},
+            "scheduler": { scheduler: {} }, "adaptation": {"outer_loop": false}, "sharing": "equally",
+        }})
+    };
+    let of_ue_0 = |ues: u16, scheduler: &str| {
+        let mut cell = Cell::new("lte", ues, &keys(scheduler));
+        cell.saturated(2);
+        let first = cell.blocks().into_iter().filter(|block| block.ue == 0);
+        let heard = first.map(|block| (block.at_ms, (block.sinr_thousandths, block.cqi, block.transmission)));
+        heard.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let alone = of_ue_0(1, "proportional_fair");
+    for among in [of_ue_0(8, "proportional_fair"), of_ue_0(8, "round_robin")] {
+        let mut compared = 0;
+        for (at, (sinr, cqi, transmission)) in among {
+            let Some((own_sinr, own_cqi, own_transmission)) = alone.get(&at) else { continue };
+            assert_eq!(sinr, *own_sinr, "at {at} ms");
+            if (transmission, *own_transmission) == (1, 1) {
+                assert_eq!(cqi, *own_cqi, "at {at} ms");
+                compared += 1;
+            }
+        }
+        assert!(compared > 100, "{compared}");
+    }
+}
+
+/// Acceptance test 12: a cell without anything to send is silent.
+#[test]
+fn an_idle_cell_makes_no_events() {
+    for kind in ["lte", "hsdpa"] {
+        let mut cell = Cell::new(kind, 8, &json!({}));
+        assert_eq!(cell.path.poll_timeout(), None, "{kind}");
+        cell.send(Instant::ZERO, Dir::Downlink, 3, 1500);
+        assert_eq!(cell.run_dry().len(), 1, "{kind}");
+        assert_eq!(cell.path.poll_timeout(), None, "{kind}");
     }
 }

@@ -1,9 +1,11 @@
 //! Shared cells, HSDPA and LTE, against hand computation and theory.
 
+mod errors;
 mod fair;
 mod hsdpa;
 mod lte;
 
+use airpath_core::handover;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::radio;
@@ -16,6 +18,18 @@ pub struct Cell {
     pub path: Path,
     ues: u16,
     number: u32,
+}
+
+/// A block on the air.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at_ms: u64,
+    pub ue: u16,
+    pub process: u16,
+    pub transmission: u16,
+    pub cqi: u16,
+    pub sinr_thousandths: u64,
+    pub lost: bool,
 }
 
 /// `keys` over `base`, table by table.
@@ -32,20 +46,37 @@ pub fn over(mut base: Value, keys: &Value) -> Value {
     }
 }
 
+fn probes() -> ProbeMask {
+    ProbeMask::NONE.with(Kind::BlockSent)
+}
+
+fn config(kind: &str, ues: u16, keys: &Value) -> radio::Config {
+    let mut still = json!({"ues": ues, "downlink": {
+        "queue": {"droptail": {"packets": 400}},
+        "reception": {"mean_sinr": "40 dB"},
+    }});
+    if keys["downlink"]["reception"]["fading"].is_null() {
+        still["downlink"]["reception"]["fading"] = json!({"none": {}});
+    }
+    let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
+    config.validate().unwrap();
+    config
+}
+
 impl Cell {
     /// A cell of a kind with these keys, whose channel stands still unless they say otherwise.
     pub fn new(kind: &str, ues: u16, keys: &Value) -> Self {
-        let mut still = json!({"ues": ues, "downlink": {
-            "queue": {"droptail": {"packets": 400}},
-            "reception": {"mean_sinr": "40 dB"},
-        }});
-        if keys["downlink"]["reception"]["fading"].is_null() {
-            still["downlink"]["reception"]["fading"] = json!({"none": {}});
-        }
-        let config: radio::Config = serde_json::from_value(json!({kind: over(still, keys)})).unwrap();
-        config.validate().unwrap();
-        let probes = ProbeMask::NONE.with(Kind::BlockSent);
-        Self { path: Path::new(vec![config.build(&radio::Plan::of(1))], probes), ues, number: 0 }
+        let element = config(kind, ues, keys).build(&radio::Plan::of(1));
+        Self { path: Path::new(vec![element], probes()), ues, number: 0 }
+    }
+
+    /// The same with hand-overs, as in a scenario.
+    pub fn with_handovers(kind: &str, keys: &Value, handovers: &Value) -> Self {
+        let handovers: Vec<handover::Config> = serde_json::from_value(handovers.clone()).unwrap();
+        let mut cell = Self::new(kind, 1, keys);
+        let plan = radio::Plan { handovers: &handovers, ..radio::Plan::of(1) };
+        cell.path = Path::new(vec![config(kind, 1, keys).build(&plan)], probes());
+        cell
     }
 
     pub fn send(&mut self, at: Instant, dir: Dir, ue: u16, len: u32) -> u32 {
@@ -93,8 +124,20 @@ impl Cell {
     }
 
     /// What blocks were sent since the last call.
-    pub fn blocks(&mut self) -> Vec<(Instant, Event)> {
-        self.path.take_trace()
+    pub fn blocks(&mut self) -> Vec<Sent> {
+        let sent = |(at, event): (Instant, Event)| match event {
+            Event::BlockSent { ue, process, transmission, cqi, sinr_thousandths, lost, .. } => Sent {
+                at_ms: at.as_nanos() / 1_000_000,
+                ue,
+                process,
+                transmission,
+                cqi,
+                sinr_thousandths,
+                lost,
+            },
+            other => panic!("{other:?}"),
+        };
+        self.path.take_trace().into_iter().map(sent).collect()
     }
 
     pub fn report(&mut self) -> Value {
