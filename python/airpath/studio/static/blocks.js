@@ -33,7 +33,7 @@ export function slotsOf(events) {
     const apart = row ? times[row] - times[row - 1] : 0;
     sum = (apart ? 0 : sum) + table.columns.units.values[row];
     units = Math.max(units, sum);
-    for (let other = apart; other > 0; ) [length, other] = other > length ? [other, length] : [length, other % length];
+    for (let other = apart; other > 0; ) [length, other] = other > length ? [other, length] : [other, length % other];
   }
   return { table, length, phase: times[0], units };
 }
