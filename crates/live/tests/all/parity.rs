@@ -110,9 +110,10 @@ fn is_hosts(event: &Event) -> bool {
 
 fn ue_of(event: &Event) -> u16 {
     let (mut columns, mut found) = (event.kind().columns().iter(), None);
-    event.values(|value| match (columns.next(), value) {
-        (Some(&"ue"), Value::Number(ue)) => found = Some(ue as u16),
-        _ => {}
+    event.values(|value| {
+        if let (Some(&"ue"), Value::Number(ue)) = (columns.next(), value) {
+            found = Some(ue as u16);
+        }
     });
     found.unwrap()
 }
@@ -344,11 +345,11 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         assert_same(&name, &sorted(&events), &sorted(&path));
         // The last ACK is of the instant at which a run stops.
         let of_hosts = |all: &Events| if others.is_empty() { all.clone() } else { before_stop(all) };
-        let ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
-        let server = |event: &Event| is_hosts(event) && !ue(event);
+        let of_ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
+        let of_server = |event: &Event| is_hosts(event) && !of_ue(event);
         let events = of_hosts(&events);
-        assert_same(&name, &text(&events, server), &text(&of_hosts(&at_server), server));
-        assert_same(&name, &text(&events, ue), &text(&of_hosts(&at_ue), ue));
+        assert_same(&name, &text(&events, of_server), &text(&of_hosts(&at_server), of_server));
+        assert_same(&name, &text(&events, of_ue), &text(&of_hosts(&at_ue), of_ue));
         assert!(wires.longest > Duration::from_millis(50), "{name}: the driver was never late");
     }
 }

@@ -131,10 +131,10 @@ mod tests {
     fn processes_are_taken_repeated_in_their_age_and_flushed() {
         let mut harq = Harq::new(3);
         let format = Format { cqi: 1, units: 1, bits: 100 };
-        let block = |number| Block { tti: Box::default(), number };
+        let numbered = |number| Block { tti: Box::default(), number };
         for slot in 0..3 {
             let free = harq.free().unwrap();
-            harq.begin(free, format, block(slot), slot);
+            harq.begin(free, format, numbered(slot), slot);
         }
         assert_eq!((harq.free(), harq.first_due()), (None, None));
         harq.set_due(2);

@@ -247,8 +247,8 @@ mod tests {
         let (two, _) = take(3);
         assert_eq!(two.data.runs, [run(8, 9, false), run(3, 4, true), run(20, 21, false)]);
         assert_eq!(two.data.ends, [end(2, 5, 8), end(1, 1, 3), end(6, 18, 20)]);
-        let (three, left) = take(9);
-        assert_eq!((three.data.runs, left), (vec![run(21, 27, false)], 0));
+        let (three, none) = take(9);
+        assert_eq!((three.data.runs, none), (vec![run(21, 27, false)], 0));
         assert_eq!(three.data.ends, [end(7, 20, 24), end(8, 24, 26)]);
         assert_eq!(three.piggybacked.map(|(sn, _)| sn), Some(24));
         assert_eq!(take(5).0, Tti::default());

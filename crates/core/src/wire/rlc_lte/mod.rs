@@ -341,7 +341,7 @@ mod tests {
             for bits in [5, 10] {
                 prop_assert_eq!(UmdPdu::decode(&umd.encode(bits).unwrap(), bits), Ok(umd.clone()));
             }
-            let nacks = nacks.into_iter().map(|(sn, part)| Nack { sn, part }).collect();
+            let nacks = nacks.into_iter().map(|(nack_sn, of)| Nack { sn: nack_sn, part: of }).collect();
             for pdu in [Pdu::Amd(AmdPdu { sn, poll, part, data }), Pdu::Status(StatusPdu { ack_sn: sn, nacks })] {
                 prop_assert_eq!(Pdu::decode(&pdu.encode().unwrap()), Ok(pdu));
             }

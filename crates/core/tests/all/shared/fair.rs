@@ -75,8 +75,8 @@ fn an_outer_loop_holds_the_target_where_reports_are_old() {
         keys["downlink"]["harq"] = json!({"max_transmissions": 1});
         keys
     };
-    let first_bler = |keys: &Value| {
-        let mut cell = Cell::new("hsdpa", 1, keys);
+    let first_bler = |of: &Value| {
+        let mut cell = Cell::new("hsdpa", 1, of);
         cell.saturated(61);
         let report = cell.report();
         let harq = &report["ues"][0]["downlink"]["harq"];

@@ -4,6 +4,7 @@ mod errors;
 mod fair;
 mod hsdpa;
 mod lte;
+mod tcp;
 
 use airpath_core::handover;
 use airpath_core::packet::{Dir, Packet};
