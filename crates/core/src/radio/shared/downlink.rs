@@ -33,8 +33,8 @@ pub(super) struct Downlink {
     slot: u64,
     /// UEs that have something to send, in the order of their numbers.
     active: Vec<u16>,
-    /// UEs that left this list in the slot worked last.
-    rested: Vec<u16>,
+    /// UEs to which something happened in the slot worked last.
+    touched: Vec<u16>,
     /// Answers on their way, in the order of their slots.
     answers: VecDeque<Answer>,
     /// By UE, bit/s at which it could be sent to in this slot; zero outside of a slot.
@@ -74,7 +74,7 @@ impl Downlink {
             nack_as_ack: setup.harq.nack_as_ack.as_f64(),
             slot: 0,
             active: Vec::new(),
-            rested: Vec::new(),
+            touched: Vec::new(),
             answers: VecDeque::new(),
             rates: vec![0.0; ues],
             served: Vec::new(),
@@ -116,9 +116,9 @@ impl Downlink {
         }
     }
 
-    /// UEs that have nothing to send any more.
-    pub fn take_rested(&mut self) -> Vec<u16> {
-        std::mem::take(&mut self.rested)
+    /// A UE to which something happened in the slot worked last, until there is none.
+    pub fn take_touched(&mut self) -> Option<u16> {
+        self.touched.pop()
     }
 
     /// The timer stands at the next slot if somebody waits for it, else at the next answer.
@@ -149,11 +149,11 @@ impl Downlink {
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
         self.slot += 1;
-        let (now, rested) = (cx.now, &mut self.rested);
+        let (now, touched) = (cx.now, &mut self.touched);
         self.active.retain(|&ue| {
             let works = ues[usize::from(ue)].has_work(now);
             if !works {
-                rested.push(ue);
+                touched.push(ue);
             }
             works
         });
@@ -182,6 +182,7 @@ impl Downlink {
                 }
             } else if let Some(block) = ue.harq.end(process) {
                 ue.lose(cx, block, work);
+                self.touched.push(number);
             }
         }
     }
@@ -199,7 +200,9 @@ impl Downlink {
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
-            ue.give_up_behind(cx, work);
+            if ue.give_up_behind(cx, work) {
+                self.touched.push(number);
+            }
             if self.may_send(cx.now, ue)
                 && let Some((since, process)) = ue.harq.first_due()
             {
@@ -304,6 +307,7 @@ impl Downlink {
         ue.counts.rows[usize::from(format.cqi)] += 1;
         ue.harq.begin(process, format, block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
+        self.touched.push(number);
         Some(format)
     }
 

@@ -121,14 +121,12 @@ impl Iub {
         u64::from(self.config.capacity) - self.credits - granted - self.pdus_on_way - self.queue.pdus
     }
 
-    /// PDUs have left the queue: the Node B grants at its next time. Whether that changes when something happens next.
-    pub fn handle_taken(&mut self, now: Instant) -> bool {
-        if self.next_grant != Instant::NEVER {
-            return false;
+    /// PDUs have left the queue: the Node B grants at its next time.
+    pub fn handle_taken(&mut self, now: Instant) {
+        if self.next_grant == Instant::NEVER {
+            let interval = self.config.interval.as_nanos();
+            self.next_grant = Instant::from_nanos((now.as_nanos() / interval + 1) * interval);
         }
-        let interval = self.config.interval.as_nanos();
-        self.next_grant = Instant::from_nanos((now.as_nanos() / interval + 1) * interval);
-        true
     }
 
     /// The UE leaves the Node B: what is on its way there, or waits, is lost; its PDUs, in their order.

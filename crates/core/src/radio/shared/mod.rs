@@ -199,8 +199,8 @@ impl SharedCell {
         // What is decoded at the beginning of a slot comes before it.
         self.handle_arrivals(cx);
         self.downlink.handle_slot(cx, &mut self.ues, &mut self.arrivals, &mut self.work);
-        for ue in self.downlink.take_rested() {
-            let ue = usize::from(ue);
+        while let Some(number) = self.downlink.take_touched() {
+            let ue = usize::from(number);
             self.ues[ue].arm(cx, self.downlink.is_active(ue));
         }
         self.downlink.arm(cx, slots);

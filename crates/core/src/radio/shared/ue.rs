@@ -221,8 +221,9 @@ impl Ue {
         }
     }
 
-    /// Gives blocks up that newer ones have pushed out of the receiver's window.
-    pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+    /// Gives blocks up that newer ones have pushed out of the receiver's window; whether there was any.
+    pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) -> bool {
+        let mut any = false;
         while let Some((_, process)) = self.harq.first_due() {
             let number = self.harq.process(process).block.as_ref().map(|block| block.number);
             if number.is_some_and(|number| self.numbers.may_repeat(number)) {
@@ -230,8 +231,10 @@ impl Ue {
             }
             if let Some(block) = self.harq.end(process) {
                 self.lose(cx, block, work);
+                any = true;
             }
         }
+        any
     }
 
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
