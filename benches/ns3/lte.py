@@ -2,16 +2,21 @@
 """ns-3's LTE as the yardstick of `radio.lte`: builds `lte.cc`, makes its runs and keeps the results.
 
     python benches/ns3/lte.py [--only WORDS] [--print]
+    python benches/ns3/lte.py --airpath [--cpu] [--only WORDS]
 
 Writes `lte.json`, which the comparison reads: what each run was given and what came of it, without CPU time,
 which is printed instead (user and system, microseconds per packet delivered). ns-3 is Debian's package
 `libns3-dev`; the standard library suffices. `README.md` says what is set in all runs.
+
+`--airpath` makes the same runs in airpath (`beside.py`) and prints them beside those of `lte.json`; `--cpu`
+also makes those of ns-3 anew and measures what a packet costs either of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -143,11 +148,56 @@ def version() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def print_beside_airpath(only: str, ns3: Path | None) -> None:
+    """Print a line for each run that airpath can make; CPU time with the program of ns-3."""
+    import beside
+
+    heads = ("goodput, kB/s", "RTT, ms", "CPU, us/packet")
+    print(f"{'ns-3 and airpath':34}" + "".join(f"{head:>26}" for head in heads[: 2 + (ns3 is not None)]))
+    for name, run in beside.runs().items():
+        if not re.search(only, name):
+            continue
+        own = beside.outcome(run)
+        pairs = [(sum(run["goodput_kBps"]), sum(own.goodput_kBps))]
+        if own.rtt_ms:
+            pairs.append((statistics.mean(ue[0] for ue in run["rtt_ms"]), statistics.mean(own.rtt_ms)))
+        columns = "".join(f"{theirs:10.1f}{ours:8.1f}{ours / theirs:8.3f}" for theirs, ours in pairs)
+        if ns3:
+            result = simulate(ns3, run["options"])
+            theirs, ours = result["cpu_s"] * 1e6 / result["packets"], cpu_of_airpath(beside, run)
+            columns = f"{columns:52}{theirs:10.1f}{ours:8.3f}{theirs / ours:8.0f}"
+        print(f"{name:34}{columns}", flush=True)
+
+
+def cpu_of_airpath(beside: Any, run: dict[str, Any]) -> float:
+    """Return the CPU time of a packet, microseconds; the warm-up does not count."""
+    longer = 200
+    costs = [runner(beside.scenario(run, seconds)) for seconds in (run["options"]["warmup"], longer)]
+    (first_cpu, first_bytes), (cpu, received) = costs
+    return (cpu - first_cpu) * 1e6 / ((received - first_bytes) / SEGMENT)
+
+
+def runner(scenario: str) -> tuple[float, int]:
+    """Run a scenario with `airpath-bench`, which has no Python in it; CPU seconds and bytes received."""
+    target = os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target")
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(scenario)
+        file.flush()
+        before = os.times()
+        command = [str(Path(target, "release", "airpath-bench")), file.name]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return cpu, json.loads(done.stdout)["bytes_received"]
+
+
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Run ns-3's LTE.")
     parser.add_argument("--only", default="", help="runs with this regular expression in their names")
     parser.add_argument("--print", action="store_true", help="write no results")
+    parser.add_argument("--airpath", action="store_true", help="print airpath beside what is kept of ns-3")
+    parser.add_argument("--cpu", action="store_true", help="with --airpath: also CPU time")
     parser.add_argument("--release", help="ns-3's version, if pkg-config does not know it")
     parser.add_argument("flags", nargs="*", help="of the compiler, after --, where ns-3 is elsewhere")
     return parser.parse_args()
@@ -156,6 +206,8 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Make the runs, print a line for each and write the results."""
     options = arguments()
+    if options.airpath:
+        return print_beside_airpath(options.only, build(options.flags) if options.cpu else None)
     program = build(options.flags)
     results: dict[str, Any] = {"ns3": "", "cqi": {}, "runs": {}}
     if RESULTS.is_file():

@@ -2,7 +2,8 @@
 //!
 //! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of 384 kbit/s, with ns-2's
 //! settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over a link of
-//! variable delay, HDR8, eight downloads in a cell of 1xEV-DO, and W2u, W2 with the core network of UMTS and feedback
+//! variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a cell of HSDPA and of
+//! LTE, and W2u, W2 with the core network of UMTS and feedback
 //! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not. `airpath-bench
 //! FILE.toml` runs a scenario, with seed 1 and nothing around it, for those who count instructions or memory.
 
@@ -10,13 +11,13 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8 [--time SECONDS], or FILE.toml";
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10 [--time SECONDS], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
 const MSS_T1R4: u64 = 960;
 const MSS_HDR8: u64 = 960;
+const MSS_SHARED: u64 = 1460;
 
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
@@ -29,6 +30,8 @@ enum Workload {
     Variable,
     /// Eight users of a cell of 1xEV-DO.
     Hdr,
+    /// Users of a cell of HSDPA or LTE: its key, and their number.
+    Shared(&'static str, u32),
 }
 
 fn workload(name: &str) -> Option<Workload> {
@@ -53,6 +56,8 @@ fn workload(name: &str) -> Option<Workload> {
         "W2u" => one_acknowledged(122, IN_UMTS),
         "T1R4" => Workload::Variable,
         "HDR8" => Workload::Hdr,
+        "HSDPA8" => Workload::Shared("hsdpa", 8),
+        "LTE10" => Workload::Shared("lte", 10),
         "W3" => Workload::Dedicated { ues: 100, wired_mbps: 100, window: 122, seconds: 600 },
         _ => return None,
     })
@@ -189,6 +194,36 @@ fn hdr(seconds: u64) -> String {
     )
 }
 
+/// A flow for each UE of a cell as its defaults have it: RLC AM, proportional fair, HARQ, an outer loop. Mean ratios lie
+/// 3 dB apart, as between the middle of a cell and its edge, fading is that of pedestrians, and there is nearly always
+/// something to send.
+fn shared(cell: &str, ues: u32, seconds: u64) -> String {
+    let mean_sinr: Vec<String> = (0..ues).map(|ue| format!("\"{} dB\"", 20 - 3 * (ue % 6))).collect();
+    let mean_sinr = mean_sinr.join(", ");
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "1 Gbit/s"
+        delay = "10 ms"
+        [radio.{cell}]
+        ues = {ues}
+        [radio.{cell}.downlink]
+        queue.droptail.packets = 100
+        reception.mean_sinr = [{mean_sinr}]
+        reception.fading.jakes.doppler = "6 Hz"
+        [tcp]
+        mss = "{MSS_SHARED} B"
+        receive_buffer = "500 kB"
+        recovery.newreno = {{}}
+        [[flow]]
+        ue = "each"
+        stagger = "10 ms"
+        app.bulk = {{}}
+        "#
+    )
+}
+
 /// Run a scenario's file; what was received, in bytes.
 fn run_file(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -228,6 +263,7 @@ fn run(args: &[String]) -> Result<String, String> {
         }
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),
+        Workload::Shared(cell, ues) => (shared(cell, ues, seconds.unwrap_or(600)), MSS_SHARED),
     };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());

@@ -90,7 +90,7 @@ class Outcome:
 
     def flows(self, protocol: str) -> list[dict[str, Any]]:
         """Flows of a protocol, those that carried most first."""
-        flows = [flow for flow in self.results["flows"] if flow["protocol"] == protocol]
+        flows = [flow for flow in self.results["flows"] if flow.get("protocol") == protocol]
         return sorted(flows, key=lambda flow: flow["bytes_received"], reverse=True)
 
     def events(self, kind: str) -> dict[str, list[Any]]:

@@ -104,7 +104,8 @@ pub enum Each {
 }
 
 impl UeChoice {
-    fn includes(self, ue: u16) -> bool {
+    /// Whether the UE with this number has the flow.
+    pub fn includes(self, ue: u16) -> bool {
         match self {
             Self::One(one) => one == ue,
             Self::Each(Each::Each) => true,
@@ -264,10 +265,17 @@ impl Scenario {
         path
     }
 
-    /// As [`Scenario::network`], with every UE ready to send from time zero: for a driver whose programs start when
-    /// they like, and whose connections are none of the scenario's: boxes know of a flow what they see of it.
-    pub fn network_in_session(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
-        self.elements(run_seed, vec![Some(Instant::ZERO); self.radio.ues().into()], &[], Some(&self.tcp))
+    /// As [`Scenario::network`], for a driver whose UE `real` is no simulated one: that UE may send from time zero, as
+    /// its programs start when they like, and boxes know of its connections what they see of them.
+    pub fn network_in_session(&self, run_seed: u64, real: u16) -> Vec<Box<dyn Element>> {
+        let since = |ue| if ue == real { Some(Instant::ZERO) } else { self.active(ue) };
+        let active = (0..self.radio.ues()).map(since).collect();
+        self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
+    }
+
+    /// The flows of all UEs but one.
+    pub fn flows_beside(&self, real: u16) -> Vec<FlowSpec> {
+        self.flows().into_iter().filter(|flow| flow.ue != real).collect()
     }
 
     /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.

@@ -12,6 +12,7 @@
 pub mod counts;
 pub mod service;
 
+use crate::beside::RealEnd;
 use crate::driver::LIVE_UE;
 use crate::port::Port;
 use airpath_core::element::{Cx, Element, Layout, with_counters};
@@ -93,6 +94,8 @@ pub struct Endpoint {
     /// What has become of the connections that have ended, by flow.
     past: BTreeMap<u16, Value>,
     identification: u16,
+    /// Key of its first timer.
+    first_timer: u32,
 }
 
 impl Endpoint {
@@ -114,6 +117,7 @@ impl Endpoint {
             totals: Totals::default(),
             past: BTreeMap::new(),
             identification: 0,
+            first_timer: 0,
         }
     }
 
@@ -271,7 +275,7 @@ impl Endpoint {
         // Between two attempts the other end may have opened one over the same ports.
         let is_taken = self.by_endpoints.contains_key(&(endpoints.src, endpoints.dst));
         if is_taken || self.vacant.is_empty() && !self.make_room(cx) {
-            return cx.arm(NEXT_OPEN, cx.now + TRY_AGAIN);
+            return cx.arm(self.first_timer + NEXT_OPEN, cx.now + TRY_AGAIN);
         }
         self.counts.opened += 1;
         let ip = if endpoints.src.is_ipv4() { IpVersion::Ipv4 } else { IpVersion::Ipv6 };
@@ -331,7 +335,7 @@ impl Endpoint {
     /// The connection is over, or as good as that.
     fn remove(&mut self, cx: &mut Cx<'_>, index: usize) {
         let Some(slot) = self.slots[index].take() else { return };
-        cx.disarm(index as u32);
+        cx.disarm(self.first_timer + index as u32);
         self.vacant.push(index);
         self.half_open -= usize::from(slot.was_half_open);
         let ends = (slot.endpoints.src, slot.endpoints.dst);
@@ -387,15 +391,15 @@ impl Endpoint {
         if is_over && let Some(number) = slot.opens.take() {
             let refused = ended == Some(Ended::Refused);
             self.next_open = number + usize::from(!refused);
-            cx.arm(NEXT_OPEN, if refused { cx.now + TRY_AGAIN } else { cx.now });
+            cx.arm(self.first_timer + NEXT_OPEN, if refused { cx.now + TRY_AGAIN } else { cx.now });
         }
         if ended.is_some() {
             return self.remove(cx, index);
         }
         let work = slot.application.deadline(&slot.connection).filter(|at| *at > cx.now);
         match slot.connection.deadline().into_iter().chain(work).min() {
-            Some(at) => cx.arm(index as u32, at),
-            None => cx.disarm(index as u32),
+            Some(at) => cx.arm(self.first_timer + index as u32, at),
+            None => cx.disarm(self.first_timer + index as u32),
         }
     }
 
@@ -427,6 +431,12 @@ fn probe_sent(cx: &mut Cx<'_>, flow: u16, sent: &Sent) {
     }
 }
 
+impl RealEnd for Endpoint {
+    fn set_first_timer(&mut self, first: u32) {
+        self.first_timer = first;
+    }
+}
+
 impl Element for Endpoint {
     fn layout(&self) -> Layout {
         Layout { timers: NEXT_OPEN + 1, ..Layout::default() }
@@ -434,7 +444,7 @@ impl Element for Endpoint {
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         if !self.plan.opens.is_empty() {
-            cx.arm(NEXT_OPEN, self.plan.opens_at);
+            cx.arm(self.first_timer + NEXT_OPEN, self.plan.opens_at);
         }
     }
 
@@ -448,6 +458,7 @@ impl Element for Endpoint {
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        let key = key - self.first_timer;
         if key == NEXT_OPEN {
             return self.open_next(cx);
         }

@@ -3,6 +3,7 @@
 //! It changes nothing, and holds nothing back. Because it stands where a host would, positions of
 //! elements on the path are those of the simulator.
 
+use crate::beside::RealEnd;
 use crate::meter::{Incoming, Outgoing};
 use airpath_core::element::{Cx, Element, Layout};
 use airpath_core::middlebox::tap::OpaqueCounts;
@@ -167,6 +168,10 @@ impl Port {
             self.meter(cx, dir, packet);
         }
     }
+}
+
+impl RealEnd for Port {
+    fn set_first_timer(&mut self, _first: u32) {}
 }
 
 impl Element for Port {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,16 +21,18 @@ ENDS, DIRECTIONS = ("server", "ue"), ("downlink", "uplink")
 def live_report(results: dict[str, Any], name: str, command: list[str], width: int) -> Iterator[Part]:
     """Report on a live run of COMMAND: the driver's results.
 
-    The table has the flows' addresses where the terminal's `width`, in columns, leaves room.
+    The table has the flows' addresses where the terminal's `width`, in columns, leaves room. Simulated flows
+    of other UEs come behind the real ones.
     """
     live = results["live"]
-    flows = sorted(results["flows"], key=carried_bytes, reverse=True)
+    flows = sorted(results["flows"], key=lambda flow: (_is_simulated(flow), -carried_bytes(flow)))
     yield Note(f"{name}: {_ended(live, command)} after {number_text(results['simulated_s'], 3)} s")
     yield _flow_table(flows[:MOST_FLOWS], wide=width >= WIDE)
     if len(flows) > MOST_FLOWS:
         less = counted(len(flows) - MOST_FLOWS, "flow")
-        yield Note(f"and {less} that carried less: with --out, see results.json")
-    for ue, direction in itertools.product(sorted({flow["ue"] for flow in flows} | {0}), DIRECTIONS):
+        yield Note(f"and {less} more: with --out, see results.json")
+    simulated = [(flow["ue"], flow["direction"]) for flow in flows[:MOST_FLOWS] if _is_simulated(flow)]
+    for ue, direction in dict.fromkeys([*((0, direction) for direction in DIRECTIONS), *sorted(simulated)]):
         yield Note(bearer_line(results, ue, direction))
     yield from map(Note, (*_endpoint_lines(live), _lateness_line(live), *_losses(live), verdict(live)))
 
@@ -64,7 +65,7 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
     names = [
         ("flow", _flow_name),
         *(ends if wide else port),
-        ("TCP", lambda flow: flow["congestion_control"] or "-"),
+        ("TCP", lambda flow: flow.get("congestion_control") or "-"),
     ]
     return Table.of(
         flows,
@@ -82,7 +83,13 @@ def _flow_table(flows: list[dict[str, Any]], *, wide: bool) -> Table:
 
 
 def _flow_name(flow: dict[str, Any]) -> str:
-    return f"{flow['ue']}.{flow['flow']} {flow['protocol']} {flow['direction'].removesuffix('link')}"
+    what = f"simulated {flow['app']}" if _is_simulated(flow) else flow["protocol"]
+    return f"{flow['ue']}.{flow['flow']} {what} {flow['direction'].removesuffix('link')}"
+
+
+def _is_simulated(flow: dict[str, Any]) -> bool:
+    """Whether this is a flow of the scenario; nobody knows the application of a real one."""
+    return flow["app"] is not None
 
 
 def _endpoint_lines(live: dict[str, Any]) -> list[str]:

@@ -158,12 +158,15 @@ def choose_flows(summary: dict[str, Any], most: int = MOST_LINES) -> list[int]:
 
 def congestion_controls(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
     """Name the congestion control of each flow, or its application where it has none."""
-    if "live" in summary:  # A live run: the kernel chose it, not the scenario.
-        return [flow.get("congestion_control") or "" for flow in summary["flows"]]
-    return [
-        flow["app"] if "datagrams" in flow else ", ".join((spec or {}).get("tcp", scenario["tcp"])["cc"])
-        for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))
-    ]
+
+    def name(flow: dict[str, Any], spec: dict[str, Any] | None) -> str:
+        if flow["app"] is None:  # A real flow: the kernel chose it, not the scenario.
+            return flow.get("congestion_control") or ""
+        if "datagrams" in flow:
+            return str(flow["app"])
+        return ", ".join((spec or {}).get("tcp", scenario["tcp"])["cc"])
+
+    return [name(flow, spec) for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))]
 
 
 def flow_owners(summary: dict[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
     *("ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
+    *("block_sent",),
     *("packet", "rlc_sdu"),
 )
 """Kinds of event, those first that the front can least do without."""

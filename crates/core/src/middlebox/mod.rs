@@ -34,9 +34,9 @@ pub struct Plan<'a> {
     pub run_seed: u64,
     /// Which of the scenario's boxes it is, from 0.
     pub number: usize,
-    /// All flows of the scenario; none in a session.
+    /// All flows of the scenario; in a session those of simulated UEs.
     pub flows: &'a [FlowSpec],
-    /// In a session, whose packets have octets and whose connections are none of the scenario's: our TCP, `[tcp]`.
+    /// In a session, where a UE's packets have octets and its connections are none of the scenario's: our TCP, `[tcp]`.
     pub session: Option<&'a tcp::Config>,
 }
 
@@ -69,8 +69,9 @@ pub trait Component {
         Ok(())
     }
 
-    /// Refuses what the box can do in a simulation alone.
-    fn validate_session(&self) -> Result<(), ScenarioError> {
+    /// Refuses what the box can do in a simulation alone. `flows` are those that are simulated in the session.
+    fn validate_session(&self, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+        let _ = flows;
         Ok(())
     }
 
@@ -104,8 +105,8 @@ impl Config {
     ///
     /// # Errors
     /// See [`Component::validate_session`].
-    pub fn validate_session(&self) -> Result<(), ScenarioError> {
-        (**self).validate_session().map_err(|error| error.under(self.name()))
+    pub fn validate_session(&self, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+        (**self).validate_session(flows).map_err(|error| error.under(self.name()))
     }
 }
 

@@ -201,7 +201,12 @@ impl Component for Config {
         configs.try_for_each(|config| config.validate()).map_err(|inner| inner.under("tcp"))
     }
 
-    fn validate_session(&self) -> Result<(), ScenarioError> {
+    fn validate_session(&self, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
+        if !flows.is_empty() {
+            let message = "the box splits real connections or simulated ones, and the cell has both";
+            let hint = "set the cell's ues to 1, or remove the box";
+            return Err(ScenarioError::new("", message, hint));
+        }
         if self.handover != Handover::Keep {
             let message = "the state of real connections neither moves nor is lost";
             return Err(ScenarioError::new("handover", message, "write \"keep\", or remove the key"));

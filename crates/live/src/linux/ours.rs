@@ -2,12 +2,16 @@
 
 use super::message::{Configuration, EndpointConfiguration};
 use super::namespaces::{SERVER, UE};
+use crate::beside::{Beside, RealEnd};
+use crate::driver::LIVE_UE;
 use crate::endpoint::{Endpoint, Plan};
 use crate::flows::Flows;
 use crate::port::Port;
+use airpath_core::element::Element;
+use airpath_core::host::Host;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{self, Scenario};
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::wire::Endpoints;
@@ -41,7 +45,7 @@ pub fn plan(
         };
         (flow, Endpoints { src, dst })
     });
-    let first = scenario.flow.first();
+    let first = flow(scenario);
     Plan {
         dir,
         addresses: ours,
@@ -54,10 +58,15 @@ pub fn plan(
     }
 }
 
-/// The TCP of flow 0, or of all flows.
+/// What the scenario says first for UE 0: flow 0 of a cell with one UE.
+pub fn flow(scenario: &Scenario) -> Option<&scenario::Flow> {
+    scenario.flow.iter().find(|flow| flow.ue.includes(LIVE_UE))
+}
+
+/// The TCP of that flow, or of all flows.
 fn our_tcp(scenario: &Scenario) -> Arc<tcp::Config> {
-    let flows = scenario.flows();
-    flows.first().map_or_else(|| Arc::new(scenario.tcp.clone()), |flow| flow.tcp.clone())
+    let said = flow(scenario).and_then(|flow| flow.tcp.as_ref());
+    Arc::new(said.unwrap_or(&scenario.tcp).clone())
 }
 
 /// What of the scenario means something else here.
@@ -70,10 +79,29 @@ pub fn notices(scenario: &Scenario) -> Option<String> {
 
 /// The port at this position of a live path, be it an end of ours or the kernel's.
 pub fn port(path: &Path, index: usize) -> Option<&Port> {
-    path.element::<Port>(index).or_else(|| path.element::<Endpoint>(index).map(Endpoint::port))
+    real(path, index).or_else(|| real(path, index).map(Endpoint::port))
 }
 
 /// Our end, if this path has one, whose last element is at `last`.
 pub fn endpoint(path: &Path, last: usize) -> Option<&Endpoint> {
-    [0, last].into_iter().find_map(|index| path.element::<Endpoint>(index))
+    [0, last].into_iter().find_map(|index| real(path, index))
+}
+
+/// The end of UE 0 at this position, with simulated UEs beside it or without.
+fn real<R: RealEnd>(path: &Path, index: usize) -> Option<&R> {
+    path.element(index).or_else(|| path.element(index).map(Beside::real))
+}
+
+/// The ends of the simulated UEs at this position, if there are any.
+pub fn simulated(path: &Path, index: usize) -> Option<&Host> {
+    let beside_ours = || path.element(index).map(Beside::<Endpoint>::simulated);
+    path.element(index).map(Beside::<Port>::simulated).or_else(beside_ours)
+}
+
+/// An end of a live path for `real`, beside these simulated UEs.
+pub fn end(real: impl RealEnd, simulated: Option<Host>) -> Box<dyn Element> {
+    match simulated {
+        Some(host) => Box::new(Beside::new(real, host)),
+        None => Box::new(real),
+    }
 }

@@ -11,12 +11,24 @@ use crate::flows::FlowKey;
 use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::app::datagrams::Spans;
+use airpath_core::host::flow_reports;
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
 use serde_json::{Value, json};
 
-/// One object for each flow, in the order in which they appeared.
+/// One object for each flow: the real ones in the order in which they appeared, then the simulated ones as a simulated
+/// run has them.
 pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
+    let path = &driver.path;
+    let mut flows = real(driver, last, seen);
+    if let (Some(server), Some(ues)) = (ours::simulated(path, 0), ours::simulated(path, last)) {
+        flows.extend(flow_reports(server, ues, path.now()).iter().map(|report| json!(report)));
+    }
+    flows
+}
+
+/// Those of UE 0.
+fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     let (Some(server), Some(ue)) = (ours::port(&driver.path, 0), ours::port(&driver.path, last)) else {
         return Vec::new();
     };

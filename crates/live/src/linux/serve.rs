@@ -9,6 +9,7 @@ use super::session::Session;
 use super::tuns::Clock;
 use super::writer;
 use super::{doctor, ours, sys};
+use crate::driver::LIVE_UE;
 use airpath_core::app::Carrier;
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
@@ -76,17 +77,14 @@ fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
 
 /// Refuses what only simulated hosts can work with, and of an end of ours what it cannot carry.
 fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
-    let first = scenario.flow.first().filter(|_| has_endpoint);
+    let first = ours::flow(scenario).filter(|_| has_endpoint);
     if let Some(flow) = first.filter(|flow| flow.app.carrier() != Carrier::Tcp) {
         let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
         return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
     }
-    if scenario.radio.ues() != 1 {
-        let message = format!("a live link has one UE, and the cell has {}", scenario.radio.ues());
-        return Err(Obstacle::new("radio", message, "set the cell's ues to 1"));
-    }
+    let simulated = scenario.flows_beside(LIVE_UE);
     for (index, config) in scenario.middlebox.iter().enumerate() {
-        config.validate_session().map_err(|inner| {
+        config.validate_session(&simulated).map_err(|inner| {
             let error = inner.under(&format!("middlebox[{index}]"));
             Obstacle { stage: error.path, message: error.message, hint: error.hint }
         })?;
@@ -207,9 +205,13 @@ mod tests {
                      app.file",
                 ),
             ),
+            ("ue = 1\n[radio.dch]\nues = 2", None),
             (
-                "[radio.dch]\nues = 2",
-                Some("radio: a live link has one UE, and the cell has 2; set the cell's ues to 1"),
+                "ue = \"each\"\n[radio.dch]\nues = 2\n[[middlebox]]\nsplit = {}",
+                Some(
+                    "middlebox[0].split: the box splits real connections or simulated ones, and the cell has both; \
+                     set the cell's ues to 1, or remove the box",
+                ),
             ),
             (
                 "[[middlebox]]\ntap = {}\n[[middlebox]]\nsplit = { delay = \"5 ms\", handover = \"lose\" }",

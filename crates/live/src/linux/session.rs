@@ -13,7 +13,8 @@ use crate::driver::{Driver, LIVE_UE};
 use crate::endpoint::Endpoint;
 use crate::flows::{Flows, MOST_FLOWS};
 use crate::port::Port;
-use airpath_core::element::{Capture, Element};
+use airpath_core::element::Capture;
+use airpath_core::host::Host;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng;
@@ -485,21 +486,24 @@ fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instan
     ends.into_iter().flatten().min()
 }
 
-/// The path between the two devices, or between one of them and our end.
+/// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them.
 fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> Path {
-    let mut port = |dir| {
+    let simulated = scenario.flows_beside(LIVE_UE);
+    let mut end = |dir| {
         let port = Port::new(dir, configuration.snaplen);
+        let host = || Host::new(dir, scenario.radio.ues(), &simulated, configuration.seed);
+        let beside = (!simulated.is_empty()).then(host);
         match configuration.endpoint.filter(|endpoint| endpoint.end.dir() == dir) {
             Some(endpoint) => {
                 let plan = ours::plan(endpoint, configuration, scenario, flows);
-                Box::new(Endpoint::new(port, plan)) as Box<dyn Element>
+                ours::end(Endpoint::new(port, plan), beside)
             }
-            None => Box::new(port),
+            None => ours::end(port, beside),
         }
     };
-    let mut elements = vec![port(Dir::Downlink)];
-    elements.extend(scenario.network_in_session(configuration.seed));
-    elements.push(port(Dir::Uplink));
+    let mut elements = vec![end(Dir::Downlink)];
+    elements.extend(scenario.network_in_session(configuration.seed, LIVE_UE));
+    elements.push(end(Dir::Uplink));
     let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
     let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));
     let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);

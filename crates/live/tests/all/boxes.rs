@@ -10,7 +10,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::ProbeMask;
 use airpath_core::wire::{self, Endpoints, parse};
-use airpath_live::driver::Driver;
+use airpath_live::driver::{Driver, LIVE_UE};
 use airpath_live::port::Port;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ fn is_sound(bytes: &[u8]) -> bool {
 
 fn run(scenario: &Scenario, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) -> Devices {
     let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 96))];
-    elements.extend(scenario.network_in_session(1));
+    elements.extend(scenario.network_in_session(1, LIVE_UE));
     elements.push(Box::new(Port::new(Dir::Uplink, 96)));
     let mut path = Path::new(elements, ProbeMask::ALL);
     path.set_capture(Capture::Packets);

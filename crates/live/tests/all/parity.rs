@@ -2,19 +2,21 @@
 //!
 //! Every bundled scenario runs three times. In the simulator; with its hosts on the path and the live
 //! driver woken late at random; and with its hosts outside, as live programs are, talking to the driver
-//! in bytes, again woken late at random. The logs are compared as text, byte for byte.
+//! in bytes, again woken late at random. The logs are compared as text, byte for byte. Where a cell has more UEs, that of
+//! UE 0 is outside, and the others are simulated beside it.
 
 use airpath_core::element::{Capture, Element};
-use airpath_core::host::Host;
+use airpath_core::host::{FlowSpec, Host};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng::{Stream, stream};
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Event, Kind, ProbeMask};
+use airpath_core::trace::{Event, Kind, ProbeMask, Value};
 use airpath_core::wire::{encode_header, endpoints_of, parse};
-use airpath_live::driver::{Driver, World};
+use airpath_live::beside::Beside;
+use airpath_live::driver::{Driver, LIVE_UE, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -33,15 +35,58 @@ fn bundled() -> Vec<(String, Scenario)> {
         found.push((path.file_stem().unwrap().to_string_lossy().into_owned(), scenario));
     }
     assert!(found.len() >= 4, "only {} scenarios were found", found.len());
+    for (name, text) in [("LTE", LTE), ("HSDPA", HSDPA)] {
+        found.push((name.to_owned(), Scenario::parse(text, &[]).unwrap()));
+    }
     found
 }
+
+/// Cells that UEs with traffic of every kind share.
+const LTE: &str = r#"
+duration = "4 s"
+wired = { rate = "100 Mbit/s", delay = "15 ms" }
+flow = [
+    { app.bulk = {} },
+    { ue = 1, start = "37 ms", app.bulk = {} },
+    { ue = 1, start = "57 ms", direction = "uplink", app.bulk = {} },
+    { ue = 2, start = "411 ms", app.web = {} },
+    { ue = 3, start = "83 ms", app.cbr = {} },
+    { ue = 3, start = "97 ms", app.ping = {} },
+]
+[radio.lte]
+ues = 5
+[radio.lte.downlink]
+blocks.bandwidth = "1.4 MHz"
+queue.droptail.bytes = "60 kB"
+reception = { mean_sinr = ["12 dB", "8 dB", "15 dB", "12 dB", "0 dB"], fading.jakes.doppler = "5.6 Hz" }
+[radio.lte.uplink]
+bler = "10 %"
+"#;
+
+const HSDPA: &str = r#"
+duration = "6 s"
+wired = { rate = "100 Mbit/s", delay = "15 ms" }
+flow = [
+    { app.bulk = {} },
+    { ue = 1, start = "37 ms", app.bulk = {} },
+    { ue = 2, start = "83 ms", app.file.size = "100 kB" },
+]
+[radio.hsdpa]
+ues = 3
+[radio.hsdpa.downlink]
+queue.droptail.bytes = "60 kB"
+reception = { mean_sinr = "4 dB", fading.jakes.doppler = "5.6 Hz" }
+[radio.hsdpa.uplink]
+rate = "64 kbit/s"
+channel.bernoulli.bler = "1 %"
+"#;
 
 type Events = Vec<(Instant, Event)>;
 
 /// A log as text: of everything, or of what concerns one part of the world.
-fn text(events: &Events, part: impl Fn(Kind) -> bool) -> String {
+fn text(events: &Events, part: impl Fn(&Event) -> bool) -> String {
     let mut text = String::new();
-    for (at, event) in events.iter().filter(|(_, event)| part(event.kind())) {
+    for (at, event) in events.iter().filter(|(_, event)| part(event)) {
         writeln!(text, "{} {event:?}", at.as_nanos()).unwrap();
     }
     text
@@ -57,17 +102,28 @@ fn assert_same(what: &str, simulated: &str, live: &str) {
     assert!(!simulated.is_empty(), "{what}: nothing happened");
 }
 
-/// Whether the hosts record this; the path records the others.
-fn is_hosts(kind: Kind) -> bool {
-    matches!(kind, Kind::TcpState | Kind::RttSample | Kind::SegmentSent | Kind::SegmentReceived)
+/// Whether the hosts outside record this; the path records the others.
+fn is_hosts(event: &Event) -> bool {
+    let kinds = [Kind::TcpState, Kind::RttSample, Kind::SegmentSent, Kind::SegmentReceived];
+    kinds.contains(&event.kind()) && ue_of(event) == LIVE_UE
 }
 
-fn simulated(scenario: &Scenario) -> (Events, Vec<u8>, String) {
+fn ue_of(event: &Event) -> u16 {
+    let (mut columns, mut found) = (event.kind().columns().iter(), None);
+    event.values(|value| match (columns.next(), value) {
+        (Some(&"ue"), Value::Number(ue)) => found = Some(ue as u16),
+        _ => {}
+    });
+    found.unwrap()
+}
+
+/// The log, the capture, the reports of flows, and the end of a run.
+fn simulated(scenario: &Scenario) -> (Events, Vec<u8>, String, Instant) {
     let mut simulation =
         Simulation::new(scenario, 1, Observe { probes: ProbeMask::ALL, capture: Capture::Packets });
     simulation.run();
     let flows = serde_json::to_string(&simulation.flows()).unwrap();
-    (simulation.take_trace(), simulation.take_capture(), flows)
+    (simulation.take_trace(), simulation.take_capture(), flows, simulation.now())
 }
 
 /// A clock that stands still during a turn and is woken late by 0 to 5 ms, now and then by 300 ms.
@@ -104,19 +160,18 @@ impl World for LateClock {
     }
 }
 
-fn hosts(scenario: &Scenario) -> [Box<dyn Element>; 2] {
-    let (ues, flows) = (scenario.radio.ues(), scenario.flows());
-    Dir::BOTH.map(|dir| Box::new(Host::new(dir, ues, &flows, 1)) as Box<dyn Element>)
+fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
+    Dir::BOTH.map(|dir| Host::new(dir, scenario.radio.ues(), flows, 1))
 }
 
 #[test]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
     for (name, scenario) in bundled() {
-        let (events, capture, flows) = simulated(&scenario);
-        let [server, ue] = hosts(&scenario);
-        let mut elements = vec![server];
+        let (events, capture, flows, _) = simulated(&scenario);
+        let [server, ue] = hosts(&scenario, &scenario.flows());
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(server)];
         elements.extend(scenario.network(1));
-        elements.push(ue);
+        elements.push(Box::new(ue));
         let last = elements.len() - 1;
         let mut path = Path::new(elements, ProbeMask::ALL);
         path.set_capture(Capture::Packets);
@@ -155,7 +210,8 @@ struct Wires {
 
 impl Wires {
     fn new(scenario: &Scenario) -> Self {
-        let hosts = hosts(scenario).map(|host| Path::new(vec![host], ProbeMask::ALL));
+        let flows: Vec<_> = scenario.flows().into_iter().filter(|flow| flow.ue == LIVE_UE).collect();
+        let hosts = hosts(scenario, &flows).map(|host| Path::new(vec![Box::new(host)], ProbeMask::ALL));
         let (sent, longest) = (VecDeque::new(), Duration::ZERO);
         let end = Instant::ZERO + scenario.duration;
         let by_lane = scenario.radio.name() == "variable";
@@ -230,18 +286,36 @@ impl World for Wires {
     }
 }
 
+/// An end of the path for UE 0, with the hosts of the others beside it.
+fn end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
+    let port = Port::new(dir, 128);
+    match simulated {
+        Some(host) => Box::new(Beside::new(port, host)),
+        None => Box::new(port),
+    }
+}
+
 #[test]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
-    // A live link has one UE.
-    for (name, scenario) in bundled().into_iter().filter(|(_, scenario)| scenario.radio.ues() == 1) {
-        let (events, ..) = simulated(&scenario);
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 128))];
+    for (name, scenario) in bundled() {
+        // Both ends number the flows of UE 0 as they see them.
+        let flows = scenario.flows();
+        if flows.iter().filter(|flow| flow.ue == LIVE_UE).count() != 1 {
+            continue;
+        }
+        let (events, .., ended) = simulated(&scenario);
+        let others = scenario.flows_beside(LIVE_UE);
+        let [server, ue] = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
+        let mut elements = vec![end(Dir::Downlink, server)];
         elements.extend(scenario.network(1));
-        elements.push(Box::new(Port::new(Dir::Uplink, 128)));
-        let path_kinds = Kind::ALL.iter().filter(|kind| !is_hosts(**kind));
-        let probes = path_kinds.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind));
-        let (mut driver, mut wires) = (Driver::new(Path::new(elements, probes)), Wires::new(&scenario));
-        wires.hosts[0].stop_after_transfers(scenario.flows().len() as u32);
+        elements.push(end(Dir::Uplink, ue));
+        let (mut driver, mut wires) =
+            (Driver::new(Path::new(elements, ProbeMask::ALL)), Wires::new(&scenario));
+        if others.is_empty() {
+            wires.hosts[0].stop_after_transfers(flows.len() as u32);
+        } else {
+            wires.end = ended;
+        }
         let end = wires.end;
         loop {
             let deadline = driver.path.poll_timeout().into_iter().chain(wires.deadline()).min();
@@ -253,24 +327,28 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         // The simulator stops with the last transfer; the path, which does not know of it, was not
         // stopped, so that what it did later at that instant is left out.
         let path = driver.path.take_trace();
-        let stopped = wires.hosts[0].now();
-        let before_stop = |all: &Events| {
-            all.iter().filter(|(at, _)| *at < stopped || !wires.stopped()).copied().collect::<Events>()
-        };
-        let is_paths = |kind| !is_hosts(kind) && kind != Kind::Packet;
+        let [at_server, at_ue] = wires.hosts.each_mut().map(Path::take_trace);
+        let (stopped, cut) =
+            if others.is_empty() { (wires.hosts[0].now(), wires.stopped()) } else { (ended, true) };
+        let before_stop =
+            |all: &Events| all.iter().filter(|(at, _)| *at < stopped || !cut).copied().collect::<Events>();
+        let is_paths = |event: &Event| !is_hosts(event) && event.kind() != Kind::Packet;
         assert_same(&name, &text(&before_stop(&events), is_paths), &text(&before_stop(&path), is_paths));
         // Of one instant, what comes from outside is handled first: each place sees the same packets at the same times.
         let sorted = |all: &Events| {
-            let packets = text(&before_stop(all), |kind| kind == Kind::Packet);
+            let packets = text(&before_stop(all), |event| event.kind() == Kind::Packet);
             let mut lines: Vec<&str> = packets.lines().collect();
             lines.sort_unstable();
             lines.join("\n")
         };
         assert_same(&name, &sorted(&events), &sorted(&path));
-        let server = |kind| is_hosts(kind) && kind != Kind::SegmentReceived;
-        assert_same(&name, &text(&events, server), &text(&wires.hosts[0].take_trace(), server));
-        let ue = |kind| kind == Kind::SegmentReceived;
-        assert_same(&name, &text(&events, ue), &text(&wires.hosts[1].take_trace(), ue));
+        // The last ACK is of the instant at which a run stops.
+        let of_hosts = |all: &Events| if others.is_empty() { all.clone() } else { before_stop(all) };
+        let ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
+        let server = |event: &Event| is_hosts(event) && !ue(event);
+        let events = of_hosts(&events);
+        assert_same(&name, &text(&events, server), &text(&of_hosts(&at_server), server));
+        assert_same(&name, &text(&events, ue), &text(&of_hosts(&at_ue), ue));
         assert!(wires.longest > Duration::from_millis(50), "{name}: the driver was never late");
     }
 }

@@ -48,7 +48,7 @@ def transfers(scenario: Scenario) -> list[Transfer]:
     says = resolved(scenario)
     (cell,) = says["radio"].values()
     if cell.get("ues", 1) != 1:
-        what = f"a live link has one UE, and the cell has {cell['ues']}"
+        what = f"compare carries the transfers of one UE, and the cell has {cell['ues']}"
         raise ScenarioError("radio", what, "set ues to 1")
     for number, box in enumerate(says.get("middlebox", ())):
         if "split" in box:

@@ -24,7 +24,7 @@ const LEAST_FALL_S = 0.01;
 const LEGEND = [
   ["data", "data, sent first"], ["again", "data, sent again"], ["late", "data, sent again after a timeout"], ["ack", "ACK"],
   ["flag", "ACK with the RNC's flag"], ["kept", "sent, kept until RLC confirms it"], ["pdu", "PDU"], ["pdu-again", "PDU sent again"],
-  ["pdu-lost", "lost on the air"], ["hole", "hole: PDU that has not come"], ["status", "STATUS PDU"],
+  ["pdu-lost", "lost on the air"], ["hole", "hole: PDU that has not come"], ["status", "STATUS PDU"], ["block", "block of a shared cell, with the UE's number"], ["block-again", "block sent again by HARQ"],
 ];
 
 export class Air {
@@ -187,7 +187,7 @@ export class Air {
     if (variant !== this.store.state.shown) this.store.speakOf(variant);
     if (!found) return;
     if ("packet" in found) this.follow(found.packet);
-    else this.store.choose({ kind: "rlc_data", row: found.row });
+    else this.store.choose(found);
   }
 
   /** Go to the next TTI or slot with lost PDUs, or to the one before. @param {1 | -1} way */

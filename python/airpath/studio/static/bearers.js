@@ -26,6 +26,7 @@ import { moduloOf, nearest } from "studio/series";
  * @property {number} tti length of a TTI or slot; 0 without them
  * @property {number} phase when the first TTI began
  * @property {number} delay from the begin of a TTI until it arrives
+ * @property {boolean} isShared whether HARQ of a shared cell lets its PDUs overtake each other
  * @property {boolean} resends whether its link layer sends PDUs again
  */
 /**
@@ -70,7 +71,7 @@ export function bearersOf(events, packets, radio) {
     bearers.set(key, {
       ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty, modulo: 1,
       arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
-      phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, resends: false,
+      phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, isShared: !(key & 1) && Boolean(events.table("block_sent")?.rows), resends: false,
     });
   }
   const made = sdus && sdusOf(sdus, events, bearers, packets, radio);
@@ -139,7 +140,7 @@ function number(bearer, data, status, back) {
   const { runs } = bearer;
   const { first_sn, pdus, time_ns } = data.columns;
   const reports = back?.status ?? new Uint32Array(0);
-  const modulo = moduloOf(runs, first_sn.values, reports.length > 0);
+  const modulo = moduloOf(runs, first_sn.values, reports.length > 0, bearer.isShared);
   const numbers = new Float64Array(runs.length);
   const after = new Float64Array(runs.length);
   let [highest, confirmed, report] = [0, 0, 0];
@@ -155,7 +156,7 @@ function number(bearer, data, status, back) {
       own = first_sn.values[row] + modulo * Math.ceil((highest - first_sn.values[row]) / modulo);
       confirmed = own;
     }
-    if (own < highest) bearer.resends = true;
+    if (own < highest && !bearer.isShared) bearer.resends = true;
     numbers[at] = own;
     highest = after[at] = Math.max(highest, own + pdus.values[row]);
   }
@@ -291,8 +292,8 @@ function follow(bearer, data, sdus, events, packets) {
     const row = runs[at];
     const now = time_ns.values[row];
     // After a RESET: numbers that were never sent, and all before them, are done with.
-    if (numbers[at] > sent) for (let pdu = 0; pdu < numbers[at]; pdu += 1) arrived[pdu] = Math.min(arrived[pdu], now);
-    sent = next[at];
+    if (numbers[at] > sent + (bearer.isShared ? bearer.modulo / 4 : 0)) for (let pdu = 0; pdu < numbers[at]; pdu += 1) arrived[pdu] = Math.min(arrived[pdu], now);
+    sent = Math.max(sent, next[at]);
     if (lost.values[row]) continue;
     for (let pdu = numbers[at]; pdu < numbers[at] + pdus.values[row]; pdu += 1) arrived[pdu] = Math.min(arrived[pdu], now + delay);
   }

@@ -19,6 +19,9 @@ export function boxTitle(name) {
   return BOXES[name.replace("middlebox.", "")] ?? name;
 }
 
+/** Where the cell's buffer is. @param {string} cell name on the path */
+export const stationOf = (cell) => (cell === "radio.lte" ? "eNodeB" : "RNC");
+
 /** Widths, pixels: of stations; the rest is shared by weight. */
 const WIDE = { server: 88, box: 84, ue: 96 };
 const NARROW = { server: 52, box: 38, ue: 56 };
@@ -57,7 +60,7 @@ export function columnsOf(path, radio, width, hasReceiver) {
     if (place === 0) return [column("server", "server")];
     if (place === path.length - 1) return [column("ue", "UE: TCP")];
     if (place === radio) {
-      const air = [column("buffer", narrow ? "RNC" : "RNC buffer"), column("air", "air")];
+      const air = [column("buffer", narrow ? stationOf(name) : `${stationOf(name)} buffer`), column("air", "air")];
       return hasReceiver ? [...air, column("receiver", narrow ? "UE" : "UE: link layer")] : air;
     }
     if (name.startsWith("link")) return [column("wire", "wire")];

@@ -1,6 +1,7 @@
 // A run as objects with times: packets, SDUs, PDUs and what became of them. The animation asks it how things stood at
 // an instant; lists and sentences ask the same. Times are nanoseconds here.
 
+import { slotsOf } from "studio/blocks";
 import { bearerKey, bearersOf } from "studio/bearers";
 import { lowerBound } from "studio/reduce";
 import { packetsOf } from "studio/packets";
@@ -63,6 +64,9 @@ export class Model {
     this.packets = packetsOf(events, this.path, this.end);
     const { bearers, sdus } = bearersOf(events, this.packets, this.radio);
     this.bearers = bearers;
+    /** Slots of a shared downlink. */
+    this.slots = slotsOf(events);
+    for (const bearer of bearers.values()) if (this.slots?.length && bearer.isShared) [bearer.tti, bearer.phase] = [this.slots.length, this.slots.phase];
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
     /** The shortest time on the wire, down and up. */

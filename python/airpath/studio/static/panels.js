@@ -66,6 +66,25 @@ export const PANELS = [
     ],
   },
   {
+    name: "blocks", title: "Blocks", unit: "kbit a block", digits: 1, fromZero: true,
+    afar: {
+      unit: "kbit/s",
+      trails: [
+        { line: "blockSum", word: "decoded by the UE", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "blockLostSum", word: "lost, sent again", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2], detail: true },
+      ],
+    },
+    trails: [
+      { line: "block", word: "decoded at once", shape: "dots", ink: 0 },
+      { line: "blockAgain", word: "HARQ repeat", shape: "ring", ink: 2 },
+      { line: "blockLost", word: "lost", shape: "cross", ink: 1 },
+    ],
+  },
+  {
+    name: "cqi", title: "CQI", unit: "of each block", digits: 0, fromZero: true,
+    trails: [{ line: "cqi", word: "CQI", shape: "steps", ink: 5, width: 1.25 }],
+  },
+  {
     name: "sequence", title: "Sequence", unit: "MB", digits: 3, fromZero: false,
     trails: [
       { line: "acked", word: "acknowledged", shape: "steps", ink: 2, width: 1.5 },

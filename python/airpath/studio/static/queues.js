@@ -1,5 +1,6 @@
 // Draws buffers: what waits, what was sent and is kept, and what waits for other UEs of the cell.
 
+import { drawWaits } from "studio/blocks";
 import { INKS, LANES } from "studio/lanes";
 import { LOOKS } from "studio/model";
 import { buffered } from "studio/standing";
@@ -25,7 +26,8 @@ export function drawQueues(scene, model, view, theme) {
   drawQueue(scene, model, view, theme, false, buffer, LANES.down);
   drawQueue(scene, model, view, theme, true, receiver, LANES.up);
   between(scene, model, view, theme);
-  if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, theme, buffer);
+  if (model.slots) drawWaits(scene, new Map([...model.ues.map((ue) => /** @type {[number, number]} */ ([ue, 0])), ...scene.others, [view.ue, scene.waits[0]]]), view, theme, buffer, LANES.up);
+  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, theme, buffer);
 }
 
 /** What waits for other UEs of the cell. @type {(scene: Scene, theme: Theme, buffer: Column) => void} */

@@ -1,6 +1,7 @@
 // Draws the path at an instant: packets on their way, the buffer, TTIs on the air, what the UE puts together. It asks the
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
+import { BLOCKS, drawBlocks } from "studio/blocks";
 import { columnsOf, INKS, isNarrow, LANES, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { around, FATES } from "studio/packets";
@@ -152,10 +153,11 @@ export class Scene {
       const bearer = model.bearer(view.ue, isUp);
       if (!bearer) continue;
       const lane = isUp ? LANES.up : LANES.down;
-      if (bearer.runs.length || bearer.status.length) drawTtis(this, model, bearer, view, theme, air, lane);
+      if (bearer.isShared && model.slots) drawBlocks(this, model.slots, view, theme, air, lane);
+      else if (bearer.runs.length || bearer.status.length) drawTtis(this, model, bearer, view, theme, air, lane);
       else if (bearer.slots.length) drawSlots(this, model, bearer, view, theme, air, lane);
       const end = isUp ? buffer : receiver;
-      if (bearer.runs.length && end) drawReceiver(this, model, bearer, view, theme, end, lane);
+      if (bearer.runs.length && end && !(isUp && model.slots)) drawReceiver(this, model, bearer, view, theme, end, lane);
     }
     if (model.isOut(view.ue, view.now)) {
       this.ink.fillStyle = theme.inks[1];
@@ -363,8 +365,8 @@ export class Scene {
   }
 
   /**
-   * What is drawn at a place: a packet, or PDUs by their row of `rlc_data`.
-   * @type {(x: number, y: number) => {packet: number} | {row: number} | null}
+   * What is drawn at a place: a packet, PDUs by their row of `rlc_data`, or a block by that of `block_sent`.
+   * @type {(x: number, y: number) => {packet: number} | {kind: string, row: number} | null}
    */
   at(x, y) {
     let [best, shortest] = [NaN, HIT_PX ** 2];
@@ -373,6 +375,7 @@ export class Scene {
       if (distance <= shortest) [shortest, best] = [distance, this.drawn[3 * n + 2]];
     }
     if (Number.isNaN(best)) return null;
-    return best >= 0 ? { packet: best } : { row: -best - 1 };
+    if (best <= BLOCKS) return { kind: "block_sent", row: BLOCKS - best };
+    return best >= 0 ? { packet: best } : { kind: "rlc_data", row: -best - 1 };
   }
 }

@@ -15,6 +15,8 @@ import { lowerBound } from "studio/reduce";
 const UNLIMITED_SSTHRESH = 2 ** 31 - 1;
 /** Sequence numbers of RLC count modulo this. */
 const RLC_NUMBERS = 4096;
+/** Those of LTE, and of HSDPA where so few were sent that none came twice. */
+const SHARED_NUMBERS = 1024;
 /** Those of RLC UM, which has no STATUS. */
 const UM_NUMBERS = 128;
 
@@ -66,6 +68,9 @@ const segments = (causes, not) => ({
   of: "segment_sent", column: "seq", scale: 1e-6, choose: oneOf("cause", () => causes, not),
 });
 
+/** @type {Choice} */
+const isLost = ({ columns }, row) => columns.lost.values[row] > 0;
+
 /** @type {Record<string, Recipe>} Units: segments, ms, SDUs, MB; marks without a column lie at zero. */
 const RECIPES = {
   window: { of: "tcp_state", column: "send_window" },
@@ -92,6 +97,12 @@ const RECIPES = {
   slotSentSum: { of: "slot_ended", column: "pdus_sent", choose: along, sum: 1, like: "slotSent" },
   slotLost: { of: "slot_ended", column: "pdus_lost", choose: along, like: "slotSent" },
   slotLostSum: { of: "slot_ended", column: "pdus_lost", choose: along, sum: 1, like: "slotSent" },
+  block: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] === 1 && !columns.lost.values[row] },
+  blockAgain: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] > 1 },
+  blockLost: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => isLost },
+  blockLostSum: { of: "block_sent", column: "bits", choose: () => isLost, sum: 1e-3, like: "blockLost" },
+  blockSum: { of: "block_sent", column: "bits", choose: () => (table, row) => !isLost(table, row), sum: 1e-3 },
+  cqi: { of: "block_sent", column: "cqi" },
   held: { of: "ack_regulator", column: "held_acks" },
   heldRate: { of: "ack_rate_control", column: "held_acks" },
 };
@@ -192,23 +203,26 @@ function linkLayer(tables, flow) {
   const own = ofFlow(data, flow, along(data, flow));
   const status = tables.get("rlc_status");
   const back = status && ofFlow(status, flow, against(status, flow));
-  const modulo = moduloOf(own.rows, data.columns.first_sn.values, Boolean(back?.rows.length));
+  const modulo = moduloOf(own.rows, data.columns.first_sn.values, Boolean(back?.rows.length), Boolean(tables.get("block_sent")?.rows));
   const y = unwrapped(own.rows, data.columns.first_sn.values, modulo);
   if (!y.length) return {};
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
   const sums = { pduSum: new Uint16Array(y.length), pduAgainSum: new Uint16Array(y.length), pduLostSum: new Uint16Array(y.length) };
   let next = -Infinity;
+  // HARQ of a shared cell lets PDUs overtake each other: those that are sent again are known by their numbers alone.
+  const told = tables.get("block_sent")?.rows && flow.direction === "downlink" ? new Set() : null;
   for (let at = 0; at < y.length; at += 1) {
     const row = own.rows[at];
     const pdus = data.columns.pdus.values[row];
-    const isLost = data.columns.lost.values[row];
-    const isAgain = y[at] < next;
-    if (isLost) places.pduLost.push(at);
+    const isGone = data.columns.lost.values[row];
+    const isAgain = told ? told.has(y[at]) : y[at] < next;
+    for (let pdu = y[at]; told && pdu < y[at] + pdus; pdu += 1) told.add(pdu);
+    if (isGone) places.pduLost.push(at);
     else places[isAgain ? "pduAgain" : "pdu"].push(at);
     sums.pduSum[at] = pdus;
     if (isAgain) sums.pduAgainSum[at] = pdus;
-    if (isLost) sums.pduLostSum[at] = pdus;
+    if (isGone) sums.pduLostSum[at] = pdus;
     next = Math.max(next, y[at] + pdus);
   }
   /** @type {Record<string, Line>} */
@@ -250,8 +264,10 @@ function unwrapped(rows, numbers, modulo) {
  * @param {Uint32Array} rows of `rlc_data`
  * @param {ArrayLike<number>} numbers
  * @param {boolean} hasStatus whether STATUS PDUs report on them
+ * @param {boolean} isShared whether the cell is a shared one
  */
-export function moduloOf(rows, numbers, hasStatus) {
+export function moduloOf(rows, numbers, hasStatus, isShared) {
+  if (isShared && !rows.some((row) => numbers[row] >= SHARED_NUMBERS)) return SHARED_NUMBERS;
   return hasStatus || rows.some((row) => numbers[row] >= UM_NUMBERS) ? RLC_NUMBERS : UM_NUMBERS;
 }
 

@@ -2,7 +2,8 @@
 
 import { bearerKey } from "studio/bearers";
 import { figure } from "studio/dom";
-import { boxTitle } from "studio/lanes";
+import { slotWords } from "studio/blocks";
+import { boxTitle, stationOf } from "studio/lanes";
 import { firstFrom, placeOf } from "studio/reduce";
 import { receiving } from "studio/tape";
 
@@ -102,9 +103,9 @@ export function momentOf(model, view) {
   const buffer = buffered(model, view, isUp);
   if (buffer) {
     const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
-    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : "RNC's"} buffer${kept}.`);
+    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : `${stationOf(model.path[model.radio])}'s`} buffer${kept}.`);
   }
-  const air = bearer && onAir(model, bearer, now);
+  const air = bearer && (bearer.isShared && model.slots ? slotWords(model.slots, model.path, now) : onAir(model, bearer, now));
   if (air) told.push(air);
   if (bearer?.resends) {
     const { holes, waiting } = receiving(model, bearer, now);

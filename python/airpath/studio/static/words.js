@@ -20,6 +20,7 @@ export const KINDS = {
   bearer_enqueued: "into buffer",
   bearer_delivered: "delivered",
   slot_ended: "slot",
+  block_sent: "block",
   rlc_data: "RLC data",
   rlc_sdu: "SDU sent",
   rlc_status: "RLC STATUS",
@@ -116,6 +117,12 @@ const way = ({ word }) => (word("direction") === "uplink" ? "up" : "down");
 /** @type {(count: number, thing: string) => string} */
 const count = (value, thing) => `${figure(value)} ${thing}${value === 1 ? "" : "s"}`;
 
+/** Of what a block takes how much: codes of HSDPA, or resource blocks of LTE. @type {(told: Told) => string} */
+const unitsOf = ({ n, run }) => count(n("units"), run.path.includes("radio.hsdpa") ? "code" : "PRB");
+const ORDINALS = ["", "first", "second", "third", "fourth"];
+/** @type {(told: Told) => string} */
+const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n("sinr_thousandths") / 1000), 1)} dB` : "below -30 dB");
+
 /** A few words about an event. @type {Record<string, (told: Told) => string>} */
 const SHORT = {
   tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acknowledged ${figure(n("snd_una"))}`,
@@ -125,6 +132,7 @@ const SHORT = {
   bearer_enqueued: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} there`,
   bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
   slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
+  block_sent: (own) => `${figure(own.n("bits"))} bit, ${unitsOf(own)}, CQI ${own.n("cqi")}${own.n("transmission") > 1 ? `, transmission ${own.n("transmission")}` : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
@@ -163,6 +171,12 @@ const SENTENCE = {
     `${figure(n("delay_ns") / 1e6, 1)} ms after it had entered the buffer.`,
   slot_ended: ({ n, word }) =>
     `A ${word("direction")} slot ended: ${count(n("pdus_sent"), "PDU")} sent, ${figure(n("pdus_lost"))} of them lost on the air.`,
+  block_sent: (own) => {
+    const { n } = own;
+    const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
+    return `UE ${n("ue")} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
+      `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
+  },
   rlc_data: ({ n, word }) => {
     const last = (n("first_sn") + n("pdus") - 1) % 4096;
     const which = n("pdus") === 1 ? `RLC PDU ${n("first_sn")} went` : `RLC PDUs ${n("first_sn")} to ${last} went`;

@@ -236,6 +236,9 @@ impl Ue {
 
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         self.armed = Instant::NEVER;
+        if cx.probes(Kind::SlotEnded) {
+            self.uplink.note_ended(cx, &self.pair.bearers()[Dir::Uplink.index()]);
+        }
         while let Some(tti) = self.uplink.take_arrived(cx.now) {
             self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
             self.uplink.spare.keep(tti);

@@ -1,0 +1,70 @@
+//! One end of a live path whose cell has more UEs than the real one.
+//!
+//! Packets of UE 0 pass the real end, a [`Port`](crate::port::Port) or an [`Endpoint`](crate::endpoint::Endpoint). Those
+//! of the others begin and end in the simulator's [`Host`], which holds their ends of the scenario's flows. Both are at
+//! one place of the path, so that positions of elements are those of the simulator.
+
+use crate::driver::LIVE_UE;
+use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::host::Host;
+use airpath_core::packet::{Dir, Packet};
+
+/// A real end, and simulated UEs beside it.
+pub struct Beside<R> {
+    real: R,
+    simulated: Host,
+    /// Timers of the host; those of the real end follow.
+    host_timers: u32,
+}
+
+/// A real end that may have simulated UEs beside it.
+pub trait RealEnd: Element {
+    /// Its timers have keys from here on.
+    fn set_first_timer(&mut self, first: u32);
+}
+
+impl<R: RealEnd> Beside<R> {
+    /// `real` for UE 0, and `simulated` for the others.
+    pub fn new(mut real: R, simulated: Host) -> Self {
+        let host_timers = simulated.layout().timers;
+        real.set_first_timer(host_timers);
+        Self { real, simulated, host_timers }
+    }
+
+    /// The end of UE 0.
+    pub fn real(&self) -> &R {
+        &self.real
+    }
+
+    /// The ends of the others.
+    pub fn simulated(&self) -> &Host {
+        &self.simulated
+    }
+}
+
+impl<R: RealEnd> Element for Beside<R> {
+    fn layout(&self) -> Layout {
+        Layout { timers: self.host_timers + self.real.layout().timers, ..Layout::default() }
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        self.simulated.handle_start(cx);
+        self.real.handle_start(cx);
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if packet.ue == LIVE_UE {
+            self.real.handle_packet(cx, dir, packet);
+        } else {
+            self.simulated.handle_packet(cx, dir, packet);
+        }
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        if key < self.host_timers {
+            self.simulated.handle_timer(cx, key);
+        } else {
+            self.real.handle_timer(cx, key);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// Blocks of a shared downlink: who has which slot, and how much of it. A slot is a column, as high as its codes or
+// resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
+
+import { figure } from "studio/dom";
+import { lowerBound } from "studio/reduce";
+import { cross } from "studio/tape";
+
+/** @typedef {import("studio/events").Events} Events */
+/** @typedef {import("studio/model").Model} Model */
+/** @typedef {import("studio/lanes").Column} Column */
+/** @typedef {import("studio/scene").Scene} Scene */
+/** @typedef {import("studio/scene").View} View */
+/** @typedef {import("studio/scene").Theme} Theme */
+/**
+ * The slots of a cell: their length and when the first began, nanoseconds, and the most units that a slot had.
+ * @typedef {{table: import("studio/events").Table, length: number, phase: number, units: number}} Slots
+ */
+
+/** Width of a slot, pixels. */
+const SLOT_PX = 15;
+/** Least height of a block that has room for its UE's number, pixels. */
+const WORD_PX = 11;
+/** What is drawn of blocks is noted below this number, so that a click knows them from PDUs. */
+export const BLOCKS = -(2 ** 40);
+
+/** @param {Events} events @returns {Slots | null} */
+export function slotsOf(events) {
+  const table = events.table("block_sent");
+  if (!table?.rows) return null;
+  const times = table.columns.time_ns.values;
+  let [length, units, sum] = [0, 0, 0];
+  for (let row = 0; row < table.rows; row += 1) {
+    const apart = row ? times[row] - times[row - 1] : 0;
+    sum = (apart ? 0 : sum) + table.columns.units.values[row];
+    units = Math.max(units, sum);
+    for (let other = apart; other > 0; ) [length, other] = other > length ? [other, length] : [other, length % other];
+  }
+  return { table, length, phase: times[0], units };
+}
+
+/** The colour of a UE. @type {(theme: Theme, ue: number) => string} */
+export const inkOf = ({ inks }, ue) => inks[ue % inks.length];
+
+/** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void} */
+export function drawBlocks(scene, { table, length, units }, view, theme, { left, right }, { top, bottom }) {
+  const { ink } = scene;
+  const { time_ns, ue, units: own, transmission, lost } = table.columns;
+  const unit = (bottom - top - 8) / units;
+  const from = view.now - (Math.ceil((right - left) / SLOT_PX) + 1) * length;
+  ink.save();
+  ink.beginPath();
+  ink.rect(left + 1, top + 1, right - left - 2, bottom - top - 2);
+  ink.clip();
+  let [filled, slot] = [0, NaN];
+  for (let row = lowerBound(time_ns.values, from); row < table.rows && time_ns.values[row] <= view.now; row += 1) {
+    const begin = time_ns.values[row];
+    if (begin !== slot) [filled, slot] = [0, begin];
+    const height = own.values[row] * unit;
+    const x = right - 3 - ((view.now - begin) / length) * SLOT_PX;
+    const y = bottom - 4 - filled * unit - height;
+    filled += own.values[row];
+    const [wide, high, middle] = [SLOT_PX - 2, Math.max(height - 1, 1), y + height / 2];
+    ink.fillStyle = inkOf(theme, ue.values[row]);
+    ink.globalAlpha = lost.values[row] ? 0.3 : ue.values[row] === view.ue ? 1 : 0.6;
+    ink.fillRect(x + 1, y, wide, high);
+    ink.globalAlpha = 1;
+    scene.note(x + SLOT_PX / 2, middle, BLOCKS - row);
+    if (transmission.values[row] > 1) {
+      // As many notches as times that it was sent before.
+      ink.fillStyle = theme.ink;
+      for (let n = 1; n < transmission.values[row]; n += 1) ink.fillRect(x + 1, y + 3 * (n - 1), wide, 2);
+    }
+    if (lost.values[row]) {
+      ink.strokeStyle = theme.inks[1];
+      ink.lineWidth = 1.6;
+      cross(ink, x + SLOT_PX / 2, middle, Math.min(5, Math.max(high / 2, 2)));
+      ink.lineWidth = 1;
+    } else if (high >= WORD_PX + 3 * (transmission.values[row] - 1)) {
+      ink.fillStyle = theme.sheet;
+      ink.textAlign = "center";
+      ink.fillText(String(ue.values[row]), x + SLOT_PX / 2, middle + 4);
+    }
+  }
+  ink.restore();
+}
+
+/**
+ * What waits for each UE of the cell: a bar each, over its number.
+ * @type {(scene: Scene, waits: Map<number, number>, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void}
+ */
+export function drawWaits(scene, waits, view, theme, { left, right }, { top, bottom }) {
+  const { ink } = scene;
+  const pitch = Math.min((right - left - 8) / Math.max(waits.size, 1), 28);
+  const most = Math.max(1, ...waits.values());
+  const room = bottom - top - 18;
+  ink.textAlign = "center";
+  [...waits.keys()].sort((a, b) => a - b).forEach((ue, n) => {
+    const x = left + 4 + n * pitch;
+    const height = ((waits.get(ue) ?? 0) / most) * room;
+    ink.fillStyle = inkOf(theme, ue);
+    ink.globalAlpha = ue === view.ue ? 1 : 0.6;
+    ink.fillRect(x + 1, bottom - 14 - height, Math.max(pitch - 3, 1), height);
+    ink.globalAlpha = 1;
+    ink.fillStyle = ue === view.ue ? theme.ink : theme.quiet;
+    if (pitch >= 8) ink.fillText(String(ue), x + pitch / 2, bottom - 3);
+  });
+}
+
+/** The slot of an instant in words. @type {(slots: Slots, path: string[], now: number) => string} */
+export function slotWords({ table, length, phase }, path, now) {
+  const { time_ns, ue, units, bits, transmission, lost } = table.columns;
+  const begin = phase + Math.floor((now - phase) / length + 1e-6) * length;
+  const thing = path.includes("radio.hsdpa") ? "codes" : "PRBs";
+  const told = [];
+  for (let row = lowerBound(time_ns.values, begin - 1); row < table.rows && time_ns.values[row] <= now; row += 1) {
+    const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
+    told.push(`UE ${ue.values[row]} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
+  }
+  return told.length ? `This slot: ${told.join("; ")}.` : "This slot is empty.";
+}

@@ -1,0 +1,79 @@
+"""A real UE in a cell of LTE that it shares with simulated ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from live.harness import needs
+
+pytestmark = needs("iperf3")
+SERVER = "exec iperf3 -s -1 > /dev/null"
+COMMAND = ["sh", "-c", "exec timeout 40 iperf3 -c $AIRPATH_SERVER -J -R -t 3"]
+OTHERS = 3
+# Of 4 UEs under the same conditions one gets a quarter: proportional fair.
+CELL = f"""
+[radio.lte]
+ues = {OTHERS + 1}
+[radio.lte.downlink]
+blocks.bandwidth = "5 MHz"
+queue.droptail.bytes = "100 kB"
+reception.mean_sinr = "12 dB"
+"""
+FLOWS = """
+[[flow]]
+ue = "each"
+app.bulk = {}
+[[flow]]
+ue = 2
+start = "1 s"
+app.cbr = {}
+"""
+
+
+@pytest.fixture
+def measured(live, tmp_path):
+    """Let iperf3 load at UE 0; the outcome, and what it measured in bit/s."""
+
+    def call(flows):
+        scenario = tmp_path / "cell.toml"
+        scenario.write_text(CELL + flows)
+        options = ("--force", "--max-lateness", "1s")
+        outcome = live(scenario, *options, server=SERVER, command=COMMAND, out=True)
+        assert outcome.code == 0, outcome.err
+        assert outcome.live["valid"], outcome.live["invalid_because"]
+        return outcome, json.loads(outcome.out)["end"]["sum_received"]["bits_per_second"]
+
+    return call
+
+
+def test_simulated_ues_take_their_share_of_a_real_ones_cell(measured):
+    _, alone = measured("[[flow]]\napp.bulk = {}\n")
+    outcome, shared = measured(FLOWS)
+    assert shared < 0.6 * alone
+    flows = outcome.results["flows"]
+    real = [flow for flow in flows if flow["ue"] == 0]
+    assert [flow["protocol"] for flow in real] == ["tcp", "tcp"]
+    assert flows[: len(real)] == real
+    simulated = {(flow["ue"], flow["flow"]): flow for flow in flows[len(real) :]}
+    assert [simulated[key]["app"] for key in sorted(simulated)] == ["bulk", "bulk", "cbr", "bulk"]
+    bearers = next(element for element in outcome.results["elements"] if "ues" in element)["ues"]
+    for (ue, number), flow in simulated.items():
+        assert flow["bytes_received"] > 0
+        assert flow["bytes_received"] < bearers[ue]["downlink"]["bytes_delivered"], (ue, number)
+    received = outcome.events("segment_received")
+    assert set(received["ue"]) == {0, 1, 2, 3}
+    # The view is of UE 0 alone, and so are the books of the real ends.
+    assert outcome.live["ends"]["ue"]["received_bytes"] == bearers[0]["downlink"]["bytes_delivered"]
+
+
+def test_the_report_has_real_flows_before_simulated_ones(measured):
+    outcome, _ = measured(FLOWS)
+    lines = [line.split() for line in outcome.err.splitlines()]
+    named = [line[:2] for line in lines if line and line[0].replace(".", "", 1).isdigit()]
+    assert [name for name, _ in named[:2]] == ["0.1", "0.0"]
+    assert sorted(named[2:]) == [[name, "simulated"] for name in ("1.0", "2.0", "2.1", "3.0")]
+    assert "UE 1 downlink bearer" in outcome.err
+    assert "UE 1 uplink bearer" not in outcome.err
+    assert json.loads(outcome.out)["end"]
