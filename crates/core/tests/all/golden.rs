@@ -105,7 +105,14 @@ fn trajectories_are_the_same_everywhere() {
     hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 2a7b680f70a2802b
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 053511c8aa48621f
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture 0ec95b8a55b14677
+    hsdpa-3.6: ends at 60000000000 ns, 179166 events 803b562902cd8da9, capture daa6064626bff38d
+    hsdpa-7.2: ends at 60000000000 ns, 233158 events 1deaf02c73390844, capture ac978192a6944461
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 397138 events 5fd43930a7bc2962, capture 67df4c7ea3c98548
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture 478c8c57dd2c7873
+    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture 62407916883ede8e
+    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 79c69385250d0103
+    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture ab514e12247b4046
+    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture ea181d99a7db14df
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 59a7feace5f554e6
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture a445c7168c06ba00
     umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 392f76e60b6babab

@@ -10,8 +10,9 @@ T d PACKETS BYTES   packets were dropped on arrival or given up
 ```
 
 A log describes one bearer, as mahimahi's describes one direction of a link. Opportunities are the channel's:
-the trace of `radio.variable`, or for a cell with a rate the trace of that rate. The run's trace does not
-tell the direction of a dropped packet: one as long as the flow's data packets counts as data.
+the trace of `radio.variable`, or for a cell with a rate the trace of that rate. A cell that its UEs share has
+neither: there an opportunity is each 1500 bytes that left, so that a busy bearer shows the link. The run's
+trace does not tell the direction of a dropped packet: one as long as the flow's data packets counts as data.
 Source: mm-link(1), and the behaviour of the program.
 """
 
@@ -51,7 +52,7 @@ def write_mm_link(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None:
     behind_ns = run.delay_ns(direction)
     header = (f"# mahimahi mm-link ({direction}) [airpath {_core.version()}, UE {ue}]", "# base timestamp: 0")
     out.writelines(f"{line}\n".encode() for line in header)
-    lines = heapq.merge(_opportunities(run, direction), _events(run, ue, direction, behind_ns))
+    lines = heapq.merge(_opportunities(run, ue, direction), _events(run, ue, direction, behind_ns))
     out.writelines(line.encode() for _, _, line in lines)
 
 
@@ -67,21 +68,31 @@ def write_mm_trace(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None
         If the run had no such bearer, or it delivered nothing after the first millisecond.
     """
     run.require_bearer(("bearer_delivered",), ue)
-    delivered, last_ms = 0, 0
-    for time, _, of_ue, towards, size in run.rows(("bearer_delivered",), ("ue", "direction", "len_bytes")):
-        if (of_ue, towards) == (ue, direction):
-            before, delivered = delivered, delivered + size
-            last_ms = -(-time // NS_PER_MS)
-            lines = delivered // PACKET_BYTES - before // PACKET_BYTES
-            out.write(b"%d\n" % last_ms * lines)
-    if delivered < PACKET_BYTES or last_ms == 0:
+    last_ms = 0
+    for time in _deliveries(run, ue, direction):
+        last_ms = -(-time // NS_PER_MS)
+        out.write(b"%d\n" % last_ms)
+    if last_ms == 0:
         what = f"UE {ue} had no {PACKET_BYTES} bytes delivered on its {direction}"
         raise ExportError(str(run.folder), what, "choose the other --direction, or another --ue")
 
 
-def _opportunities(run: Run, direction: str) -> Iterator[Line]:
+def _deliveries(run: Run, ue: int, direction: str) -> Iterator[int]:
+    """Times in nanoseconds at which another 1500 bytes had left a bearer."""
+    delivered = 0
+    for time, _, of_ue, towards, size in run.rows(("bearer_delivered",), ("ue", "direction", "len_bytes")):
+        if (of_ue, towards) == (ue, direction):
+            before, delivered = delivered, delivered + size
+            yield from [time] * (delivered // PACKET_BYTES - before // PACKET_BYTES)
+
+
+def _opportunities(run: Run, ue: int, direction: str) -> Iterator[Line]:
     """All opportunities of the channel until the end of the run."""
     bearer = run.cell[direction]
+    if "channel" not in bearer:
+        for time in _deliveries(run, ue, direction):
+            yield time, 1, f"{time // NS_PER_MS} # {PACKET_BYTES}\n"
+        return
     channel = bearer["channel"].get("trace_file") or {"trace": _core.constant_trace(bearer["rate"])}
     size = OPPORTUNITY_BYTES[channel.get("accounting", "ip_1500")]
     times = [int(line) for line in channel["trace"].split()]

@@ -48,14 +48,14 @@ class Run(FinishedRun):
 
         Raises an `ExportError` if it varies: the trace does not tell the delay of each packet.
         """
+        if next(iter(self.cell[direction].get("rlc", ())), None) in BEHIND_THE_DELAY:
+            return 0
         (cell,) = self.scenario["radio"]
         channel = next(iter(self.cell[direction].get("channel", ())), None)
         if channel not in CONSTANT_DELAY:
             whose = f"radio.{cell}" if channel is None else f"channel.{channel}"
             what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
             raise ExportError(str(self.folder), what, "choose the format csv")
-        if next(iter(self.cell[direction].get("rlc", ())), None) in BEHIND_THE_DELAY:
-            return 0
         return round(_core.seconds(self.cell[direction]["delay"]) * 1e9)
 
     def require(self, kinds: Sequence[str]) -> None:
