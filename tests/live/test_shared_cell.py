@@ -58,6 +58,7 @@ def check_report(text):
     assert "UE 1 uplink bearer" not in text
 
 
+@pytest.mark.slow
 def test_simulated_ues_take_their_share_of_a_real_ones_cell(measured):
     _, alone = measured("[[flow]]\napp.bulk = {}\n")
     outcome, shared = measured(FLOWS)

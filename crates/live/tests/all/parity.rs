@@ -288,7 +288,7 @@ impl World for Wires {
 }
 
 /// An end of the path for UE 0, with the hosts of the others beside it.
-fn end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
+fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
     let port = Port::new(dir, 128);
     match simulated {
         Some(host) => Box::new(Beside::new(port, host)),
@@ -306,10 +306,11 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         }
         let (events, .., ended) = simulated(&scenario);
         let others = scenario.flows_beside(LIVE_UE);
-        let [server, ue] = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
-        let mut elements = vec![end(Dir::Downlink, server)];
+        let beside = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
+        let [first, last] = beside;
+        let mut elements = vec![live_end(Dir::Downlink, first)];
         elements.extend(scenario.network(1));
-        elements.push(end(Dir::Uplink, ue));
+        elements.push(live_end(Dir::Uplink, last));
         let (mut driver, mut wires) =
             (Driver::new(Path::new(elements, ProbeMask::ALL)), Wires::new(&scenario));
         if others.is_empty() {
@@ -345,11 +346,11 @@ fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
         assert_same(&name, &sorted(&events), &sorted(&path));
         // The last ACK is of the instant at which a run stops.
         let of_hosts = |all: &Events| if others.is_empty() { all.clone() } else { before_stop(all) };
-        let of_ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
-        let of_server = |event: &Event| is_hosts(event) && !of_ue(event);
-        let events = of_hosts(&events);
-        assert_same(&name, &text(&events, of_server), &text(&of_hosts(&at_server), of_server));
-        assert_same(&name, &text(&events, of_ue), &text(&of_hosts(&at_ue), of_ue));
+        let ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
+        let server = |event: &Event| is_hosts(event) && !ue(event);
+        let of_simulated = of_hosts(&events);
+        assert_same(&name, &text(&of_simulated, server), &text(&of_hosts(&at_server), server));
+        assert_same(&name, &text(&of_simulated, ue), &text(&of_hosts(&at_ue), ue));
         assert!(wires.longest > Duration::from_millis(50), "{name}: the driver was never late");
     }
 }
