@@ -13,12 +13,14 @@ pub(super) struct RlcPair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     bearers: [RlcBearer; 2],
+    /// When timers of these entities end that need no TTI, as far as they receive.
+    expiries: [Instant; 2],
 }
 
 impl RlcPair {
     /// Downlink first.
     pub fn new(ends: [Box<dyn End>; 2], bearers: [RlcBearer; 2]) -> Self {
-        Self { ends, bearers }
+        Self { ends, bearers, expiries: [Instant::NEVER; 2] }
     }
 
     pub fn bearers(&self) -> &[RlcBearer; 2] {
@@ -68,17 +70,21 @@ impl RlcPair {
         self.ends[dir.index()].backlog(now)
     }
 
-    /// When a timer of the entity ends that receives in this direction, of those that need no TTI.
+    /// When the first timer of an entity ends that needs no TTI.
+    #[inline]
     pub fn expiry(&self) -> Instant {
-        self.ends.iter().map(|end| end.expiry()).min().unwrap_or(Instant::NEVER)
+        let [network, ue] = self.expiries;
+        network.min(ue)
     }
 
     /// Does what is due by these timers.
+    #[inline]
     pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
-            let end = &mut self.ends[dir.reverse().index()];
-            if end.expiry() <= cx.now {
-                end.handle_expiry(cx.now, report);
+            let place = dir.reverse().index();
+            if self.expiries[place] <= cx.now {
+                self.ends[place].handle_expiry(cx.now, report);
+                self.expiries[place] = self.ends[place].expiry();
                 self.bearers[dir.index()].settle_received(cx, report);
             }
         }
@@ -88,6 +94,7 @@ impl RlcPair {
     pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
             self.ends[dir.index()].re_establish(cx.now, report);
+            self.expiries[dir.index()] = self.ends[dir.index()].expiry();
             self.settle_sent(cx, dir, report);
             self.bearers[dir.reverse().index()].settle_received(cx, report);
         }
@@ -105,7 +112,9 @@ impl RlcPair {
     #[inline]
     pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) {
         let other = dir.reverse();
-        self.ends[other.index()].handle_tti(cx.now, tti, report);
+        let end = &mut self.ends[other.index()];
+        end.handle_tti(cx.now, tti, report);
+        self.expiries[other.index()] = end.expiry();
         self.bearers[dir.index()].settle_received(cx, report);
         self.bearers[other.index()].settle_sent(cx, report);
     }
