@@ -105,9 +105,9 @@ fn trajectories_are_the_same_everywhere() {
     hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 2a7b680f70a2802b
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 053511c8aa48621f
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture 0ec95b8a55b14677
-    hsdpa-3.6: ends at 60000000000 ns, 179166 events 803b562902cd8da9, capture daa6064626bff38d
-    hsdpa-7.2: ends at 60000000000 ns, 233158 events 1deaf02c73390844, capture ac978192a6944461
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 397138 events 5fd43930a7bc2962, capture 67df4c7ea3c98548
+    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture c9d912a24b160e3d
+    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture e72f97bc42744336
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 1420ffae0e5cdc27
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture 478c8c57dd2c7873
     lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture 62407916883ede8e
     lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 79c69385250d0103
