@@ -78,8 +78,8 @@ def test_flows_are_named_by_their_congestion_control():
 
 
 def test_the_kernel_names_its_own_and_datagrams_have_none():
-    flow = {"ue": 0, "flow": 0, "congestion_control": "bbr"}
-    other = {"ue": 0, "flow": 1, "congestion_control": None}
+    flow = {"ue": 0, "flow": 0, "app": None, "congestion_control": "bbr"}
+    other = {"ue": 0, "flow": 1, "app": None, "congestion_control": None}
     assert flow_names({"live": {}, "flows": [flow, other]}, {}) == ["UE 0 flow 0: bbr", "UE 0 flow 1"]
     ping = airpath.run(airpath.load("umts-384").with_("flow", "[{ app = { ping = { requests = 3 } } }]"))
     assert [flow.name for flow in ping.plot().flows] == ["UE 0: ping"]

@@ -175,10 +175,10 @@ def test_every_column_says_its_unit(tmp_path):
             assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
     flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags"}
-    sequence_numbers = {"first_sn", "lsn", "sdu"}
+    numbers = {"first_sn", "lsn", "sdu", "process", "transmission", "cqi", "units", "sinr_thousandths"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
-        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *sequence_numbers}
+        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *numbers}
 
 
 def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):

@@ -28,6 +28,8 @@ MOST_RUNS = 1000
 
 GROUPS = {
     "umts": "UMTS bearers",
+    "hsdpa": "HSDPA cells",
+    "lte": "LTE cells",
     "hdr": "1xEV-DO (HDR) cells",
     "variable": "Links that vary",
     "alcaraz": "Alcaraz and Cerdan",

@@ -5,16 +5,12 @@ import { figure } from "studio/dom";
 import { lowerBound } from "studio/reduce";
 import { cross } from "studio/tape";
 
-/** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/lanes").Column} Column */
 /** @typedef {import("studio/scene").Scene} Scene */
 /** @typedef {import("studio/scene").View} View */
 /** @typedef {import("studio/scene").Theme} Theme */
-/**
- * The slots of a cell: their length and when the first began, nanoseconds, and the most units that a slot had.
- * @typedef {{table: import("studio/events").Table, length: number, phase: number, units: number}} Slots
- */
+/** @typedef {import("studio/slots").Slots} Slots */
 
 /** Width of a slot, pixels. */
 const SLOT_PX = 15;
@@ -22,21 +18,6 @@ const SLOT_PX = 15;
 const WORD_PX = 11;
 /** What is drawn of blocks is noted below this number, so that a click knows them from PDUs. */
 export const BLOCKS = -(2 ** 40);
-
-/** @param {Events} events @returns {Slots | null} */
-export function slotsOf(events) {
-  const table = events.table("block_sent");
-  if (!table?.rows) return null;
-  const times = table.columns.time_ns.values;
-  let [length, units, sum] = [0, 0, 0];
-  for (let row = 0; row < table.rows; row += 1) {
-    const apart = row ? times[row] - times[row - 1] : 0;
-    sum = (apart ? 0 : sum) + table.columns.units.values[row];
-    units = Math.max(units, sum);
-    for (let other = apart; other > 0; ) [length, other] = other > length ? [other, length] : [other, length % other];
-  }
-  return { table, length, phase: times[0], units };
-}
 
 /** The colour of a UE. @type {(theme: Theme, ue: number) => string} */
 export const inkOf = ({ inks }, ue) => inks[ue % inks.length];

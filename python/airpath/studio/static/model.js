@@ -1,10 +1,10 @@
 // A run as objects with times: packets, SDUs, PDUs and what became of them. The animation asks it how things stood at
 // an instant; lists and sentences ask the same. Times are nanoseconds here.
 
-import { slotsOf } from "studio/blocks";
 import { bearerKey, bearersOf } from "studio/bearers";
 import { lowerBound } from "studio/reduce";
 import { packetsOf } from "studio/packets";
+import { slotsOf } from "studio/slots";
 
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/bearers").Bearer} Bearer */
