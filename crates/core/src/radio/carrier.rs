@@ -76,6 +76,7 @@ impl Carrier {
     }
 
     /// Finds the next TTI, if one is wanted at this time.
+    #[inline]
     pub fn plan(&mut self, now: Instant, wanted: Instant) {
         if let Some(grants) = &mut self.grants {
             self.next_tti = grants.plan(now, wanted);
@@ -98,6 +99,7 @@ impl Carrier {
     }
 
     /// A TTI began that the entity was asked to fill, and it has `more` to send.
+    #[inline]
     pub fn begun(&mut self, now: Instant, more: bool) {
         if let Some(grants) = &mut self.grants {
             grants.begun(now, more);
@@ -112,6 +114,7 @@ impl Carrier {
     }
 
     /// The next TTI or arrival, or with `ends` the end of a TTI.
+    #[inline]
     pub fn next_event(&self, ends: bool) -> Instant {
         let at = self.next_tti.min(self.next_arrival());
         let end = self.ending.as_ref().filter(|_| ends).map_or(Instant::NEVER, |ending| ending.at);
@@ -119,15 +122,18 @@ impl Carrier {
     }
 
     /// Takes the first TTI that has arrived.
+    #[inline]
     pub fn take_arrived(&mut self, now: Instant) -> Option<Box<Tti>> {
         (self.next_arrival() <= now).then(|| self.on_air.pop_front().map(|(_, tti)| tti)).flatten()
     }
 
+    #[inline]
     fn next_arrival(&self) -> Instant {
         self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
     /// Puts a TTI of the bearer on the air that starts now.
+    #[inline]
     pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
@@ -148,6 +154,7 @@ impl Carrier {
         }
     }
 
+    #[inline]
     fn put(&mut self, at: Instant, tti: Box<Tti>) {
         // What is sent again arrives behind others.
         let place = match self.on_air.back() {
@@ -158,6 +165,7 @@ impl Carrier {
     }
 
     /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
+    #[inline]
     fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
         let lost = match &mut self.losses {
             Losses::Channel(channel) => match self.ttis.errors {

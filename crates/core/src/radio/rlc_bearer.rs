@@ -92,6 +92,7 @@ impl RlcBearer {
     }
 
     /// Lets a packet in, or drops it, or another one that waits.
+    #[inline]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
         let sdus = &mut self.sdus;
         let take_waiting = || sdus.evict(end.take_waiting(0)?);
@@ -162,6 +163,7 @@ impl RlcBearer {
     }
 
     /// Tells of the SDUs that were begun in a TTI.
+    #[inline]
     pub fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.started.clone() {
             if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
@@ -199,6 +201,7 @@ impl RlcBearer {
     }
 
     /// Does what the end has reported that receives in this direction.
+    #[inline]
     pub fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.up.drain(..) {
             self.hand_up(cx, number);
@@ -210,6 +213,7 @@ impl RlcBearer {
     }
 
     /// The entity that sends in this direction is done with an SDU.
+    #[inline]
     fn release(&mut self, cx: &mut Cx<'_>, number: u64, kind: RadioEventKind) {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
@@ -262,6 +266,7 @@ impl RlcBearer {
     }
 
     /// An SDU is handed up at the other side.
+    #[inline]
     fn hand_up(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         let Some(packet) = sdu.packet.take() else { return };

@@ -23,10 +23,12 @@ impl RlcPair {
         Self { ends, bearers, expiries: [Instant::NEVER; 2] }
     }
 
+    #[inline]
     pub fn bearers(&self) -> &[RlcBearer; 2] {
         &self.bearers
     }
 
+    #[inline]
     pub fn bearer(&mut self, dir: Dir) -> &mut RlcBearer {
         &mut self.bearers[dir.index()]
     }

@@ -27,6 +27,7 @@ pub(super) struct Sdu {
 }
 
 impl Sdus {
+    #[inline]
     pub fn push(&mut self, now: Instant, packet: Box<Packet>) {
         let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
         let (released, given_up) = (false, false);
@@ -34,10 +35,12 @@ impl Sdus {
         self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
     }
 
+    #[inline]
     pub fn entry(&self, number: u64) -> Option<&Sdu> {
         self.entries.get(number.checked_sub(self.first)? as usize)
     }
 
+    #[inline]
     pub fn get(&mut self, number: u64) -> Option<&mut Sdu> {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
@@ -50,6 +53,7 @@ impl Sdus {
     }
 
     /// Forgets those in front that are done with at both ends.
+    #[inline]
     pub fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
             self.entries.pop_front();

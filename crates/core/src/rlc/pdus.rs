@@ -58,11 +58,13 @@ pub struct Transmission {
 
 impl Transmission {
     /// Number of PDUs.
+    #[inline]
     pub fn pdus(&self) -> u64 {
         self.runs.iter().map(|run| run.sns.len()).sum()
     }
 
     /// Takes everything out.
+    #[inline]
     pub fn clear(&mut self) {
         self.runs.clear();
         self.ends.clear();
@@ -89,6 +91,7 @@ impl Tti {
     }
 
     /// Whether nothing is sent.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.control.is_empty() && self.lte.status.is_none() && self.data.runs.is_empty()
     }

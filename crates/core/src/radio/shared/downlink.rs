@@ -12,12 +12,17 @@ use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
 
+/// A ratio at which the highest row is reported.
+const EXCELLENT_DB: f32 = 1000.0;
+
 /// The downlink of a cell.
 pub(super) struct Downlink {
     slot_length: Duration,
     air: Box<dyn Air>,
     framing: Framing,
     least_row: u8,
+    /// By row, bit/s of a UE that gets all units; 0 if nothing can be sent.
+    peaks: Vec<f64>,
     scheduler: Box<dyn Scheduler>,
     group: u32,
     equal_shares: bool,
@@ -57,9 +62,13 @@ struct Answer {
 impl Downlink {
     pub fn new(setup: Setup, ues: usize) -> Self {
         let Setup { slot, air, framing, scheduler, group, equal_shares, ues_per_slot, .. } = setup;
+        let peak = |row| air.format(row, air.units(), u64::MAX).map(|format| f64::from(format.bits));
+        let rows = 0..=air.cqi(EXCELLENT_DB);
+        let peaks = rows.map(|row| peak(row).unwrap_or_default() / slot.as_secs_f64()).collect();
         Self {
             slot_length: slot,
             least_row: framing.least_row(air.as_ref()),
+            peaks,
             air,
             framing,
             scheduler,
@@ -250,10 +259,9 @@ impl Downlink {
                 continue;
             }
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
-            if let Some(format) = self.air.format(row, self.air.units(), u64::MAX) {
-                self.rates[usize::from(number)] = f64::from(format.bits) / self.slot_length.as_secs_f64();
-                candidates += 1;
-            }
+            let peak = self.peaks[usize::from(row)];
+            self.rates[usize::from(number)] = peak;
+            candidates += u32::from(peak > 0.0);
         }
         let share = if self.equal_shares && candidates > 0 {
             let groups = *left / self.group;

@@ -77,8 +77,17 @@ impl Harq {
 
     /// The due process whose block was sent first, and when that was.
     pub fn first_due(&self) -> Option<(u64, u8)> {
-        let due = (0_u8..).zip(&self.processes).filter(|(_, process)| process.state == State::Due);
-        due.map(|(number, process)| (process.since, number)).min()
+        let mut left = self.due;
+        let mut first = None;
+        while left != 0 {
+            let number = left.trailing_zeros() as u8;
+            let since = self.processes[usize::from(number)].since;
+            if first.is_none_or(|(earliest, _)| since < earliest) {
+                first = Some((since, number));
+            }
+            left &= left - 1;
+        }
+        first
     }
 
     /// A free process takes a block.

@@ -52,6 +52,8 @@ pub(in crate::radio) struct Reception {
     outer_loop: Option<OuterLoop>,
     /// What it adds to reports, dB.
     pub offset: f32,
+    /// The row that report and offset make, once it was asked for.
+    row: Option<u8>,
     errors: Draws,
     feedback: Draws,
 }
@@ -75,6 +77,7 @@ impl Reception {
             report: (u64::MAX, 0),
             outer_loop,
             offset: 0.0,
+            row: None,
             errors: draws("errors"),
             feedback: draws("feedback"),
         }
@@ -96,6 +99,7 @@ impl Reception {
         let measured = known - known % self.period;
         if self.report.0 != measured {
             self.report = (measured, air.cqi(self.sinr(measured)));
+            self.row = None;
         }
         self.report.1
     }
@@ -104,10 +108,12 @@ impl Reception {
     /// loop does not go below.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
-        if reported < least || self.offset == 0.0 {
-            return if reported < least { 0 } else { reported };
-        }
-        air.cqi(air.least_sinr(reported) + self.offset).max(least)
+        let offset = self.offset;
+        *self.row.get_or_insert_with(|| match reported {
+            low if low < least => 0,
+            same if offset == 0.0 => same,
+            _ => air.cqi(air.least_sinr(reported) + offset).max(least),
+        })
     }
 
     /// Whether a block is lost in this slot that is lost with this probability.
@@ -125,6 +131,7 @@ impl Reception {
         if let Some(OuterLoop { up, down }) = self.outer_loop {
             let offset = if lost { self.offset - down } else { self.offset + up };
             self.offset = offset.clamp(-FARTHEST, FARTHEST);
+            self.row = None;
         }
     }
 }
