@@ -8,6 +8,15 @@ fn total(kind: &str, ues: u16, keys: &Value, seconds: u64) -> f64 {
     Cell::new(kind, ues, keys).saturated(seconds).iter().sum()
 }
 
+/// Bits of all blocks that this many UEs of HSDPA decode.
+fn decoded(ues: u16, keys: &Value, seconds: u64) -> f64 {
+    let mut cell = Cell::new("hsdpa", ues, keys);
+    cell.saturated(seconds);
+    let report = cell.report();
+    let of = |ue: &Value| ue["downlink"]["harq"]["bits"].as_f64().unwrap();
+    report["ues"].as_array().unwrap().iter().map(of).sum()
+}
+
 /// Category 10 with 15 codes at 5 dB, Rayleigh, reports of the same slot, no errors: rows alone decide.
 fn rows_of_7d(doppler: &str, scheduler: &str) -> Value {
     json!({"downlink": {
@@ -92,7 +101,7 @@ fn an_outer_loop_holds_the_target_where_reports_are_old() {
         assert!((held - 0.1).abs() < 0.01, "{doppler}: {held} of first transmissions lost");
     }
     let gain = |doppler: &str| {
-        let of = |scheduler: &str| total("hsdpa", 4, &keys(doppler, scheduler, false), 121);
+        let of = |scheduler: &str| decoded(4, &keys(doppler, scheduler, false), 61);
         of("proportional_fair") / of("round_robin")
     };
     let (slow, fast) = (gain("5.6 Hz"), gain("56 Hz"));
