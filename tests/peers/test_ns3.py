@@ -57,8 +57,8 @@ def test_a_busy_cell_is_shared_alike(name):
 
 @pytest.mark.parametrize("scheduler", ["pf", "rr"])
 def test_ues_at_several_distances_share_alike(scheduler):
-    # Proportional fair: ns-3 gives the nearest UE 20.9 % of the time and the farthest 19.0 %, airpath a fifth to
-    # each. Round robin: 4 PRBs of I_TBS 8 have 67 bytes; by the mean of a PRB, as in airpath, 70.
+    # Proportional fair: ns-3 gives the nearest UE 20.9 % of the time and the farthest 19.0 %, airpath a fifth
+    # to each. Round robin: 4 PRBs of I_TBS 8 have 67 bytes; by the mean of a PRB, as in airpath, 70.
     ns3, own = both(f"udp-{scheduler}-25prb-5ue-distances")
     assert own.mac_kBps == pytest.approx(ns3["mac_kBps"], rel=0.055)
     assert sum(own.mac_kBps) == pytest.approx(sum(ns3["mac_kBps"]), rel=SHARE)
