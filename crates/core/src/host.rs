@@ -19,9 +19,10 @@ use crate::element::{Cx, Early, Element, Layout};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
+use crate::tcp::sender::PathView;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::Instant;
-use crate::trace::{Event, Kind, Reason};
+use crate::trace::{Event, Kind, ModelState, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
@@ -217,6 +218,11 @@ pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
         let rtt_us = rtt.as_micros() as u32;
         cx.probe(Kind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
     }
+    if cx.probes(Kind::TcpPath)
+        && let Some(view) = sender.path_view()
+    {
+        cx.probe(Kind::TcpPath, move || path_event(ue, flow, &view));
+    }
     let sender = &*sender;
     cx.probe(Kind::TcpState, move || {
         let (state, rto) = (sender.state(), sender.rto());
@@ -235,6 +241,23 @@ pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
             snd_una: state.una,
         }
     });
+}
+
+/// How a sender paces, and what it thinks of the path.
+#[cold]
+fn path_event(ue: u16, flow: u16, view: &PathView) -> Event {
+    let bits = |rate: f64| (8.0 * rate) as u64;
+    let model = view.model;
+    Event::TcpPath {
+        ue,
+        flow,
+        state: model.map_or(ModelState::None, |model| model.state),
+        pacing_bps: view.pacing.map_or(0, |rate| rate.saturating_mul(8)),
+        bandwidth_bps: model.map_or(0, |model| bits(model.bandwidth)),
+        min_rtt_us: model.and_then(|model| model.min_rtt).map_or(0, |rtt| rtt.as_micros() as u32),
+        inflight_limit_bytes: model.and_then(|model| model.inflight_limit).map_or(0, |limit| limit as u64),
+        extra_acked_bytes: model.map_or(0, |model| model.extra_acked as u64),
+    }
 }
 
 /// Tells of a segment with data.
@@ -263,6 +286,11 @@ pub(crate) fn arm(cx: &mut Cx<'_>, key: u32, deadline: Option<Instant>) {
     }
 }
 
+/// What the congestion control draws from of the sender at the host that sends towards `host`.
+fn cc_stream(spec: &FlowSpec, run_seed: u64, host: Dir) -> rng::Stream {
+    rng::stream(run_seed, &format!("ue{}.flow{}.{}.cc", spec.ue, spec.flow, host.name()))
+}
+
 impl Endpoint {
     /// An endpoint at the host that sends towards `host`; `pages` are those of this host so far.
     fn new(spec: &FlowSpec, host: Dir, run_seed: u64, pages: &mut Vec<Browser>) -> Self {
@@ -270,7 +298,8 @@ impl Endpoint {
         let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow - spec.connection));
         let end = match spec.app.build(stream) {
             Traffic::Stream(app) if spec.dir == host => {
-                let sender = Box::new(Sender::new(&spec.tcp, role));
+                let mut sender = Box::new(Sender::new(&spec.tcp, role));
+                sender.seed(|| cc_stream(spec, run_seed, host));
                 End::Sends(SendingEnd { sender, app, finished: None })
             }
             Traffic::Stream(_) => {
@@ -282,12 +311,16 @@ impl Endpoint {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
                 End::Datagrams(DatagramEnd::new(app, spec.start))
             }
-            Traffic::Page(page) if host == spec.dir => End::Serves(Box::new(ServerEnd::new(spec, &page))),
+            Traffic::Page(page) if host == spec.dir => {
+                let stream = || cc_stream(spec, run_seed, host);
+                End::Serves(Box::new(ServerEnd::new(spec, &page, stream)))
+            }
             Traffic::Page(page) => {
                 if spec.connection == 0 {
                     pages.push(Browser::new(page, spec.start));
                 }
-                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1)))
+                let stream = || cc_stream(spec, run_seed, host);
+                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1, stream)))
             }
         };
         Self { spec: spec.clone(), end, opened: false }

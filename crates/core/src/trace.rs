@@ -130,6 +130,28 @@ words! {
 }
 
 words! {
+    /// What a congestion control that models the path is doing.
+    ModelState {
+        /// It does not model the path.
+        None = "none",
+        /// Doubles its rate each round.
+        Startup = "startup",
+        /// Takes away the queue that this made.
+        Drain = "drain",
+        /// Sends below the bandwidth.
+        ProbeBwDown = "probe_bw_down",
+        /// Sends at the bandwidth.
+        ProbeBwCruise = "probe_bw_cruise",
+        /// Fills the pipe without a queue.
+        ProbeBwRefill = "probe_bw_refill",
+        /// Sends above the bandwidth.
+        ProbeBwUp = "probe_bw_up",
+        /// Leaves little in flight, to see the shortest round-trip time.
+        ProbeRtt = "probe_rtt",
+    }
+}
+
+words! {
     /// What a snoop box did.
     SnoopAction {
         /// Kept a packet.
@@ -259,6 +281,22 @@ events! {
         payload_bytes: u32,
         /// Why it was sent.
         cause: SendCause,
+    }
+    /// How a TCP sender paces, and the path as its congestion control sees it, after an ACK or a timeout. Only of senders
+    /// that pace.
+    TcpPath = "tcp_path" of ue flow {
+        /// What the congestion control is doing.
+        state: ModelState,
+        /// Rate at which segments leave, bit/s of payload; 0 while they are not held.
+        pacing_bps: u64,
+        /// Estimated bandwidth of the bottleneck, bit/s of payload; 0 without a model.
+        bandwidth_bps: u64,
+        /// Shortest round-trip time of late, microseconds; 0 without one.
+        min_rtt_us: u32,
+        /// Upper limit of what is to be in flight that losses have shown, bytes; 0 without one.
+        inflight_limit_bytes: u64,
+        /// Part of the window that allows for ACKs in bunches, bytes.
+        extra_acked_bytes: u64,
     }
     /// A TCP receiver got a segment with data.
     SegmentReceived = "segment_received" of ue flow {

@@ -26,19 +26,21 @@ Events: TypeAlias = dict[str, RawColumns]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
 # Columns of words.
-WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase")
+WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase", "state")
 
 # Columns by their units; an empty unit is a number without one (an index or a code), or a word.
 _BY_UNIT = {
     "s": "time_s",
-    "": "event ue flow direction cause reason action phase element sdu first_sn poll lost lsn "
+    "": "event ue flow direction cause reason action phase state element sdu first_sn poll lost lsn "
     "tcpi_ca_state flagged conservative after_drop flags process transmission cqi units sinr_thousandths",
     "bit": "bits",
-    "B": "seq ack snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes",
+    "bit/s": "pacing_bps bandwidth_bps",
+    "B": "seq ack snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes inflight_limit_bytes "
+    "extra_acked_bytes",
     "SDU": "queued_sdus occupancy_sdus",
     "PDU": "pdus_sent pdus_lost pdus missing_pdus",
     "ns": "time_ns delay_ns",
-    "us": "rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
+    "us": "rtt_us min_rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
     "segment": "send_window tcpi_snd_cwnd tcpi_snd_ssthresh tcpi_unacked cached_segments held_acks "
     "ack_release_count window_segments",
     "packet": "cached_packets",

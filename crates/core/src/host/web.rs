@@ -6,6 +6,7 @@ use super::{FlowSpec, Port, arm, probe_received, probe_sent, probe_tcp};
 use crate::app::web::{Browser, Page, Server};
 use crate::element::Cx;
 use crate::packet::Packet;
+use crate::rng::Stream;
 use crate::tcp::Duplex;
 use crate::tcp::duplex::Outgoing;
 use crate::tcp::handshake::Role;
@@ -22,8 +23,10 @@ pub(super) struct ClientEnd {
 }
 
 impl ClientEnd {
-    pub fn new(spec: &FlowSpec, page: usize) -> Self {
-        let duplex = Duplex::new(&spec.tcp, Role::Active);
+    /// The end of the browser of that `page`; a congestion control that draws has the `stream`.
+    pub fn new(spec: &FlowSpec, page: usize, stream: impl FnOnce() -> Stream) -> Self {
+        let mut duplex = Duplex::new(&spec.tcp, Role::Active);
+        duplex.sender_mut().seed(stream);
         Self { duplex, page, opened_at: None, received_at: Instant::ZERO }
     }
 
@@ -79,9 +82,12 @@ pub(super) struct ServerEnd {
 }
 
 impl ServerEnd {
-    pub fn new(spec: &FlowSpec, page: &Page) -> Self {
+    /// The end of the server of this page; a congestion control that draws has the `stream`.
+    pub fn new(spec: &FlowSpec, page: &Page, stream: impl FnOnce() -> Stream) -> Self {
         let server = Server::new(page, spec.connection);
-        Self { duplex: Duplex::new(&spec.tcp, Role::Passive), server, finished: None }
+        let mut duplex = Duplex::new(&spec.tcp, Role::Passive);
+        duplex.sender_mut().seed(stream);
+        Self { duplex, server, finished: None }
     }
 
     pub fn open(&mut self) {

@@ -76,7 +76,7 @@ use crate::packet::{IpVersion, Packet};
 use crate::registry::parameters;
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
-use crate::units::Bytes;
+use crate::units::{Bitrate, Bytes};
 use recovery::rnf;
 
 /// Bytes of a TCP header without options.
@@ -191,6 +191,11 @@ parameters! {
         pub rto: rto::Config,
         /// Congestion control.
         pub cc: cc::Config,
+        /// Whether segments are spaced by the window over the round-trip time, as in Linux with the queue discipline fq:
+        /// twice that in slow start, 1.2 times it later. A congestion control that models the path paces always.
+        pub pacing: bool,
+        /// Largest rate of sending, in payload: Linux's `SO_MAX_PACING_RATE`. Turns pacing on.
+        pub max_pacing_rate: Option<Bitrate>,
         /// Loss recovery.
         pub recovery: recovery::Config,
         /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
@@ -396,6 +401,14 @@ impl Config {
         if by_scoreboard && !self.sack {
             let message = format!("{} knows nothing without the option", self.recovery.name());
             return error("recovery", message, "set tcp.sack = true");
+        }
+        if self.cc.models_path() && !matches!(self.recovery, recovery::Config::Rack(_)) {
+            let message = format!("{} wants to know what is in flight and lost", self.cc.name());
+            let hint = "set tcp.recovery = \"rack\" and tcp.sack = true, or tcp.profile = \"linux\"";
+            return error("cc", message, hint);
+        }
+        if self.max_pacing_rate.is_some_and(|rate| rate.as_bps() < 8) {
+            return error("max_pacing_rate", "less than a byte a second".into(), "write at least 8 bit/s");
         }
         if self.prr && !by_scoreboard && !matches!(self.recovery, recovery::Config::Newreno(_)) {
             let message = format!("recovery.{} does not know what is in the network", self.recovery.name());

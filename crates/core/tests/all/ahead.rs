@@ -69,9 +69,10 @@ const FLOWS: [&str; 6] = [
 ];
 
 /// How TCP acknowledges and repairs, and what stands between.
-const SET: [&[(&str, &str)]; 7] = [
+const SET: [&[(&str, &str)]; 8] = [
     &[],
     &[("tcp.profile", "linux"), ("wired.loss", "1 %")],
+    &[("tcp.profile", "linux"), ("tcp.cc", "bbr"), ("wired.loss", "1 %")],
     &[("tcp.ack_every", "1"), ("tcp.handshake", "none"), ("tcp.max_window", "3")],
     &[("wired.delay", "0 s"), ("wired.loss", "5 %"), ("tcp.sack", "true"), ("tcp.recovery", "{ sack = {} }")],
     &[("middlebox", "[{ tap = {} }, { packet_loss.downlink.loss = \"2 %\" }]")],

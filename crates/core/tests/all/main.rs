@@ -7,6 +7,7 @@ mod ack_baselines;
 mod ack_rate_control;
 mod ack_regulator;
 mod ahead;
+mod bbr;
 mod clauses;
 mod connection;
 mod contract;

@@ -1025,7 +1025,12 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
             // Some boxes want a buffer with a limit.
             let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
-            let more = if path.starts_with("middlebox") { buffer } else { options[0] };
+            // Some congestion controls want to know what is lost.
+            let more = match path.split('.').next() {
+                Some("middlebox") => buffer,
+                Some("tcp") if path == "tcp.cc" => ("tcp.recovery", "rack"),
+                _ => options[0],
+            };
             let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), more, (key.as_str(), "{}")]);
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));

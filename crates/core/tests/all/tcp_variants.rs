@@ -151,6 +151,8 @@ proptest! {
         multiple_fast_retransmits: bool,
         prr: bool,
         as_linux: bool,
+        pacing: bool,
+        model in prop::sample::select(&["none", "bbr", "bbr3"][..]),
         fates in prop::collection::vec((0..100_u32, 0..3000_u64), 1..400),
         often in 0..25_u32,
         buffer in prop::sample::select(&[4_000_u64, 20_000, 65_535][..]),
@@ -168,6 +170,10 @@ proptest! {
             config.rto.timer = airpath_core::tcp::rto::Timer::Linux;
             (config.quickack, config.delayed_ack) = (16, airpath_core::tcp::Delay::Linux);
             config.receive_buffer_max = Some(Bytes::from_bytes(2 * buffer));
+        }
+        config.pacing = pacing;
+        if name == "rack" && model != "none" {
+            config.cc = toml::from_str::<Config>(&format!("cc.{model} = {{}}")).unwrap().cc;
         }
         config.receive_buffer = Bytes::from_bytes(buffer);
         config.multiple_fast_retransmits = multiple_fast_retransmits;

@@ -1,6 +1,9 @@
 //! Congestion control: how the window grows, and what a loss leaves of it.
 
+pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
+pub mod model;
 pub mod reno;
 pub mod westwood;
 pub mod westwood_plus;
@@ -11,6 +14,7 @@ use crate::registry::registry;
 use crate::registry::tests::cc as scratch;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
+use model::PathModel;
 
 /// A congestion control algorithm.
 ///
@@ -44,6 +48,11 @@ pub trait CongestionControl: Send + Sync {
 
     /// The latest loss turned out to be none, and the window is what it was: `undo`.
     fn on_undo(&mut self) {}
+
+    /// The same algorithm, if it models the path. Its component says so too: [`Component::models_path`].
+    fn model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
 }
 
 /// What is asked of a congestion control's parameters.
@@ -69,6 +78,11 @@ pub trait Component {
     fn judges_use(&self) -> bool {
         false
     }
+
+    /// Whether it models the path: [`model`].
+    fn models_path(&self) -> bool {
+        false
+    }
 }
 
 registry! {
@@ -78,6 +92,8 @@ registry! {
         Cubic = cubic,
         Westwood = westwood,
         WestwoodPlus = westwood_plus,
+        Bbr = bbr,
+        Bbr3 = bbr3,
         #[cfg(test)]
         Scratch = scratch,
     }

@@ -58,7 +58,11 @@ impl Classic {
         let is_dupack = sack.sacked > 0 && self.uses_scoreboard || self.is_dupack(tx, ack);
         let mut outcome = ack.outcome(tx, sack, is_dupack);
         for segment in tx.state.segments.iter().take_while(|segment| segment.start < ack.number) {
-            outcome.count(segment, ack.number.min(segment.end()) - segment.start);
+            let bytes = ack.number.min(segment.end()) - segment.start;
+            outcome.count(segment, bytes);
+            if let Some(meter) = &mut tx.meter {
+                meter.on_delivered(ack.now, segment, bytes);
+            }
         }
         let mut duplicate = Duplicate::default();
         match tx.judge(&outcome) {

@@ -271,6 +271,35 @@ impl Loss {
         }
     }
 
+    /// Whether a segment would be sent now, if the pacer let it: approximately, where a loss is suspected.
+    pub(super) fn would_send(&self, tx: &Transmission) -> bool {
+        match self {
+            Self::Classic(_) => {
+                let state = &tx.state;
+                let len = state.mss().min(tx.supplied - state.nxt);
+                let fits = len > 0 && state.nxt + len <= state.una + state.send_window();
+                fits || state.phase != Phase::Open
+            }
+            Self::Rack(rack) => rack.would_send(tx),
+        }
+    }
+
+    /// Whether something marked lost has not been sent again.
+    pub(super) fn waits_to_repair(&self) -> bool {
+        match self {
+            Self::Classic(_) => false,
+            Self::Rack(rack) => rack.waits_to_repair(),
+        }
+    }
+
+    /// Bytes marked lost since the connection began.
+    pub(super) fn lost(&self) -> u64 {
+        match self {
+            Self::Classic(_) => 0,
+            Self::Rack(rack) => rack.total_lost,
+        }
+    }
+
     /// Bytes in the network, as far as the loss recovery can tell.
     pub(super) fn in_flight(&self, state: &State) -> i64 {
         match self {

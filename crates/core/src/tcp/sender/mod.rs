@@ -9,6 +9,7 @@
 //! here, unless something in use looks at every ACK closely.
 
 mod opening;
+mod paced;
 mod validation;
 
 use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
@@ -22,6 +23,7 @@ use super::{Config, IdleRestart, SegmentTemplate, Transmit, ecn};
 use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
+pub use paced::PathView;
 
 /// The sending endpoint of a flow.
 pub struct Sender {
@@ -47,7 +49,7 @@ impl Sender {
         let (tx, loss) = (Transmission::new(config), config.recovery.build(config));
         let mut handshake = Handshake::new(config, role);
         let used = WindowUse::of(config).map(Box::new);
-        if matches!(loss, Loss::Rack(_)) || used.is_some() {
+        if matches!(loss, Loss::Rack(_)) || used.is_some() || tx.pacer.is_some() {
             handshake.ask_always();
         }
         Self {
@@ -56,6 +58,7 @@ impl Sender {
             looks_closer: loss.looks_closer()
                 || tx.ecn.is_some()
                 || tx.undo.is_some()
+                || tx.pacer.is_some()
                 || config.rto.timer == rto::Timer::Linux,
             plain_from: if config.ecn { u64::MAX } else { 1 },
             idle_restart: config.idle_restart,
@@ -106,7 +109,13 @@ impl Sender {
     /// When `handle_deadline` must be called.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        if self.handshake.is_established() { self.tx.timer.at } else { self.handshake.deadline() }
+        if !self.handshake.is_established() {
+            return self.handshake.deadline();
+        }
+        match &self.tx.pacer {
+            Some(pacer) if pacer.holds => self.tx.timer.at.into_iter().chain([pacer.next()]).min(),
+            _ => self.tx.timer.at,
+        }
     }
 
     /// A segment arrived.
@@ -160,6 +169,7 @@ impl Sender {
     /// An ACK that is looked at closely.
     #[cold]
     fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
+        let prior_in_flight = self.in_flight_before();
         let ack = self.read(now, ack, same_window, packet);
         let tx = &mut self.tx;
         let echo = tx.ecn.as_mut();
@@ -167,6 +177,9 @@ impl Sender {
         let begins = self.loss.on_ack(tx, &ack);
         if let (Some(ecn), Some(echo), false) = (&mut tx.ecn, echo, begins) {
             ecn.answer(echo, &mut tx.state);
+        }
+        if tx.pacer.is_some() {
+            self.set_pace(now, prior_in_flight);
         }
     }
 
@@ -176,8 +189,12 @@ impl Sender {
         if ack > self.tx.state.max || !packet.flags.has(Flags::ACK) {
             return;
         }
+        let prior_in_flight = self.in_flight_before();
         let ack = self.read(now, ack, true, packet);
         self.loss.on_old_ack(&mut self.tx, &ack);
+        if self.tx.pacer.is_some() {
+            self.set_pace(now, prior_in_flight);
+        }
     }
 
     /// Reads an ACK of `number`.
@@ -197,10 +214,11 @@ impl Sender {
             self.handshake.handle_deadline(now);
         } else if self.tx.timer.at.is_some_and(|at| at <= now) && !self.tx.expire_probing() {
             self.loss.on_deadline(&mut self.tx, now);
+            self.note_losses(now);
         }
     }
 
-    /// The next segment to be sent now, if any. A pacer would answer `None` here and have its time in `deadline`.
+    /// The next segment to be sent now, if any. A pacer answers `None` here and has its time in `deadline`.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.handshake.is_pending() {

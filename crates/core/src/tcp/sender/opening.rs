@@ -50,6 +50,8 @@ impl Sender {
     pub(in crate::tcp) fn restart_after(&mut self, idle: Duration) {
         let (window, least) = (&mut self.tx.state.window, self.tx.state.initial_window);
         match self.idle_restart {
+            // A control that models the path sets the window alone.
+            _ if self.tx.meter.is_some() => {}
             IdleRestart::Off => {}
             IdleRestart::Rfc5681 => window.cwnd = window.cwnd.min(least),
             IdleRestart::Linux => {

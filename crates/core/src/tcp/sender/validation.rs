@@ -1,5 +1,5 @@
-//! The sender where growth or a pause goes by what it uses of its window: [`crate::tcp::window::validation`]. Other flows never
-//! come here.
+//! The sender where growth or a pause goes by what it uses of its window: [`crate::tcp::window::validation`]. Of other flows
+//! only those that pace come here.
 
 use super::Sender;
 use crate::tcp::{IdleRestart, Transmit};
@@ -12,10 +12,10 @@ impl Sender {
     }
 
     /// As [`Sender::poll_transmit`], where the handshake asks for more. If use is judged, it is when nothing more may be
-    /// sent; before that, a pause may end.
+    /// sent; before that, a pause may end. A pacer may hold segments.
     #[inline(never)]
     pub(super) fn poll_closely(&mut self, now: Instant) -> Option<Transmit> {
-        if self.used.is_none() {
+        if self.used.is_none() && self.tx.pacer.is_none() {
             return self.poll_any(now);
         }
         if self.tx.state.una == self.tx.state.max
@@ -23,8 +23,9 @@ impl Sender {
             && !self.tx.timer.is_frozen()
         {
             self.resume(now);
+            self.restart_model(now);
         }
-        let transmit = self.poll_any(now);
+        let transmit = self.poll_paced(now);
         if transmit.is_none() {
             self.judge_use(now);
         }

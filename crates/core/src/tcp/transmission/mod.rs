@@ -6,7 +6,8 @@
 //! acknowledged ones off, and passing the news of a recovery, a timeout or an undo on.
 
 pub(super) mod counters;
-
+pub(super) mod delivery;
+pub(super) mod pacer;
 pub(super) mod rtt;
 pub(super) mod timer;
 
@@ -20,6 +21,8 @@ use crate::tcp::window::scoreboard::AckOutcome;
 use crate::time::Instant;
 use crate::trace::SendCause;
 use counters::{Counters, RttSum};
+use delivery::Meter;
+use pacer::Pacer;
 use rtt::RttMeter;
 use timer::SendTimer;
 
@@ -31,6 +34,9 @@ pub struct Transmission {
     pub reads_sack: bool,
     /// The congestion control hears of every ACK and round-trip time.
     cc_measures: bool,
+    /// Delivery rates, for a congestion control that models the path.
+    pub meter: Option<Box<Meter>>,
+    pub pacer: Option<Box<Pacer>>,
     pub rto: Rto,
     pub rtt: RttMeter,
     pub timer: SendTimer,
@@ -53,11 +59,14 @@ impl Transmission {
     /// Nothing has been sent.
     pub fn new(config: &Config) -> Self {
         let cc = config.cc.build();
+        let paces = config.pacing || config.max_pacing_rate.is_some() || config.cc.models_path();
         Self {
             state: State::new(config),
             reads_sack: config.sack,
             cc_measures: cc.measures(),
             cc,
+            meter: config.cc.models_path().then(Box::default),
+            pacer: paces.then(|| Box::new(Pacer::new(config.max_pacing_rate))),
             rto: Rto::new(&config.rto),
             rtt: RttMeter::new(config),
             timer: SendTimer::default(),
@@ -230,7 +239,12 @@ impl Transmission {
     pub fn take_back(&mut self, acked: u64) {
         self.rtt.forget();
         let state = &mut self.state;
+        let window = self.meter.as_ref().map(|_| state.window.clone());
         let Some(is_timeout) = self.undo.as_mut().and_then(|undo| undo.restore(state, acked)) else { return };
+        if let Some(window) = window {
+            // A control that models the path sets it alone.
+            state.window = window;
+        }
         state.losses.on_undo();
         self.cc.on_undo();
         if is_timeout {

@@ -41,7 +41,7 @@ pub struct WindowUse {
 impl WindowUse {
     /// The record of a sender that keeps one.
     pub fn of(config: &Config) -> Option<Self> {
-        let shrinks = config.idle_restart == IdleRestart::Linux;
+        let shrinks = config.idle_restart == IdleRestart::Linux && !config.cc.models_path();
         (shrinks || config.cc.judges_use()).then(|| Self { shrinks, ..Self::default() })
     }
 
@@ -53,6 +53,11 @@ impl WindowUse {
     /// Whether the window is used, so that it may grow.
     pub fn is_used(&self, window: &Window) -> bool {
         self.is_limited || window.in_slow_start() && window.cwnd < 2.0 * self.most as f64 * window.mss
+    }
+
+    /// Whether the congestion window stopped the sender in this window of data.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
     }
 
     /// How long ago data was sent.

@@ -39,7 +39,8 @@ parameters! {
 
 impl Component for Config {
     fn build(&self, tcp: &Tcp) -> Loss {
-        let (probes_tail, uses_prr) = (self.tail_loss_probe, tcp.prr);
+        // A control that models the path sets the window in a recovery, too.
+        let (probes_tail, uses_prr) = (self.tail_loss_probe, tcp.prr && !tcp.cc.models_path());
         Loss::Rack(Box::new(Rack { probes_tail, uses_prr, ..Rack::default() }))
     }
 }
@@ -49,6 +50,8 @@ impl Component for Config {
 pub struct Rack {
     detection: Detection,
     marks: Marks,
+    /// Bytes ever marked lost.
+    pub(super) total_lost: u64,
     /// No segment before this offset is marked lost.
     lost_from: u64,
     timers: Timers,
@@ -138,9 +141,12 @@ impl Rack {
     fn take_sack(&mut self, tx: &mut Transmission, ack: &Ack<'_>, sent_at: &mut SentAt) -> SackNews {
         let (marks, detection) = (&mut self.marks, &mut self.detection);
         detection.begin_ack();
-        let (now, echo) = (ack.now, ack.echo());
+        let (now, echo, meter) = (ack.now, ack.echo(), &mut tx.meter);
         tx.state.update_scoreboard_with(ack.number, ack.blocks(), |segment| {
             marks.on_sacked(segment);
+            if let Some(meter) = meter {
+                meter.on_delivered(now, segment, segment.len.into());
+            }
             if segment.transmissions == 1 {
                 sent_at.add(segment.sent_at);
             }
@@ -162,6 +168,9 @@ impl Rack {
         while let Some(segment) = state.segments.front_mut().filter(|segment| segment.start < number) {
             let bytes = number.min(segment.end()) - segment.start;
             outcome.count(segment, bytes);
+            if let Some(meter) = tx.meter.as_mut().filter(|_| !segment.is_sacked) {
+                meter.on_delivered(now, segment, bytes);
+            }
             self.marks.remove(segment, bytes);
             is_ambiguous |= segment.transmissions > 1;
             if !segment.is_sacked && segment.transmissions == 1 {
@@ -231,6 +240,7 @@ impl Rack {
 
     /// Adds newly marked segments to the sums.
     fn note(&mut self, losses: &Losses) {
+        self.total_lost += losses.lost + losses.lost_again;
         self.marks.lost += losses.lost;
         self.marks.again -= losses.lost_again;
         if let Some(first) = losses.first {

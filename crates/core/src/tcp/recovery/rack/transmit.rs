@@ -35,6 +35,21 @@ impl Rack {
         }
     }
 
+    /// Whether [`Rack::poll`] would find a segment to send: exactly, if what is lost fills segments.
+    pub(in crate::tcp::recovery) fn would_send(&self, tx: &Transmission) -> bool {
+        let state = &tx.state;
+        let is_repairing = matches!(state.phase, Phase::Recovery | Phase::Loss) && self.waits_to_repair();
+        let has_room = |len: u64| self.pipe(state) + len <= state.window.cwnd as u64;
+        self.tail.is_due
+            || is_repairing && (tx.timed_out || self.is_first || has_room(state.mss()))
+            || tx.can_send_new(state.una) && has_room(tx.new_bytes())
+    }
+
+    /// Whether something marked lost has not been sent again.
+    pub(in crate::tcp::recovery) fn waits_to_repair(&self) -> bool {
+        self.marks.lost > self.marks.again
+    }
+
     /// The first segment that is lost and was not sent again.
     fn next_lost(&mut self, tx: &Transmission) -> Option<Segment> {
         let state = &tx.state;

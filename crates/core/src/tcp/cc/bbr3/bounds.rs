@@ -1,0 +1,151 @@
+//! The bounds that losses set.
+//!
+//! **Long-term**: what was in flight when a probe lost more than 2 %, and before that what was in flight without such
+//! losses. **Short-term**: after a round with a loss outside of probes, bandwidth and flight as they were in that round,
+//! but at least 0.7 of the bounds before; forgotten when the next probe begins.
+
+use super::{Bbr, ModelState};
+use crate::tcp::cc::model::{LostSegment, PathAck};
+use crate::tcp::window::state::Window;
+use crate::time::Instant;
+
+/// LossThresh.
+pub(super) const LOSS_THRESHOLD: f64 = 0.02;
+/// Beta.
+const BETA: f64 = 0.7;
+/// Headroom.
+const HEADROOM: f64 = 0.15;
+
+/// What may be in flight, bytes, and how fast it may be sent, B/s; infinite while nothing has shown a bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// inflight_longterm.
+    pub long: f64,
+    /// inflight_shortterm.
+    pub short: f64,
+    /// bw_shortterm.
+    pub short_bw: f64,
+    /// Largest delivery rate, and most delivered in a sample, of this round of losses.
+    pub latest_bw: f64,
+    pub latest_inflight: f64,
+    /// A segment was lost in this round.
+    lost_in_round: bool,
+    round_end: u64,
+    round_begins: bool,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            long: f64::INFINITY,
+            short: f64::INFINITY,
+            short_bw: f64::INFINITY,
+            latest_bw: 0.0,
+            latest_inflight: 0.0,
+            lost_in_round: false,
+            round_end: 0,
+            round_begins: false,
+        }
+    }
+}
+
+impl Bounds {
+    /// BBRUpdateLatestDeliverySignals.
+    pub fn begin_ack(&mut self, ack: &PathAck) {
+        self.round_begins = false;
+        if let Some(sample) = ack.sample {
+            self.latest_bw = self.latest_bw.max(sample.rate());
+            self.latest_inflight = self.latest_inflight.max(sample.delivered as f64);
+        }
+        if ack.prior_delivered.is_some_and(|prior| prior >= self.round_end) {
+            (self.round_end, self.round_begins) = (ack.delivered, true);
+        }
+    }
+
+    /// BBRAdvanceLatestDeliverySignals.
+    pub fn end_ack(&mut self, ack: &PathAck) {
+        if self.round_begins
+            && let Some(sample) = ack.sample
+        {
+            (self.latest_bw, self.latest_inflight) = (sample.rate(), sample.delivered as f64);
+        }
+    }
+
+    /// BBRResetCongestionSignals.
+    pub fn reset_signals(&mut self) {
+        (self.lost_in_round, self.latest_bw, self.latest_inflight) = (false, 0.0, 0.0);
+    }
+
+    /// BBRResetShortTermModel.
+    pub fn forget_short(&mut self) {
+        (self.short, self.short_bw) = (f64::INFINITY, f64::INFINITY);
+    }
+
+    /// BBRInflightWithHeadroom, but for the least window.
+    pub fn with_headroom(&self, mss: f64) -> f64 {
+        if self.long.is_infinite() { self.long } else { self.long - (HEADROOM * self.long).max(mss) }
+    }
+
+    /// A recovery was needless: the bounds are no narrower than they were `before` it.
+    pub fn undo(&mut self, before: &Self) {
+        self.lost_in_round = false;
+        self.long = self.long.max(before.long);
+        self.short = self.short.max(before.short);
+        self.short_bw = self.short_bw.max(before.short_bw);
+    }
+}
+
+impl Bbr {
+    /// BBRUpdateCongestionSignals.
+    pub(super) fn adapt_short_bounds(&mut self, ack: &PathAck, window: &Window) {
+        let bounds = &mut self.bounds;
+        bounds.lost_in_round |= ack.newly_lost > 0;
+        if !bounds.round_begins {
+            return;
+        }
+        let had_losses = std::mem::take(&mut bounds.lost_in_round);
+        let probes =
+            matches!(self.state, ModelState::Startup | ModelState::ProbeBwRefill | ModelState::ProbeBwUp);
+        if !had_losses || probes {
+            return;
+        }
+        if bounds.short_bw.is_infinite() {
+            bounds.short_bw = self.max_bw.max();
+        }
+        if bounds.short.is_infinite() {
+            bounds.short = window.cwnd;
+        }
+        bounds.short_bw = bounds.latest_bw.max(BETA * bounds.short_bw);
+        bounds.short = bounds.latest_inflight.max(BETA * bounds.short);
+    }
+
+    /// BBRHandleLostPacket: a loss while what a probe has sent is being judged.
+    pub(super) fn note_probe_loss(&mut self, now: Instant, lost: &LostSegment, window: &Window) {
+        if !self.cycle.judges_probe || !is_too_high(lost.lost_since, lost.tx_in_flight) {
+            return;
+        }
+        // BBRInflightAtLoss: where in this segment the threshold was crossed.
+        let len = lost.len as f64;
+        let in_flight_before = lost.tx_in_flight as f64 - len;
+        let lost_before = lost.lost_since as f64 - len;
+        let part = (LOSS_THRESHOLD * in_flight_before - lost_before).max(0.0) / (1.0 - LOSS_THRESHOLD);
+        let in_flight = in_flight_before + part;
+        self.on_inflight_too_high(now, lost.delivered, in_flight, lost.is_app_limited, window);
+    }
+}
+
+/// IsInflightTooHigh.
+pub(super) fn is_too_high(lost: u64, tx_in_flight: u64) -> bool {
+    lost as f64 > LOSS_THRESHOLD * tx_in_flight as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_is_two_percent_of_what_was_in_flight() {
+        assert!(!is_too_high(2_000, 100_000));
+        assert!(is_too_high(2_001, 100_000));
+    }
+}

@@ -1,0 +1,189 @@
+//! Congestion controls that model the path: they hear what each ACK delivered and how fast, and set the window and the
+//! pacing rate themselves.
+//!
+//! Such a control is a [`CongestionControl`](super::CongestionControl) whose [`model`](super::CongestionControl::model)
+//! answers with itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
+//! it: slow start, proportional rate reduction and restarts after a pause do not touch it.
+
+use crate::rng::Stream;
+use crate::tcp::window::state::{Phase, Window};
+use crate::time::{Duration, Instant};
+
+/// A delivery rate, measured between the sending of a segment and its ACK.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Bytes delivered in the interval.
+    pub delivered: u64,
+    /// The interval: the longer of the times in which they were sent and acknowledged.
+    pub interval: Duration,
+    /// The application, and not the window, limited what was sent.
+    pub is_app_limited: bool,
+}
+
+impl RateSample {
+    /// The rate, B/s.
+    pub fn rate(&self) -> f64 {
+        self.delivered as f64 / self.interval.as_secs_f64()
+    }
+}
+
+/// What an ACK shows of the path. Volumes are bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct PathAck {
+    /// When it arrived.
+    pub now: Instant,
+    /// The delivery rate; `None` if it cannot be told.
+    pub sample: Option<RateSample>,
+    /// What had been delivered when the latest of the segments was sent that this ACK reports; `None` if it reports none.
+    pub prior_delivered: Option<u64>,
+    /// In flight when that segment was sent, itself included.
+    pub tx_in_flight: u64,
+    /// Marked lost since that segment was sent.
+    pub lost_since: u64,
+    /// The round-trip time of that segment, if it was sent once.
+    pub rtt: Option<Duration>,
+    /// The receiver may have held the ACK back: it covers less than a full segment.
+    pub may_be_delayed: bool,
+    /// Reported for the first time.
+    pub newly_acked: u64,
+    /// Newly marked lost.
+    pub newly_lost: u64,
+    /// In flight before this ACK.
+    pub prior_in_flight: u64,
+    /// In flight now.
+    pub in_flight: u64,
+    /// Delivered since the connection began.
+    pub delivered: u64,
+    /// When it was delivered last.
+    pub delivered_at: Instant,
+    /// Marked lost since the connection began.
+    pub lost: u64,
+    /// Phase of the loss recovery.
+    pub phase: Phase,
+    /// The congestion window, and nothing else, keeps data back.
+    pub is_window_limited: bool,
+    /// When the pacer lets the next segment go.
+    pub next_send: Instant,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
+}
+
+/// A segment that has been marked lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// Its payload, bytes.
+    pub len: u64,
+    /// In flight when it was sent, itself included, bytes.
+    pub tx_in_flight: u64,
+    /// Marked lost since it was sent, itself included, bytes.
+    pub lost_since: u64,
+    /// The application limited what was sent.
+    pub is_app_limited: bool,
+    /// Delivered since the connection began, bytes.
+    pub delivered: u64,
+}
+
+/// How segments are spaced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// B/s of payload.
+    pub rate: f64,
+    /// Bytes that may leave at once.
+    pub quantum: u64,
+}
+
+/// A congestion control that models the path.
+pub trait PathModel {
+    /// A stream of its own, before anything is sent.
+    fn seed(&mut self, stream: Stream);
+
+    /// The connection is open; `srtt` is zero if its set-up gave no round-trip time.
+    fn on_established(&mut self, now: Instant, srtt: Duration, window: &Window);
+
+    /// An ACK arrived, and what is lost has been marked. Sets the window. Returns whether the sender is to count as
+    /// limited by its application until what is in flight is delivered, whatever there is to send.
+    fn on_path(&mut self, ack: &PathAck, window: &mut Window) -> bool;
+
+    /// A segment was marked lost, before the ACK or timeout that shows it is taken in.
+    fn on_lost(&mut self, _now: Instant, _lost: &LostSegment, _window: &Window) {}
+
+    /// Data is about to be sent, nothing is in flight, and the application has limited what was sent before.
+    fn on_restart(&mut self, now: Instant, window: &mut Window);
+
+    /// How segments are to be spaced.
+    fn pace(&self) -> Pace;
+
+    /// What is told of it.
+    fn view(&self) -> ModelView;
+}
+
+/// What a control that models the path is doing, for traces and results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelView {
+    /// Its state, in the words of its specification.
+    pub state: crate::trace::ModelState,
+    /// Estimated bandwidth of the bottleneck, B/s.
+    pub bandwidth: f64,
+    /// Shortest round-trip time of late.
+    pub min_rtt: Option<Duration>,
+    /// The most that is to be in flight, of which a loss has told, bytes.
+    pub inflight_limit: Option<f64>,
+    /// What is added to the window for ACKs that come in bunches, bytes.
+    pub extra_acked: f64,
+}
+
+/// Burst that a pacer lets go at once: a millisecond of its rate up to 64 kB, at least two segments, one below
+/// 1.2 Mbit/s. As Linux's; it adds more below a round-trip time of some milliseconds, which no cellular link has.
+pub fn quantum(rate: f64, mss: f64) -> u64 {
+    const SLOW: f64 = 1_200_000.0 / 8.0;
+    let least = if rate < SLOW { mss } else { 2.0 * mss };
+    (rate / 1000.0).min(65_536.0).max(least) as u64
+}
+
+/// The largest value in a sliding window of counts (rounds or cycles).
+#[derive(Clone, Debug, Default)]
+pub struct MaxFilter {
+    /// Counts and values; both rise and fall, respectively, from front to back.
+    candidates: std::collections::VecDeque<(u64, f64)>,
+}
+
+impl MaxFilter {
+    /// Takes `value` at `count` in, and forgets what is `len` or more counts older.
+    pub fn update(&mut self, count: u64, value: f64, len: u64) {
+        while self.candidates.back().is_some_and(|(_, last)| *last <= value) {
+            self.candidates.pop_back();
+        }
+        self.candidates.push_back((count, value));
+        while self.candidates.front().is_some_and(|(first, _)| first + len <= count) {
+            self.candidates.pop_front();
+        }
+    }
+
+    /// The largest value; 0 before the first.
+    pub fn max(&self) -> f64 {
+        self.candidates.front().map_or(0.0, |candidate| candidate.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_maximum_lasts_as_long_as_its_window() {
+        let mut filter = MaxFilter::default();
+        assert_eq!(filter.max(), 0.0);
+        let maxima = [(0, 5.0), (1, 3.0), (2, 4.0), (3, 1.0), (4, 1.0), (5, 0.5)].map(|(count, value)| {
+            filter.update(count, value, 3);
+            filter.max()
+        });
+        assert_eq!(maxima, [5.0, 5.0, 5.0, 4.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_of_the_rate_within_bounds() {
+        // 64 kbit/s, 2 Mbit/s, 100 Mbit/s and 10 Gbit/s.
+        let bytes = [8e3, 250e3, 12.5e6, 1.25e9].map(|rate| quantum(rate, 1000.0));
+        assert_eq!(bytes, [1000, 2000, 12_500, 65_536]);
+    }
+}

@@ -1,0 +1,187 @@
+//! Delivery rates: draft-ietf-ccwg-bbr, "Delivery Rate Samples".
+//!
+//! Each segment notes, whenever it is sent, how much had been delivered by then. Its ACK then spans an interval: that in
+//! which what was delivered meanwhile had been sent, or that in which it was acknowledged, whichever is longer, so that
+//! ACKs that come in a bunch give no rate above the one of sending. Of the segments that an ACK reports the one sent last
+//! counts. The notes stand beside `State::segments`, segment by segment, and exist only for a control that models the
+//! path ([`crate::tcp::cc::model`]).
+//!
+//! Without SACK nothing counts as delivered before the ACK advances, and nothing as lost.
+
+use crate::tcp::cc::model::{LostSegment, RateSample};
+use crate::tcp::window::state::{Fate, Segment, State};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// What a segment notes when it is sent.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// Offset of the byte behind it.
+    end: u64,
+    sent_at: Instant,
+    /// Of the connection, then.
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    lost: u64,
+    /// In flight then, itself included, bytes.
+    in_flight: u64,
+    is_app_limited: bool,
+    /// It is marked lost, and this has been counted.
+    is_lost: bool,
+}
+
+/// The latest segment that the present ACK reports.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    note: Note,
+    rtt: Option<Duration>,
+}
+
+/// What an ACK has delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    pub sample: Option<RateSample>,
+    pub prior_delivered: Option<u64>,
+    pub tx_in_flight: u64,
+    pub lost_since: u64,
+    pub rtt: Option<Duration>,
+    pub newly_acked: u64,
+    pub newly_lost: u64,
+}
+
+/// Measures delivery rates.
+#[derive(Debug, Default)]
+pub struct Meter {
+    notes: VecDeque<Note>,
+    /// Bytes delivered since the connection began, and when the last of them were.
+    pub delivered: u64,
+    pub delivered_at: Instant,
+    /// When the segment was sent that was delivered last.
+    first_sent_at: Instant,
+    /// Bytes marked lost since the connection began.
+    pub lost: u64,
+    /// What loss recovery said when its marks were read last.
+    lost_read: u64,
+    /// The application limits what is sent until this much is delivered; 0 if it does not.
+    app_limited: u64,
+    min_rtt: Option<Duration>,
+    latest: Option<Latest>,
+    /// `delivered` and `lost` at the ACK before.
+    before: (u64, u64),
+    /// The congestion control knows that the connection is open.
+    pub has_begun: bool,
+}
+
+impl Meter {
+    /// A segment up to `end` is sent, the first of all outstanding ones if it `is_alone`; `in_flight` includes it.
+    pub fn on_sent(&mut self, now: Instant, end: u64, is_new: bool, is_alone: bool, in_flight: u64) {
+        if is_alone {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        let note = Note {
+            end,
+            sent_at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            lost: self.lost,
+            in_flight,
+            is_app_limited: self.app_limited > 0,
+            is_lost: false,
+        };
+        if is_new {
+            self.notes.push_back(note);
+        } else if let Some(old) = self.note_mut(end) {
+            *old = note;
+        }
+    }
+
+    fn note_mut(&mut self, end: u64) -> Option<&mut Note> {
+        let index = self.notes.partition_point(|note| note.end < end);
+        self.notes.get_mut(index)
+    }
+
+    /// The first `bytes` of a segment are reported for the first time.
+    pub fn on_delivered(&mut self, now: Instant, segment: &Segment, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_at = now;
+        let Some(note) = self.note_mut(segment.end()).copied() else { return };
+        let is_later = |latest: &Latest| (note.sent_at, note.end) > (latest.note.sent_at, latest.note.end);
+        if self.latest.as_ref().is_none_or(is_later) {
+            let rtt = (segment.transmissions == 1).then(|| now.since(note.sent_at));
+            self.latest = Some(Latest { note, rtt });
+            self.first_sent_at = note.sent_at;
+        }
+    }
+
+    /// Loss recovery has marked segments, `lost` bytes so far: those that are new are counted, and `each` hears of them.
+    pub fn on_marked(&mut self, state: &State, lost: u64, mut each: impl FnMut(&LostSegment)) {
+        if lost == self.lost_read {
+            return;
+        }
+        self.lost_read = lost;
+        let mut notes = self.notes.iter_mut();
+        for segment in &state.segments {
+            let Some(note) = notes.by_ref().find(|note| note.end >= segment.end()) else { break };
+            let is_lost = segment.fate == Fate::Lost && !segment.is_sacked;
+            if is_lost && !note.is_lost {
+                self.lost += u64::from(segment.len);
+                each(&LostSegment {
+                    len: segment.len.into(),
+                    tx_in_flight: note.in_flight,
+                    lost_since: self.lost - note.lost,
+                    is_app_limited: note.is_app_limited,
+                    delivered: self.delivered,
+                });
+            }
+            note.is_lost = is_lost;
+        }
+    }
+
+    /// An ACK has been taken in, everything before `una` being acknowledged.
+    pub fn take(&mut self, una: u64) -> Delivered {
+        while self.notes.front().is_some_and(|note| note.end <= una) {
+            self.notes.pop_front();
+        }
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let latest = self.latest.take();
+        let (delivered, lost) = std::mem::replace(&mut self.before, (self.delivered, self.lost));
+        if let Some(rtt) = latest.and_then(|latest| latest.rtt) {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        let note = latest.map(|latest| latest.note);
+        Delivered {
+            sample: note.and_then(|note| self.sample(&note)),
+            prior_delivered: note.map(|note| note.delivered),
+            tx_in_flight: note.map_or(0, |note| note.in_flight),
+            lost_since: note.map_or(0, |note| self.lost - note.lost),
+            rtt: latest.and_then(|latest| latest.rtt),
+            newly_acked: self.delivered - delivered,
+            newly_lost: self.lost - lost,
+        }
+    }
+
+    /// The rate since the segment with this note was sent. None over less than the shortest round-trip time: then the
+    /// segment was an earlier transmission.
+    fn sample(&self, note: &Note) -> Option<RateSample> {
+        let (sending, acking) =
+            (note.sent_at.since(note.first_sent_at), self.delivered_at.since(note.delivered_at));
+        let interval = sending.max(acking);
+        let delivered = self.delivered - note.delivered;
+        let is_long = !interval.is_zero() && self.min_rtt.is_none_or(|min| interval >= min);
+        is_long.then_some(RateSample { delivered, interval, is_app_limited: note.is_app_limited })
+    }
+
+    /// Until what is in flight is delivered, the application limits what is sent.
+    pub fn limit_by_app(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// Whether it does.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+}

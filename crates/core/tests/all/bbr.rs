@@ -1,0 +1,303 @@
+//! BBR, versions 1 and 3, over paths: draft-ietf-ccwg-bbr's test cases in our words, as far as they need one. Those that
+//! the model shows by itself are in `tcp/cc/bbr3/tests.rs`.
+
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Results, Simulation};
+use airpath_core::time::Instant;
+use airpath_core::trace::{Event, Kind, ModelState, ProbeMask};
+
+/// 10 Mbit/s and 40 ms; a radio that adds nothing to it.
+const WIRE: &str = r#"
+duration = "40 s"
+wired = { rate = "10 Mbit/s", delay = "20 ms", queue.droptail.packets = 340 }
+radio.dch = { downlink.rate = "1 Gbit/s", uplink.rate = "1 Gbit/s" }
+tcp = { profile = "linux", receive_buffer_max = "4 MB" }
+[[flow]]
+app.bulk = {}
+"#;
+
+/// What segments of 1448 bytes in packets of 1500 leave of 10 Mbit/s, bit/s.
+const PAYLOAD: f64 = 1e7 * 1448.0 / 1500.0;
+
+/// The model after an ACK.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    at: f64,
+    state: ModelState,
+    pacing_bps: f64,
+    bandwidth_bps: f64,
+    min_rtt_ms: f64,
+    extra_acked: u64,
+    cwnd: u32,
+}
+
+struct Run {
+    results: Results,
+    models: Vec<Model>,
+    /// When and how long, in seconds.
+    rtts: Vec<(f64, f64)>,
+}
+
+fn run(text: &str, overrides: &[(&str, &str)]) -> Run {
+    let owned: Vec<_> = overrides.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    let scenario = Scenario::parse(text, &owned).unwrap();
+    let kinds = [Kind::TcpPath, Kind::TcpState, Kind::RttSample];
+    let probes = kinds.into_iter().fold(ProbeMask::NONE, ProbeMask::with);
+    let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+    simulation.run();
+    let seconds = |at: Instant| at.as_secs_f64();
+    let (mut models, mut rtts): (Vec<Model>, _) = (Vec::new(), Vec::new());
+    for (at, event) in simulation.take_trace() {
+        match event {
+            Event::TcpPath {
+                flow: 0,
+                state,
+                pacing_bps,
+                bandwidth_bps,
+                min_rtt_us,
+                extra_acked_bytes,
+                ..
+            } => {
+                models.push(Model {
+                    at: seconds(at),
+                    state,
+                    pacing_bps: pacing_bps as f64,
+                    bandwidth_bps: bandwidth_bps as f64,
+                    min_rtt_ms: f64::from(min_rtt_us) / 1e3,
+                    extra_acked: extra_acked_bytes,
+                    cwnd: 0,
+                });
+            }
+            Event::TcpState { flow: 0, tcpi_snd_cwnd, .. } => {
+                if let Some(last) = models.last_mut() {
+                    last.cwnd = tcpi_snd_cwnd;
+                }
+            }
+            Event::RttSample { flow: 0, rtt_us, .. } => rtts.push((seconds(at), f64::from(rtt_us) / 1e6)),
+            _ => {}
+        }
+    }
+    Run { results: simulation.results(), models, rtts }
+}
+
+impl Run {
+    fn goodput(&self) -> f64 {
+        self.results.flows[0].goodput_bps
+    }
+
+    fn last(&self) -> Model {
+        *self.models.last().unwrap()
+    }
+
+    /// When each stay in a state began, and how long it lasted.
+    fn stays(&self, state: ModelState) -> Vec<(f64, f64)> {
+        let runs = self.models.chunk_by(|a, b| a.state == b.state).collect::<Vec<_>>();
+        let pairs = runs.windows(2).filter(|pair| pair[0][0].state == state);
+        pairs.map(|pair| (pair[0][0].at, pair[1][0].at - pair[0][0].at)).collect()
+    }
+
+    fn mean_rtt_ms(&self, from: f64) -> f64 {
+        let late: Vec<f64> = self.rtts.iter().filter(|(at, _)| *at >= from).map(|(_, rtt)| *rtt).collect();
+        1e3 * late.iter().sum::<f64>() / late.len() as f64
+    }
+}
+
+fn is_near(value: f64, wanted: f64, part: f64) -> bool {
+    (value / wanted - 1.0).abs() <= part
+}
+
+#[test]
+fn both_find_bandwidth_and_round_trip_time_of_a_constant_link() {
+    for cc in ["bbr", "bbr3"] {
+        let run = run(WIRE, &[("tcp.cc", cc)]);
+        let last = run.last();
+        assert!(is_near(last.bandwidth_bps, PAYLOAD, 0.02), "{cc}: {last:?}");
+        // A packet of 1500 bytes takes 1.2 ms, and two leave together.
+        assert!((40.0..=43.7).contains(&last.min_rtt_ms), "{cc}: {last:?}");
+        assert!(run.goodput() > 0.94 * PAYLOAD, "{cc}: {}", run.goodput());
+        assert_eq!(run.results.flows[0].sender.retransmissions.total, 0, "{cc}");
+        let rtt = run.mean_rtt_ms(2.0);
+        assert!((40.0..60.0).contains(&rtt), "{cc}: {rtt} ms with 10 BDP of buffer");
+    }
+}
+
+#[test]
+fn startup_doubles_until_the_pipe_is_full_and_ends_within_a_few_rounds() {
+    for (cc, most) in [("bbr", 0.65), ("bbr3", 0.65)] {
+        let run = run(WIRE, &[("tcp.cc", cc)]);
+        let startup = run.stays(ModelState::Startup);
+        assert_eq!(startup.len(), 1);
+        // 10 segments a round-trip time to 33 are two rounds; three more show the plateau, over a queue that grows.
+        assert!((0.2..most).contains(&startup[0].1), "{cc}: {startup:?}");
+    }
+}
+
+#[test]
+fn version_1_probes_in_eight_phases_and_every_ten_seconds_for_the_round_trip_time() {
+    let run = run(WIRE, &[("tcp.cc", "bbr"), ("duration", "60 s")]);
+    let up = run.stays(ModelState::ProbeBwUp);
+    let period = (up[20].0 - up[10].0) / 10.0;
+    // Eight phases of 40 to 50 ms.
+    assert!((0.32..0.42).contains(&period), "{period}");
+    let probes = run.stays(ModelState::ProbeRtt);
+    assert!((4..=5).contains(&probes.len()), "{probes:?}");
+    assert!(probes.iter().all(|(_, lasts)| (0.2..0.35).contains(lasts)), "{probes:?}");
+    assert!(probes.windows(2).all(|pair| (10.0..11.0).contains(&(pair[1].0 - pair[0].0))), "{probes:?}");
+    let in_up: Vec<_> = run
+        .models
+        .iter()
+        .filter(|model| model.at > 2.0 && model.state == ModelState::ProbeBwUp)
+        .map(|model| model.pacing_bps / model.bandwidth_bps)
+        .collect();
+    assert!(in_up.iter().all(|ratio| is_near(*ratio, 1.25 * 0.99, 1e-4)), "as the kernel's: 0.99 * 1.25");
+}
+
+#[test]
+fn version_3_probes_for_the_round_trip_time_every_five_seconds_with_half_of_the_pipe() {
+    let run = run(WIRE, &[("tcp.cc", "bbr3")]);
+    let probes = run.stays(ModelState::ProbeRtt);
+    assert!((6..=8).contains(&probes.len()), "{probes:?}");
+    assert!(probes.iter().all(|(_, lasts)| (0.2..0.4).contains(lasts)), "{probes:?}");
+    let of = |model: &&Model| model.state == ModelState::ProbeRtt && model.cwnd > 0;
+    let cwnd = run.models.iter().filter(of).map(|model| model.cwnd).max().unwrap();
+    assert!((15..=18).contains(&cwnd), "half of 34 segments: {cwnd}");
+}
+
+#[test]
+fn a_random_loss_of_one_percent_costs_cubic_half_and_the_models_little() {
+    let goodput = |cc| run(WIRE, &[("tcp.cc", cc), ("wired.loss", "1 %")]).goodput() / PAYLOAD;
+    assert!(goodput("cubic") < 0.5);
+    assert!(goodput("bbr") > 0.95);
+    // 0.85: a probe now and then loses more than 2 % by chance, and its bound holds for some seconds.
+    assert!(goodput("bbr3") > 0.8);
+}
+
+#[test]
+fn a_pipe_of_less_than_four_segments_is_filled_by_four() {
+    let slow = [
+        ("wired", "{ rate = \"10 Mbit/s\", delay = \"70 ms\" }"),
+        (
+            "radio.dch",
+            "{ downlink = { rate = \"64 kbit/s\", delay = \"30 ms\" }, uplink.rate = \"64 kbit/s\" }",
+        ),
+        ("duration", "120 s"),
+    ];
+    // A packet of 1500 bytes takes 187.5 ms of 64 kbit/s. With the least window of four the shortest round-trip time that
+    // is ever seen is 750 ms, which makes a pipe of four. Version 1 adds three bursts to twice that, takes an even
+    // number, and two more in its first phase; version 3 takes twice that, and its ProbeRTT stays at four.
+    for (cc, segments) in [("bbr", 14), ("bbr3", 12)] {
+        let run = run(WIRE, &[&[("tcp.cc", cc)], &slow[..]].concat());
+        let goodput = run.goodput() / (64e3 * 1448.0 / 1500.0);
+        assert!(goodput > 0.95, "{cc}: {goodput}");
+        let cwnd: Vec<u32> =
+            run.models.iter().filter(|model| model.at > 45.0).map(|model| model.cwnd).collect();
+        assert!(cwnd.iter().all(|cwnd| (4..=segments).contains(cwnd)), "{cc}: {cwnd:?}");
+        let rtt = run.mean_rtt_ms(45.0);
+        assert!((700.0..1500.0).contains(&rtt), "{cc}: {rtt} ms");
+    }
+}
+
+/// A bearer with RLC AM: what a lost block holds up comes all at once.
+#[test]
+fn acks_that_come_in_bunches_behind_rlc_do_not_stop_the_sender() {
+    let radio = concat!(
+        "{ downlink = { rate = \"384 kbit/s\", delay = \"15 ms\", channel.bernoulli.bler = \"10 %\", ",
+        "queue.droptail.packets = 200, rlc.am = { tti = \"10 ms\", pdu = \"42 B\", timer_poll = \"150 ms\", ",
+        "timer_status_prohibit = \"100 ms\" } }, ",
+        "uplink = { rate = \"64 kbit/s\", delay = \"15 ms\", rlc.am = { tti = \"20 ms\", pdu = \"42 B\" } } }"
+    );
+    for cc in ["bbr", "bbr3"] {
+        let goodput = |extra: &str| {
+            let cc = format!("{{ {cc} = {{ extra_acked = {extra} }} }}");
+            let run = run(WIRE, &[("tcp.cc", &cc), ("radio.dch", radio), ("duration", "120 s")]);
+            (run.goodput(), run.models.iter().map(|model| model.extra_acked).max().unwrap())
+        };
+        let ((with, most), (without, none)) = (goodput("true"), goodput("false"));
+        assert!(most > 0 && none == 0);
+        // A tenth of the blocks is sent again.
+        assert!(with > 0.95 * 0.9 * 384e3 * 1448.0 / 1500.0, "{cc}: {with}");
+        assert!(with > without, "{cc}: {with} and {without}");
+    }
+}
+
+/// A link whose rate changes at 20 s, in kbit/s, behind a buffer of so many packets.
+fn rate_that_changes(from: u32, to: u32, buffer: u32, cc: &str) -> Run {
+    let rows = format!("{{ rows = \"time_s,rate_kbps\\n0,{from}\\n20,{to}\\n\" }}");
+    let downlink = format!("{{ queue.droptail.packets = {buffer}, channel.series = {rows} }}");
+    let wired = ("wired", "{ rate = \"1 Gbit/s\", delay = \"20 ms\" }");
+    run(WIRE, &[("tcp.cc", cc), wired, ("radio", &format!("{{ variable.downlink = {downlink} }}"))])
+}
+
+/// How long after the change the bandwidth is found, s.
+fn found_after(run: &Run, rate: f64) -> Option<f64> {
+    let found = run.models.iter().find(|model| model.at > 20.0 && is_near(model.bandwidth_bps, rate, 0.05));
+    found.map(|model| model.at - 20.0)
+}
+
+#[test]
+fn ten_times_the_rate_is_found_in_a_few_rounds() {
+    for (cc, most) in [("bbr", 5.0), ("bbr3", 2.0)] {
+        let found = found_after(&rate_that_changes(1000, 10_000, 30, cc), PAYLOAD);
+        assert!(found.is_some_and(|wait| wait < most), "{cc}: {found:?}");
+    }
+}
+
+#[test]
+fn a_tenth_of_the_rate_is_found_when_the_old_rate_is_forgotten() {
+    // Ten rounds, or two cycles, each of up to 3 s and the rounds of a probe over a full buffer.
+    for cc in ["bbr", "bbr3"] {
+        let found = found_after(&rate_that_changes(10_000, 1000, 30, cc), PAYLOAD / 10.0);
+        assert!(found.is_some_and(|wait| (1.0..12.0).contains(&wait)), "{cc}: {found:?}");
+    }
+}
+
+/// With a buffer that takes it all, nothing is lost and a round lasts 0.8 s: the probe for bandwidth, which waits 2 to 3 s
+/// and takes four rounds, is cut off by the next ProbeRTT each time, whose samples count as the application's. So the
+/// bandwidth filter never moves on. That follows from the draft as it stands.
+#[test]
+fn behind_a_deep_buffer_version_3_keeps_a_rate_that_is_ten_times_too_high() {
+    let found = |cc| found_after(&rate_that_changes(10_000, 1000, 100, cc), PAYLOAD / 10.0);
+    assert!(found("bbr").is_some_and(|wait| wait < 15.0), "{:?}", found("bbr"));
+    assert_eq!(found("bbr3"), None);
+}
+
+#[test]
+fn cubic_is_paced_at_twice_the_window_in_slow_start_and_a_fifth_more_than_it_later() {
+    let paced = run(WIRE, &[("tcp.pacing", "true"), ("duration", "20 s")]);
+    let plain = run(WIRE, &[("duration", "20 s")]);
+    assert!(plain.models.is_empty(), "Linux without fq does not pace");
+    assert!(is_near(paced.goodput(), plain.goodput(), 0.03), "{} {}", paced.goodput(), plain.goodput());
+    assert!(paced.models.iter().all(|model| model.state == ModelState::None));
+    let ratio = |from: f64, to: f64| {
+        let models = paced.models.iter().filter(|model| (from..to).contains(&model.at));
+        let rates = models.map(|model| {
+            let rtt = paced.rtts.iter().rev().find(|rtt| rtt.0 <= model.at).map_or(0.04, |rtt| rtt.1);
+            model.pacing_bps * rtt / (f64::from(model.cwnd) * 1448.0 * 8.0)
+        });
+        let mut rates: Vec<f64> = rates.collect();
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    // By the smoothed round-trip time, which is behind while the queue grows.
+    assert!((1.9..2.6).contains(&ratio(0.05, 0.12)), "{}", ratio(0.05, 0.12));
+    assert!(is_near(ratio(5.0, 20.0), 1.2, 0.03), "{}", ratio(5.0, 20.0));
+}
+
+#[test]
+fn the_limit_of_the_pacing_rate_is_kept() {
+    for cc in ["cubic", "bbr", "bbr3"] {
+        let run = run(WIRE, &[("tcp.cc", cc), ("tcp.max_pacing_rate", "2 Mbit/s")]);
+        // A model sends at 0.99 of the bandwidth, and less in a ProbeRTT.
+        assert!((1.92e6..=2e6).contains(&run.goodput()), "{cc}: {}", run.goodput());
+        assert!(run.mean_rtt_ms(2.0) < 44.0);
+    }
+}
+
+#[test]
+fn senders_of_a_run_draw_different_phases() {
+    let text = format!("{WIRE}\n[[flow]]\napp.bulk = {{}}\n");
+    let run = run(&text, &[("tcp.cc", "bbr")]);
+    let goodputs: Vec<f64> = run.results.flows.iter().map(|flow| flow.goodput_bps).collect();
+    assert!(goodputs.iter().sum::<f64>() > 0.9 * PAYLOAD, "{goodputs:?}");
+    assert!(goodputs.iter().all(|goodput| *goodput > 0.2 * PAYLOAD), "{goodputs:?}");
+}
