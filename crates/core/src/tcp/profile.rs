@@ -20,6 +20,8 @@ pub enum Profile {
     Linux,
     /// Linux with `net.ipv4.tcp_congestion_control = reno`.
     LinuxReno,
+    /// Linux with `net.ipv4.tcp_congestion_control = bbr`: version 1.
+    LinuxBbr,
 }
 
 /// What both of Linux's have; a receive window of half of `tcp_rmem`, the rest being overhead.
@@ -50,6 +52,7 @@ impl Profile {
         let cc = match name {
             "linux" => "cc.cubic = { hystart = \"linux\", variant = \"linux\" }",
             "linux-reno" => "cc.reno = { variant = \"linux\" }",
+            "linux-bbr" => "cc.bbr = {}",
             "rfc" => return Some(Table::new()),
             _ => return None,
         };
@@ -72,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_profile_is_a_configuration_that_can_be() {
-        for profile in [Profile::Rfc, Profile::Linux, Profile::LinuxReno] {
+        for profile in [Profile::Rfc, Profile::Linux, Profile::LinuxReno, Profile::LinuxBbr] {
             let name = Value::try_from(profile).unwrap();
             let keys = Profile::keys(name.as_str().unwrap()).unwrap();
             let config: Config = Value::Table(keys).try_into().unwrap();

@@ -111,7 +111,7 @@ fn what_does_not_go_together_is_refused() {
         ("profile = \"linx\"", "tcp.profile: unknown name \"linx\"; did you mean linux?"),
         (
             "profile = \"windows\"",
-            "tcp.profile: unknown name \"windows\"; known here: rfc, linux, linux-reno",
+            "tcp.profile: unknown name \"windows\"; known here: rfc, linux, linux-reno, linux-bbr",
         ),
         ("recovery.rack = {}", "tcp.recovery: rack knows nothing without the option; set tcp.sack = true"),
         (
@@ -146,6 +146,15 @@ fn what_does_not_go_together_is_refused() {
             "receive_buffer_max = \"10 kB\"",
             "tcp.receive_buffer_max: the window would begin above its limit; write at least receive_buffer, or \
              remove the key",
+        ),
+        (
+            "cc.bbr = {}",
+            "tcp.cc: bbr wants to know what is in flight and lost; set tcp.recovery = \"rack\" and tcp.sack = \
+             true, or tcp.profile = \"linux\"",
+        ),
+        (
+            "max_pacing_rate = \"1 bit/s\"",
+            "tcp.max_pacing_rate: less than a byte a second; write at least 8 bit/s",
         ),
         (
             "rto = { timer = \"linux\", tick = \"100 ms\" }",

@@ -18,10 +18,10 @@ from airpath.experiments.papers.base.cell import Overrides
 from airpath.experiments.versus_kernel.carried import changed, registered, resolved
 from airpath.scenario import Scenario
 
-CONGESTION_CONTROLS = ("reno", "cubic")
+CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
 
 # The simulated side of `linux`, by congestion control: whole stacks of the simulator that are Linux's.
-LINUX_PROFILES = {"reno": "linux-reno", "cubic": "linux"}
+LINUX_PROFILES = {"reno": "linux-reno", "cubic": "linux", "bbr": "linux-bbr"}
 
 # The kernel's side of `linux`: what Linux has unless told otherwise, for machines that are told otherwise.
 LINUX_SYSCTLS = {

@@ -17,7 +17,7 @@
 mod aggregation;
 mod policer;
 
-use super::model::{MaxFilter, ModelView, Pace, PathAck, PathModel, quantum};
+use super::model::{MaxFilter, ModelView, PathAck, PathModel, burst};
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
 use crate::rng::{self, Stream};
@@ -110,7 +110,8 @@ struct Bbr {
     conserves_packets: bool,
     restarts: bool,
     has_rtt: bool,
-    pace: Pace,
+    /// At which segments leave.
+    pacing_rate: f64,
     aggregation: Option<Aggregation>,
     policer: Policer,
 }
@@ -147,7 +148,7 @@ impl Bbr {
             conserves_packets: false,
             restarts: false,
             has_rtt: false,
-            pace: Pace { rate: f64::INFINITY, quantum: 0 },
+            pacing_rate: f64::INFINITY,
             aggregation: extra_acked.then(Aggregation::default),
             policer: Policer::default(),
         }
@@ -155,6 +156,11 @@ impl Bbr {
 
     fn bw(&self) -> f64 {
         self.policer.rate().unwrap_or_else(|| self.max_bw.max())
+    }
+
+    /// What leaves at once.
+    fn burst(&self) -> f64 {
+        burst(self.pacing_rate, self.mss) as f64
     }
 
     /// Pacing gain and window gain.
@@ -176,7 +182,7 @@ impl Bbr {
 
     /// Room for `volume` and for bursts on both sides, an even number of segments.
     fn with_bursts(&self, volume: f64) -> f64 {
-        let burst = (self.pace.quantum as f64 / self.mss).floor().max(1.0);
+        let burst = (self.burst() / self.mss).floor().max(1.0);
         let segments = (volume / self.mss + 3.0 * burst).ceil();
         let probes = self.mode == Mode::ProbeBw && self.cycle.0 == 0;
         (2.0 * (segments / 2.0).ceil() + if probes { 2.0 } else { 0.0 }) * self.mss
@@ -205,7 +211,7 @@ impl Bbr {
     /// What will be in flight when the pacer lets the next segment go.
     fn in_flight_at_next(&self, ack: &PathAck, in_flight: u64) -> f64 {
         let ahead = if ack.next_send > ack.now { ack.next_send.since(ack.now) } else { Duration::ZERO };
-        let probes = if self.gains().0 > 1.0 { self.pace.quantum as f64 } else { 0.0 };
+        let probes = if self.gains().0 > 1.0 { self.burst() } else { 0.0 };
         (in_flight as f64 + probes - self.bw() * ahead.as_secs_f64()).max(0.0)
     }
 
@@ -313,19 +319,15 @@ impl Bbr {
             self.start_pace(srtt, window);
         }
         let rate = MARGIN * self.gains().0 * self.bw();
-        if self.pipe_is_full || rate > self.pace.rate {
-            self.set_rate(rate);
+        if self.pipe_is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
         }
     }
 
     fn start_pace(&mut self, srtt: Duration, window: &Window) {
         self.has_rtt = !srtt.is_zero();
         let rtt = if self.has_rtt { srtt } else { NOMINAL_RTT };
-        self.set_rate(MARGIN * HIGH_GAIN * window.cwnd / rtt.as_secs_f64());
-    }
-
-    fn set_rate(&mut self, rate: f64) {
-        self.pace = Pace { rate, quantum: quantum(rate, self.mss) };
+        self.pacing_rate = MARGIN * HIGH_GAIN * window.cwnd / rtt.as_secs_f64();
     }
 
     fn set_window(&mut self, ack: &PathAck, window: &mut Window) {
@@ -429,14 +431,14 @@ impl PathModel for Bbr {
             aggregation.restart(now);
         }
         match self.mode {
-            Mode::ProbeBw => self.set_rate(MARGIN * self.bw()),
+            Mode::ProbeBw => self.pacing_rate = MARGIN * self.bw(),
             Mode::ProbeRtt => self.check_probe_rtt_end(now, window),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    fn pace(&self) -> Pace {
-        self.pace
+    fn pacing_rate(&self) -> f64 {
+        self.pacing_rate
     }
 
     fn view(&self) -> ModelView {

@@ -18,7 +18,7 @@
 mod bounds;
 mod cycle;
 
-use super::model::{LostSegment, MaxFilter, ModelView, Pace, PathAck, PathModel, quantum};
+use super::model::{LostSegment, MaxFilter, ModelView, PathAck, PathModel, burst};
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
 use crate::rng::{self, Stream};
@@ -84,7 +84,8 @@ struct Bbr {
     mss: f64,
     initial_window: f64,
     state: ModelState,
-    pace: Pace,
+    /// At which segments leave.
+    pacing_rate: f64,
     has_rtt: bool,
     round: Rounds,
     max_bw: MaxFilter,
@@ -172,7 +173,7 @@ impl Bbr {
             mss: 1.0,
             initial_window: 0.0,
             state: ModelState::Startup,
-            pace: Pace { rate: f64::INFINITY, quantum: 0 },
+            pacing_rate: f64::INFINITY,
             has_rtt: false,
             round: Rounds::default(),
             max_bw: MaxFilter::default(),
@@ -195,6 +196,11 @@ impl Bbr {
     /// `bw`: BBRBoundBWForModel.
     fn bw(&self) -> f64 {
         self.max_bw.max().min(self.bounds.short_bw)
+    }
+
+    /// What leaves at once.
+    fn burst(&self) -> f64 {
+        burst(self.pacing_rate, self.mss) as f64
     }
 
     /// Pacing gain and window gain.
@@ -226,7 +232,7 @@ impl Bbr {
 
     /// BBRQuantizationBudget.
     fn with_bursts(&self, volume: f64) -> f64 {
-        let volume = volume.max(3.0 * self.pace.quantum as f64).max(self.least());
+        let volume = volume.max(3.0 * self.burst()).max(self.least());
         volume + if self.state == ModelState::ProbeBwUp { 2.0 * self.mss } else { 0.0 }
     }
 
@@ -397,11 +403,7 @@ impl Bbr {
     fn start_pace(&mut self, srtt: Duration, window: &Window) {
         self.has_rtt = !srtt.is_zero();
         let rtt = if self.has_rtt { srtt } else { NOMINAL_RTT };
-        self.set_rate(STARTUP_GAIN * window.cwnd / rtt.as_secs_f64());
-    }
-
-    fn set_rate(&mut self, rate: f64) {
-        self.pace = Pace { rate, quantum: quantum(rate, self.mss) };
+        self.pacing_rate = STARTUP_GAIN * window.cwnd / rtt.as_secs_f64();
     }
 
     /// BBRSetPacingRate.
@@ -410,8 +412,8 @@ impl Bbr {
             self.start_pace(srtt, window);
         }
         let rate = MARGIN * self.gains().0 * self.bw();
-        if self.full.reached || rate > self.pace.rate {
-            self.set_rate(rate);
+        if self.full.reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
         }
     }
 
@@ -536,14 +538,14 @@ impl PathModel for Bbr {
             (extra.epoch, extra.delivered) = (now, 0.0);
         }
         if self.probes_bw() {
-            self.set_rate(MARGIN * self.bw());
+            self.pacing_rate = MARGIN * self.bw();
         } else if self.state == ModelState::ProbeRtt {
             self.check_probe_rtt_end(now, self.round.end, window);
         }
     }
 
-    fn pace(&self) -> Pace {
-        self.pace
+    fn pacing_rate(&self) -> f64 {
+        self.pacing_rate
     }
 
     fn view(&self) -> ModelView {

@@ -83,15 +83,6 @@ pub struct LostSegment {
     pub delivered: u64,
 }
 
-/// How segments are spaced.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// B/s of payload.
-    pub rate: f64,
-    /// Bytes that may leave at once.
-    pub quantum: u64,
-}
-
 /// A congestion control that models the path.
 pub trait PathModel {
     /// A stream of its own, before anything is sent.
@@ -110,8 +101,8 @@ pub trait PathModel {
     /// Data is about to be sent, nothing is in flight, and the application has limited what was sent before.
     fn on_restart(&mut self, now: Instant, window: &mut Window);
 
-    /// How segments are to be spaced.
-    fn pace(&self) -> Pace;
+    /// At which rate segments are to leave, B/s of payload.
+    fn pacing_rate(&self) -> f64;
 
     /// What is told of it.
     fn view(&self) -> ModelView;
@@ -134,7 +125,7 @@ pub struct ModelView {
 
 /// Burst that a pacer lets go at once: a millisecond of its rate up to 64 kB, at least two segments, one below
 /// 1.2 Mbit/s. As Linux's; it adds more below a round-trip time of some milliseconds, which no cellular link has.
-pub fn quantum(rate: f64, mss: f64) -> u64 {
+pub fn burst(rate: f64, mss: f64) -> u64 {
     const SLOW: f64 = 1_200_000.0 / 8.0;
     let least = if rate < SLOW { mss } else { 2.0 * mss };
     (rate / 1000.0).min(65_536.0).max(least) as u64
@@ -183,7 +174,7 @@ mod tests {
     #[test]
     fn bursts_are_a_millisecond_of_the_rate_within_bounds() {
         // 64 kbit/s, 2 Mbit/s, 100 Mbit/s and 10 Gbit/s.
-        let bytes = [8e3, 250e3, 12.5e6, 1.25e9].map(|rate| quantum(rate, 1000.0));
+        let bytes = [8e3, 250e3, 12.5e6, 1.25e9].map(|rate| burst(rate, 1000.0));
         assert_eq!(bytes, [1000, 2000, 12_500, 65_536]);
     }
 }

@@ -234,10 +234,11 @@ impl Classic {
 
     /// The next segment to be sent now, if any.
     pub(super) fn poll(&mut self, tx: &mut Transmission, now: Instant) -> Option<Transmit> {
-        if let Some((seq, cause)) = tx.state.retransmit {
-            tx.state.retransmit = None;
-            let transmit = tx.send_again(now, seq, cause);
-            return self.note_reduced(tx, transmit);
+        // What a pacer has held may have been acknowledged since.
+        if let Some((seq, cause)) = tx.state.retransmit.take()
+            && let Some(transmit) = tx.send_again(now, seq, cause)
+        {
+            return self.note_reduced(tx, Some(transmit));
         }
         if let Some(feedback) = &mut self.feedback
             && let Some(transmit) = feedback.poll(tx, now)

@@ -5,7 +5,7 @@ use super::Sender;
 use crate::rng::Stream;
 use crate::tcp::Transmit;
 use crate::tcp::cc::model::{ModelView, PathAck};
-use crate::tcp::transmission::pacer::pace_of;
+use crate::tcp::transmission::pacer::rate_of;
 use crate::time::Instant;
 use crate::trace::SendCause;
 
@@ -68,7 +68,7 @@ impl Sender {
             && let Some(model) = tx.cc.model()
         {
             model.on_established(now, tx.rto.srtt(), &tx.state.window);
-            pacer.set(model.pace());
+            pacer.set(model.pacing_rate(), tx.state.window.mss);
         }
     }
 
@@ -105,7 +105,7 @@ impl Sender {
             && let (Some(model), Some(pacer)) = (tx.cc.model(), &mut tx.pacer)
         {
             model.on_restart(now, &mut tx.state.window);
-            pacer.set(model.pace());
+            pacer.set(model.pacing_rate(), tx.state.window.mss);
         }
     }
 
@@ -130,8 +130,8 @@ impl Sender {
         let srtt = tx.rto.srtt();
         let Some(pacer) = &mut tx.pacer else { return };
         let (Some(meter), Some(model)) = (&mut tx.meter, tx.cc.model()) else {
-            if let Some(pace) = pace_of(&tx.state, srtt) {
-                pacer.set(pace);
+            if let Some(rate) = rate_of(&tx.state, srtt) {
+                pacer.set(rate, tx.state.window.mss);
             }
             return;
         };
@@ -160,6 +160,6 @@ impl Sender {
         if model.on_path(&ack, &mut tx.state.window) {
             meter.limit_by_app(in_flight);
         }
-        pacer.set(model.pace());
+        pacer.set(model.pacing_rate(), tx.state.window.mss);
     }
 }

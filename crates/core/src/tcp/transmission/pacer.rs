@@ -8,7 +8,7 @@
 //! Without a control that models the path, the rate is Linux's: the window over the smoothed round-trip time, times 2 in
 //! slow start up to half of the threshold, else times 1.2.
 
-use crate::tcp::cc::model::{Pace, quantum};
+use crate::tcp::cc::model;
 use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
@@ -55,13 +55,13 @@ impl Pacer {
         }
     }
 
-    /// The rate from now on.
-    pub fn set(&mut self, pace: Pace) {
-        let rate = (pace.rate as u64).clamp(1, self.most);
+    /// The rate from now on, B/s, of segments of `mss` bytes.
+    pub fn set(&mut self, rate: f64, mss: f64) {
+        let rate = (rate as u64).clamp(1, self.most);
         if self.rate != Some(rate) {
             (self.rate, self.remainder) = (Some(rate), 0);
+            self.quantum = model::burst(rate as f64, mss);
         }
-        self.quantum = pace.quantum;
     }
 
     /// The rate in B/s, once there is one.
@@ -103,16 +103,15 @@ impl Pacer {
     }
 }
 
-/// The pace of a window that grows by ACKs: `tcp_update_pacing_rate` of Linux. `None` before the first round-trip time.
-pub fn pace_of(state: &State, srtt: Duration) -> Option<Pace> {
+/// The rate of a window that grows by ACKs, B/s: `tcp_update_pacing_rate` of Linux. `None` before the first round-trip time.
+pub fn rate_of(state: &State, srtt: Duration) -> Option<f64> {
     if srtt.is_zero() {
         return None;
     }
     let window = &state.window;
     let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
     let outstanding = (state.max - state.una) as f64;
-    let rate = gain * window.cwnd.max(outstanding) / srtt.as_secs_f64();
-    Some(Pace { rate, quantum: quantum(rate, window.mss) })
+    Some(gain * window.cwnd.max(outstanding) / srtt.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -127,7 +126,8 @@ mod tests {
     /// A pacer behind its free segments.
     fn pacer(rate: f64, quantum: u64) -> Pacer {
         let mut pacer = Pacer::new(None);
-        pacer.set(Pace { rate, quantum });
+        pacer.set(rate, 1000.0);
+        pacer.quantum = quantum;
         for _ in 0..FREE_SEGMENTS {
             assert!(pacer.permits(Instant::ZERO, 1000));
             pacer.on_sent(Instant::ZERO, 1000);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_limit_holds_whatever_the_rate() {
         let mut pacer = Pacer::new(Some(Bitrate::from_bps(800_000)));
-        pacer.set(Pace { rate: 1e9, quantum: 1000 });
+        pacer.set(1e9, 1000.0);
         assert_eq!(pacer.rate(), Some(100_000));
     }
 

@@ -147,7 +147,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
     assert_eq!(path.bbr.state, ModelState::Startup);
     path.round(1.2 * RATE, 2.0 * BDP, 0.0, RTT);
     assert_eq!(path.bbr.state, ModelState::Drain);
-    assert!((path.bbr.pace.rate - 0.5 * 0.99 * 1.2 * RATE).abs() < 1.0);
+    assert!((path.bbr.pacing_rate - 0.5 * 0.99 * 1.2 * RATE).abs() < 1.0);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_plateau_ends_a_probe() {
         path.rounds(1, 1.25 * BDP);
     }
     assert_eq!(path.bbr.state, ModelState::ProbeBwDown);
-    assert!((path.bbr.pace.rate - 0.9 * 0.99 * RATE).abs() < 1.0);
+    assert!((path.bbr.pacing_rate - 0.9 * 0.99 * RATE).abs() < 1.0);
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn a_pause_paces_at_the_bandwidth_and_needs_no_probe_of_the_round_trip_time() {
     let mut path = Path::probing();
     path.now += Duration::from_secs(5);
     path.bbr.on_restart(path.now, &mut path.state.window);
-    assert!((path.bbr.pace.rate - 0.99 * RATE).abs() < 1.0);
+    assert!((path.bbr.pacing_rate - 0.99 * RATE).abs() < 1.0);
     path.rounds(1, BDP);
     assert_ne!(path.bbr.state, ModelState::ProbeRtt);
 }
@@ -449,6 +449,6 @@ fn the_window_is_at_least_four_segments_and_three_bursts() {
     for _ in 0..10 {
         path.round(RATE / 100.0, 4.0 * MSS, 0.0, RTT);
     }
-    assert_eq!(path.bbr.pace.quantum, MSS as u64, "one segment below 1.2 Mbit/s");
+    assert_eq!(path.bbr.burst(), MSS, "one segment below 1.2 Mbit/s");
     assert_eq!(path.state.window.cwnd, 4.0 * MSS);
 }
