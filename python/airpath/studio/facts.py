@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
-    *("ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
+    *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent",),
     *("packet", "rlc_sdu"),

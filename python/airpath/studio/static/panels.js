@@ -48,6 +48,7 @@ export const PANELS = [
     trails: [
       { line: "rto", word: "timer (RTO)", shape: "steps", ink: 5, width: 1.25, detail: true, soft: true },
       { line: "rtt", word: "RTT, each sample", shape: "dots", ink: 0 },
+      { line: "minRtt", word: "shortest, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true },
     ],
   },
   {
@@ -63,6 +64,8 @@ export const PANELS = [
     trails: [
       { line: "delivered", word: "over the bearer", shape: "rate", ink: 4, width: 3, opacity: 0.45, scale: 8e3, detail: true },
       { line: "acked", word: "acknowledged (goodput)", shape: "rate", ink: 2, width: 1.5, scale: 8e3 },
+      { line: "pacing", word: "paced at", shape: "steps", ink: 3, width: 1, detail: true, soft: true },
+      { line: "bandwidth", word: "bandwidth, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true, soft: true },
     ],
   },
   {

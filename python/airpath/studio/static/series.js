@@ -68,6 +68,9 @@ const segments = (causes, not) => ({
   of: "segment_sent", column: "seq", scale: 1e-6, choose: oneOf("cause", () => causes, not),
 });
 
+/** Zero stands for what is not known. @type {(column: string) => Choice} */
+const known = (column) => ({ columns }, row) => columns[column].values[row] > 0;
+
 /** @type {Choice} */
 const isLost = ({ columns }, row) => columns.lost.values[row] > 0;
 
@@ -83,6 +86,9 @@ const RECIPES = {
   rto: { of: "tcp_state", column: "tcpi_rto", scale: 1e-3 },
   acked: { of: "tcp_state", column: "snd_una", scale: 1e-6 },
   rtt: { of: "rtt_sample", column: "rtt_us", scale: 1e-3 },
+  pacing: { of: "tcp_path", column: "pacing_bps", scale: 1e-3, choose: () => known("pacing_bps") },
+  bandwidth: { of: "tcp_path", column: "bandwidth_bps", scale: 1e-3, choose: () => known("bandwidth_bps") },
+  minRtt: { of: "tcp_path", column: "min_rtt_us", scale: 1e-3, choose: () => known("min_rtt_us") },
   timeout: { of: "segment_sent", choose: oneOf("cause", () => ["timeout"]) },
   sent: segments(AGAIN, true),
   fast: segments(CAUSES.fast),

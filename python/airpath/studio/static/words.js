@@ -15,6 +15,7 @@ import { CAUSES } from "studio/series";
 export const KINDS = {
   tcp_state: "TCP state",
   rtt_sample: "round trip",
+  tcp_path: "path model",
   segment_sent: "segment sent",
   segment_received: "received",
   bearer_enqueued: "into buffer",
@@ -38,6 +39,18 @@ const STATES = [
   "open: nothing suspected", "disorder: first duplicate ACKs", "CWR: it has been told to slow down",
   "recovery: it repairs a loss", "loss: its timer has expired",
 ];
+
+/** What a control that models the path is doing. @type {Record<string, string>} */
+const MODEL = {
+  none: "does not model the path",
+  startup: "doubles its rate each round (startup)",
+  drain: "lets the queue run empty (drain)",
+  probe_bw_down: "sends below the bandwidth (down)",
+  probe_bw_cruise: "sends at the bandwidth (cruise)",
+  probe_bw_refill: "fills the pipe (refill)",
+  probe_bw_up: "sends above the bandwidth, to see whether there is more (up)",
+  probe_rtt: "keeps little in flight, to see the shortest round-trip time (ProbeRTT)",
+};
 
 /** Why a segment was sent. @type {Record<string, string>} */
 const SENT = {
@@ -127,6 +140,7 @@ const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n
 const SHORT = {
   tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acknowledged ${figure(n("snd_una"))}`,
   rtt_sample: ({ n }) => `${figure(n("rtt_us") / 1000, 1)} ms`,
+  tcp_path: ({ n, word }) => `${word("state").replaceAll("_", " ")}, paced at ${figure(n("pacing_bps") / 1000)} kbit/s`,
   segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
   segment_received: ({ n }) => `${figure(n("seq"))} + ${n("payload_bytes")}, next ${figure(n("rcv_nxt"))}`,
   bearer_enqueued: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} there`,
@@ -152,6 +166,9 @@ const SENTENCE = {
     `The sender handled an ACK or a timeout. Its window is ${count(n("tcpi_snd_cwnd"), "segment")}, of which ` +
     `${figure(n("tcpi_unacked"))} are in flight; the first ${figure(n("snd_una") / 1e6, 3)} MB are acknowledged. ` +
     `State: ${STATES[n("tcpi_ca_state")] ?? "unknown"}.`,
+  tcp_path: ({ n, word }) =>
+    `The congestion control ${MODEL[word("state")] ?? word("state")}. Segments leave at ${figure(n("pacing_bps") / 1000)} kbit/s` +
+    (n("bandwidth_bps") ? `; it takes the bandwidth for ${figure(n("bandwidth_bps") / 1000)} kbit/s and the shortest round-trip time for ${figure(n("min_rtt_us") / 1000, 1)} ms.` : "."),
   rtt_sample: ({ n }) => `The sender measured a round-trip time of ${figure(n("rtt_us") / 1000, 1)} ms.`,
   segment_sent: ({ n, word }) => {
     const end = n("seq") + n("payload_bytes");
