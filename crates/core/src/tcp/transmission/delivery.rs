@@ -54,6 +54,8 @@ pub struct Delivered {
 #[derive(Debug, Default)]
 pub struct Meter {
     notes: VecDeque<Note>,
+    /// Index of the note that is likely to be asked for next.
+    next: usize,
     /// Bytes delivered since the connection began, and when the last of them were.
     pub delivered: u64,
     pub delivered_at: Instant,
@@ -92,21 +94,29 @@ impl Meter {
         };
         if is_new {
             self.notes.push_back(note);
-        } else if let Some(old) = self.note_mut(end) {
-            *old = note;
+        } else {
+            let index = self.index(end);
+            if let Some(old) = self.notes.get_mut(index) {
+                *old = note;
+            }
         }
     }
 
-    fn note_mut(&mut self, end: u64) -> Option<&mut Note> {
-        let index = self.notes.partition_point(|note| note.end < end);
-        self.notes.get_mut(index)
+    /// Index of the note of the segment that ends at `end`; nearly always the first that is asked for in turn.
+    fn index(&self, end: u64) -> usize {
+        if self.notes.get(self.next).is_some_and(|note| note.end == end) {
+            return self.next;
+        }
+        self.notes.partition_point(|note| note.end < end)
     }
 
     /// The first `bytes` of a segment are reported for the first time.
     pub fn on_delivered(&mut self, now: Instant, segment: &Segment, bytes: u64) {
         self.delivered += bytes;
         self.delivered_at = now;
-        let Some(note) = self.note_mut(segment.end()).copied() else { return };
+        let index = self.index(segment.end());
+        self.next = index + 1;
+        let Some(note) = self.notes.get(index).copied() else { return };
         let is_later = |latest: &Latest| (note.sent_at, note.end) > (latest.note.sent_at, latest.note.end);
         if self.latest.as_ref().is_none_or(is_later) {
             let rtt = (segment.transmissions == 1).then(|| now.since(note.sent_at));
@@ -144,6 +154,7 @@ impl Meter {
         while self.notes.front().is_some_and(|note| note.end <= una) {
             self.notes.pop_front();
         }
+        self.next = 0;
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
