@@ -9,7 +9,8 @@ import pytest
 from conftest import sampled
 
 from airpath.runs.finished import FinishedRun
-from airpath.runs.lines import READ, choose_flows, flow_names, read_lines
+from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.lines import READ, read_lines
 from airpath.studio.page import page
 
 DRAWN = ["cwnd", "ssthresh", "rtt", "acked", "queued", "dropped", "timeout", "sent", "window"]
