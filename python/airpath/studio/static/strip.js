@@ -18,14 +18,20 @@ export class Strip {
     this.window = byId("window");
     store.on(["flows", "theme", "variants"], () => this.draw());
     store.on(["range", "at", "variants"], () => this.move());
-    new ResizeObserver(() => this.draw()).observe(this.root);
+    // Asking for it while other screens change would have the browser lay the page out at once.
+    this.width = this.root.clientWidth;
+    this.height = this.root.clientHeight;
+    new ResizeObserver(() => {
+      [this.width, this.height] = [this.root.clientWidth, this.root.clientHeight];
+      this.draw();
+    }).observe(this.root);
     this.root.addEventListener("pointerdown", (event) => this.drag(event));
     this.draw();
     this.move();
   }
 
   draw() {
-    const { clientWidth: width, clientHeight: height } = this.root;
+    const { width, height } = this;
     const ratio = devicePixelRatio;
     const ink = this.canvas.getContext("2d");
     if (!ink || !width) return;
