@@ -41,34 +41,17 @@ impl Hash {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    // Gigabytes pass here, and nothing is optimised in a test: so there are plain loops, and no iterators.
     fn bytes(&mut self, bytes: &[u8]) {
-        let mut at = 0;
-        while at < bytes.len() {
-            self.byte(bytes[at] as u64);
-            at += 1;
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
-    }
-
-    fn number(&mut self, number: u64) {
-        let (mut left, mut octets) = (number, 0);
-        while octets < 8 {
-            self.byte(left & 0xff);
-            left >>= 8;
-            octets += 1;
-        }
-    }
-
-    #[inline(always)]
-    const fn byte(&mut self, byte: u64) {
-        self.0 = (self.0 ^ byte).wrapping_mul(0x0100_0000_01b3);
     }
 
     fn event(&mut self, at: Instant, event: &Event) {
-        self.number(at.as_nanos());
+        self.bytes(&at.as_nanos().to_le_bytes());
         self.bytes(event.kind().name().as_bytes());
         event.values(|value| match value {
-            Value::Number(number) => self.number(number),
+            Value::Number(number) => self.bytes(&number.to_le_bytes()),
             Value::Word(word) => self.bytes(word.as_bytes()),
         });
     }
