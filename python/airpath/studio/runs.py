@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 4_000_000
 """Most events of a run that a browser is given; the kinds that are needed least are left out first."""
-CHUNK_EVENTS = 50_000
-"""A chunk is handed over when it has so many: each costs the browser as much as 10,000 events."""
+CHUNK_EVENTS = 12_000
+"""A chunk is handed over when it has so many: then the browser reads it while the next one is simulated."""
 TELL_S = 0.1
 """How often it is told how far a run is."""
 AIM = 0.8
