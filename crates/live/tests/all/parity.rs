@@ -150,7 +150,7 @@ impl LateClock {
 
     /// Sleeps until `deadline` and longer.
     fn sleep(&mut self, deadline: Instant) {
-        let longest = if self.lateness.next_u64().is_multiple_of(100) { 300_000_000 } else { 5_000_000 };
+        let longest = if self.lateness.next_u64().is_multiple_of(20) { 300_000_000 } else { 5_000_000 };
         let late = Duration::from_nanos(self.lateness.next_u64() % longest);
         self.now = self.now.max(deadline) + late;
     }
