@@ -63,19 +63,26 @@ demo: build ## regenerate Table 3 of Lundsten's thesis beside its published valu
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
-# Rust's tests compile while many of Python's wait for the clock: both at once, Rust's on the terminal first.
+# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, what starts cargo, options of Rust's.
+define BOTH
+@mkdir -p build
+@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
+rust=0; $(2) $(CARGO) test $(RUST_TESTED) $(3) || rust=$$?; \
+tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
+endef
+# Takes what others leave of the processors.
+IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
+
+# Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (six and a half minutes)
-	@mkdir -p build
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
-	rust=0; $(CARGO) test $(RUST_TESTED) || rust=$$?; \
-	tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
+	$(call BOTH,-m 'not slow')
 
-# One after the other: what slow tests of live runs compare, a compiler beside them disturbs.
+# Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
 test-all: build ## run all tests
-	$(CARGO) test $(RUST_TESTED) -- --include-ignored
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
+	$(CARGO) test $(RUST_TESTED) --no-run
+	$(call BOTH,,$(IDLE),-- --include-ignored)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types and the figures in documents; changes nothing

@@ -12,7 +12,8 @@ from conftest import check_error, no_pictures, sampled
 import airpath
 from airpath.drawing.style import COLOURS, INK
 from airpath.errors import ExportError
-from airpath.runs.lines import choose_flows, flow_names, goodput_window_s
+from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.lines import goodput_window_s
 
 LINK = """
 duration = "6 s"

@@ -9,7 +9,8 @@ import pytest
 from conftest import sampled
 
 from airpath.runs.finished import FinishedRun
-from airpath.runs.lines import READ, choose_flows, flow_names, read_lines
+from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.lines import READ, read_lines
 from airpath.studio.page import page
 
 DRAWN = ["cwnd", "ssthresh", "rtt", "acked", "queued", "dropped", "timeout", "sent", "window"]
@@ -211,15 +212,19 @@ def test_flows_are_chosen_and_keep_their_number_bounded(opened, page_of):
 
 def test_dark_and_light(opened, page_of):
     ground = "getComputedStyle(document.body).backgroundColor"
+    # What the page paints itself: the samples of the legends.
+    drawn = "[...document.querySelectorAll('.legend canvas')].map((canvas) => canvas.toDataURL())"
     light = opened(page_of("umts-384"), color_scheme="light")
     dark = opened(page_of("umts-384"), color_scheme="dark")
     colours = light.view.evaluate(ground), dark.view.evaluate(ground)
     assert colours[0] != colours[1]
+    samples = light.view.evaluate(drawn), dark.view.evaluate(drawn)
+    assert samples[0] != samples[1]
     light.press("t")
-    assert light.view.evaluate(ground) == colours[1]
+    assert light.view.evaluate(ground) == colours[1] and light.view.evaluate(drawn) == samples[1]
     light.view.get_by_role("button", name="Dark or light").click()
     light.settle()
-    assert light.view.evaluate(ground) == colours[0]
+    assert light.view.evaluate(ground) == colours[0] and light.view.evaluate(drawn) == samples[0]
 
 
 def test_everything_is_reached_by_tab_and_has_a_name(umts):

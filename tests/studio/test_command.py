@@ -41,6 +41,20 @@ def test_a_port_that_is_taken_is_said():
     check_error(Outcome(ended.returncode, ended.stdout, ended.stderr), "--port", "cannot be used", "choose")
 
 
+def test_a_scenario_is_served_and_simulated_without_numpy():
+    code = """if True:
+        import sys
+        from airpath.studio.serve import Studio, simulating
+        from airpath.studio.sources import Sources
+        sources = Sources(["umts-384"])
+        Studio(sources)
+        *chunks, run = simulating(sources.open(None), 1)
+        assert chunks and run["summary"]["complete"]
+        assert "numpy" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_without_websockets_it_names_the_command_that_installs_it(airpath_command, monkeypatch):
     monkeypatch.delitem(sys.modules, "airpath.studio.serve")
     for name in [name for name in sys.modules if name.startswith("websockets")]:

@@ -22,7 +22,7 @@ from airpath import _core
 from airpath.errors import AirpathError
 from airpath.runs.finished import FinishedRun
 from airpath.scenario import bundled
-from airpath.studio import messages, runs, serve
+from airpath.studio import messages, reading, runs, serve
 from airpath.studio.document import modules
 from airpath.studio.guard import Guard
 from airpath.studio.messages import MessageError, read_message
@@ -161,7 +161,7 @@ def test_a_long_run_says_how_far_it_is(client, monkeypatch):
 
 
 def test_of_a_folder_with_too_many_events_the_least_needed_are_left_out(serving, run_folder, monkeypatch):
-    monkeypatch.setattr(runs, "MOST_EVENTS", 5000)
+    monkeypatch.setattr(reading, "MOST_EVENTS", 5000)
     server = serving(run_folder("umts-384"))
     with Client(server, cookie_of(server)) as client:
         run, events = client.run("open")

@@ -15,7 +15,6 @@ import tomllib
 import pytest
 from conftest import check_error
 from rich.console import Console
-from scipy import stats
 
 import airpath
 from airpath import _core
@@ -432,6 +431,8 @@ def test_counts_have_no_tolerance():
 
 
 def test_the_interval_of_independent_runs_is_scipys():
+    from scipy import stats  # A second for each process that collects tests.
+
     a, b = [3.0, 4.5, 5.0, 2.0], [1.0, 1.5, 0.5]
     expected = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
     assert welch(estimate(a), estimate(b)) == pytest.approx((expected.low, expected.high))

@@ -209,6 +209,11 @@ impl Path {
         self.engine.recorder.take()
     }
 
+    /// How many events that is.
+    pub fn recorded(&self) -> usize {
+        self.engine.recorder.len()
+    }
+
     /// Bytes of the capture written since the last call.
     pub fn take_capture(&mut self) -> Vec<u8> {
         let now = self.now;

@@ -81,6 +81,11 @@ impl Simulation {
         self.path.take_trace()
     }
 
+    /// How many events the probes recorded since the last call of `take_trace`.
+    pub fn recorded(&self) -> usize {
+        self.path.recorded()
+    }
+
     /// Bytes of the capture written since the last call.
     pub fn take_capture(&mut self) -> Vec<u8> {
         self.path.take_capture()

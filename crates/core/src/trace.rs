@@ -523,6 +523,16 @@ impl Recorder {
         self.events.push((at, event));
     }
 
+    /// How many events are kept.
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// What was kept since the last call.
     pub fn take(&mut self) -> Vec<(Instant, Event)> {
         // About as many will come until the next time.

@@ -3,6 +3,7 @@
 //! Runs release the GIL, so threads run replications side by side.
 
 mod catalogue;
+mod chunks;
 mod files;
 
 use airpath_core::channel::trace_file;
@@ -14,7 +15,8 @@ use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
 use airpath_core::units::{Bitrate, Bytes};
-use numpy::IntoPyArray;
+use chunks::{Chunk, Values};
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -241,6 +243,30 @@ impl Simulation {
         Ok(trace)
     }
 
+    /// How many events the probes recorded since they were taken.
+    #[getter]
+    fn recorded(&self) -> usize {
+        self.inner.recorded()
+    }
+
+    /// What the probes recorded since the last call, as a chunk for a browser, and how many events of each kind.
+    fn take_chunk<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
+        let (chunk, rows) = py.detach(|| {
+            let mut chunk = Chunk::new(false);
+            let mut rows = Vec::new();
+            for table in Table::from_events(&self.inner.take_trace()) {
+                chunk.add_table(&table);
+                rows.push((table.kind.name(), table.time_ns.len()));
+            }
+            (chunk.finish(), rows)
+        });
+        let counts = PyDict::new(py);
+        for (kind, rows) in rows {
+            counts.set_item(kind, rows)?;
+        }
+        Ok((PyBytes::new(py, &chunk), counts))
+    }
+
     /// Bytes of the capture written since the last call.
     fn take_capture<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.inner.take_capture())
@@ -264,6 +290,46 @@ fn columns<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
         }
     }
     Ok(result)
+}
+
+/// A column of NumPy: numbers, or (codes, words).
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Words(PyReadonlyArray1<'py, u8>, Vec<String>),
+    Numbers(PyReadonlyArray1<'py, u64>),
+}
+
+/// Events as a chunk for a browser, with `differences` for deflating: kind -> column -> values, in one piece of memory
+/// each, `time_ns` the first of them.
+#[pyfunction]
+#[pyo3(signature = (events, differences = false))]
+fn chunk<'py>(
+    py: Python<'py>,
+    events: &Bound<'py, PyDict>,
+    differences: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut chunk = Chunk::new(differences);
+    for (kind, columns) in events {
+        let given: Vec<(String, Given<'_>)> = columns
+            .cast::<PyDict>()?
+            .iter()
+            .map(|(name, column)| Ok((name.extract()?, column.extract()?)))
+            .collect::<PyResult<_>>()?;
+        let mut columns = Vec::with_capacity(given.len());
+        for (name, column) in &given {
+            let values = match column {
+                Given::Numbers(numbers) => Values::Numbers(numbers.as_slice().map_err(value_error)?),
+                Given::Words(codes, words) => {
+                    let words = words.iter().map(String::as_str).collect();
+                    Values::Words(codes.as_slice().map_err(value_error)?, words)
+                }
+            };
+            columns.push((name.as_str(), values));
+        }
+        let rows = columns.first().map_or(0, |(_, values)| values.len());
+        chunk.add(&kind.extract::<String>()?, rows, columns.into_iter());
+    }
+    Ok(PyBytes::new(py, &chunk.finish()))
 }
 
 /// What the TCP connections in a capture did, as JSON; `most` of them in full.
@@ -298,6 +364,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(chunk, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live_driver, module)?)?;
     Ok(())

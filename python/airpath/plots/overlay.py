@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airpath.drawing.picture import size_in_inches
 from airpath.errors import ExportError
 from airpath.runs.finished import FinishedRun
-from airpath.runs.lines import (
-    MOST_LINES,
-    READ,
-    FlowLines,
-    choose_flows,
-    congestion_controls,
-    flow_owners,
-    goodput_window_s,
-    read_lines,
-    whole_windows_s,
-)
+from airpath.runs.flows import MOST_LINES, choose_flows, congestion_controls, flow_owners
+from airpath.runs.lines import READ, FlowLines, goodput_window_s, read_lines, whole_windows_s
 from airpath.runs.picture import RunPicture
 
 if TYPE_CHECKING:

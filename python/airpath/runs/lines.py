@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from airpath.runs.metrics import carried_bytes, with_specs
 from airpath.runs.series import goodput_series, thin
 from airpath.runs.trace import UNLIMITED_SSTHRESH
 
@@ -22,14 +21,10 @@ if TYPE_CHECKING:
 
     from airpath.runs.trace import Events, RawColumn
 
-MOST_LINES = 8
-"""Most flows in a picture: more cannot be distinguished."""
 BINS = 1000
 """Bins of the time axis; each keeps up to four points of a line."""
 GOODPUT_WINDOWS = 100
 """Most windows of goodput on the time axis."""
-LEAST_SHARE = 0.1
-"""Flows of a live run are left out below this share of the busiest flow's bytes: control connections."""
 
 RETRANSMISSIONS = (
     *("fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe"),
@@ -146,42 +141,6 @@ def goodput_window_s(end_s: float) -> float:
 def whole_windows_s(end_s: float) -> float:
     """Round `end_s` up to where both a goodput window and a bin of the axis end."""
     return GOODPUT_WINDOWS * goodput_window_s(end_s)
-
-
-def choose_flows(summary: dict[str, Any], most: int = MOST_LINES) -> list[int]:
-    """Choose the flows that carried most; return their indices in `summary`, ascending."""
-    carried = [carried_bytes(flow) for flow in summary["flows"]]
-    least = LEAST_SHARE * max(carried, default=0) if "live" in summary else 0
-    ranked = sorted(range(len(carried)), key=lambda place: -carried[place])[:most]
-    return sorted(place for place in ranked if carried[place] >= least)
-
-
-def congestion_controls(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
-    """Name the congestion control of each flow, or its application where it has none."""
-
-    def name(flow: dict[str, Any], spec: dict[str, Any] | None) -> str:
-        if flow["app"] is None:  # A real flow: the kernel chose it, not the scenario.
-            return flow.get("congestion_control") or ""
-        if "datagrams" in flow:
-            return str(flow["app"])
-        return ", ".join((spec or {}).get("tcp", scenario["tcp"])["cc"])
-
-    return [name(flow, spec) for flow, spec in with_specs(summary["flows"], scenario.get("flow", ()))]
-
-
-def flow_owners(summary: dict[str, Any]) -> list[str]:
-    """Name the UE of each flow, with the flow's number where the UE has several."""
-    ues = [flow["ue"] for flow in summary["flows"]]
-    return [
-        f"UE {flow['ue']}" + (f" flow {flow['flow']}" if ues.count(flow["ue"]) > 1 else "")
-        for flow in summary["flows"]
-    ]
-
-
-def flow_names(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
-    """Name each flow by its UE and its congestion control: ``"UE 1: cubic"``."""
-    named = zip(flow_owners(summary), congestion_controls(summary, scenario), strict=True)
-    return [f"{whose}: {cc}" if cc else whose for whose, cc in named]
 
 
 def _one_of(column: RawColumn, words: Sequence[str]) -> NDArray[np.bool_]:

@@ -118,7 +118,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Show a row for each flow, and the picture of the run."""
         from airpath.notebook import MOST_FLOWS, image, number, table
-        from airpath.runs.lines import flow_names
+        from airpath.runs.flows import flow_names
 
         names = flow_names(self.summary, tomllib.loads(self.scenario.text))
         rows = [
@@ -221,18 +221,26 @@ def check_probes(probes: Sequence[str]) -> None:
             raise ScenarioError("probes", f"there is no probe '{probe}'", f"choose from {', '.join(known)}")
 
 
-def steps(
-    simulation: _core.Simulation, longest_s: float = LONGEST_STEP_S
-) -> Iterator[tuple[Events, bytes, float]]:
+def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]:
     """Advance a simulation to its end; yield each step's events, part of the pcapng file, and share done."""
-    step_s, finished = FIRST_STEP_S, False
+    pace, finished = Pace(), False
     while not finished:
-        finished = simulation.advance(step_s)
+        finished = simulation.advance(pace.step_s)
         events, capture = simulation.take_trace(), simulation.take_capture()
         rows = sum(len(columns["time_ns"]) for columns in events.values())
-        size = rows + len(capture) // BYTES_PER_EVENT
-        if size > MANY_EVENTS:
-            step_s /= 2
-        elif size < FEW_EVENTS:
-            step_s = min(2 * step_s, longest_s)
+        pace.go_on(rows + len(capture) // BYTES_PER_EVENT)
         yield events, capture, simulation.progress
+
+
+class Pace:
+    """How far a simulation goes in a step, `step_s` seconds: so that it has neither many nor few events."""
+
+    def __init__(self) -> None:
+        self.step_s = FIRST_STEP_S
+
+    def go_on(self, events: int) -> None:
+        """Choose the next step by the number of events in the last one."""
+        if events > MANY_EVENTS:
+            self.step_s /= 2
+        elif events < FEW_EVENTS:
+            self.step_s = min(2 * self.step_s, LONGEST_STEP_S)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airpath.drawing.picture import PAGE_DPI, Picture
-from airpath.runs.lines import FlowLines, choose_flows, flow_names, read_lines
+from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.lines import FlowLines, read_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
-from airpath.runs.lines import choose_flows, flow_names
+from airpath.runs.flows import choose_flows, flow_names
 from airpath.scenario import Scenario, bundled, inline, load
 
 if TYPE_CHECKING:

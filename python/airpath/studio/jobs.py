@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 MOST_AT_ONCE = 4
 """Most threads at the same time, for all clients together; other work waits."""
 
-REST_S = 0.2
+REST_S = 2
 """Memory is given back after this time without work: while values change quickly, it would be taken again."""
 ARENA_MAX = -8
 """A parameter of glibc's `mallopt`."""

@@ -1,4 +1,4 @@
-"""Runs as the front takes them: chunks of events, how far it is, and at the end what is known of the run."""
+"""Runs that are made, as the front takes them: chunks of events, how far it is, and at the end its facts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath.errors import ScenarioError
-from airpath.runs.memory import simulate, steps
-from airpath.studio.again import fine
-from airpath.studio.chunks import encode
-from airpath.studio.facts import BY_NEED, finished, simulated
+from airpath.runs.memory import Pace, simulate
+from airpath.studio.facts import BY_NEED, simulated
 
 if TYPE_CHECKING:
-    from airpath.runs.finished import FinishedRun
     from airpath.studio.sources import Chosen
 
 MOST_EVENTS = 4_000_000
 """Most events of a run that a browser is given; the kinds that are needed least are left out first."""
-LONGEST_STEP_S = 256.0
-"""Simulated seconds in a chunk at most: a chunk costs as much as 10,000 events."""
+CHUNK_EVENTS = 12_000
+"""A chunk is handed over when it has so many: then the browser reads it while the next one is simulated."""
 TELL_S = 0.1
 """How often it is told how far a run is."""
 AIM = 0.8
@@ -58,22 +55,26 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     told = begin
     while True:
         simulation = simulate(chosen.scenario, seed, kinds)
+        pace, is_over = Pace(), False
         rows: Counter[str] = Counter()
-        for events, _, share in steps(simulation, LONGEST_STEP_S):
-            rows.update({kind: len(columns["time_ns"]) for kind, columns in events.items()})
-            if rows.total() > MOST_EVENTS:
-                break
+        while not is_over and rows.total() <= MOST_EVENTS:
+            before = simulation.recorded
+            is_over = simulation.advance(pace.step_s)
+            pace.go_on(simulation.recorded - before)
             if time.monotonic() > told + TELL_S:
                 told = time.monotonic()
-                yield Progress(share, simulation.now_s)
-            if events:
-                yield encode(events)
-        else:
+                yield Progress(simulation.progress, simulation.now_s)
+            if simulation.recorded >= CHUNK_EVENTS or is_over:
+                chunk, counts = simulation.take_chunk()
+                rows.update(counts)
+                yield chunk
+        if rows.total() <= MOST_EVENTS:
             break
         if len(kinds) == 1:
             what = f"the run has more than {MOST_EVENTS / 1e6:g} million events of one kind"
             raise ScenarioError("duration", what, "make it shorter, or use 'airpath run'")
-        kinds = _that_fit({kind: rows[kind] / max(share, 1e-3) for kind in kinds}, AIM * MOST_EVENTS)
+        share = max(simulation.progress, 1e-3)
+        kinds = that_fit({kind: rows[kind] / share for kind in kinds}, AIM * MOST_EVENTS)
         yield Again()
     left_out = dict.fromkeys(kind for kind in BY_NEED if kind not in kinds)
     summary = json.loads(simulation.results())
@@ -81,27 +82,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s)
 
 
-def reading(run: FinishedRun) -> Iterator[Part]:
-    """Read the events of a finished run.
-
-    Raises
-    ------
-    ScenarioError
-        If a file of the run is missing or damaged.
-    """
-    rows = {kind: run.count(kind) for kind in sorted(run.kinds, key=BY_NEED.index)}
-    kinds = _that_fit(rows, MOST_EVENTS)
-    for kind in kinds:
-        for events in run.events({kind: run.kinds[kind]}):
-            yield encode(events)
-    again = fine(run, MOST_EVENTS - sum(rows[kind] for kind in kinds))
-    for events in again.events:
-        yield encode(events)
-    left_out = {kind: rows[kind] for kind in rows if kind not in kinds}
-    yield finished(run, left_out | dict.fromkeys(again.left_out), again.not_again)
-
-
-def _that_fit(rows: Mapping[str, float], most: float) -> list[str]:
+def that_fit(rows: Mapping[str, float], most: float) -> list[str]:
     """Choose kinds in order of need while there is room for their rows; the first is chosen in any case."""
     kinds: list[str] = []
     for kind, count in rows.items():

@@ -19,12 +19,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from airpath.errors import AirpathError
-from airpath.studio.attach import Attached
 from airpath.studio.document import document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
-from airpath.studio.runs import Again, Part, Progress, reading, simulating
+from airpath.studio.runs import Again, Part, Progress, simulating
 from airpath.studio.sources import Chosen, Opened, Sources, schema, values_of
 
 HOST = "127.0.0.1"
@@ -174,13 +173,12 @@ class _Client:
         return None
 
     def _parts_of(self, opened: Opened) -> Iterator[Part]:
-        match opened:
-            case Attached():
-                return opened.parts()
-            case Chosen():
-                return simulating(opened, opened.seed)
-            case _:
-                return reading(opened)
+        if isinstance(opened, Chosen):
+            return simulating(opened, opened.seed)
+        from airpath.studio.attach import Attached  # With NumPy, as `sources` says.
+        from airpath.studio.reading import reading
+
+        return opened.parts() if isinstance(opened, Attached) else reading(opened)
 
     def _begin(self, id_: int, parts: Any) -> None:
         if id_ in self._runs:

@@ -1,6 +1,7 @@
 """What the server offers: bundled scenarios, and the files and folders that its command line named.
 
 A client names what is listed here, never a path. Files are opened below the folder that was named only.
+What reads folders needs NumPy, a quarter of the server's memory: it is imported when there is one.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.runs.finished import FILLED, FinishedRun
-from airpath.runs.recorder import FILES, MANIFEST, RESULTS
 from airpath.scenario import Scenario, bundled, read
-from airpath.studio.attach import Attached
 from airpath.studio.facts import changes as changes_of
+
+if TYPE_CHECKING:
+    from airpath.runs.finished import FinishedRun
+    from airpath.studio.attach import Attached
 
 FIRST = "umts-384"
 """The scenario that is opened where none was named."""
@@ -83,6 +85,9 @@ class Sources:
 
     def _take(self, folder: Path) -> None:
         """List the run, the runs, the sweep or the reproduction in a folder."""
+        from airpath.runs.finished import FILLED
+        from airpath.runs.recorder import FILES, MANIFEST
+
         if _is_run(folder):
             runs = [folder]
         elif (folder / MANIFEST).is_file():
@@ -134,7 +139,7 @@ class Sources:
         if base.startswith(TEXT):
             return Chosen(_changed("own text", base.removeprefix(TEXT), changes), None, None)
         if base in self._runs:
-            run = FinishedRun.open(self._runs[base])
+            run = self._run(base)
             if (told := changes_of(run)) is not None:
                 return self.scenario(run.manifest["scenario"], [*told, *changes])
             return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
@@ -151,7 +156,12 @@ class Sources:
             if not self._first:
                 return self._first_of_studies()
             name = self._first
-        return FinishedRun.open(self._runs[name]) if name in self._runs else self.scenario(name, ())
+        return self._run(name) if name in self._runs else self.scenario(name, ())
+
+    def _run(self, name: str) -> FinishedRun:
+        from airpath.runs.finished import FinishedRun
+
+        return FinishedRun.open(self._runs[name])
 
     def _first_of_studies(self) -> Chosen:
         """The first run behind a sweep or a reproduction; a bundled scenario where there is none."""
@@ -189,6 +199,8 @@ def _split(change: str) -> tuple[str, str]:
 
 
 def _is_run(folder: Path) -> bool:
+    from airpath.runs.recorder import MANIFEST, RESULTS
+
     return (folder / MANIFEST).is_file() and (folder / RESULTS).is_file()
 
 

@@ -133,8 +133,18 @@ fn trajectories_are_the_same_everywhere() {
 /// that somebody asks for results in between.
 #[test]
 fn observation_changes_nothing() {
+    check_observation(Duration::from_secs(20));
+}
+
+#[test]
+#[ignore = "slow"]
+fn observation_changes_nothing_in_longer_runs() {
+    check_observation(Duration::from_secs(90));
+}
+
+fn check_observation(longest: Duration) {
     for (name, mut scenario) in bundled() {
-        scenario.duration = scenario.duration.min(Duration::from_secs(90));
+        scenario.duration = scenario.duration.min(longest);
         let mut plain = Simulation::new(&scenario, 1, Observe::default());
         plain.run();
         let expected = plain.results();

@@ -47,6 +47,10 @@ async function show(run) {
   const { engine } = source;
   const own = new Store({ run, events, settings: engine && settingsOf(run) });
   store = own;
+  // Before the screens, which then find their colours.
+  own.on(["theme"], () => {
+    document.documentElement.dataset.theme = own.state.theme;
+  });
   own.on(["variants", "shown"], () => tellRun(own.run));
   tellRun(run);
   chooseFlows(own);
@@ -63,9 +67,6 @@ async function show(run) {
     tab("packets");
   });
   const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
-  own.on(["theme"], () => {
-    document.documentElement.dataset.theme = own.state.theme;
-  });
   listenToKeys(own, plots, table, air, page);
   tellInstant(own);
   if (engine && own.state.variants[0].settings && !("live" in run.summary)) {

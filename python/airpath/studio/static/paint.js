@@ -61,11 +61,26 @@ export function lookOf(variant) {
   return { ink: variant, dash: DASHES[variant], above: ABOVE_PX * variant };
 }
 
-/** Colours of the theme, as `studio.css` has them. */
+/** @typedef {{inks: string[], grid: string, quiet: string, pin: string}} Colours */
+/** Colours that were read, by theme. @type {Map<string, Colours>} */
+const known = new Map();
+
+/** Colours of the theme, as `studio.css` has them: reading them has the browser look at all styles anew. @returns {Colours} */
 export function colours() {
+  const theme = [document.documentElement.dataset.theme, ...QUERIES.map((query) => matchMedia(query).matches)].join();
+  const found = known.get(theme) ?? read();
+  known.set(theme, found);
+  return found;
+}
+
+/** What of the system `studio.css` asks for. */
+const QUERIES = ["(prefers-color-scheme: dark)", "(prefers-contrast: more)"];
+
+/** @returns {Colours} */
+function read() {
   const style = getComputedStyle(document.documentElement);
-  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return { inks: Array.from({ length: 8 }, (_, n) => read(`--c${n}`)), grid: read("--grid"), quiet: read("--quiet"), pin: read("--pin") };
+  const value = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  return { inks: Array.from({ length: 8 }, (_, n) => value(`--c${n}`)), grid: value("--grid"), quiet: value("--quiet"), pin: value("--pin") };
 }
 
 /**

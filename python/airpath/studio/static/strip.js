@@ -18,18 +18,28 @@ export class Strip {
     this.window = byId("window");
     store.on(["flows", "theme", "variants"], () => this.draw());
     store.on(["range", "at", "variants"], () => this.move());
-    new ResizeObserver(() => this.draw()).observe(this.root);
+    // Asking for it while other screens change would have the browser lay the page out at once.
+    this.width = this.root.clientWidth;
+    this.height = this.root.clientHeight;
+    new ResizeObserver(() => {
+      [this.width, this.height] = [this.root.clientWidth, this.root.clientHeight];
+      this.draw();
+    }).observe(this.root);
     this.root.addEventListener("pointerdown", (event) => this.drag(event));
     this.draw();
     this.move();
   }
 
   draw() {
-    const { clientWidth: width, clientHeight: height } = this.root;
+    const { width, height } = this;
     const ratio = devicePixelRatio;
-    [this.canvas.width, this.canvas.height] = [width * ratio, height * ratio];
     const ink = this.canvas.getContext("2d");
     if (!ink || !width) return;
+    const [across, down] = [Math.floor(width * ratio), Math.floor(height * ratio)];
+    // Another size takes new memory, and the canvas is empty then.
+    if (this.canvas.width !== across || this.canvas.height !== down) [this.canvas.width, this.canvas.height] = [across, down];
+    ink.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ink.clearRect(0, 0, width, height);
     const { inks } = colours();
     const { begin, end, length, state } = this.store;
     const all = curvesOf(state).map(({ variant, flow, from: { start_s, transfer_s }, run, lines }) => {
@@ -38,18 +48,17 @@ export class Strip {
       return { look: state.flows.length > 1 ? flow : lookOf(variant).ink, ...(sum ? rates(sum.x, sum.y, begin, end, last) : { x: [], y: [], window: 1 }) };
     });
     const most = Math.max(1e-9, ...all.flatMap((own) => own.y));
-    ink.scale(ratio, ratio);
     all.forEach(({ look, x, y, window }) => {
       ink.fillStyle = ink.strokeStyle = inks[all.length > 1 ? look : 2];
       ink.beginPath();
       ink.moveTo(0, height);
-      const across = (/** @type {number} */ time) => ((time - begin) / length) * width;
+      const toX = (/** @type {number} */ time) => ((time - begin) / length) * width;
       y.forEach((value, at) => {
         const up = height - (value / most) * (height - 6);
-        ink.lineTo(across(x[at]), up);
-        ink.lineTo(across(x[at] + window), up);
+        ink.lineTo(toX(x[at]), up);
+        ink.lineTo(toX(x[at] + window), up);
       });
-      ink.lineTo(across((x.at(-1) ?? 0) + window), height);
+      ink.lineTo(toX((x.at(-1) ?? 0) + window), height);
       ink.globalAlpha = all.length > 1 ? 0.12 : 0.3;
       ink.fill();
     });
