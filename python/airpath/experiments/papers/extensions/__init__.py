@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.extensions import at_the_rnc, remedies, settings
+from airpath.experiments.papers.extensions.ack_rate import ACK_RATE, ACK_RATE_CLAIMS
+from airpath.experiments.papers.extensions.ack_regulator import ACK_REGULATOR, ACK_REGULATOR_CLAIMS
 from airpath.experiments.papers.extensions.capacity import CAPACITY, CAPACITY_CLAIMS
 from airpath.experiments.papers.extensions.claims import CLAIMS
+from airpath.experiments.papers.extensions.feedback import FEEDBACK, FEEDBACK_CLAIMS
 from airpath.experiments.papers.extensions.hand_over import HANDOVER
+from airpath.experiments.papers.extensions.hsdpa import HSDPA, HSDPA_CLAIMS
 from airpath.experiments.papers.extensions.pages import PAGES
 from airpath.experiments.papers.extensions.users import USERS
+from airpath.experiments.papers.extensions.utilisation import UTILISATION, UTILISATION_CLAIMS
 from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 
 PAPER = Paper(
@@ -37,6 +42,20 @@ PAPER = Paper(
         at_the_rnc.RNC_TIMEOUTS,
         HANDOVER,
         CAPACITY,
+        HSDPA,
+        UTILISATION,
+        ACK_REGULATOR,
+        ACK_RATE,
+        FEEDBACK,
     ),
-    claims=(*CLAIMS, *at_the_rnc.RNC_CLAIMS, *CAPACITY_CLAIMS),
+    claims=(
+        *CLAIMS,
+        *at_the_rnc.RNC_CLAIMS,
+        *CAPACITY_CLAIMS,
+        *HSDPA_CLAIMS,
+        *UTILISATION_CLAIMS,
+        *ACK_REGULATOR_CLAIMS,
+        *ACK_RATE_CLAIMS,
+        *FEEDBACK_CLAIMS,
+    ),
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from airpath.experiments.papers.base.cell import Outcome, Overrides
+from airpath.experiments.papers.base.claims import claims_of
+from airpath.experiments.papers.base.conditions import AtLeast, AtMost, NotLess, WithinPoints
 from airpath.experiments.papers.base.measure import Measure, element, study, tables
+from airpath.experiments.papers.base.quantity import Gain
 from airpath.experiments.papers.extensions.cures import MEASURES, Place, columns, queue, tcp_of
 from airpath.scenario import inline
 
 _CHAN: Overrides = (tcp_of("hdr-single"),)
-_PASSING: Overrides = (
-    ("radio.hsdpa.downlink.iub", '{ capacity = 60, interval = "2 ms", delay = "0 ms" }'),
-)
+_PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval = "2 ms", delay = "0 ms" }'),)
 """A Node B that holds next to nothing, so that packets wait where the box looks."""
 
 
@@ -57,6 +58,56 @@ _PLACES = {
 ACK_REGULATOR = study(
     18,
     "The Ack Regulator on HSDPA and LTE",
-    "q",
+    "Chan and Ramjee's box holds ACKs until the buffer has room for what they bring. Does it help in the "
+    "cells of study 17, HSDPA with an uplink of 384 kbit/s, with the bundled buffers (133 and 666 packets), "
+    "and with the 15 packets of their own cell? CUBIC of Linux, or the TCP of their paper (`hdr-single`). "
+    "`regulated` expects nothing whenever the buffer is empty, `as printed` only when a packet leaves it so "
+    "(`ack_regulator.reading`). A minute, start included; only packets that wait count in a buffer.",
     *tables("cell, users", columns(_CURES), _PLACES, (*MEASURES, HELD)),
 )
+
+_GOODPUT, _RTT, _P95, _AGAIN, _TIMEOUTS, _HELD = ACK_REGULATOR.tables
+_NONE, _WORKING, _PRINTED = _CURES
+_BUNDLED = tuple(list(_PLACES)[:4])
+_SMALL_HSDPA, _SMALL_LTE, _HSDPA_CHAN, _PASSED_ON, _LTE_CHAN = tuple(_PLACES)[4:]
+
+_claim = claims_of("extensions")
+
+ACK_REGULATOR_CLAIMS = (
+    _claim(
+        36,
+        ACK_REGULATOR.place,
+        "With the bundled buffers the Ack Regulator brings nothing: goodput is as without it, or below.",
+        (
+            NotLess(_GOODPUT.entry(_NONE, place), _GOODPUT.entry(reading, place))
+            for reading in (_WORKING, _PRINTED)
+            for place in _BUNDLED
+        ),
+    ),
+    _claim(
+        37,
+        ACK_REGULATOR.place,
+        "With 15 packets on LTE it helps both senders, as printed: CUBIC by a fifth and more, the TCP of "
+        "its paper by half and more. In the other reading it does not, since a slot empties the buffer and "
+        "with it what the box expects: with that TCP it holds not one ACK in a hundred.",
+        (
+            AtLeast(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), gain, slack=0)
+            for place, gain in ((_SMALL_LTE, 20), (_LTE_CHAN, 50))
+        ),
+        (NotLess(_GOODPUT.entry(_NONE, place), _GOODPUT.entry(_WORKING, place)) for place in (_SMALL_LTE,)),
+        AtMost(_HELD.entry(_WORKING, _LTE_CHAN), 1, slack=0),
+        AtLeast(_HELD.entry(_PRINTED, _LTE_CHAN), 5, slack=0),
+    ),
+    _claim(
+        38,
+        ACK_REGULATOR.place,
+        "With 15 packets on HSDPA it does not help either sender: most of what waits is in the Node B, and "
+        "the box sees the RNC's buffer. If the Node B holds next to nothing, it helps as printed.",
+        (
+            WithinPoints(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), 0, 5)
+            for place in (_SMALL_HSDPA, _HSDPA_CHAN)
+        ),
+        AtLeast(Gain(_GOODPUT.entry(_PRINTED, _PASSED_ON), _GOODPUT.entry(_NONE, _PASSED_ON)), 15, slack=0),
+    ),
+)
+"""What the study shows."""

@@ -1,4 +1,4 @@
-"""What is measured of cures for a dedicated channel or 1xEV-DO in the cells of study 17, and how they stand there."""
+"""Cures for dedicated channels and 1xEV-DO in the cells of study 17: how they stand there, what is measured."""
 
 from __future__ import annotations
 
