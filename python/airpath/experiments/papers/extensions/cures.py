@@ -1,4 +1,4 @@
-"""Cures for dedicated channels and 1xEV-DO in the cells of study 17: how they stand there, what is measured."""
+"""Cures for dedicated channels and 1xEV-DO in cells of study 17: how they stand, what is measured."""
 
 from __future__ import annotations
 
