@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
-from airpath.experiments.papers.base.conditions import AtLeast, AtMost, NotLess, WithinPoints
+from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, NotLess, WithinPoints
 from airpath.experiments.papers.base.measure import Measure, element, study, tables
-from airpath.experiments.papers.base.quantity import Gain
+from airpath.experiments.papers.base.quantity import Gain, Times
 from airpath.experiments.papers.extensions.cures import MEASURES, Place, columns, queue, tcp_of
 from airpath.scenario import inline
 
@@ -88,20 +88,25 @@ ACK_REGULATOR_CLAIMS = (
         37,
         ACK_REGULATOR.place,
         "With 15 packets on LTE it helps both senders, as printed: CUBIC by a fifth and more, the TCP of "
-        "its paper by half and more. In the other reading it does not, since a slot empties the buffer and "
-        "with it what the box expects: with that TCP it holds not one ACK in a hundred.",
+        "its paper by half and more. In the other reading it does not: so small a buffer is empty most of "
+        "the time, since TCP takes less than a quarter of what the cell carries, and an empty buffer ends "
+        "what the box expects. Of the paper's TCP it holds not one ACK in a hundred.",
         (
             AtLeast(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), gain, slack=0)
             for place, gain in ((_SMALL_LTE, 20), (_LTE_CHAN, 50))
         ),
-        (NotLess(_GOODPUT.entry(_NONE, place), _GOODPUT.entry(_WORKING, place)) for place in (_SMALL_LTE,)),
+        NotLess(_GOODPUT.entry(_NONE, _SMALL_LTE), _GOODPUT.entry(_WORKING, _SMALL_LTE)),
+        (
+            Less(Times(4, _GOODPUT.entry(_NONE, place)), _GOODPUT.entry(_NONE, "LTE, 1"))
+            for place in (_SMALL_LTE, _LTE_CHAN)
+        ),
         AtMost(_HELD.entry(_WORKING, _LTE_CHAN), 1, slack=0),
         AtLeast(_HELD.entry(_PRINTED, _LTE_CHAN), 5, slack=0),
     ),
     _claim(
         38,
         ACK_REGULATOR.place,
-        "With 15 packets on HSDPA it does not help either sender: most of what waits is in the Node B, and "
+        "With 15 packets on HSDPA it does not help either sender: the Node B has room for 40 kB, and "
         "the box sees the RNC's buffer. If the Node B holds next to nothing, it helps as printed.",
         (
             WithinPoints(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), 0, 5)
