@@ -5,9 +5,9 @@ from __future__ import annotations
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, Less, Never, NotLess
-from airpath.experiments.papers.base.measure import Measure, element, study, tables
+from airpath.experiments.papers.base.measure import Measure, element, study
 from airpath.experiments.papers.base.quantity import Gain, Times
-from airpath.experiments.papers.extensions.cures import MEASURES, Place, columns, queue, tcp_of
+from airpath.experiments.papers.extensions.cures import Place, compare, queue, tcp_of
 from airpath.scenario import inline
 
 _ALCARAZ: Overrides = (tcp_of("alcaraz-384"),)
@@ -63,16 +63,9 @@ _CURES = {
     "the same, of what was not sent": lambda place: _combined("untransmitted", place),
 }
 
-_PLACES = {
-    "DCH, 1": Place("DCH"),
-    "HSDPA, 1": Place("HSDPA"),
-    "HSDPA, 4": Place("HSDPA", 4),
-    "LTE, 1": Place("LTE"),
-    "LTE, 4": Place("LTE", 4),
-    "DCH, 1, Alcaraz' TCP": Place("DCH", options=_ALCARAZ),
-    "HSDPA, 1, Alcaraz' TCP": Place("HSDPA", options=_ALCARAZ),
-    "LTE, 1, Alcaraz' TCP": Place("LTE", options=_ALCARAZ),
-}
+_DCH = Place("DCH")
+_SHARED = tuple(Place(radio, users) for radio in ("HSDPA", "LTE") for users in (1, 4))
+_OF_ALCARAZ = tuple(Place(radio, what="Alcaraz' TCP", options=_ALCARAZ) for radio in ("DCH", "HSDPA", "LTE"))
 
 ACK_RATE = study(
     19,
@@ -83,14 +76,14 @@ ACK_RATE = study(
     "proportion to that of a packet. SDUs count until they are acknowledged, as in the paper, or only until "
     "they are sent. CUBIC of Linux, and the TCP of the paper (`alcaraz-384`: Reno, a window of 64 kB). A "
     "minute, start included.",
-    *tables("cell, users", columns(_CURES), _PLACES, (*MEASURES, HOLD, SDUS)),
+    *compare("cell, users", _CURES, (_DCH, *_SHARED, *_OF_ALCARAZ), HOLD, SDUS),
 )
 
 _GOODPUT, _RTT, _P95, _AGAIN, _TIMEOUTS, _HOLD, _SDUS = ACK_RATE.tables
 _NONE, _PDPC, _SPACED, _UNSENT = _CURES
-_SHARED_CELLS = ("HSDPA, 1", "HSDPA, 4", "LTE, 1", "LTE, 4")
-_WITH_LINUX = ("DCH, 1", *_SHARED_CELLS)
-_DCH_ALCARAZ, *_SHARED_ALCARAZ = tuple(_PLACES)[5:]
+_SHARED_CELLS = tuple(place.name for place in _SHARED)
+_WITH_LINUX = (_DCH.name, *_SHARED_CELLS)
+_DCH_ALCARAZ, *_SHARED_ALCARAZ = (place.name for place in _OF_ALCARAZ)
 
 _claim = claims_of("extensions")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, NotLess, WithinPoints
-from airpath.experiments.papers.base.measure import Measure, element, study, tables
+from airpath.experiments.papers.base.measure import Measure, element, study
 from airpath.experiments.papers.base.quantity import Gain, Times
-from airpath.experiments.papers.extensions.cures import MEASURES, Place, columns, queue, tcp_of
+from airpath.experiments.papers.extensions.cures import Place, compare, queue, tcp_of
 from airpath.scenario import inline
 
 _CHAN: Overrides = (tcp_of("hdr-single"),)
@@ -43,17 +45,11 @@ _CURES = {
     "regulated, as printed": lambda place: _regulated("literal", place),
 }
 
-_PLACES = {
-    "HSDPA, 1": Place("HSDPA"),
-    "HSDPA, 4": Place("HSDPA", 4),
-    "LTE, 1": Place("LTE"),
-    "LTE, 4": Place("LTE", 4),
-    "HSDPA, 1, 15 packets": Place("HSDPA", packets=15),
-    "LTE, 1, 15 packets": Place("LTE", packets=15),
-    "HSDPA, 1, 15 packets, Chan's TCP": Place("HSDPA", packets=15, options=_CHAN),
-    "the same, a Node B that holds little": Place("HSDPA", packets=15, options=(*_CHAN, *_PASSING)),
-    "LTE, 1, 15 packets, Chan's TCP": Place("LTE", packets=15, options=_CHAN),
-}
+_BUNDLED = tuple(Place(radio, users) for radio in ("HSDPA", "LTE") for users in (1, 4))
+_FEW = 15
+_SMALL = tuple(Place(radio, packets=_FEW) for radio in ("HSDPA", "LTE"))
+_OF_CHAN = tuple(replace(place, what="Chan's TCP", options=_CHAN) for place in _SMALL)
+_PASSED_ON = replace(_OF_CHAN[0], what="Chan's TCP, small Node B", options=(*_CHAN, *_PASSING))
 
 ACK_REGULATOR = study(
     18,
@@ -63,13 +59,13 @@ ACK_REGULATOR = study(
     "and with the 15 packets of their own cell? CUBIC of Linux, or the TCP of their paper (`hdr-single`). "
     "`regulated` expects nothing whenever the buffer is empty, `as printed` only when a packet leaves it so "
     "(`ack_regulator.reading`). A minute, start included; only packets that wait count in a buffer.",
-    *tables("cell, users", columns(_CURES), _PLACES, (*MEASURES, HELD)),
+    *compare("cell, users", _CURES, (*_BUNDLED, *_SMALL, *_OF_CHAN, _PASSED_ON), HELD),
 )
 
 _GOODPUT, _RTT, _P95, _AGAIN, _TIMEOUTS, _HELD = ACK_REGULATOR.tables
 _NONE, _WORKING, _PRINTED = _CURES
-_BUNDLED = tuple(list(_PLACES)[:4])
-_SMALL_HSDPA, _SMALL_LTE, _HSDPA_CHAN, _PASSED_ON, _LTE_CHAN = tuple(_PLACES)[4:]
+_SMALL_HSDPA, _SMALL_LTE = (place.name for place in _SMALL)
+_HSDPA_CHAN, _LTE_CHAN = (place.name for place in _OF_CHAN)
 
 _claim = claims_of("extensions")
 
@@ -81,7 +77,7 @@ ACK_REGULATOR_CLAIMS = (
         (
             NotLess(_GOODPUT.entry(_NONE, place), _GOODPUT.entry(reading, place))
             for reading in (_WORKING, _PRINTED)
-            for place in _BUNDLED
+            for place in (place.name for place in _BUNDLED)
         ),
     ),
     _claim(
@@ -112,7 +108,11 @@ ACK_REGULATOR_CLAIMS = (
             WithinPoints(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), 0, 5)
             for place in (_SMALL_HSDPA, _HSDPA_CHAN)
         ),
-        AtLeast(Gain(_GOODPUT.entry(_PRINTED, _PASSED_ON), _GOODPUT.entry(_NONE, _PASSED_ON)), 15, slack=0),
+        AtLeast(
+            Gain(_GOODPUT.entry(_PRINTED, _PASSED_ON.name), _GOODPUT.entry(_NONE, _PASSED_ON.name)),
+            15,
+            slack=0,
+        ),
     ),
 )
 """What the study shows."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
-from airpath.experiments.papers.base.measure import Measure, observed
+from airpath.experiments.papers.base.grid import Grid
+from airpath.experiments.papers.base.measure import Measure, observed, tables
 from airpath.experiments.papers.base.observe import Observation, column
 from airpath.experiments.papers.extensions.utilisation import FAST_UPLINK, RADIOS, RUN_S, all_users, timeouts
 from airpath.runs.trace import Events
@@ -64,7 +65,15 @@ class Place:
     users: int = 1
     packets: int | None = None
     """Packets that a user's buffer has room for; those that the bundled one has if absent."""
+    what: str = ""
+    """What else is changed in it, and how that is called."""
     options: Overrides = ()
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        packets = [] if self.packets is None else [f"{self.packets} packets"]
+        return ", ".join([self.radio, f"{self.users}", *packets, *([self.what] if self.what else [])])
 
     @property
     def kind(self) -> str:
@@ -77,7 +86,7 @@ class Place:
         return RADIOS[self.radio].packets if self.packets is None else self.packets
 
 
-def tried(name: str, place: Place, cure: Overrides) -> Cell:
+def _tried(name: str, place: Place, cure: Overrides) -> Cell:
     """Make the cell of a cure: everybody downloads, and HSDPA has an uplink that ACKs do not fill."""
     uplink = FAST_UPLINK if place.radio == "HSDPA" else ()
     radio = RADIOS[place.radio]
@@ -94,17 +103,22 @@ def tried(name: str, place: Place, cure: Overrides) -> Cell:
     )
 
 
-def columns(cures: Mapping[str, Callable[[Place], Overrides]]) -> dict[str, Callable[[Place], Cell]]:
-    """Make the columns of a table: what each cure changes in a place."""
+def compare(
+    head: str,
+    cures: Mapping[str, Callable[[Place], Overrides]],
+    places: Iterable[Place],
+    *more: Measure,
+) -> tuple[Grid, ...]:
+    """Make a table for each measure: a line for each place, a column for what each cure changes there."""
 
     def of(name: str, cure: Callable[[Place], Overrides]) -> Callable[[Place], Cell]:
         def cell(place: Place) -> Cell:
-            label = f"{place.radio}, {place.users} users, {place.limit} packets, {name}"
-            return tried(label, place, cure(place))
+            return _tried(f"{place.name}, {name}", place, cure(place))
 
         return cell
 
-    return {name: of(name, cure) for name, cure in cures.items()}
+    columns = {name: of(name, cure) for name, cure in cures.items()}
+    return tables(head, columns, {place.name: place for place in places}, (*MEASURES, *more))
 
 
 def queue(place: Place, discipline: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, Less, Never, Positive, Tie
-from airpath.experiments.papers.base.measure import Measure, study, tables
+from airpath.experiments.papers.base.measure import Measure, study
 from airpath.experiments.papers.base.quantity import Gain, Times
-from airpath.experiments.papers.extensions.cures import MEASURES, Place, columns
+from airpath.experiments.papers.extensions.cures import Place, compare
 
 _SACK: Overrides = (("tcp.recovery", "{ sack = {} }"),)
 _NEWRENO: Overrides = (
@@ -29,10 +31,9 @@ _UM: dict[str, Overrides] = {
 
 
 def _place(radio: str, mode: str, misread: str) -> Place:
-    place = Place(radio)
-    lost = ((f"radio.{place.kind}.downlink.harq.nack_as_ack", misread),)
-    # What sets the uplink comes before: a bearer in UM has no such key.
-    return Place(radio, options=(*(_UM[radio] if mode == "UM" else ()), *lost))
+    place = Place(radio, what=f"{mode}, {misread}")
+    lost = (f"radio.{place.kind}.downlink.harq.nack_as_ack", misread)
+    return replace(place, options=(*(_UM[radio] if mode == "UM" else ()), lost))
 
 
 def kept(outcome: Outcome) -> float:
@@ -50,12 +51,12 @@ _CURES = {
     "NewReno, feedback": lambda place: (*_NEWRENO, *_FEEDBACK),
 }
 
-_PLACES = {
-    f"{radio}, {mode}, {misread}": _place(radio, mode, misread)
+_PLACES = tuple(
+    _place(radio, mode, misread)
     for radio in ("HSDPA", "LTE")
     for mode, shares in (("AM", ("0 %", "10 %")), ("UM", ("0 %", "1 %", "10 %")))
     for misread in shares
-}
+)
 
 FEEDBACK = study(
     20,
@@ -65,13 +66,14 @@ FEEDBACK = study(
     "many NACKs of HARQ for ACKs; in acknowledged mode RLC repairs what is lost then, in unacknowledged "
     "mode TCP has to. CUBIC of Linux with the recovery of RFC 6675 or NewReno: with RACK there are no "
     "duplicate ACKs to flag. A minute, start included.",
-    *tables("cell, RLC, NACKs misread", columns(_CURES), _PLACES, (*MEASURES, KEPT)),
+    *compare("cell, users, RLC, NACKs misread", _CURES, _PLACES, KEPT),
 )
 
 _GOODPUT, _RTT, _P95, _AGAIN, _TIMEOUTS, _KEPT = FEEDBACK.tables
-_AM = tuple(place for place in _PLACES if "AM" in place)
-_UM_LOSES = tuple(place for place in _PLACES if "UM" in place and ", 0 %" not in place)
-_WORST = ("HSDPA, UM, 10 %", "LTE, UM, 10 %")
+_NAMES = tuple(place.name for place in _PLACES)
+_AM = tuple(name for name in _NAMES if "AM" in name)
+_UM_LOSES = tuple(name for name in _NAMES if "UM" in name and ", 0 %" not in name)
+_WORST = ("HSDPA, 1, UM, 10 %", "LTE, 1, UM, 10 %")
 
 _claim = claims_of("extensions")
 
@@ -98,7 +100,7 @@ FEEDBACK_CLAIMS = (
         FEEDBACK.place,
         "Over unacknowledged mode it helps, by a fifth or more on HSDPA, and by less on LTE.",
         (AtLeast(_gain("SACK", place), 20, slack=0) for place in _UM_LOSES if "HSDPA" in place),
-        Positive(_gain("SACK", "LTE, UM, 10 %")),
+        Positive(_gain("SACK", "LTE, 1, UM, 10 %")),
     ),
     _claim(
         45,
@@ -115,8 +117,8 @@ FEEDBACK_CLAIMS = (
         "the goodput.",
         (
             Less(
-                Times(2, _GOODPUT.entry("SACK, feedback", f"{radio}, UM, 10 %")),
-                _GOODPUT.entry("SACK", f"{radio}, AM, 10 %"),
+                Times(2, _GOODPUT.entry("SACK, feedback", f"{radio}, 1, UM, 10 %")),
+                _GOODPUT.entry("SACK", f"{radio}, 1, AM, 10 %"),
             )
             for radio in ("HSDPA", "LTE")
         ),
