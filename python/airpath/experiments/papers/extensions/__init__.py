@@ -1,4 +1,4 @@
-"""What Lundsten and Zhang leave open, simulated: one study per question, in the models of their papers.
+"""What Lundsten and Zhang leave open, simulated: one study per question, in their models or on HSDPA and LTE.
 
 Nothing here is published; what the studies show is stated as claims, which are checked like those of a paper.
 """
@@ -21,7 +21,7 @@ from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETER
 
 PAPER = Paper(
     name="extensions",
-    citation="What Lundsten's thesis and Zhang's paper leave open, in their models",
+    citation="What Lundsten's thesis and Zhang's paper leave open, in their models and on HSDPA and LTE",
     scenario="lundsten-dch",
     parameters=PARAMETERS,
     readings=tuple(reading for reading in READINGS if reading.name == DEFAULT_READING),

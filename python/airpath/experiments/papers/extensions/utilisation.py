@@ -15,6 +15,7 @@ from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Override
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, Tie, rising
 from airpath.experiments.papers.base.grid import Grid, make_grid
+from airpath.experiments.papers.base.measure import element
 from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity, Times
 from airpath.experiments.papers.extensions.users import fairness
@@ -95,8 +96,8 @@ def datagram_fairness(outcome: Outcome) -> float:
 
 def least_dropped(outcome: Outcome) -> float:
     """Datagrams that found no room in a user's buffer, of the user with the fewest."""
-    cell = next(part for part in outcome.twin.results["elements"] if part["element"].startswith("radio."))
-    return float(min(ue["downlink"]["sdus_dropped"] for ue in cell["ues"]))
+    ues = element(outcome.twin, "radio.")["ues"]
+    return float(min(ue["downlink"]["sdus_dropped"] for ue in ues))
 
 
 def capacity_mbps(outcome: Outcome) -> float:
