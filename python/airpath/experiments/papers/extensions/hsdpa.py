@@ -132,10 +132,14 @@ def _reno(link: Link, key: Key, size: int = LARGE_FILE_BYTES) -> Cell:
     return _beside(download, link, download)
 
 
+def _dch(key: Key, size: int) -> Cell:
+    """Over the dedicated channel, beside the same without block errors."""
+    return make_download(*key, size).against_no_errors()
+
+
 def _beside_dch(key: Key, size: int = LARGE_FILE_BYTES) -> Cell:
     """Over HSDPA, beside a dedicated channel without block errors."""
-    reference = make_download(*key, size).against_no_errors().reference
-    return replace(_reno(Link(), key, size), reference=reference)
+    return replace(_reno(Link(), key, size), reference=_dch(key, size).reference)
 
 
 def _of_variant(**variant: Any) -> Callable[[Key], Cell]:
@@ -204,7 +208,7 @@ HSDPA = study(
         "100 kB, Reno, over the same link without block errors",
         by_key(SIX),
         {
-            "DCH": lambda key: make_download(*key, SMALL_FILE_BYTES).against_no_errors(),
+            "DCH": lambda key: _dch(key, SMALL_FILE_BYTES),
             "HSDPA": _small(partial(_reno, Link())),
             "HSDPA, over DCH without block errors": _small(_beside_dch),
         },
