@@ -124,7 +124,9 @@ def _beside(download: Download, link: Link, other: Download) -> Cell:
     overrides, twin = _over(download, link).overrides, _over(other, link.without_errors).overrides
     is_small = download.file_bytes == SMALL_FILE_BYTES
     most = None if is_small else next(runs for least, runs in _RUNS if download.rate_kbps >= least)
-    return Cell(f"{download.name}, {link}", overrides, twin, received_later, is_read=False, most_runs=most)
+    return Cell(
+        f"{download.name}, over HSDPA", overrides, twin, received_later, is_read=False, most_runs=most
+    )
 
 
 def _reno(link: Link, key: Key, size: int = LARGE_FILE_BYTES) -> Cell:
