@@ -53,7 +53,7 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
 
 
 def test_the_studies_are_numbered():
-    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 16))
+    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 21))
 
 
 @pytest.mark.parametrize("paper", ["lundsten", "zhang"])
@@ -111,5 +111,5 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
 
 
 def test_an_unknown_study_is_refused(tmp_path, airpath_command):
-    outcome = airpath_command("reproduce", "extensions", "--study", 16, "--out", tmp_path)
-    check_error(outcome, "--study", "extensions has no study 16 to reproduce", "Study 1, Study 2,")
+    outcome = airpath_command("reproduce", "extensions", "--study", 21, "--out", tmp_path)
+    check_error(outcome, "--study", "extensions has no study 21 to reproduce", "Study 1, Study 2,")

@@ -1,4 +1,4 @@
-"""What Lundsten and Zhang leave open, simulated: one study per question, in the models of their papers.
+"""What Lundsten and Zhang leave open, simulated: one study per question, in their models or on HSDPA and LTE.
 
 Nothing here is published; what the studies show is stated as claims, which are checked like those of a paper.
 """
@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.extensions import at_the_rnc, remedies, settings
+from airpath.experiments.papers.extensions.ack_rate import ACK_RATE, ACK_RATE_CLAIMS
+from airpath.experiments.papers.extensions.ack_regulator import ACK_REGULATOR, ACK_REGULATOR_CLAIMS
 from airpath.experiments.papers.extensions.capacity import CAPACITY, CAPACITY_CLAIMS
 from airpath.experiments.papers.extensions.claims import CLAIMS
+from airpath.experiments.papers.extensions.feedback import FEEDBACK, FEEDBACK_CLAIMS
 from airpath.experiments.papers.extensions.hand_over import HANDOVER
+from airpath.experiments.papers.extensions.hsdpa import HSDPA, HSDPA_CLAIMS
 from airpath.experiments.papers.extensions.pages import PAGES
 from airpath.experiments.papers.extensions.users import USERS
+from airpath.experiments.papers.extensions.utilisation import UTILISATION, UTILISATION_CLAIMS
 from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 
 PAPER = Paper(
     name="extensions",
-    citation="What Lundsten's thesis and Zhang's paper leave open, in their models",
+    citation="What Lundsten's thesis and Zhang's paper leave open, in their models and on HSDPA and LTE",
     scenario="lundsten-dch",
     parameters=PARAMETERS,
     readings=tuple(reading for reading in READINGS if reading.name == DEFAULT_READING),
@@ -37,6 +42,20 @@ PAPER = Paper(
         at_the_rnc.RNC_TIMEOUTS,
         HANDOVER,
         CAPACITY,
+        HSDPA,
+        UTILISATION,
+        ACK_REGULATOR,
+        ACK_RATE,
+        FEEDBACK,
     ),
-    claims=(*CLAIMS, *at_the_rnc.RNC_CLAIMS, *CAPACITY_CLAIMS),
+    claims=(
+        *CLAIMS,
+        *at_the_rnc.RNC_CLAIMS,
+        *CAPACITY_CLAIMS,
+        *HSDPA_CLAIMS,
+        *UTILISATION_CLAIMS,
+        *ACK_REGULATOR_CLAIMS,
+        *ACK_RATE_CLAIMS,
+        *FEEDBACK_CLAIMS,
+    ),
 )
