@@ -52,9 +52,14 @@ WORKLOADS = {
     "W3x1000": 20,  # W3 with 1000 UEs and a wire of 1 Gbit/s
     "W2x1000": 20,  # the same with the radio hop of W2
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
+    "HSDPA8": 600,  # eight UEs of a cell of HSDPA with a flow each, packets of 1500 bytes
+    "LTE10": 600,  # ten of a cell of LTE with 50 resource blocks, likewise
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
-HELD_AGAINST = {"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1", "HDR8": "W1"}
+HELD_AGAINST = {
+    **{"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1"},
+    **dict.fromkeys(("HDR8", "HSDPA8", "LTE10"), "W1"),
+}
 # What a packet costs with so many UEs, over what it costs with one.
 OVER_ONE_UE = {"W3x1000": "W1", "W2x1000": "W2"}
 

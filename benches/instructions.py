@@ -23,7 +23,14 @@ HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 TOLERANCE = 0.02
 # Simulated seconds of a short and of a longer run: the difference has no start-up and no slow start in it.
-WORKLOADS = {"W1": (100, 400), "W2": (60, 180), "W3": (10, 16), "HDR8": (40, 120)}
+WORKLOADS = {
+    "W1": (100, 400),
+    "W2": (60, 180),
+    "W3": (10, 16),
+    "HDR8": (40, 120),
+    "HSDPA8": (20, 60),
+    "LTE10": (10, 30),
+}
 
 
 # By what the environment says of optimisation at link time.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 
+import airpath
 from live.harness import needs
 
 pytestmark = needs("iperf3")
@@ -46,6 +48,25 @@ def measured(live, tmp_path):
         return outcome, json.loads(outcome.out)["end"]["sum_received"]["bits_per_second"]
 
     return call
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ["hsdpa-7.2-4ue", "lte-10mhz-10ue"])
+def test_bundled_cells_take_a_real_ue_among_simulated_ones(scenario, live):
+    """The first UE's flow is the command's, those of the others are the scenario's."""
+    options = ("--no-page", "--max-lateness", "1s")
+    outcome = live(scenario, *options, server=SERVER, command=COMMAND, out=True)
+    assert outcome.code == 0, outcome.err
+    assert outcome.live["valid"], outcome.live["invalid_because"]
+    flows = [flow for flow in tomllib.loads(airpath.load(scenario).text)["flow"] if flow["ue"] > 0]
+    found = [flow for flow in outcome.results["flows"] if flow["app"] is not None]
+    assert [(flow["ue"], flow["app"]) for flow in found] == [(flow["ue"], *flow["app"]) for flow in flows]
+    pairs = zip(found, flows, strict=True)
+    early = [now["bytes_received"] for now, flow in pairs if flow["start"] in ("0 s", "1 s")]
+    assert early
+    assert all(early)
+    carried = json.loads(outcome.out)["end"]["sum_received"]["bytes"]
+    assert outcome.live["ends"]["ue"]["received_bytes"] > carried > 0
 
 
 def check_report(text):

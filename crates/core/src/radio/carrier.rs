@@ -113,12 +113,16 @@ impl Carrier {
         }
     }
 
-    /// The next TTI or arrival, or with `ends` the end of a TTI.
+    /// The next TTI or arrival.
     #[inline]
-    pub fn next_event(&self, ends: bool) -> Instant {
-        let at = self.next_tti.min(self.next_arrival());
-        let end = self.ending.as_ref().filter(|_| ends).map_or(Instant::NEVER, |ending| ending.at);
-        at.min(end)
+    pub fn next_event(&self) -> Instant {
+        self.next_tti.min(self.next_arrival())
+    }
+
+    /// The end of the TTI on the air, while somebody wants to know of it.
+    #[cold]
+    pub fn next_end(&self) -> Instant {
+        self.ending.as_ref().map_or(Instant::NEVER, |ending| ending.at)
     }
 
     /// Takes the first TTI that has arrived.
@@ -133,7 +137,7 @@ impl Carrier {
     }
 
     /// Puts a TTI of the bearer on the air that starts now.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
         self.free_at = end;
@@ -154,18 +158,23 @@ impl Carrier {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, at: Instant, tti: Box<Tti>) {
-        // What is sent again arrives behind others.
-        let place = match self.on_air.back() {
-            Some((last, _)) if *last > at => self.on_air.partition_point(|(other, _)| *other <= at),
-            _ => return self.on_air.push_back((at, tti)),
-        };
+        match self.on_air.back() {
+            Some((last, _)) if *last > at => self.put_between(at, tti),
+            _ => self.on_air.push_back((at, tti)),
+        }
+    }
+
+    /// Those that are on their way were sent again, and arrive behind this one.
+    #[inline(never)]
+    fn put_between(&mut self, at: Instant, tti: Box<Tti>) {
+        let place = self.on_air.partition_point(|(other, _)| *other <= at);
         self.on_air.insert(place, (at, tti));
     }
 
     /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
-    #[inline]
+    #[inline(always)]
     fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
         let lost = match &mut self.losses {
             Losses::Channel(channel) => match self.ttis.errors {

@@ -39,6 +39,7 @@ impl Grants {
     }
 
     /// When the next TTI is, for an entity that wants one from `wanted` on; `NEVER` if it wants none.
+    #[inline(never)]
     pub fn plan(&mut self, now: Instant, wanted: Instant) -> Instant {
         match self.state {
             State::Granted { next } if wanted <= next => return next,

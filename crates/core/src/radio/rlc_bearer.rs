@@ -163,7 +163,7 @@ impl RlcBearer {
     }
 
     /// Tells of the SDUs that were begun in a TTI.
-    #[inline]
+    #[inline(always)]
     pub fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.started.clone() {
             if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
@@ -201,8 +201,15 @@ impl RlcBearer {
     }
 
     /// Does what the end has reported that receives in this direction.
-    #[inline]
+    #[inline(always)]
     pub fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        if !(report.up.is_empty() && report.lost.is_empty()) {
+            self.hand_up_all(cx, report);
+        }
+    }
+
+    #[inline(never)]
+    fn hand_up_all(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.up.drain(..) {
             self.hand_up(cx, number);
         }

@@ -44,7 +44,7 @@ impl RlcPair {
     }
 
     /// A packet enters a buffer, or is dropped.
-    #[inline]
+    #[inline(always)]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         self.bearers[dir.index()].handle_sdu(cx, self.ends[dir.index()].as_mut(), packet);
     }

@@ -53,7 +53,7 @@ impl Sdus {
     }
 
     /// Forgets those in front that are done with at both ends.
-    #[inline]
+    #[inline(always)]
     pub fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {
             self.entries.pop_front();

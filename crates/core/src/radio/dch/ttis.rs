@@ -15,7 +15,6 @@ use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
 use crate::radio::carrier::Carrier;
-
 use crate::radio::outages::{Pausable, Silences};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -126,6 +125,7 @@ impl Ue {
     }
 
     /// Finds the next TTI of a direction, after something has happened to its end.
+    #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
         let wanted = self.pair.deadline(dir);
         self.carriers[dir.index()].plan(now, wanted);
@@ -133,9 +133,11 @@ impl Ue {
 
     /// Sets the timer to the next TTI or arrival.
     fn arm(&mut self, cx: &mut Cx<'_>) {
-        let ends = cx.probes(Kind::SlotEnded);
         let [downlink, uplink] = &self.carriers;
-        let at = downlink.next_event(ends).min(uplink.next_event(ends)).min(self.pair.expiry());
+        let mut at = downlink.next_event().min(uplink.next_event()).min(self.pair.expiry());
+        if cx.probes(Kind::SlotEnded) {
+            at = at.min(downlink.next_end()).min(uplink.next_end());
+        }
         if at == self.armed {
             return;
         }

@@ -311,7 +311,10 @@ impl Ue {
 
     /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
-        let mut at = self.uplink.next_event(cx.probes(Kind::SlotEnded)).min(self.pair.expiry());
+        let mut at = self.uplink.next_event().min(self.pair.expiry());
+        if cx.probes(Kind::SlotEnded) {
+            at = at.min(self.uplink.next_end());
+        }
         if let Some(reordered) = &self.reordered {
             at = at.min(reordered.queue.expiry());
         }

@@ -164,6 +164,7 @@ impl Sender {
     }
 
     /// When the sender wants a TTI next if nothing else happens: at once, when a timer ends, or never.
+    #[inline]
     pub fn deadline(&self) -> Instant {
         let may_send_new = !self.segmentation.is_empty() && self.vt_s < self.vt_ms();
         if may_send_new || self.may_repeat() > 0 {
