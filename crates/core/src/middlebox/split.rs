@@ -41,6 +41,7 @@ use crate::element::{Cx, Element, Layout, Outage};
 use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
 use crate::packet::{Dir, Flags, Packet};
+use crate::rng;
 use crate::tcp::{self, Handshake};
 use crate::time::Duration;
 use crate::units::{Bitrate, Bytes};
@@ -165,6 +166,8 @@ impl Component for Config {
             index: FlowIndex::new(ues, flows),
             entrance: Entrance::new(self.delay, self.processing, 2 * slots.len() as u32),
             slots,
+            run_seed: plan.run_seed,
+            number: plan.number,
             passed: <[Passed; 2]>::default(),
         })
     }
@@ -235,6 +238,9 @@ struct Split {
     index: FlowIndex,
     slots: Vec<Slot>,
     entrance: Entrance,
+    run_seed: u64,
+    /// Number of the box on the path.
+    number: usize,
     /// By direction.
     passed: [Passed; 2],
 }
@@ -280,7 +286,9 @@ impl Split {
             let Slot { spec, connection } = &mut self.slots[position];
             if connection.is_none() && begins(spec, dir, &packet) {
                 let endpoints = self.config.endpoints(spec);
-                *connection = Some(Box::new(Connection::new(spec, &endpoints)));
+                let name = format!("middlebox{}.ue{}.flow{}.cc", self.number, spec.ue, spec.flow);
+                let stream = || rng::stream(self.run_seed, &name);
+                *connection = Some(Box::new(Connection::new(spec, &endpoints, stream)));
             }
             if let Some(connection) = connection.as_mut().filter(|connection| !connection.is_lost()) {
                 return connection.take(cx, dir, packet, Keys::of(position), wire);

@@ -5,6 +5,7 @@ use super::Wire;
 use crate::element::Cx;
 use crate::host::{FlowSpec, arm};
 use crate::packet::{Dir, Packet};
+use crate::rng::Stream;
 use crate::tcp::handshake::Role;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::{Duration, Instant};
@@ -61,8 +62,8 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A connection at whose first segment the box opens both sides: it is the server towards the UE, and the
-    /// UE towards the server.
-    pub fn new(spec: &FlowSpec, endpoints: &Endpoints) -> Self {
+    /// UE towards the server. A congestion control that draws has the `stream`.
+    pub fn new(spec: &FlowSpec, endpoints: &Endpoints, stream: impl FnOnce() -> Stream) -> Self {
         let (receives_as, sends_as) = match spec.dir {
             Dir::Downlink => (Role::Active, Role::Passive),
             Dir::Uplink => (Role::Passive, Role::Active),
@@ -71,6 +72,7 @@ impl Connection {
         receiver.hold(endpoints.buffer);
         receiver.open();
         let mut sender = Sender::new(&endpoints.sends, sends_as);
+        sender.seed(stream);
         sender.open();
         Self {
             ue: spec.ue,
