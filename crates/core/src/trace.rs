@@ -148,6 +148,10 @@ words! {
         ProbeBwUp = "probe_bw_up",
         /// Leaves little in flight, to see the shortest round-trip time.
         ProbeRtt = "probe_rtt",
+        /// Keeps a few segments waiting: Copa alone.
+        FewWait = "few_wait",
+        /// Takes its share from others that fill the buffer: Copa.
+        Competes = "competes",
     }
 }
 

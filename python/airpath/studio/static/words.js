@@ -49,6 +49,8 @@ const MODEL = {
   probe_bw_cruise: "sends at the bandwidth (cruise)",
   probe_bw_refill: "fills the pipe (refill)",
   probe_bw_up: "sends above the bandwidth, to see whether there is more (up)",
+  few_wait: "keeps a few segments waiting",
+  competes: "takes its share from others that fill the buffer",
   probe_rtt: "keeps little in flight, to see the shortest round-trip time (ProbeRTT)",
 };
 

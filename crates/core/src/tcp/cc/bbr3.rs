@@ -206,12 +206,13 @@ impl Bbr {
     /// Pacing gain and window gain.
     fn gains(&self) -> (f64, f64) {
         match self.state {
-            ModelState::Startup | ModelState::None => (STARTUP_GAIN, 2.0),
+            ModelState::Startup => (STARTUP_GAIN, 2.0),
             ModelState::Drain => (0.5, 2.0),
             ModelState::ProbeBwDown => (0.90, 2.0),
             ModelState::ProbeBwCruise | ModelState::ProbeBwRefill => (1.0, 2.0),
             ModelState::ProbeBwUp => (1.25, 2.25),
             ModelState::ProbeRtt => (1.0, 0.5),
+            ModelState::None | ModelState::FewWait | ModelState::Competes => (1.0, 1.0),
         }
     }
 

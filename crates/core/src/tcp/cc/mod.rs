@@ -2,6 +2,7 @@
 
 pub mod bbr;
 pub mod bbr3;
+pub mod copa;
 pub mod cubic;
 pub mod model;
 pub mod reno;
@@ -94,6 +95,7 @@ registry! {
         WestwoodPlus = westwood_plus,
         Bbr = bbr,
         Bbr3 = bbr3,
+        Copa = copa,
         #[cfg(test)]
         Scratch = scratch,
     }

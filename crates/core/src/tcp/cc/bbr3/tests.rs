@@ -1,5 +1,5 @@
 //! The model by itself, fed with one ACK a round: the draft's own test cases, in our words, as far as they need no path.
-//! Those that do are in `tests/all/bbr.rs`.
+//! Those that do are in `tests/all/path_models.rs`.
 
 use super::*;
 use crate::tcp::Config as Tcp;

@@ -1,5 +1,5 @@
-//! BBR, versions 1 and 3, over paths: draft-ietf-ccwg-bbr's test cases in our words, as far as they need one. Those that
-//! the model shows by itself are in `tcp/cc/bbr3/tests.rs`.
+//! Congestion controls that model the path. BBR, versions 1 and 3: draft-ietf-ccwg-bbr's test cases in our words, as far
+//! as they need a path; those that the model shows by itself are in `tcp/cc/bbr3/tests.rs`. And pacing, and Copa.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -300,4 +300,45 @@ fn senders_of_a_run_draw_different_phases() {
     let goodputs: Vec<f64> = run.results.flows.iter().map(|flow| flow.goodput_bps).collect();
     assert!(goodputs.iter().sum::<f64>() > 0.9 * PAYLOAD, "{goodputs:?}");
     assert!(goodputs.iter().all(|goodput| *goodput > 0.2 * PAYLOAD), "{goodputs:?}");
+}
+
+/// Goodput of two flows over the wire, bit/s.
+fn two(first: &str, second: &str) -> [f64; 2] {
+    let text = format!("{WIRE}\n[[flow]]\napp.bulk = {{}}\n");
+    let run = run(&text, &[("flow.0.tcp.cc", first), ("flow.1.tcp.cc", second), ("duration", "90 s")]);
+    [0, 1].map(|flow| run.results.flows[flow].goodput_bps)
+}
+
+const COMPETITIVE: &str = "{ copa = { competitive = true } }";
+
+#[test]
+fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
+    let alone = run(WIRE, &[("tcp.cc", "copa")]);
+    assert!(alone.goodput() > 0.98 * PAYLOAD, "{}", alone.goodput());
+    // 1/delta are two segments of 1.2 ms, around which it swings.
+    let rtt = alone.mean_rtt_ms(2.0);
+    assert!((42.4..50.0).contains(&rtt), "{rtt} ms");
+    let [first, second] = two("copa", "copa");
+    assert!(first + second > 0.97 * PAYLOAD && (0.7..1.4).contains(&(first / second)), "{first} {second}");
+}
+
+#[test]
+fn copa_yields_to_cubic_unless_it_competes() {
+    let [alone, _] = two("copa", "cubic");
+    let [competing, _] = two(COMPETITIVE, "cubic");
+    assert!(alone < 0.1 * PAYLOAD && competing > 2.0 * alone, "{alone} {competing}");
+}
+
+/// Most of the time, with an ACK for each packet. With delayed ACKs of pairs it takes its own queue for that of others.
+#[test]
+fn copa_alone_seldom_competes_where_each_packet_is_acknowledged() {
+    let each = run(WIRE, &[("tcp.cc", COMPETITIVE), ("tcp.ack_every", "1"), ("tcp.delayed_ack", "fixed")]);
+    let pairs = run(WIRE, &[("tcp.cc", COMPETITIVE)]);
+    let competes = |run: &Run| {
+        let all = run.models.iter().filter(|model| model.at > 2.0);
+        let count = all.clone().filter(|model| model.state == ModelState::Competes).count();
+        count as f64 / all.count() as f64
+    };
+    assert!(competes(&each) < 0.4, "{}", competes(&each));
+    assert!(competes(&pairs) > 2.0 * competes(&each), "{}", competes(&pairs));
 }
