@@ -26,6 +26,7 @@ mod layers;
 mod netsim;
 mod outages;
 mod queue_errors;
+mod queues;
 mod red;
 mod registry;
 mod rlc_am;
