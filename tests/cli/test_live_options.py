@@ -186,6 +186,31 @@ def test_links_by_trace_know_the_disciplines_of_scenarios(queue):
     assert (says[queue]["max_threshold"], says[queue]["packets"]) == (40, 100)
 
 
+@pytest.mark.parametrize(
+    ("queue", "arguments", "written"),
+    [
+        ("drophead", "packets=100,bytes=64000", {"packets": 100, "bytes": "64 kB"}),
+        (
+            "codel",
+            "packets=100,target=50,interval=100",
+            {"packets": 100, "target": "50 ms", "interval": "100 ms"},
+        ),
+        (
+            "pie",
+            "bytes=64000,qdelay_ref=20,max_burst=0",
+            {"bytes": "64 kB", "qdelay_ref": "20 ms", "max_burst": "0 s"},
+        ),
+        ("codel", "target=auto,interval=50ms", {"target": "auto", "interval": "50 ms"}),
+    ],
+)
+def test_queues_take_mahimahis_arguments(queue, arguments, written):
+    chosen = choose_scenario(
+        None, None, Link(Direction("10 Mbit/s", queue, arguments), Direction("1 Mbit/s"))
+    )
+    says = tomllib.loads(chosen.text)["radio"]["variable"]["downlink"]["queue"][queue]
+    assert says | written == says
+
+
 def test_the_driver_is_told_which_congestion_control_is_expected():
     base = load("umts-384")
     assert congestion_control_of(base) == "cubic"
@@ -261,8 +286,19 @@ BAD = {
     "key": (["umts-384", "--set", "x.y=1"], "x", "unknown", "radio"),
     "no trace": (["--downlink-trace", "none", *BOTH[2:]], "--downlink-trace", "'none'", "100 Mbit/s"),
     "counting": ([*BOTH, "--opportunity-bytes", "1400"], "--opportunity-bytes", "1400", "1504"),
-    "queue": ([*BOTH, "--uplink-queue", "codel"], "--uplink-queue", "'codel' here", "droptail, pdpc, red"),
+    "queue": (
+        [*BOTH, "--uplink-queue", "cake"],
+        "--uplink-queue",
+        "'cake' here",
+        "droptail, drophead, codel",
+    ),
     "no limit": ([*BOTH, "--uplink-queue", "droptail"], "--uplink-queue", "drops nothing", "packets=100"),
+    "no limit either": (
+        [*BOTH, "--uplink-queue", "drophead"],
+        "--uplink-queue",
+        "drops nothing",
+        "packets=100",
+    ),
     "limit of nothing": (
         [*BOTH, "--uplink-queue-args", "packets=9"],
         *("--uplink-queue-args", "infinite", "--uplink-queue droptail"),

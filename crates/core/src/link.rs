@@ -1,20 +1,22 @@
 //! A wired link: rate, delay, queue and random loss, each direction on its own.
 //!
 //! A packet waits for its turn, takes `length / rate` to send and arrives `delay` later, in order.
-//! Ends of transmission are computed, not scheduled. Loss strikes after transmission: a lost packet
-//! has used the link.
+//! Ends of transmission are computed, not scheduled, unless the queue discipline wants packets to wait one by one
+//! (`in_line`). Loss strikes after transmission: a lost packet has used the link.
 
+mod in_line;
 mod to_core;
 
 use crate::element::{Bearer, Cx, Early, Element, Layout};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm, Discipline, Verdict};
+use crate::queue::{self, Aqm, Discipline, Place, Verdict};
 use crate::rng::{self, Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::umts::CoreNetwork;
 use crate::units::{Bitrate, Probability};
+use in_line::{Direction, LinkInLine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,7 +66,14 @@ impl Config {
 
     /// Makes the link; its random streams are named after `name`.
     pub fn build(&self, run_seed: u64, name: &str) -> Box<dyn Element> {
-        Box::new(Link { halves: self.halves(run_seed, name) })
+        let halves = self.halves(run_seed, name);
+        let in_line = Dir::BOTH.map(|dir| self.half(dir).waits_in_line());
+        if in_line == [false; 2] {
+            return Box::new(Link { halves });
+        }
+        let mut in_line = in_line.into_iter();
+        let directions = halves.map(|half| Direction::new(half, in_line.next().unwrap_or_default()));
+        Box::new(LinkInLine { directions })
     }
 
     /// The same with the core network of UMTS at its end towards the UEs.
@@ -78,10 +87,26 @@ impl Config {
 }
 
 impl HalfConfig {
-    /// Refuses a queue that lets nothing pass, or that drops what waits.
+    /// Refuses a queue that lets nothing pass.
     pub fn validate_queue(&self) -> Result<(), ScenarioError> {
-        self.queue.validate()?;
-        self.queue.check_sent_whole("choose queue.red or queue.droptail; pdpc is for the buffer of a bearer")
+        self.queue.validate()
+    }
+
+    /// Refuses a queue that packets leave one by one, where a packet's way on to the core network is computed when it
+    /// comes.
+    pub(crate) fn check_to_core(&self) -> Result<(), ScenarioError> {
+        if !self.waits_in_line() {
+            return Ok(());
+        }
+        let message =
+            "packets leave it one by one, and with [umts] the times of each are fixed when it comes";
+        let hint = "choose queue.droptail or queue.red, or put it into a bearer of the cell";
+        Err(ScenarioError::new(self.queue.name(), message, hint))
+    }
+
+    /// Nothing waits for a link of infinite rate.
+    fn waits_in_line(&self) -> bool {
+        self.rate.is_some() && self.queue.needs_line()
     }
 }
 
@@ -108,11 +133,21 @@ impl Half {
             is_lossy: config.loss > Probability::ZERO,
             loss: Threshold::from(config.loss),
             stream: rng::stream(run_seed, &format!("{name}.{}.loss", dir.name())),
-            queue: config.queue.build(run_seed, &format!("{name}.{}.queue", dir.name())),
+            queue: config.queue.build(&Place {
+                run_seed,
+                name: &format!("{name}.{}.queue", dir.name()),
+                rate: config.rate.unwrap_or_default(),
+                tti: Duration::ZERO,
+            }),
             books: Bearer::new(config.rate.unwrap_or_default(), false),
             packets: 0,
             bytes: 0,
         }
+    }
+
+    /// Each direction is on its own. Early packets must leave later than they came.
+    fn early(&self) -> Early {
+        if self.is_infinite && self.delay.is_zero() { Early::Never } else { Early::OfAll }
     }
 }
 
@@ -130,10 +165,17 @@ impl Half {
         let mut reason = None;
         if !self.is_infinite {
             self.books.settle(at);
-            match self.queue.admit(at, &mut packet, &self.books) {
-                Verdict::Enter => sent = self.books.transmit(at, &packet),
+            let verdict = self.queue.admit(at, &packet, &self.books);
+            match verdict {
+                Verdict::Enter | Verdict::Mark => {
+                    if verdict == Verdict::Mark {
+                        packet.mark();
+                        cx.note_marked(self.dir, &packet, cx.now);
+                    }
+                    sent = self.books.transmit(at, &packet);
+                }
                 Verdict::Drop(why) => reason = Some(why),
-                // Nothing can be taken out: see `HalfConfig::validate_queue`.
+                // Nothing can be taken out here: see `in_line`.
                 Verdict::DropWaiting => reason = Some(Reason::EarlyDrop),
             }
         }
@@ -161,11 +203,7 @@ struct Link {
 impl Element for Link {
     fn layout(&self) -> Layout {
         let ahead = self.halves.each_ref().map(|half| half.delay);
-        // Each direction is on its own. Early packets must leave later than they came.
-        let early = self.halves.each_ref().map(|half| match half.is_infinite && half.delay.is_zero() {
-            true => Early::Never,
-            false => Early::OfAll,
-        });
+        let early = self.halves.each_ref().map(Half::early);
         let lanes = Dir::BOTH.to_vec();
         Layout { lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
     }
@@ -177,13 +215,13 @@ impl Element for Link {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        report_of(&self.halves, cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss))
+        report_of(self.halves.each_ref(), cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss))
     }
 }
 
-fn report_of(halves: &[Half; 2], dropped_queue_full: u64, dropped_loss: u64) -> serde_json::Value {
+fn report_of(halves: [&Half; 2], dropped_queue_full: u64, dropped_loss: u64) -> serde_json::Value {
     let [downlink, uplink] =
-        halves.each_ref().map(|half| json!({ "packets_sent": half.packets, "bytes_sent": half.bytes }));
+        halves.map(|half| json!({ "packets_sent": half.packets, "bytes_sent": half.bytes }));
     json!({
         "element": "link",
         "downlink": downlink,

@@ -259,6 +259,8 @@ pub struct Packet {
 impl Packet {
     /// Values of the ECN field, RFC 3168 (5): not ECN-capable.
     pub const NOT_ECT: u8 = 0;
+    /// ECN-capable, of a sender that reduces its rate in proportion to marks (RFC 9331).
+    pub const ECT_1: u8 = 1;
     /// ECN-capable, the usual code point.
     pub const ECT_0: u8 = 2;
     /// Congestion experienced.
@@ -298,6 +300,11 @@ impl Packet {
         if let Some(body) = &mut self.body {
             body.touched = true;
         }
+    }
+
+    /// Whether the packet may be marked in place of a drop.
+    pub fn can_be_marked(&self) -> bool {
+        self.ecn != Self::NOT_ECT
     }
 
     /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).

@@ -81,7 +81,8 @@ impl From<Probability> for Threshold {
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-const fn mix(mut z: u64) -> u64 {
+/// SplitMix64's finalizer: a bijection whose values have nothing in common with their arguments.
+pub(crate) const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

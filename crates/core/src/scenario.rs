@@ -184,7 +184,11 @@ impl Scenario {
                 let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
                 return error(&format!("{wired}.rate"), "a link of rate zero never sends".into(), hint);
             }
-            half.validate_queue().map_err(|inner| inner.under("queue").under(wired))?;
+            let locate = |inner: ScenarioError| inner.under("queue").under(wired);
+            half.validate_queue().map_err(locate)?;
+            if self.umts.is_some() {
+                half.check_to_core().map_err(locate)?;
+            }
         }
         self.radio.validate().map_err(|inner| inner.under("radio"))?;
         for (index, handover) in self.handover.iter().enumerate() {

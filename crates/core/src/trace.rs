@@ -476,6 +476,19 @@ events! {
         /// Why.
         reason: Reason,
     }
+    /// A queue discipline marked a packet: it has met congestion, RFC 3168.
+    Marked = "marked" of ue flow {
+        /// Direction of the packet.
+        direction: Dir,
+        /// Position of the element on the path, counted from the server.
+        element: u16,
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32,
+        /// Length of the packet, bytes.
+        len_bytes: u32,
+        /// How long it has waited in the buffer, nanoseconds; 0 of one that was marked as it came.
+        sojourn_ns: u64,
+    }
 }
 
 /// Which kinds of event are recorded.

@@ -120,7 +120,8 @@ def command(
     uplink_trace: Annotated[str | None, option("FILE", "The same for the other direction.")] = None,
     delay: Annotated[str | None, option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
     downlink_queue: Annotated[
-        str | None, option("NAME", "With traces: infinite (if absent), droptail, red or pdpc.")
+        str | None,
+        option("NAME", "With traces: infinite (if absent), or a discipline such as droptail or codel."),
     ] = None,
     downlink_queue_args: Annotated[
         str | None, option("ARGS", "Its parameters, such as packets=100,bytes=64kB; see 'airpath list'.")

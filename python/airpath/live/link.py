@@ -15,6 +15,8 @@ from airpath.errors import ScenarioError
 from airpath.scenario import inline
 
 NAME = "trace"
+# Parameters of queues that mahimahi writes as numbers of milliseconds.
+MILLISECONDS = ("target", "interval", "qdelay_ref", "max_burst")
 # Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
 ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 
@@ -140,9 +142,9 @@ def _queue(name: str, direction: Direction) -> list[tuple[str, str]]:
     if queue == "infinite" and parameters:
         hint = f"add {option} droptail"
         raise ScenarioError(f"{option}-args", "an infinite queue has no parameters", hint)
-    if queue == "droptail" and not parameters:
+    if queue in ("droptail", "drophead") and not parameters:
         hint = f"add {option}-args packets=100, or write {option} infinite"
-        raise ScenarioError(option, "droptail without a limit drops nothing", hint)
+        raise ScenarioError(option, f"{queue} without a limit drops nothing", hint)
     if queue not in ("infinite", *known):
         hint = f"write infinite or one of {', '.join(known)}"
         raise ScenarioError(option, f"there is no queue '{queue}' here", hint)
@@ -156,8 +158,9 @@ def _argument(option: str, argument: str) -> tuple[str, str]:
     if not name or not value:
         hint = "write NAME=VALUE, such as packets=100 or bytes=64kB, with commas between"
         raise ScenarioError(f"{option}-args", f"'{argument}' is no parameter of a queue", hint)
-    # mahimahi's bytes have no unit.
-    return name, f"{value} B" if name == "bytes" and value.isdecimal() else value
+    # mahimahi's numbers have no units.
+    unit = " B" if name == "bytes" else " ms" if name in MILLISECONDS else ""
+    return name, f"{value}{unit}" if value.isdecimal() else value
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _BY_UNIT = {
     "extra_acked_bytes",
     "SDU": "queued_sdus occupancy_sdus",
     "PDU": "pdus_sent pdus_lost pdus missing_pdus",
-    "ns": "time_ns delay_ns",
+    "ns": "time_ns delay_ns sojourn_ns",
     "us": "rtt_us min_rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
     "segment": "send_window tcpi_snd_cwnd tcpi_snd_ssthresh tcpi_unacked cached_segments held_acks "
     "ack_release_count window_segments",

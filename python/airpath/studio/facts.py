@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airpath.runs.finished import FinishedRun
 
 BY_NEED = (
-    *("tcp_state", "rtt_sample", "segment_sent", "dropped", "bearer_enqueued", "outage"),
+    *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent",),

@@ -364,6 +364,22 @@ impl<'a> Cx<'a> {
         self.engine.recorder.push(self.now, event());
     }
 
+    /// Records that a packet was marked which came to the buffer at `entered`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_marked(&mut self, dir: Dir, packet: &Packet, entered: Instant) {
+        let (element, sojourn_ns) = (self.element, self.now.since(entered).as_nanos());
+        self.probe(Kind::Marked, || Event::Marked {
+            ue: packet.ue,
+            flow: packet.flow,
+            direction: dir,
+            element,
+            seq: packet.seq,
+            len_bytes: packet.len,
+            sojourn_ns,
+        });
+    }
+
     /// Whether events of `kind` are recorded.
     #[inline]
     pub fn probes(&self, kind: Kind) -> bool {

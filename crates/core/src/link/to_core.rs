@@ -58,7 +58,7 @@ impl Element for LinkToCore {
 
     fn reports(&self, cx: &mut Cx<'_>) -> Vec<Value> {
         let queue_full = cx.dropped(Reason::QueueFull) - self.core.dropped_queue_full();
-        let link = report_of(&self.halves, queue_full, cx.dropped(Reason::LinkLoss));
+        let link = report_of(self.halves.each_ref(), queue_full, cx.dropped(Reason::LinkLoss));
         vec![link, self.core.report()]
     }
 }

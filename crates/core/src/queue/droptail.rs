@@ -4,7 +4,7 @@
 //! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
 //! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
 
-use super::{Aqm, Component, Discipline, Verdict};
+use super::{Aqm, Component, Discipline, Place, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -48,7 +48,7 @@ impl Config {
 }
 
 impl Component for Config {
-    fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+    fn build(&self, _place: &Place<'_>) -> Discipline {
         Discipline::Droptail(self.in_use())
     }
 
@@ -82,7 +82,7 @@ pub struct Droptail {
 
 impl Aqm for Droptail {
     #[inline]
-    fn admit(&mut self, _now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
+    fn admit(&mut self, _now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         let (sdus, bytes) = match self.in_service {
             InService::Counted => (buffer.sdus(), buffer.bytes()),
             // A packet that finds the transmitter idle does not wait.
@@ -107,12 +107,12 @@ mod tests {
     /// Whether a packet of 100 bytes is admitted to a buffer that holds `sdus` like it, one of them in
     /// transmission.
     fn admits(config: &Config, sdus: u32) -> bool {
-        let mut packet = Packet { len: 100, ..Packet::default() };
+        let packet = Packet { len: 100, ..Packet::default() };
         let mut buffer = Bearer::new(Bitrate::from_bps(8), false);
         for _ in 0..sdus {
             buffer.transmit(Instant::ZERO, &packet);
         }
-        config.in_use().admit(Instant::ZERO, &mut packet, &buffer) == Verdict::Enter
+        config.in_use().admit(Instant::ZERO, &packet, &buffer) == Verdict::Enter
     }
 
     #[test]

@@ -1,11 +1,38 @@
-//! Queue disciplines: which packets may be in a buffer.
+//! Queue disciplines: which packets may be in a buffer, which of them is sent next, and which are marked.
 //!
-//! The buffer itself belongs to the link or bearer; a discipline ([`Aqm`]) decides which packets are admitted, and which
-//! go if not all can stay.
+//! There are two kinds. An [`Aqm`] decides at the arrival of a packet; the buffer itself belongs to the link or bearer,
+//! and packets leave it in their order. A [`Queue`] holds the packets that wait: it hands them out one by one when the
+//! transmitter can take one, and judges them then. A transmitter of whole packets takes the next one when it is free, a
+//! link layer as many as fill its next TTI.
+//!
+//! A queue, as the owner of the buffer drives it:
+//!
+//! ```text
+//! queue.admit(now, &packet)             // Verdict::Enter: the packet enters the books
+//! queue.push(waiting, &mut evicted);    // what was dropped to make room leaves them again
+//! queue.pop(now, &mut evicted)          // the next packet to send, and whether to mark it
+//! ```
+//!
+//! A discipline keeps no timer. What changes in steps of time (the probability of PIE) is brought up to date when a packet
+//! comes or leaves, with the steps that have passed since: between two calls the queue does not change, so that the
+//! result is the same, and a queue in which nothing happens costs nothing.
 
+mod control;
+mod fifo;
+mod target;
+
+pub mod codel;
+pub mod drophead;
 pub mod droptail;
+pub mod dualpi2;
+pub mod fq_codel;
 pub mod pdpc;
+pub mod pie;
+pub mod predicted_sojourn;
 pub mod red;
+
+pub use fifo::Waiting;
+pub use target::Target;
 
 use crate::element::Bearer;
 use crate::error::ScenarioError;
@@ -13,14 +40,15 @@ use crate::packet::Packet;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::queue as scratch;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::Reason;
+use crate::units::Bitrate;
 
-/// A queue discipline.
+/// A queue discipline that decides when a packet comes.
 pub trait Aqm: Send + Sync {
     /// What becomes of `packet`, which comes to the buffer with these books, settled to `now`. A discipline that says
     /// [`Verdict::DropWaiting`] is asked again when that has been done.
-    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict;
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict;
 
     /// A packet has left the buffer, which has these books from now on. Not told of what the discipline itself
     /// dropped, nor of packets that are sent whole with ends computed ahead: the books say when the last one ends.
@@ -39,11 +67,42 @@ pub trait Aqm: Send + Sync {
     }
 }
 
+/// A queue discipline that holds the packets which wait.
+pub trait Queue: Send + Sync {
+    /// What becomes of `packet`, which comes. Never [`Verdict::DropWaiting`].
+    fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict;
+
+    /// A packet that was let in waits from now on. Others that are dropped for it are put into `evicted`; it may be among
+    /// them.
+    fn push(&mut self, waiting: Waiting, evicted: &mut Evicted);
+
+    /// The next packet to be sent. Those that are dropped in front of it are put into `evicted`.
+    fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next>;
+
+    /// Bytes of the packets that wait; 0 if none does.
+    fn bytes(&self) -> u64;
+}
+
+/// Packets that a queue has dropped. A box is what goes back to the pool.
+#[allow(clippy::vec_box)]
+pub type Evicted = Vec<Box<Packet>>;
+
+/// A packet that leaves a queue.
+#[derive(Debug)]
+pub struct Next {
+    /// The packet, and since when it has waited.
+    pub waiting: Waiting,
+    /// It is to be marked ([`Packet::mark`]); it can be.
+    pub marks: bool,
+}
+
 /// What becomes of a packet that comes to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It enters.
     Enter,
+    /// It enters and is marked ([`Packet::mark`]); it can be.
+    Mark,
     /// It is dropped.
     Drop(Reason),
     /// The first packet of which no octet has been sent is dropped; if there is none, this one.
@@ -64,16 +123,39 @@ pub struct Departed {
 pub enum Discipline {
     /// Drop-tail.
     Droptail(droptail::Droptail),
-    /// Any other.
+    /// Any other that decides when a packet comes.
     Other(Box<dyn Aqm>),
+    /// One that holds the packets.
+    Queue(Box<dyn Queue>),
+}
+
+impl Discipline {
+    /// The queue in which packets wait; `None` if they wait elsewhere.
+    #[inline]
+    pub fn queue(&mut self) -> Option<&mut dyn Queue> {
+        match self {
+            Self::Queue(queue) => Some(queue.as_mut()),
+            Self::Droptail(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// Bytes that wait in its queue; 0 if packets wait elsewhere.
+    #[inline]
+    pub fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Queue(queue) => queue.bytes(),
+            Self::Droptail(_) | Self::Other(_) => 0,
+        }
+    }
 }
 
 impl Aqm for Discipline {
     #[inline]
-    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         match self {
             Self::Droptail(droptail) => droptail.admit(now, packet, buffer),
             Self::Other(aqm) => aqm.admit(now, packet, buffer),
+            Self::Queue(queue) => queue.admit(now, packet),
         }
     }
 
@@ -88,30 +170,50 @@ impl Aqm for Discipline {
         match self {
             Self::Droptail(droptail) => droptail.limit_sdus(),
             Self::Other(aqm) => aqm.limit_sdus(),
+            Self::Queue(_) => None,
         }
     }
 
     #[inline]
     fn discard_counter(&self) -> u64 {
         match self {
-            Self::Droptail(_) => 0,
+            Self::Droptail(_) | Self::Queue(_) => 0,
             Self::Other(aqm) => aqm.discard_counter(),
         }
     }
 }
 
+/// Where a discipline stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Seed of the run.
+    pub run_seed: u64,
+    /// What it draws from is named so.
+    pub name: &'a str,
+    /// Rate of the transmitter behind it, its mean where it varies.
+    pub rate: Bitrate,
+    /// How long the transmitter waits for the next opportunity to send at most, if it has a grid of TTIs or slots.
+    pub tti: Duration,
+}
+
 /// What is asked of a discipline's parameters.
 pub trait Component {
-    /// Makes the discipline; what it draws from is named after it.
-    fn build(&self, run_seed: u64, name: &str) -> Discipline;
+    /// Makes the discipline.
+    fn build(&self, place: &Place<'_>) -> Discipline;
 
     /// Refuses a buffer that lets nothing pass.
     fn validate(&self) -> Result<(), ScenarioError> {
         Ok(())
     }
 
-    /// Whether it may drop a packet that waits already: the owner of the buffer must then be able to take it out.
-    fn drops_waiting(&self) -> bool {
+    /// Whether packets must wait one by one, as it holds them or may drop one that waits: the times at which they are
+    /// sent cannot be computed when they come.
+    fn needs_line(&self) -> bool {
+        false
+    }
+
+    /// Whether it may mark packets.
+    fn marks(&self) -> bool {
         false
     }
 
@@ -130,21 +232,15 @@ registry! {
     /// A queue discipline and its parameters.
     pub enum Config: Component, default Droptail, validate() {
         Droptail = droptail,
+        Drophead = drophead,
+        Codel = codel,
+        FqCodel = fq_codel,
+        Pie = pie,
+        Dualpi2 = dualpi2,
+        PredictedSojourn = predicted_sojourn,
         Pdpc = pdpc,
         Red = red,
         #[cfg(test)]
         Scratch = scratch,
-    }
-}
-
-impl Config {
-    /// Refuses a discipline that drops packets which wait, where packets are sent whole and nothing waits for the
-    /// moment at which it is sent.
-    pub(crate) fn check_sent_whole(&self, hint: &str) -> Result<(), ScenarioError> {
-        if !self.drops_waiting() {
-            return Ok(());
-        }
-        let message = "it drops packets that wait, and here the time of each is fixed when it comes";
-        Err(ScenarioError::new(self.name(), message, hint))
     }
 }

@@ -28,7 +28,7 @@
 //!   no other; the paper finds BO accurate and warns of more.
 
 use super::droptail::{self, Droptail};
-use super::{Aqm, Component, Departed, Discipline, Verdict};
+use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -115,7 +115,7 @@ impl Config {
 }
 
 impl Component for Config {
-    fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+    fn build(&self, _place: &Place<'_>) -> Discipline {
         Discipline::Other(Box::new(self.in_use()))
     }
 
@@ -132,7 +132,7 @@ impl Component for Config {
         self.limit().validate()
     }
 
-    fn drops_waiting(&self) -> bool {
+    fn needs_line(&self) -> bool {
         true
     }
 
@@ -149,7 +149,7 @@ struct Pdpc {
 }
 
 impl Aqm for Pdpc {
-    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         let (mut sdus, mut bytes) = match self.config.occupancy {
             Occupancy::Unacked => (buffer.sdus(), buffer.bytes()),
             Occupancy::Untransmitted => (buffer.untransmitted_sdus(), buffer.untransmitted_bytes()),
@@ -205,13 +205,13 @@ mod tests {
 
         /// A packet comes. What was said of it first.
         fn come(&mut self, len: u32) -> Verdict {
-            let mut packet = Packet { len, ..Packet::default() };
-            let mut verdict = self.pdpc.admit(Instant::ZERO, &mut packet, &self.books);
+            let packet = Packet { len, ..Packet::default() };
+            let mut verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);
             let first = verdict;
             if verdict == Verdict::DropWaiting && !self.lens.is_empty() {
                 let victim = Packet { len: self.lens.remove(0), ..Packet::default() };
                 self.books.evict(&victim);
-                verdict = self.pdpc.admit(Instant::ZERO, &mut packet, &self.books);
+                verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);
             }
             if verdict == Verdict::Enter {
                 self.books.enter(&packet);
@@ -243,8 +243,8 @@ mod tests {
         }
         // Five are held, and nothing was sent of the last two.
         assert_eq!([400, 500].map(|len| sending.come(len)), [Verdict::Enter, Verdict::Enter]);
-        let mut packet = Packet { len: 600, ..Packet::default() };
-        let verdict = sending.pdpc.admit(Instant::ZERO, &mut packet, &sending.books);
+        let packet = Packet { len: 600, ..Packet::default() };
+        let verdict = sending.pdpc.admit(Instant::ZERO, &packet, &sending.books);
         assert_eq!((verdict, sending.pdpc.counter), (Verdict::DropWaiting, 900));
     }
 

@@ -26,7 +26,7 @@
 //! so that another parameter leaves the draws in step. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
-use super::{Aqm, Component, Departed, Discipline, Verdict};
+use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -101,11 +101,11 @@ impl Config {
 }
 
 impl Component for Config {
-    fn build(&self, run_seed: u64, name: &str) -> Discipline {
+    fn build(&self, place: &Place<'_>) -> Discipline {
         Discipline::Other(Box::new(Red {
             config: self.clone(),
             limit: self.limit().in_use(),
-            stream: rng::stream(run_seed, name),
+            stream: rng::stream(place.run_seed, place.name),
             average: 0.0,
             unmarked: None,
             emptied: Instant::ZERO,
@@ -135,6 +135,10 @@ impl Component for Config {
             return error("mean_packet", "a packet of no size".into(), "write a size such as \"1500 B\"");
         }
         self.limit().validate()
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
     }
 }
 
@@ -225,20 +229,19 @@ impl Red {
 }
 
 impl Aqm for Red {
-    fn admit(&mut self, now: Instant, packet: &mut Packet, buffer: &Bearer) -> Verdict {
+    fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         self.update_average(now, buffer);
         let early = self.decide(packet.len);
-        let marks = early == Early::Signal && self.config.ecn && packet.ecn != Packet::NOT_ECT;
+        let marks = early == Early::Signal && self.config.ecn && packet.can_be_marked();
         if early != Early::Enter && !marks {
             return Verdict::Drop(Reason::EarlyDrop);
         }
         let verdict = self.limit.admit(now, packet, buffer);
         if verdict != Verdict::Enter {
             self.unmarked = Some(0);
-        } else if marks {
-            packet.mark();
+            return verdict;
         }
-        verdict
+        if marks { Verdict::Mark } else { Verdict::Enter }
     }
 
     fn handle_departure(&mut self, now: Instant, _gone: Departed, buffer: &Bearer) {
@@ -368,11 +371,10 @@ mod tests {
             let mut red = red(&Config { weight: 1.0, ..config.clone() });
             let mut seen = [0; 3];
             for _ in 0..1000 {
-                let mut packet = Packet { len: 1500, ecn, ..Packet::default() };
-                let verdict = red.admit(Instant::ZERO, &mut packet, &buffer(sdus, 1500));
-                let kind = match (verdict, packet.ecn) {
-                    (Verdict::Enter, Packet::CE) => 1,
-                    (Verdict::Enter, _) => 0,
+                let packet = Packet { len: 1500, ecn, ..Packet::default() };
+                let kind = match red.admit(Instant::ZERO, &packet, &buffer(sdus, 1500)) {
+                    Verdict::Enter => 0,
+                    Verdict::Mark => 1,
                     _ => 2,
                 };
                 seen[kind] += 1;
@@ -385,8 +387,8 @@ mod tests {
         assert_eq!(verdicts(31, 2), [0, 0, 1000]);
         // No room: not marked, but dropped.
         let full = Config { packets: Some(14), weight: 1.0, ..config.clone() };
-        let mut packet = Packet { len: 1500, ecn: 2, ..Packet::default() };
-        let verdict = red(&full).admit(Instant::ZERO, &mut packet, &buffer(14, 1500));
-        assert_eq!((verdict, packet.ecn), (Verdict::Drop(Reason::QueueFull), 2));
+        let packet = Packet { len: 1500, ecn: 2, ..Packet::default() };
+        let verdict = red(&full).admit(Instant::ZERO, &packet, &buffer(14, 1500));
+        assert_eq!(verdict, Verdict::Drop(Reason::QueueFull));
     }
 }

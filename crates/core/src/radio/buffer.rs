@@ -3,7 +3,7 @@
 
 use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
-use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
+use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict, Waiting};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
@@ -17,7 +17,11 @@ pub(super) struct Buffer {
     /// One-way delay behind the transmission.
     pub delay: Duration,
     queue: Discipline,
+    /// Whether the discipline may mark packets.
+    marks: bool,
     counts: Counts,
+    /// Reused; empty between calls.
+    evicted: Evicted,
 }
 
 #[derive(Default)]
@@ -25,6 +29,9 @@ struct Counts {
     sdus_in: u64,
     bytes_in: u64,
     sdus_dropped: u64,
+    /// Of these, packets that had been let in.
+    sdus_evicted: u64,
+    sdus_marked: u64,
     sdus_discarded: u64,
     bytes_discarded: u64,
     peak_sdus: u32,
@@ -54,10 +61,18 @@ pub(super) struct Delivered {
 }
 
 impl Buffer {
-    /// What the discipline draws from is named after the bearer.
-    pub fn new(queue: &queue::Config, delay: Duration, run_seed: u64, ue: u16, dir: Dir) -> Self {
-        let queue = queue.build(run_seed, &queue_name(ue, dir));
-        Self { ue, dir, delay, queue, counts: Counts::default() }
+    /// The buffer of a transmitter of this rate and TTI. What the discipline draws from is named after the bearer.
+    pub fn new(
+        queue: &queue::Config,
+        (rate, tti): (Bitrate, Duration),
+        delay: Duration,
+        run_seed: u64,
+        ue: u16,
+        dir: Dir,
+    ) -> Self {
+        let marks = queue.marks();
+        let queue = queue.build(&Place { run_seed, name: &queue_name(ue, dir), rate, tti });
+        Self { ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
     }
 
     /// Number of the bearer, of its timer and of its lane.
@@ -75,13 +90,15 @@ impl Buffer {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
-        match self.queue.admit(now, &mut packet, books) {
-            Verdict::Enter => Some(self.accept(cx, packet)),
-            verdict => {
+        let verdict = self.queue.admit(now, &packet, books);
+        if verdict != Verdict::Enter {
+            if verdict != Verdict::Mark {
                 self.refuse(cx, packet, verdict);
-                None
+                return None;
             }
+            self.mark(cx, &mut packet, now);
         }
+        Some(self.accept(cx, packet))
     }
 
     /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
@@ -94,9 +111,12 @@ impl Buffer {
     ) -> Option<Admitted> {
         loop {
             let (now, books) = (cx.now, cx.bearer(self.index() as usize));
-            let verdict = self.queue.admit(now, &mut packet, books);
+            let verdict = self.queue.admit(now, &packet, books);
             books.note_counter(self.queue.discard_counter());
-            if verdict == Verdict::Enter {
+            if matches!(verdict, Verdict::Enter | Verdict::Mark) {
+                if verdict == Verdict::Mark {
+                    self.mark(cx, &mut packet, now);
+                }
                 return Some(self.accept(cx, packet));
             }
             let waiting = if verdict == Verdict::DropWaiting { take_waiting() } else { None };
@@ -128,7 +148,7 @@ impl Buffer {
         let reason = match verdict {
             Verdict::Drop(reason) => reason,
             // Something was to be dropped, and nothing waits.
-            Verdict::Enter | Verdict::DropWaiting => Reason::EarlyDrop,
+            Verdict::Enter | Verdict::Mark | Verdict::DropWaiting => Reason::EarlyDrop,
         };
         self.counts.sdus_dropped += 1;
         self.tell_drop(cx, RadioEventKind::Dropped, &packet);
@@ -142,9 +162,75 @@ impl Buffer {
         self.counts.sdus_in -= 1;
         self.counts.bytes_in -= u64::from(packet.len);
         self.counts.sdus_dropped += 1;
+        self.counts.sdus_evicted += 1;
         cx.bearer(self.index() as usize).evict(&packet);
         self.tell_drop(cx, RadioEventKind::Evicted, &packet);
         cx.drop(self.dir, packet, Reason::Evicted);
+    }
+
+    /// Marks a packet that came at `entered`.
+    #[cold]
+    #[inline(never)]
+    pub fn mark(&mut self, cx: &mut Cx<'_>, packet: &mut Packet, entered: Instant) {
+        packet.mark();
+        self.counts.sdus_marked += 1;
+        cx.note_marked(self.dir, packet, entered);
+    }
+
+    /// The number of the packet that was let in last, from 0.
+    pub fn last_number(&self) -> u64 {
+        (self.counts.sdus_in + self.counts.sdus_evicted).saturating_sub(1)
+    }
+
+    /// Keeps the packet that was let in last and is in the books, if the discipline holds packets; else it is for the
+    /// transmitter.
+    #[inline]
+    pub fn hold(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<Box<Packet>> {
+        if !matches!(self.queue, Discipline::Queue(_)) {
+            return Some(packet);
+        }
+        self.push(cx, packet);
+        None
+    }
+
+    #[inline(never)]
+    fn push(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let waiting = Waiting { number: self.last_number(), entered: cx.now, packet };
+        if let Some(queue) = self.queue.queue() {
+            queue.push(waiting, &mut self.evicted);
+        }
+        self.evict_all(cx);
+    }
+
+    fn evict_all(&mut self, cx: &mut Cx<'_>) {
+        let mut evicted = std::mem::take(&mut self.evicted);
+        evicted.drain(..).for_each(|packet| self.evict(cx, packet));
+        self.evicted = evicted;
+    }
+
+    /// Bytes of packets that the discipline holds.
+    #[inline]
+    pub fn held_bytes(&self) -> u64 {
+        self.queue.held_bytes()
+    }
+
+    /// Bytes of packets that the transmitter has and has not begun.
+    pub fn waiting_behind(&self, cx: &mut Cx<'_>) -> u64 {
+        cx.bearer(self.index() as usize).untransmitted_bytes() - self.held_bytes()
+    }
+
+    /// The next packet that the discipline holds, for a transmitter that has fewer than `octets` which it has not begun.
+    pub fn pull(&mut self, cx: &mut Cx<'_>, octets: u64) -> Option<Waiting> {
+        if self.held_bytes() == 0 || self.waiting_behind(cx) >= octets {
+            return None;
+        }
+        let next = self.queue.queue()?.pop(cx.now, &mut self.evicted);
+        self.evict_all(cx);
+        let Next { mut waiting, marks } = next?;
+        if marks {
+            self.mark(cx, &mut waiting.packet, waiting.entered);
+        }
+        Some(waiting)
     }
 
     #[cold]
@@ -270,7 +356,8 @@ impl Buffer {
             ("bytes_delivered", delivered.bytes),
             ("peak_queued_sdus", u64::from(counts.peak_sdus)),
         ];
-        entries.into_iter().map(|(key, count)| (key.to_owned(), json!(count))).collect()
+        let marked = self.marks.then_some(("sdus_marked", counts.sdus_marked));
+        entries.into_iter().chain(marked).map(|(key, count)| (key.to_owned(), json!(count))).collect()
     }
 }
 

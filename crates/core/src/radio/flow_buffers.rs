@@ -12,9 +12,9 @@
 use super::buffer::{Admitted, Buffer, queue_name};
 use crate::element::{Bearer, Cx};
 use crate::packet::Packet;
-use crate::queue::{self, Aqm, Departed, Discipline, Verdict};
+use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict};
 use crate::registry::parameters;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
@@ -43,6 +43,7 @@ pub(super) struct FlowBuffers {
     run_seed: u64,
     name: String,
     rate: Bitrate,
+    tti: Duration,
     /// By flow, or the one line of all.
     lines: Vec<Line>,
     /// The lines in which packets wait, by whose turn it is.
@@ -62,12 +63,12 @@ impl FlowBuffers {
         queue: &queue::Config,
         sharing: Sharing,
         run_seed: u64,
-        rate: Bitrate,
+        (rate, tti): (Bitrate, Duration),
         buffer: &Buffer,
     ) -> Self {
         let name = queue_name(buffer.ue, buffer.dir);
         let (lines, turns) = (Vec::new(), VecDeque::new());
-        Self { queue: queue.clone(), sharing, run_seed, name, rate, lines, turns }
+        Self { queue: queue.clone(), sharing, run_seed, name, rate, tti, lines, turns }
     }
 
     /// The number of the line in which a packet waits.
@@ -85,8 +86,9 @@ impl FlowBuffers {
                 Sharing::Shared => self.name.clone(),
                 Sharing::PerFlow => format!("{}.flow{}", self.name, self.lines.len()),
             };
+            let place = Place { run_seed: self.run_seed, name: &name, rate: self.rate, tti: self.tti };
             self.lines.push(Line {
-                discipline: self.queue.build(self.run_seed, &name),
+                discipline: self.queue.build(&place),
                 books: Bearer::new(self.rate, false),
                 waiting: VecDeque::new(),
             });
@@ -98,9 +100,9 @@ impl FlowBuffers {
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
         let number = self.number(&packet);
         let line = self.line(number);
-        let waited = !line.waiting.is_empty();
+        let waited = line.waits();
         let is_in = line.take_in(cx, buffer, packet);
-        let waits = !line.waiting.is_empty();
+        let waits = line.waits();
         self.note_counter(cx, buffer);
         match (waited, waits) {
             (false, true) => self.turns.push_back(number),
@@ -117,11 +119,16 @@ impl FlowBuffers {
     }
 
     /// The packet whose turn it is leaves its line: its first octet is sent now.
-    pub fn start_next(&mut self, cx: &mut Cx<'_>, buffer: &Buffer) -> Option<Waiting> {
-        let number = self.turns.pop_front()?;
+    pub fn start_next(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer) -> Option<Waiting> {
+        let (number, next) = loop {
+            let number = self.turns.pop_front()?;
+            // A discipline may have dropped all that was there.
+            if let Some(next) = self.lines[usize::from(number)].pop(cx, buffer) {
+                break (number, next);
+            }
+        };
         let line = &mut self.lines[usize::from(number)];
-        let next = line.waiting.pop_front()?;
-        if !line.waiting.is_empty() {
+        if line.waits() {
             self.turns.push_back(number);
         }
         let packet = &next.packet;
@@ -153,14 +160,50 @@ impl Line {
         let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
         cx.bearer(buffer.index() as usize).enter(&packet);
         self.books.enter(&packet);
-        self.waiting.push_back(Waiting { entered: cx.now, packet });
+        let entered = cx.now;
+        match self.discipline.queue() {
+            None => self.waiting.push_back(Waiting { entered, packet }),
+            Some(queue) => {
+                let mut evicted = Vec::new();
+                queue.push(queue::Waiting { number: buffer.last_number(), entered, packet }, &mut evicted);
+                self.evict(cx, buffer, evicted);
+            }
+        }
         true
+    }
+
+    fn waits(&self) -> bool {
+        !self.waiting.is_empty() || self.discipline.held_bytes() > 0
+    }
+
+    /// Takes the next packet out that is to be sent.
+    fn pop(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer) -> Option<Waiting> {
+        let Some(queue) = self.discipline.queue() else { return self.waiting.pop_front() };
+        let mut evicted = Vec::new();
+        let next = queue.pop(cx.now, &mut evicted);
+        self.evict(cx, buffer, evicted);
+        let Next { waiting: queue::Waiting { entered, mut packet, .. }, marks } = next?;
+        if marks {
+            buffer.mark(cx, &mut packet, entered);
+        }
+        Some(Waiting { entered, packet })
+    }
+
+    fn evict(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, evicted: Evicted) {
+        for packet in evicted {
+            self.books.evict(&packet);
+            buffer.evict(cx, packet);
+        }
     }
 
     fn admit(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, mut packet: Box<Packet>) -> Option<Admitted> {
         loop {
-            let verdict = self.discipline.admit(cx.now, &mut packet, &self.books);
-            if verdict == Verdict::Enter {
+            let verdict = self.discipline.admit(cx.now, &packet, &self.books);
+            if verdict == Verdict::Mark {
+                let now = cx.now;
+                buffer.mark(cx, &mut packet, now);
+            }
+            if matches!(verdict, Verdict::Enter | Verdict::Mark) {
                 return Some(buffer.accept(cx, packet));
             }
             let waiting = if verdict == Verdict::DropWaiting { self.waiting.pop_front() } else { None };

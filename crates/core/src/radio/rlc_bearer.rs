@@ -18,6 +18,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ProbeMask, Reason};
 use crate::units::Bitrate;
 use serde_json::{Map, Value};
+use std::collections::VecDeque;
 
 /// Probes of what a TTI has in it.
 pub(super) const OF_TTIS: ProbeMask =
@@ -32,6 +33,9 @@ pub(super) struct RlcBearer {
     sdus: Sdus,
     /// The first SDU whose end was not on the air yet, as far as probes look on.
     next_ended: u64,
+    /// Of SDUs that a queue discipline has handed on, from `next_ended` on: their numbers among those that came, which
+    /// are those of the link layer otherwise. Kept while probes look on.
+    numbers: VecDeque<u64>,
     occupancy: Occupancy,
     pub counts: Counts,
     capture: PduCapture,
@@ -76,11 +80,12 @@ impl RlcBearer {
         dir: Dir,
     ) -> Self {
         Self {
-            buffer: Buffer::new(queue, delay, plan.run_seed, ue, dir),
+            buffer: Buffer::new(queue, (rate, ttis.tti), delay, plan.run_seed, ue, dir),
             rate,
             ttis,
             sdus: Sdus::default(),
             next_ended: 0,
+            numbers: VecDeque::new(),
             occupancy: Occupancy::default(),
             counts: Counts::default(),
             capture: PduCapture::new(rlc, ue, dir),
@@ -102,9 +107,43 @@ impl RlcBearer {
         let queued_sdus = books.sdus();
         self.occupancy.set(cx.now, queued_sdus);
         if let Some(sdu) = admitted {
+            let Some(sdu) = self.buffer.hold(cx, sdu) else { return self.feed(cx, end, 1) };
             end.handle_sdu(cx.now, sdu.len);
             self.sdus.push(cx.now, sdu);
         }
+    }
+
+    /// Hands SDUs that the queue discipline holds on to the entity while this has fewer than `octets` of SDUs that it has
+    /// not begun. It is never without one while there is any, so that it knows when it wants a TTI.
+    #[inline]
+    pub fn feed(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, octets: u64) {
+        if self.buffer.held_bytes() > 0 {
+            self.feed_held(cx, end, octets);
+        }
+    }
+
+    #[inline(never)]
+    fn feed_held(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, octets: u64) {
+        while let Some(next) = self.buffer.pull(cx, octets) {
+            end.handle_sdu(cx.now, next.packet.len);
+            if cx.probes(Kind::RlcSdu) {
+                self.numbers.push_back(next.number);
+            }
+            self.sdus.push(next.entered, next.packet);
+        }
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
+        self.occupancy.set(cx.now, queued_sdus);
+    }
+
+    /// What waits for the entity, in what the room of a TTI is counted in, where that has `own` to send. An entity whose
+    /// window is closed does not count the SDUs that it has, and would not send more.
+    #[inline]
+    pub fn with_held(&self, cx: &mut Cx<'_>, own: u64) -> u64 {
+        let held = self.buffer.held_bytes();
+        if held == 0 || own.saturating_mul(self.ttis.payload) < self.buffer.waiting_behind(cx) {
+            return own;
+        }
+        own + held.div_ceil(self.ttis.payload)
     }
 
     /// Writes PDUs that are sent now into the capture, if they are to be there. `arrives` has those that are not lost.
@@ -153,10 +192,13 @@ impl RlcBearer {
             if end.sdu >= self.next_ended
                 && let Some(flow) = self.sdus.entry(end.sdu).map(|sdu| sdu.flow)
             {
+                let passed = (end.sdu - self.next_ended) as usize;
+                let number = self.numbers.get(passed).copied().unwrap_or(end.sdu);
+                self.numbers.drain(..self.numbers.len().min(passed + 1));
                 self.next_ended = end.sdu + 1;
                 let (first_sn, pdus) =
                     ((end.first % self.ttis.sequence_numbers) as u32, (end.sn - end.first + 1) as u32);
-                let sdu = end.sdu;
+                let sdu = number;
                 cx.probe(Kind::RlcSdu, || Event::RlcSdu { ue, flow, direction, sdu, first_sn, pdus });
             }
         }

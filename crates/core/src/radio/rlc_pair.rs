@@ -51,13 +51,16 @@ impl RlcPair {
 
     /// Fills a TTI that starts now. [`settle_sent`](Self::settle_sent) has to follow.
     #[inline]
-    pub fn build_tti(&mut self, now: Instant, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
-        self.ends[dir.index()].build_tti(now, room, tti, report);
+    pub fn build_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
+        let (end, bearer) = (self.ends[dir.index()].as_mut(), &mut self.bearers[dir.index()]);
+        let octets = room.saturating_mul(bearer.ttis.payload);
+        bearer.feed(cx, end, octets);
+        end.build_tti(cx.now, room, tti, report);
     }
 
     /// Fills a TTI, does what follows, and tells of its PDUs but not of their fate, which nobody knows yet.
     pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
-        self.build_tti(cx.now, dir, room, tti, report);
+        self.build_tti(cx, dir, room, tti, report);
         let bearer = self.bearer(dir);
         if cx.probes_any(OF_TTIS) || cx.captures_pdus() {
             bearer.note_ends(cx, tti);
@@ -70,6 +73,13 @@ impl RlcPair {
     /// What the entity that sends in this direction would send now.
     pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
         self.ends[dir.index()].backlog(now)
+    }
+
+    /// The same with what waits for the entity in the queue discipline.
+    #[inline]
+    pub fn wanted(&self, cx: &mut Cx<'_>, dir: Dir) -> u64 {
+        let own = self.backlog(cx.now, dir);
+        self.bearers[dir.index()].with_held(cx, own)
     }
 
     /// When the first timer of an entity ends that needs no TTI.
@@ -108,6 +118,7 @@ impl RlcPair {
         let bearer = &mut self.bearers[dir.index()];
         bearer.settle_started(cx, report);
         bearer.settle_sent(cx, report);
+        bearer.feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
     /// A TTI arrives that was sent in this direction.

@@ -145,7 +145,7 @@ pub mod middlebox {
 pub mod queue {
     use crate::element::Bearer;
     use crate::packet::Packet;
-    use crate::queue::{Aqm, Component, Discipline, Verdict};
+    use crate::queue::{Aqm, Component, Discipline, Place, Verdict};
     use crate::time::Instant;
     use crate::trace::Reason;
 
@@ -154,13 +154,13 @@ pub mod queue {
     struct Scratch(u32);
 
     impl Component for Config {
-        fn build(&self, _run_seed: u64, _name: &str) -> Discipline {
+        fn build(&self, _place: &Place<'_>) -> Discipline {
             Discipline::Other(Box::new(Scratch(0)))
         }
     }
 
     impl Aqm for Scratch {
-        fn admit(&mut self, _now: Instant, _packet: &mut Packet, _buffer: &Bearer) -> Verdict {
+        fn admit(&mut self, _now: Instant, _packet: &Packet, _buffer: &Bearer) -> Verdict {
             self.0 += 1;
             if self.0.is_multiple_of(10) { Verdict::Drop(Reason::QueueFull) } else { Verdict::Enter }
         }

@@ -16,7 +16,6 @@ use super::{Component, Errors, Rlc, Slot, SlotReport};
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
-use crate::queue;
 use crate::registry::parameters;
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
@@ -159,7 +158,7 @@ impl Component for Config {
         self.tti
     }
 
-    fn check_bearer(&self, channel: &channel::Config, _queue: &queue::Config) -> Result<(), ScenarioError> {
+    fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {
         if channel.loses_everything() && self.max_transmissions.is_none() {
             return Err(ScenarioError::new(
                 "channel",
@@ -211,12 +210,12 @@ struct FixedDelayArq {
 }
 
 impl Rlc for FixedDelayArq {
-    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>) {
+    fn handle_sdu(&mut self, entered: Instant, sdu: Box<Packet>) {
         let start = self.stream_end;
         let end = start + u64::from(sdu.len);
         let number = self.first_sdu + self.sdus.len() as u64;
         self.stream_end = end;
-        self.sdus.push_back(Sdu { start, end, missing: end - start, entered: now, packet: Some(sdu) });
+        self.sdus.push_back(Sdu { start, end, missing: end - start, entered, packet: Some(sdu) });
         self.cut(number, start, end);
     }
 

@@ -48,7 +48,6 @@ pub use reassembly::Reassembly;
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
-use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::rlc as scratch;
@@ -59,8 +58,8 @@ use entities::{Halves, Receive, Transmit};
 
 /// A link layer, one direction of a bearer.
 pub trait Rlc: Send + Sync {
-    /// An SDU enters the buffer.
-    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>);
+    /// An SDU is for this link layer, which came to the bearer at `entered`: now, or before if a queue discipline held it.
+    fn handle_sdu(&mut self, entered: Instant, sdu: Box<Packet>);
 
     /// Takes the first SDU out of which no octet has been sent, for good; `None` if something of each was sent.
     fn take_waiting(&mut self) -> Option<Box<Packet>>;
@@ -152,9 +151,9 @@ pub trait Component {
         Ok(())
     }
 
-    /// Refuses a channel or a queue discipline that does not go with this link layer.
-    fn check_bearer(&self, channel: &channel::Config, queue: &queue::Config) -> Result<(), ScenarioError> {
-        let _ = (channel, queue);
+    /// Refuses a channel that does not go with this link layer.
+    fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {
+        let _ = channel;
         Ok(())
     }
 
@@ -190,18 +189,13 @@ impl Config {
         (**self).validate(Bitrate::default()).map_err(|error| self.locate(error))
     }
 
-    /// Refuses what no bearer of this rate, channel and queue discipline can do.
-    pub(crate) fn validate(
-        &self,
-        rate: Bitrate,
-        channel: &channel::Config,
-        queue: &queue::Config,
-    ) -> Result<(), ScenarioError> {
+    /// Refuses what no bearer of this rate and channel can do.
+    pub(crate) fn validate(&self, rate: Bitrate, channel: &channel::Config) -> Result<(), ScenarioError> {
         (**self)
             .validate(rate)
             .and_then(|()| self.ttis().map_or(Ok(()), |ttis| ttis.check(rate)))
             .map_err(|error| self.locate(error))?;
-        self.check_bearer(channel, queue)
+        self.check_bearer(channel)
     }
 
     /// Refuses link layers of a UE's bearers, downlink first, that do not go together.

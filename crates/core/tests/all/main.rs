@@ -27,6 +27,7 @@ mod netsim;
 mod outages;
 mod path_models;
 mod queue_errors;
+mod queues;
 mod red;
 mod registry;
 mod rlc_am;

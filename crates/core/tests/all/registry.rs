@@ -13,7 +13,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("channel", channel::Config::NAMES, &["bursts", "piecewise"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
-        ("queue", queue::Config::NAMES, &[]),
+        ("queue", queue::Config::NAMES, &["control", "fifo", "target"]),
         (
             "radio",
             radio::Config::NAMES,

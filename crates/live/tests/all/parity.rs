@@ -35,7 +35,7 @@ fn bundled(longest: Duration) -> Vec<(String, Scenario)> {
         found.push((path.file_stem().unwrap().to_string_lossy().into_owned(), scenario));
     }
     assert!(found.len() >= 4, "only {} scenarios were found", found.len());
-    for (name, text) in [("LTE", LTE), ("HSDPA", HSDPA)] {
+    for (name, text) in [("LTE", LTE), ("HSDPA", HSDPA), ("queues", QUEUES)] {
         found.push((name.to_owned(), Scenario::parse(text, &[]).unwrap()));
     }
     found
@@ -61,6 +61,17 @@ queue.droptail.bytes = "60 kB"
 reception = { mean_sinr = ["12 dB", "8 dB", "15 dB", "12 dB", "0 dB"], fading.jakes.doppler = "5.6 Hz" }
 [radio.lte.uplink]
 bler = "10 %"
+"#;
+
+const QUEUES: &str = r#"
+duration = "6 s"
+tcp = { ecn = true }
+wired = { rate = "5 Mbit/s", delay = "15 ms", queue.pie.ecn = true, uplink = { rate = "1 Mbit/s", queue.dualpi2 = {} } }
+flow = [{ app.bulk = {} }, { app.bulk = {} }, { app.ping.interval = "70 ms" }, { ue = 1, app.bulk = {} }]
+[radio.dch]
+ues = 2
+downlink = { rate = "992 kbit/s", rlc.am = {}, queue.fq_codel.target = "auto", channel.bernoulli.bler = "10 %" }
+uplink = { rate = "192 kbit/s", rlc.am = {}, queue.codel.target = "auto" }
 "#;
 
 const HSDPA: &str = r#"

@@ -33,6 +33,7 @@ export const KINDS = {
   outage: "outage",
   packet: "packet",
   dropped: "drop",
+  marked: "ECN mark",
 };
 
 const STATES = [
@@ -160,6 +161,7 @@ const SHORT = {
   outage: ({ word }) => word("phase").replaceAll("_", " "),
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, at ${elementName(own.run, own.n("element"))}`,
   dropped: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${own.word("reason").replaceAll("_", " ")}`,
+  marked: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("sojourn_ns") / 1e6, 1)} ms`,
 };
 
 /** A sentence about an event. @type {Record<string, (told: Told) => string>} */
@@ -238,6 +240,10 @@ const SENTENCE = {
     `A packet of ${bytes(n("len_bytes"))} with sequence number ${figure(n("seq"))}, on its way ` +
     `${word("direction") === "uplink" ? "to the server" : "to the UE"}, was dropped at ${elementName(run, n("element"))}: ` +
     `${DROPPED[word("reason")] ?? word("reason")}.`,
+  marked: ({ n, word, run }) =>
+    `A packet of ${bytes(n("len_bytes"))} with sequence number ${figure(n("seq"))}, on its way ` +
+    `${word("direction") === "uplink" ? "to the server" : "to the UE"}, was marked at ${elementName(run, n("element"))} ` +
+    `(ECN: congestion experienced) ${n("sojourn_ns") ? `after ${figure(n("sojourn_ns") / 1e6, 1)} ms in the buffer` : "as it came"}.`,
 };
 
 /**

@@ -146,6 +146,6 @@ impl BearerConfig {
             ));
         }
         self.channel.validate().map_err(|error| error.under("channel"))?;
-        self.rlc.validate(self.rate, &self.channel, &self.queue)
+        self.rlc.validate(self.rate, &self.channel)
     }
 }

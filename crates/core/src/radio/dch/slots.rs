@@ -2,8 +2,8 @@
 //!
 //! Packets are sent whole without a link layer: their ends of transmission are computed when they come, and scheduled
 //! only if somebody subscribed to radio events. With a link layer of slots a bearer has one timer: the end of the
-//! slot, or the moment to ask again while it is idle. A bearer without a link layer, whose UE has outages, has
-//! [`Whole`] in the place of one.
+//! slot, or the moment to ask again while it is idle. A bearer without a link layer has [`Whole`] in the place of one
+//! if its UE has outages, or if its queue discipline wants packets to wait one by one.
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
@@ -50,6 +50,8 @@ struct LinkLayer {
     paused_until: Instant,
     /// When the slot began that is under way.
     began: Instant,
+    /// Octets of a slot; 1 if packets are sent whole.
+    slot_octets: u64,
 }
 
 #[derive(Default)]
@@ -64,7 +66,8 @@ impl Bearer {
         let run_seed = plan.run_seed;
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
         let silences = Silences::of(plan.handovers, ue);
-        let is_whole = config.rlc.sends_whole() && !plan.handovers.is_empty();
+        let waits = !plan.handovers.is_empty() || config.queue.needs_line();
+        let is_whole = config.rlc.sends_whole() && waits;
         let rlc = match is_whole {
             true => Some(Box::new(Whole::new(config.rate, silences.clone())) as Box<dyn Rlc>),
             false => config.rlc.build(config.rate, stream("rlc")),
@@ -79,9 +82,11 @@ impl Bearer {
             is_whole,
             paused_until: Instant::ZERO,
             began: Instant::ZERO,
+            slot_octets: if is_whole { 1 } else { config.rate.bytes_in(config.rlc.slot()) },
         });
+        let place = (config.rate, config.rlc.slot());
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
+            buffer: Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir),
             rate: config.rate,
             link_layer,
             departures: Departures::default(),
@@ -114,7 +119,9 @@ impl Bearer {
             return;
         };
         cx.bearer(self.buffer.index() as usize).enter(&packet);
-        link_layer.rlc.handle_sdu(cx.now, packet);
+        if let Some(packet) = self.buffer.hold(cx, packet) {
+            link_layer.rlc.handle_sdu(cx.now, packet);
+        }
         if !link_layer.busy {
             self.start_slot(cx, false, report);
         }
@@ -165,6 +172,9 @@ impl Bearer {
             return cx.arm(index, link_layer.paused_until);
         }
         link_layer.began = cx.now;
+        while let Some(next) = self.buffer.pull(cx, link_layer.slot_octets) {
+            link_layer.rlc.handle_sdu(next.entered, next.packet);
+        }
         match link_layer.rlc.start_slot(cx.now, boundary, report) {
             Slot::BusyUntil(end) => {
                 link_layer.busy = true;
@@ -270,7 +280,8 @@ impl Element for Dch {
 }
 
 /// A line of packets in front of a transmitter, sent whole, one after the other, each with an end of its own: for a
-/// channel without link layer whose UE has outages. What is lost is told as discarded.
+/// channel without link layer whose UE has outages, or a queue that packets leave one by one. What is lost is told as
+/// discarded.
 struct Whole {
     rate: Bitrate,
     silences: Silences,
@@ -287,8 +298,8 @@ impl Whole {
 }
 
 impl Rlc for Whole {
-    fn handle_sdu(&mut self, now: Instant, sdu: Box<Packet>) {
-        self.waiting.push_back((now, sdu));
+    fn handle_sdu(&mut self, entered: Instant, sdu: Box<Packet>) {
+        self.waiting.push_back((entered, sdu));
     }
 
     fn take_waiting(&mut self) -> Option<Box<Packet>> {

@@ -104,7 +104,7 @@ impl Ue {
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         let carrier = &mut self.carriers[dir.index()];
         let mut tti = carrier.spare.take();
-        self.pair.build_tti(cx.now, dir, carrier.room, &mut tti, report);
+        self.pair.build_tti(cx, dir, carrier.room, &mut tti, report);
         if tti.is_empty() {
             carrier.spare.keep(tti);
         } else {

@@ -52,10 +52,11 @@ impl User {
         let rates = PHYSICAL_PACKETS.iter().zip(&shares[1..]);
         let rate = rates.map(|(packet, share)| f64::from(packet.rate_bps) * share).sum::<f64>();
         let rate = Bitrate::from_bps(rate as u64);
-        let buffer = Buffer::new(&config.queue, Duration::ZERO, run_seed, ue, Dir::Downlink);
+        let place = (rate, lasting(1));
+        let buffer = Buffer::new(&config.queue, place, Duration::ZERO, run_seed, ue, Dir::Downlink);
         Self {
             by_flow: config.buffer == Sharing::PerFlow,
-            waiting: FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer),
+            waiting: FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer),
             in_service: None,
             terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds),
             rate,
@@ -94,7 +95,7 @@ impl User {
     /// How much is left to send of the packet in service, bytes; if there is none, of the next, which starts.
     pub fn start_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
         if self.in_service.is_none() {
-            let waiting = self.waiting.start_next(cx, &self.buffer)?;
+            let waiting = self.waiting.start_next(cx, &mut self.buffer)?;
             let left_bytes = waiting.packet.len;
             self.in_service = Some(InService { waiting, left_bytes });
         }

@@ -298,7 +298,7 @@ impl Downlink {
         work: &mut Work,
     ) -> Option<Format> {
         let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
-        let wanted = self.framing.bits(ue.backlog(cx.now));
+        let wanted = self.framing.bits(ue.wanted(cx));
         let format = self.air.format(row, units, wanted)?;
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;

@@ -124,6 +124,14 @@ impl Ue {
         }
     }
 
+    /// Room that everything would take that waits in front of the entity too.
+    pub(super) fn wanted(&self, cx: &mut Cx<'_>) -> u64 {
+        match &self.source {
+            Source::Rlc => self.pair.wanted(cx, Dir::Downlink),
+            Source::NodeB(iub) => iub.queue.pdus,
+        }
+    }
+
     /// Whether there is anything to send in the next slot.
     pub fn has_work(&self, now: Instant) -> bool {
         now >= self.paused_until && (self.harq.has_due() || self.backlog(now) > 0)
@@ -267,7 +275,7 @@ impl Ue {
     fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         let (dir, uplink) = (Dir::Uplink, &mut self.uplink);
         let mut tti = uplink.spare.take();
-        self.pair.build_tti(cx.now, dir, uplink.room, &mut tti, &mut work.report);
+        self.pair.build_tti(cx, dir, uplink.room, &mut tti, &mut work.report);
         if tti.is_empty() {
             uplink.spare.keep(tti);
         } else {

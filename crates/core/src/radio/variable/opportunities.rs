@@ -15,6 +15,7 @@ use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::buffer::{Admitted, Buffer, report_service, share};
 use crate::radio::flow_buffers::Waiting;
+use crate::time::Duration;
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
@@ -24,6 +25,7 @@ pub(super) struct OpportunityBearer {
     /// Mean of the channel's.
     rate: Bitrate,
     channel: Box<dyn Channel>,
+    /// Of packets that the discipline holds, the one that has begun.
     waiting: VecDeque<Waiting>,
     /// What the packet at the head has taken of opportunities, bytes.
     sent: u32,
@@ -33,9 +35,10 @@ pub(super) struct OpportunityBearer {
 
 impl OpportunityBearer {
     pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir) -> Self {
+        let rate = config.channel.mean_rate().unwrap_or_default();
         Self {
-            buffer: Buffer::new(&config.queue, config.delay, run_seed, ue, dir),
-            rate: config.channel.mean_rate().unwrap_or_default(),
+            buffer: Buffer::new(&config.queue, (rate, Duration::ZERO), config.delay, run_seed, ue, dir),
+            rate,
             channel: config.channel.build(run_seed, &format!("ue{ue}.{}.channel", dir.name())),
             waiting: VecDeque::new(),
             sent: 0,
@@ -67,7 +70,9 @@ impl Bearer for OpportunityBearer {
             return;
         };
         cx.bearer(self.buffer.index() as usize).enter(&packet);
-        self.waiting.push_back(Waiting { entered: cx.now, packet });
+        if let Some(packet) = self.buffer.hold(cx, packet) {
+            self.waiting.push_back(Waiting { entered: cx.now, packet });
+        }
         // Of one that was taken out the opportunity is left.
         if queued_sdus == 1 && self.next.is_none() {
             self.await_opportunity(cx);
@@ -78,7 +83,7 @@ impl Bearer for OpportunityBearer {
     fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(opportunity) = self.next.take() else { return };
         self.send(cx, opportunity.bytes);
-        if !self.waiting.is_empty() {
+        if !self.waiting.is_empty() || self.buffer.held_bytes() > 0 {
             self.await_opportunity(cx);
         }
     }
@@ -108,9 +113,13 @@ impl OpportunityBearer {
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, mut room: u32) {
-        while room > 0
-            && let Some(Waiting { packet, .. }) = self.waiting.front()
-        {
+        while room > 0 {
+            if self.waiting.is_empty()
+                && let Some(next) = self.buffer.pull(cx, 1)
+            {
+                self.waiting.push_back(Waiting { entered: next.entered, packet: next.packet });
+            }
+            let Some(Waiting { packet, .. }) = self.waiting.front() else { return };
             if self.sent == 0 {
                 self.buffer.start(cx, packet.flow, packet.seq, packet.len);
             }

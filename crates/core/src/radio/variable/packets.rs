@@ -45,12 +45,13 @@ impl PacketBearer {
     /// A bearer. `arrivals` is the timer of a line on which
     /// packets overtake.
     pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Self {
-        let buffer = Buffer::new(&config.queue, config.delay, run_seed, ue, dir);
-        let by_flow = config.buffer == Sharing::PerFlow;
         let rate = config.channel.mean_rate().unwrap_or_default();
-        let is_timed = by_flow || config.channel.loses_packets() || config.queue.drops_waiting();
+        let place = (rate, Duration::ZERO);
+        let buffer = Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir);
+        let by_flow = config.buffer == Sharing::PerFlow;
+        let is_timed = by_flow || config.channel.loses_packets() || config.queue.needs_line();
         let transmitter = if is_timed {
-            let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, rate, &buffer);
+            let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer);
             Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }
         } else {
             Transmitter::Ahead(Departures::default())
@@ -103,7 +104,7 @@ impl PacketBearer {
 
     fn start_next(&mut self, cx: &mut Cx<'_>) {
         let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
-        let Some(Waiting { entered, packet }) = waiting.start_next(cx, &self.buffer) else { return };
+        let Some(Waiting { entered, packet }) = waiting.start_next(cx, &mut self.buffer) else { return };
         let mut service = self.channel.serve(cx.now, packet.len);
         service.end = service.end.min(FAR);
         self.busy += service.end.since(cx.now);

@@ -33,7 +33,6 @@ pub use sender::{Erroneous, Sender};
 use super::{Component, Encode, End, Ttis};
 use crate::channel;
 use crate::error::ScenarioError;
-use crate::queue;
 use crate::units::Bitrate;
 
 impl Component for Config {
@@ -60,7 +59,7 @@ impl Component for Config {
         self.check()
     }
 
-    fn check_bearer(&self, channel: &channel::Config, _queue: &queue::Config) -> Result<(), ScenarioError> {
+    fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {
         if channel.loses_everything() {
             let hint = "lower the block error rate";
             return Err(ScenarioError::new("channel", "every block is lost, and so for ever", hint));

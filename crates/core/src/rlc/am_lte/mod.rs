@@ -36,7 +36,6 @@ pub use sender::Sender;
 use super::{Component, Encode, End, Ttis, lte};
 use crate::channel;
 use crate::error::ScenarioError;
-use crate::queue;
 use crate::units::Bitrate;
 
 /// AM_Window_Size (§7.2): half of the sequence numbers.
@@ -64,7 +63,7 @@ impl Component for Config {
         self.check()
     }
 
-    fn check_bearer(&self, channel: &channel::Config, _queue: &queue::Config) -> Result<(), ScenarioError> {
+    fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {
         lte::check_channel(channel)
     }
 }

@@ -1,0 +1,178 @@
+//! A wired link at which packets wait one by one, in at least one direction: for queue disciplines that hold packets, or
+//! drop one that waits.
+//!
+//! The next packet is chosen when the one before it is sent; a timer says when that is. Everything else is as on a link
+//! whose ends of transmission are computed, and is so in a direction whose queue does not want this.
+
+use super::{Half, report_of};
+use crate::element::{Cx, Early, Element, FAR, Layout};
+use crate::packet::{Dir, Packet};
+use crate::queue::{Aqm, Departed, Evicted, Next, Verdict, Waiting};
+use crate::time::Instant;
+use crate::trace::Reason;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// The link.
+pub(super) struct LinkInLine {
+    pub directions: [Direction; 2],
+}
+
+/// One direction, in which packets wait in a line or are computed.
+pub(super) struct Direction {
+    half: Half,
+    line: Option<Line>,
+}
+
+/// What waits for one direction, beside what the discipline holds.
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    in_service: Option<InService>,
+    /// Packets that were let in.
+    entered: u64,
+    dropped: u64,
+    marked: u64,
+    /// Reused; empty between calls.
+    evicted: Evicted,
+}
+
+#[derive(Clone, Copy)]
+struct InService {
+    end: Instant,
+    flow: u16,
+    len: u32,
+}
+
+impl Direction {
+    pub fn new(half: Half, in_line: bool) -> Self {
+        Self { half, line: in_line.then(Line::default) }
+    }
+}
+
+impl Line {
+    fn drop(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, reason: Reason) {
+        self.dropped += 1;
+        cx.drop(dir, packet, reason);
+    }
+
+    fn evict_all(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
+        for packet in std::mem::take(&mut self.evicted) {
+            half.books.evict(&packet);
+            self.drop(cx, half.dir, packet, Reason::Evicted);
+        }
+    }
+
+    fn mark(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &mut Packet, entered: Instant) {
+        packet.mark();
+        self.marked += 1;
+        cx.note_marked(dir, packet, entered);
+    }
+
+    /// Lets a packet in, or drops it, or others.
+    fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, mut packet: Box<Packet>) {
+        // An end at this instant counts as gone, as in books that are settled.
+        self.handle_end(cx, half);
+        loop {
+            match half.queue.admit(cx.now, &packet, &half.books) {
+                Verdict::Enter => break,
+                Verdict::Mark => {
+                    let now = cx.now;
+                    self.mark(cx, half.dir, &mut packet, now);
+                    break;
+                }
+                Verdict::Drop(reason) => return self.drop(cx, half.dir, packet, reason),
+                Verdict::DropWaiting => match self.waiting.pop_front() {
+                    Some(first) => self.evicted.push(first.packet),
+                    None => return self.drop(cx, half.dir, packet, Reason::EarlyDrop),
+                },
+            }
+            self.evict_all(cx, half);
+        }
+        half.books.enter(&packet);
+        let waiting = Waiting { number: self.entered, entered: cx.now, packet };
+        self.entered += 1;
+        match half.queue.queue() {
+            None => self.waiting.push_back(waiting),
+            Some(queue) => queue.push(waiting, &mut self.evicted),
+        }
+        self.evict_all(cx, half);
+        if self.in_service.is_none() {
+            self.start_next(cx, half);
+        }
+    }
+
+    fn start_next(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
+        let next = match half.queue.queue() {
+            None => self.waiting.pop_front().map(|waiting| Next { waiting, marks: false }),
+            Some(queue) => queue.pop(cx.now, &mut self.evicted),
+        };
+        self.evict_all(cx, half);
+        let Some(Next { waiting: Waiting { entered, mut packet, .. }, marks }) = next else { return };
+        if marks {
+            self.mark(cx, half.dir, &mut packet, entered);
+        }
+        let (flow, len) = (packet.flow, packet.len);
+        half.books.start(flow, len);
+        let end = (cx.now + half.books.rate().time_to_send(len.into())).min(FAR);
+        self.in_service = Some(InService { end, flow, len });
+        cx.arm(half.dir.index() as u32, end);
+        half.packets += 1;
+        half.bytes += u64::from(len);
+        if half.is_lossy && half.stream.chance(half.loss) {
+            cx.drop(half.dir, packet, Reason::LinkLoss);
+        } else {
+            cx.emit_at(end + half.delay, half.dir.index() as u32, packet);
+        }
+    }
+
+    /// The packet in transmission is sent, if it is by now.
+    fn handle_end(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
+        let Some(InService { flow, len, .. }) = self.in_service.take_if(|packet| packet.end <= cx.now) else {
+            return;
+        };
+        half.books.leave(flow, len);
+        half.queue.handle_departure(cx.now, Departed { len, delivered: true }, &half.books);
+        self.start_next(cx, half);
+    }
+}
+
+impl Element for LinkInLine {
+    fn layout(&self) -> Layout {
+        let ahead = self.directions.each_ref().map(|direction| direction.half.delay);
+        let early = self.directions.each_ref().map(|direction| match direction.line {
+            None => direction.half.early(),
+            Some(_) => Early::Never,
+        });
+        let lanes = Dir::BOTH.to_vec();
+        Layout { timers: 2, lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let Direction { half, line } = &mut self.directions[dir.index()];
+        if let Some(line) = line {
+            return line.take_in(cx, half, packet);
+        }
+        let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
+        cx.emit_at(at, dir.index() as u32, packet);
+    }
+
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        let Direction { half, line } = &mut self.directions[key as usize];
+        if let Some(line) = line {
+            line.handle_end(cx, half);
+        }
+    }
+
+    fn report(&self, cx: &mut Cx<'_>) -> Value {
+        let halves = self.directions.each_ref().map(|direction| &direction.half);
+        let mut report = report_of(halves, cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss));
+        for (dir, direction) in Dir::BOTH.iter().zip(&self.directions) {
+            if let Some(line) = &direction.line {
+                report[dir.name()]["packets_dropped"] = json!(line.dropped);
+                report[dir.name()]["packets_marked"] = json!(line.marked);
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,47 @@
+//! Drop-head: where there is no room, the packet that has waited longest makes it.
+//!
+//! The sender learns of the loss a queue earlier than with drop-tail, and what is sent is fresh. The victim is the first
+//! packet of which no octet has been sent; if something of each was sent, the one that comes is dropped. Source:
+//! mm-link(1) of mahimahi, `drophead`.
+
+use super::fifo::Limit;
+use super::{Aqm, Component, Discipline, Place, Verdict};
+use crate::element::Bearer;
+use crate::error::ScenarioError;
+use crate::packet::Packet;
+use crate::registry::parameters;
+use crate::time::Instant;
+use crate::units::Bytes;
+
+parameters! {
+    /// A packet that finds no room takes the place of the one that has waited longest.
+    pub struct Config {
+        /// At most this many packets, those in transmission included; unlimited if absent.
+        pub packets: Option<u32>,
+        /// At most this many bytes likewise; unlimited if absent.
+        pub bytes: Option<Bytes>,
+    }
+}
+
+impl Component for Config {
+    fn build(&self, _place: &Place<'_>) -> Discipline {
+        Discipline::Other(Box::new(Drophead(Limit::new(self.packets, self.bytes))))
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        Limit::validate(self.packets, self.bytes)
+    }
+
+    fn needs_line(&self) -> bool {
+        true
+    }
+}
+
+struct Drophead(Limit);
+
+impl Aqm for Drophead {
+    fn admit(&mut self, _now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
+        let fits = self.0.fits(buffer.sdus(), buffer.bytes(), packet.len);
+        if fits { Verdict::Enter } else { Verdict::DropWaiting }
+    }
+}
