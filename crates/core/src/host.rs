@@ -312,15 +312,15 @@ impl Endpoint {
                 End::Datagrams(DatagramEnd::new(app, spec.start))
             }
             Traffic::Page(page) if host == spec.dir => {
-                let stream = || cc_stream(spec, run_seed, host);
-                End::Serves(Box::new(ServerEnd::new(spec, &page, stream)))
+                let draws = || cc_stream(spec, run_seed, host);
+                End::Serves(Box::new(ServerEnd::new(spec, &page, draws)))
             }
             Traffic::Page(page) => {
                 if spec.connection == 0 {
                     pages.push(Browser::new(page, spec.start));
                 }
-                let stream = || cc_stream(spec, run_seed, host);
-                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1, stream)))
+                let draws = || cc_stream(spec, run_seed, host);
+                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
             }
         };
         Self { spec: spec.clone(), end, opened: false }

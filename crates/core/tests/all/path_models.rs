@@ -322,6 +322,15 @@ fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
     assert!(first + second > 0.97 * PAYLOAD && (0.7..1.4).contains(&(first / second)), "{first} {second}");
 }
 
+/// HARQ and uplink grants delay packets by some 10 ms more than the luckiest, which Copa takes for a queue.
+#[test]
+fn copa_takes_the_jitter_of_lte_for_a_queue() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/lte-10mhz.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let goodput = |cc| run(&text, &[("tcp.cc", cc), ("duration", "5 s")]).goodput();
+    assert!(goodput("copa") < 0.25 * goodput("cubic"));
+}
+
 #[test]
 fn copa_yields_to_cubic_unless_it_competes() {
     let [alone, _] = two("copa", "cubic");

@@ -99,14 +99,10 @@ impl Bbr {
             return;
         }
         match self.state {
-            ModelState::ProbeBwDown => {
-                if !self.probes_if_due(ack, window) && self.is_time_to_cruise(ack) {
-                    self.state = ModelState::ProbeBwCruise;
-                }
+            ModelState::ProbeBwDown | ModelState::ProbeBwCruise if self.is_time_to_probe(ack, window) => {
+                self.begin_refill(ack.delivered);
             }
-            ModelState::ProbeBwCruise => {
-                self.probes_if_due(ack, window);
-            }
+            ModelState::ProbeBwDown if self.is_time_to_cruise(ack) => self.state = ModelState::ProbeBwCruise,
             ModelState::ProbeBwRefill if self.round.begins => {
                 self.cycle.judges_probe = true;
                 self.begin_up(ack, window);
@@ -117,14 +113,9 @@ impl Bbr {
     }
 
     /// BBRIsTimeToProbeBW.
-    fn probes_if_due(&mut self, ack: &PathAck, window: &Window) -> bool {
+    fn is_time_to_probe(&self, ack: &PathAck, window: &Window) -> bool {
         let flight = (self.target_inflight(window) / self.mss) as u64;
-        let is_due = ack.now > self.cycle.begun_at + self.cycle.wait
-            || self.round.since_probe >= flight.min(MOST_ROUNDS);
-        if is_due {
-            self.begin_refill(ack.delivered);
-        }
-        is_due
+        ack.now > self.cycle.begun_at + self.cycle.wait || self.round.since_probe >= flight.min(MOST_ROUNDS)
     }
 
     /// BBRTargetInflight.

@@ -243,7 +243,11 @@ fn the_bound_is_the_flight_at_which_two_percent_were_lost() {
     // part is not negative.
     path.lose(100.0 * MSS, 3.0 * MSS);
     assert_eq!(path.bbr.bounds.long, 99.0 * MSS);
-    // With one loss of 20 segments it is crossed within the segment: 19 + 0.38 / 0.98.
+}
+
+#[test]
+fn the_bound_may_lie_within_the_segment_that_was_lost() {
+    // One of 20 segments: 19 + 0.38 / 0.98.
     let mut path = Path::probing();
     path.bbr.max_bw = MaxFilter::default();
     path.lose(20.0 * MSS, MSS);
@@ -333,11 +337,12 @@ fn the_bound_rises_by_steps_that_double_each_round() {
     let mut path = Path::probing();
     path.bbr.bounds.long = 100.0 * MSS;
     path.state.window.cwnd = 100.0 * MSS;
-    let mut steps = Vec::new();
-    for round in 0..5 {
+    let (mut steps, mut rate) = (Vec::new(), RATE);
+    for _ in 0..5 {
         let before = path.bbr.bounds.long;
         // More is delivered each round, so that there is no plateau.
-        path.round(RATE * 1.3_f64.powi(round), before - MSS, 0.0, RTT);
+        path.round(rate, before - MSS, 0.0, RTT);
+        rate *= 1.3;
         steps.push((path.bbr.bounds.long - before) / MSS);
         path.state.window.cwnd = path.bbr.bounds.long;
     }
