@@ -696,7 +696,8 @@ def test_planning_says_how_far_it_is(tmp_path):
 
 def test_planning_is_shown_on_a_terminal(tmp_path):
     # Long runs: the sweep is not over before the signal comes.
-    many = SMALL.replace("50 kB", "20 MB") + "[random]\npoints = 500\n'wired.delay' = { min = '10 ms', max = '200 ms' }\n"
+    long = SMALL.replace("50 kB", "20 MB")
+    many = long + "[random]\npoints = 500\n'wired.delay' = { min = '10 ms', max = '200 ms' }\n"
     master, terminal = os.openpty()
     command = [sys.executable, "-m", "airpath", "sweep", str(written(tmp_path, many)), "--out", "out"]
     with subprocess.Popen(command, stderr=terminal, stdout=subprocess.DEVNULL, cwd=tmp_path) as process:
