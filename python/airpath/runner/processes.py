@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -133,12 +132,12 @@ class Processes:
 
 @contextlib.contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """Have a process that is started here ignore Ctrl-C from its first moment."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Have a process that is started here ignore Ctrl-C from its first moment.
+
+    It inherits that the signal is blocked. Here it waits until the end and is not lost.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
