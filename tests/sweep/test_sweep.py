@@ -705,7 +705,7 @@ def test_planning_is_shown_on_a_terminal(tmp_path):
         shown = b""
         while b"2000/2000 points planned" not in shown:
             shown += os.read(master, 1024)
-        # Once more where Python drops the first, as it does in callbacks of its own, such as imports'.
+        # Again if the first is lost, as it was once in twenty on a busy machine; why is not known.
         for _ in range(3):
             process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
