@@ -302,6 +302,19 @@ fn senders_of_a_run_draw_different_phases() {
     assert!(goodputs.iter().all(|goodput| *goodput > 0.2 * PAYLOAD), "{goodputs:?}");
 }
 
+/// The model counts its times from there, and not from the beginning of the run.
+#[test]
+fn a_page_that_begins_late_loads_as_one_that_begins_at_once() {
+    let page = WIRE.replace("app.bulk = {}", "app.web = {}");
+    for cc in ["cubic", "bbr", "bbr3", "copa"] {
+        let load = |start| {
+            let run = run(&page, &[("tcp.cc", cc), ("flow.0.start", start)]);
+            run.results.flows[0].web.as_ref().and_then(|page| page.page_load_s).unwrap_or(f64::INFINITY)
+        };
+        assert!((load("12 s") - load("0 s")).abs() < 1e-3, "{cc}: {} s", load("12 s"));
+    }
+}
+
 /// Goodput of two flows over the wire, bit/s.
 fn two(first: &str, second: &str) -> [f64; 2] {
     let text = format!("{WIRE}\n[[flow]]\napp.bulk = {{}}\n");

@@ -44,6 +44,7 @@ impl Sender {
             self.tx.state.window.cwnd = self.tx.state.window.mss;
             self.tx.rto.on_lost_syn();
         }
+        self.begin_model(now);
     }
 
     /// Nothing was sent for `idle`, longer than the timeout, so the window restarts: RFC 5681 (4.1), RFC 2861 (3.2).

@@ -61,7 +61,8 @@ impl Sender {
         transmit
     }
 
-    fn begin_model(&mut self, now: Instant) {
+    /// Tells a control that models the path that the connection is open, once.
+    pub(super) fn begin_model(&mut self, now: Instant) {
         let tx = &mut self.tx;
         let (Some(meter), Some(pacer)) = (&mut tx.meter, &mut tx.pacer) else { return };
         if !std::mem::replace(&mut meter.has_begun, true)
