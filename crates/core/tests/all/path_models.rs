@@ -309,7 +309,7 @@ fn a_page_that_begins_late_loads_as_one_that_begins_at_once() {
     for cc in ["cubic", "bbr", "bbr3", "copa"] {
         let load = |start| {
             let run = run(&page, &[("tcp.cc", cc), ("flow.0.start", start)]);
-            run.results.flows[0].web.as_ref().and_then(|page| page.page_load_s).unwrap_or(f64::INFINITY)
+            run.results.flows[0].web.as_ref().and_then(|web| web.page_load_s).unwrap_or(f64::INFINITY)
         };
         assert!((load("12 s") - load("0 s")).abs() < 1e-3, "{cc}: {} s", load("12 s"));
     }
