@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from airpath.drawing.style import (
     GRID,
@@ -22,11 +24,12 @@ from airpath.drawing.style import (
     finish,
     without_frame,
 )
+from airpath.experiments.papers.base.grid import Grid
 from airpath.experiments.papers.base.observe import Received
-from airpath.experiments.papers.base.panel import Chart, Layers, Line, Path, Plane, Series, Trace
+from airpath.experiments.papers.base.panel import Chart, Layers, Line, Map, Path, Plane, Reference, Series, Trace
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.base.send_window import SendWindow
-from airpath.experiments.papers.base.wording import unit_name
+from airpath.experiments.papers.base.wording import number, unit_name
 from airpath.stats.estimate import Estimate
 
 CLOSE_UP_S = 60.0
@@ -187,34 +190,43 @@ def _draw_line(
 
 
 def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimate]) -> bytes:
-    """Draw planes beside each other, two in a row, with common axes."""
+    """Draw planes beside each other, two in a row, with common axes unless they have their own."""
     columns = min(2, len(planes))
     rows = -(-len(planes) // columns)
     figure = Figure(figsize=(WIDTH_IN, 1.2 * PANEL_IN * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+    shared = not any(plane.has_own_axes for plane in planes)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared).flat
+    for axes in grid[len(planes) :]:
+        axes.set_visible(False)
     for axes, plane in zip(grid, planes, strict=False):
         for number, path in enumerate(plane.paths):
             _draw_path(axes, path, estimates, number / max(1, len(plane.paths) - 1))
-        x, y = (estimates[known] for known in (plane.reference.x, plane.reference.y))
-        axes.errorbar(
-            [x.mean],
-            [y.mean],
-            xerr=_reach([x]),
-            yerr=_reach([y]),
-            fmt="*",
-            markersize=10,
-            capsize=2,
-            color=PUBLISHED,
-            label=plane.reference.label,
-            zorder=5,
-        )
+        if plane.reference is not None:
+            _draw_reference(axes, plane.reference, estimates)
         x_name = f"{plane.x_name} [{unit_name(plane.x_unit)}]"
         y_name = f"{plane.y_name} [{unit_name(plane.y_unit)}]"
         finish(axes, x_name, y_name, plane.title)
         axes.tick_params(labelbottom=True, labelleft=True)
-        marks = f"marks: {plane.parameter}, {plane.values[0]:g} (ringed) to {plane.values[-1]:g}"
+        first, last = (value if isinstance(value, str) else f"{value:g}" for value in plane.values[:: len(plane.values) - 1])
+        marks = f"marks: {plane.parameter}, {first} (ringed) to {last}"
         axes.legend(fontsize=7, frameon=False, title=marks, title_fontsize=7)
     return as_bytes(figure)
+
+
+def _draw_reference(axes: Axes, reference: Reference, estimates: Mapping[Quantity, Estimate]) -> None:
+    x, y = estimates[reference.x], estimates[reference.y]
+    axes.errorbar(
+        [x.mean],
+        [y.mean],
+        xerr=_reach([x]),
+        yerr=_reach([y]),
+        fmt="*",
+        markersize=10,
+        capsize=2,
+        color=PUBLISHED,
+        label=reference.label,
+        zorder=5,
+    )
 
 
 def _draw_path(axes: Axes, path: Path, estimates: Mapping[Quantity, Estimate], shade: float) -> None:
@@ -224,6 +236,50 @@ def _draw_path(axes: Axes, path: Path, estimates: Mapping[Quantity, Estimate], s
     colour = colormaps["viridis"](0.92 - 0.92 * shade)
     axes.plot(x, y, "-o", color=colour, markersize=2.5, linewidth=1.0, label=path.label)
     axes.plot(x[:1], y[:1], "o", color=colour, markersize=6, fillstyle="none")
+
+
+_LARGEST_CHANGE = 50.0
+"""Changes from this on have the full colour, percent."""
+
+
+def maps_picture(maps: Sequence[Map], estimates: Mapping[Quantity, Estimate]) -> bytes:
+    """Draw maps beside each other, two in a row: in each the larger is the lighter; a rise blue, a fall red."""
+    columns = min(2, len(maps))
+    rows = -(-len(maps) // columns)
+    figure = Figure(figsize=(WIDTH_IN, 0.6 * PANEL_IN * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).flat
+    for axes in grid[len(maps) :]:
+        axes.set_visible(False)
+    for axes, drawn in zip(grid, maps, strict=False):
+        _draw_map(axes, drawn, estimates)
+    return as_bytes(figure)
+
+
+def _draw_map(axes: Axes, drawn: Map, estimates: Mapping[Quantity, Estimate]) -> None:
+    means = _means(drawn.grid, estimates)
+    if drawn.over is not None:
+        values = 100 * (means / _means(drawn.over, estimates) - 1)
+        colours, ends = colormaps["RdBu"], (-_LARGEST_CHANGE, _LARGEST_CHANGE)
+    else:
+        values, colours, ends = means, colormaps["viridis"], (float(np.nanmin(means)), float(np.nanmax(means)))
+    axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            text = number(value) if drawn.over is None else f"{value:+.0f}"
+            level = float(np.clip((value - ends[0]) / (ends[1] - ends[0] or 1), 0, 1))
+            is_dark = np.dot(colours(level)[:3], (0.299, 0.587, 0.114)) < 0.5
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color="white" if is_dark else INK)
+    axes.set_xticks(range(len(drawn.grid.columns)), drawn.grid.columns, fontsize=7)
+    axes.set_yticks(range(len(drawn.grid.rows)), [", ".join(row.labels) for row in drawn.grid.rows], fontsize=7)
+    axes.tick_params(length=0)
+    unit = "change, percent" if drawn.over is not None else unit_name(drawn.grid.unit)
+    axes.set_title(f"{drawn.grid.title} [{unit}]", fontsize=8)
+    without_frame(axes)
+
+
+def _means(grid: Grid, estimates: Mapping[Quantity, Estimate]) -> NDArray[np.float64]:
+    """The means of a grid, of shape (rows, columns); NaN where nothing is measured."""
+    return np.array([[np.nan if of is None else estimates[of].mean for of in row.entries] for row in grid.rows])
 
 
 def traces_picture(traces: Sequence[tuple[Trace, Series | Layers]]) -> bytes:

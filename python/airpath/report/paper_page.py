@@ -20,6 +20,7 @@ from airpath.experiments.papers.outcome import PaperOutcome, Section
 from airpath.plots.paper import (
     charts_picture,
     comparison_picture,
+    maps_picture,
     planes_picture,
     received_picture,
     round_trips_picture,
@@ -137,12 +138,15 @@ def _section(outcome: PaperOutcome, section: Section) -> Iterator[Part]:
     yield from _run_picture(outcome, section)
     known = {quantity: estimate for quantity, estimate in section.grid.items() if estimate is not None}
     if len(known) < len(section.grid):
-        return  # Charts and planes are drawn when all of them is measured.
+        return  # Charts, planes and maps are drawn when all of them is measured.
     if experiment.charts:
         caption = f"{experiment.place}: {experiment.title}, with 95 % intervals."
         yield Picture(charts_picture(experiment.charts, known), caption)
     if experiment.planes:
         yield Picture(planes_picture(experiment.planes, known), f"{experiment.place}: {experiment.title}.")
+    if experiment.maps:
+        change = " Change in percent." if any(of.over for of in experiment.maps) else ""
+        yield Picture(maps_picture(experiment.maps, known), f"{experiment.place}: {experiment.title}.{change}")
 
 
 def _grid(section: Section, grid: Grid) -> Iterator[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airpath.experiments.papers import alcaraz, chan, extensions, jayanathan, lundsten, zhang
+from airpath.experiments.papers import alcaraz, atlas, chan, extensions, jayanathan, lundsten, zhang
 from airpath.experiments.papers.base.paper import Paper
 
 PAPERS: dict[str, Paper] = {
@@ -12,5 +12,6 @@ PAPERS: dict[str, Paper] = {
     "alcaraz": alcaraz.PAPER,
     "jayanathan": jayanathan.PAPER,
     "extensions": extensions.PAPER,
+    "atlas": atlas.PAPER,
 }
 """Every paper by its name on the command line."""

@@ -40,10 +40,10 @@ class Effort:
             return cls(Rule.exactly(runs), all_readings=not quick, is_exact=True)
         return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
 
-    def rule_for(self, runs: int, most: int | None = None) -> Rule:
+    def rule_for(self, runs: int, most: int | None = None, precision: float | None = None) -> Rule:
         """Ask for at least so many runs, if everything is simulated in full, and for no more than `most`.
 
-        If not in full, a third of `most` is enough, and two at least.
+        If not in full, a third of `most` is enough, and two at least. `precision` replaces the rule's.
         """
         if self.is_exact:
             return self.rule
@@ -54,7 +54,8 @@ class Effort:
             most = max(2, most // 3)
         if most is not None:
             least, limit = min(least, most), min(limit, most)
-        return replace(self.rule, min_runs=least, max_runs=limit)
+        precision = self.rule.precision if precision is None else precision
+        return replace(self.rule, min_runs=least, max_runs=limit, precision=precision)
 
 
 @dataclass(frozen=True)

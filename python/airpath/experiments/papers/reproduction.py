@@ -203,7 +203,7 @@ class Reproduction:
 
     def _rule(self, cell: Cell) -> Rule:
         averaged = [row.averaged_runs for row in self._rows if cell in row.cells]
-        return self._effort.rule_for(max(cell.runs, *averaged, 1), cell.most_runs)
+        return self._effort.rule_for(max(cell.runs, *averaged, 1), cell.most_runs, cell.precision)
 
     def _plan(self, cell: Cell, reading: Reading, rule: Rule) -> None:
         key = self._key(cell, reading)

@@ -78,3 +78,5 @@ class Cell:
     """Runs that it takes at least, whatever the precision, where what is measured scatters widely."""
     most_runs: int | None = None
     """Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third."""
+    precision: float | None = None
+    """Sufficient half-width of the interval of `precise` over its mean; as for every cell if absent."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.panel import Chart, Line, Plane, Trace
+from airpath.experiments.papers.base.panel import Chart, Line, Map, Plane, Trace
 from airpath.experiments.papers.base.paper import Experiment, Row
 from airpath.experiments.papers.base.quantity import Quantity
 
@@ -132,7 +132,8 @@ def study(
     *grids: Grid,
     charts: Iterable[Chart] = (),
     planes: Iterable[Plane] = (),
+    maps: Iterable[Map] = (),
 ) -> Experiment:
-    """Make a study of tables, charts and planes, of which the paper prints nothing."""
+    """Make a study of tables, charts, planes and maps, of which the paper prints nothing."""
     drawn = figure(number, title, question=question, charts=charts, planes=planes)
-    return replace(drawn, kind="study", tables=grids)
+    return replace(drawn, kind="study", tables=grids, maps=tuple(maps))

@@ -1,7 +1,7 @@
 """Panels: the parts of a picture, and what has to be measured for them.
 
 A *chart* shows means of replicated cells over a parameter, a *plane* two means of each cell against each
-other, a *trace* one run over time.
+other, a *map* the means of a grid as colours, a *trace* one run over time.
 """
 
 from __future__ import annotations
@@ -72,27 +72,39 @@ class Plane:
     title: str
     parameter: str
     """Name and unit of the parameter along a line."""
-    values: tuple[float, ...]
-    """Values of the parameter, rising."""
+    values: tuple[float | str, ...]
+    """Values of the parameter: rising, or words."""
     x_name: str
     x_unit: str
     y_name: str
     y_unit: str
     paths: tuple[Path, ...]
-    reference: Reference
+    reference: Reference | None = None
+    has_own_axes: bool = False
+    """Whether its axes differ from those of the planes beside it."""
 
     @property
     def grids(self) -> tuple[Grid, Grid]:
         """The same as two tables: a line for each value of the parameter, a column for each line."""
         x = [Line(path.label, path.x) for path in self.paths]
         y = [Line(path.label, path.y) for path in self.paths]
-        at_x, at_y = (
-            GridRow((self.reference.label,), (of,) * len(x)) for of in (self.reference.x, self.reference.y)
-        )
+        at_x, at_y = [], []
+        if self.reference is not None:
+            labels = (self.reference.label,)
+            at_x, at_y = ([GridRow(labels, (of,) * len(x))] for of in (self.reference.x, self.reference.y))
         return (
-            _grid(self, self.x_name, self.x_unit, x, at_x),
-            _grid(self, self.y_name, self.y_unit, y, at_y),
+            _grid(self, self.x_name, self.x_unit, x, *at_x),
+            _grid(self, self.y_name, self.y_unit, y, *at_y),
         )
+
+
+@dataclass(frozen=True)
+class Map:
+    """The means of a grid as colours."""
+
+    grid: Grid
+    over: Grid | None = None
+    """A grid of the same lines and columns: what is drawn is the change from it, percent."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +144,7 @@ class Trace:
 
 def _grid(panel: Chart | Plane, name: str, unit: str, lines: Sequence[Line], *more: GridRow) -> Grid:
     entries = zip(*(line.entries for line in lines), strict=True)
-    rows = [GridRow((f"{value:g}",), of) for value, of in zip(panel.values, entries, strict=True)]
+    names = [value if isinstance(value, str) else f"{value:g}" for value in panel.values]
+    rows = [GridRow((name,), of) for name, of in zip(names, entries, strict=True)]
     labels = tuple(line.label for line in lines)
     return Grid(labels, unit, (*rows, *more), f"{panel.title}: {name}", (panel.parameter,))

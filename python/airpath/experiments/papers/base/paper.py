@@ -14,7 +14,7 @@ from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Override
 from airpath.experiments.papers.base.choices import Choice, Reading
 from airpath.experiments.papers.base.claims import Claim
 from airpath.experiments.papers.base.grid import Grid
-from airpath.experiments.papers.base.panel import Chart, Plane, Trace
+from airpath.experiments.papers.base.panel import Chart, Map, Plane, Trace
 from airpath.experiments.papers.base.published import Published, load_published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.scenario import Scenario, load
@@ -100,18 +100,21 @@ class Experiment:
     charts: tuple[Chart, ...] = ()
     traces: tuple[Trace, ...] = ()
     planes: tuple[Plane, ...] = ()
+    maps: tuple[Map, ...] = ()
     tables: tuple[Grid, ...] = ()
     """Further tables of what is measured, in other units than `grid`."""
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        """Its grid, its further tables, and what its charts and planes show, as tables."""
-        return (
+        """Its grid, its further tables, and what its charts, planes and maps show, as tables; none twice."""
+        grids = (
             *((self.grid,) if self.grid else ()),
             *self.tables,
             *(chart.grid for chart in self.charts),
             *(grid for plane in self.planes for grid in plane.grids),
+            *(of.grid for of in self.maps),
         )
+        return tuple(dict.fromkeys(grids))
 
     @property
     def single_runs(self) -> tuple[Cell, ...]:
@@ -120,8 +123,9 @@ class Experiment:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What has to be measured for its grids."""
-        return tuple(quantity for grid in self.grids for quantity in grid.quantities)
+        """What has to be measured for its grids, and for what its maps compare with."""
+        over = (of.over for of in self.maps if of.over is not None)
+        return tuple(quantity for grid in (*self.grids, *over) for quantity in grid.quantities)
 
     @property
     def place(self) -> str:

@@ -1,0 +1,31 @@
+"""The atlas: the papers' conditions and cells of today, with senders, disciplines and cures of both ages.
+
+Nothing here is published; what the studies show is stated as claims, which are checked like those of a paper.
+"""
+
+from __future__ import annotations
+
+from airpath.experiments.papers.atlas.claims import CLAIMS
+from airpath.experiments.papers.atlas.places import PLACES
+from airpath.experiments.papers.atlas.studies import STUDIES
+from airpath.experiments.papers.base.choices import Reading
+from airpath.experiments.papers.base.paper import Paper
+
+_AS_THEY_ARE = Reading("as they are", "the scenarios' own settings", ())
+
+PAPER = Paper(
+    name="atlas",
+    citation="Twenty years later: the five papers' conditions and cells of today",
+    scenario="lundsten-dch",
+    parameters=(
+        ("Places", "; ".join(place.label for place in PLACES.values())),
+        ("Path and radio", "those of the scenarios, with a buffer of 10 to 50 packets on dedicated channels"),
+        ("Senders", "as in Linux, with its receiver; BBRv3 after its draft"),
+        ("Disciplines", "in the downlink's buffer; targets of CoDel and DualPI2 follow the rate"),
+        ("Delay", "from entering the buffer of the bearer to arrival at the UE"),
+    ),
+    readings=(_AS_THEY_ARE,),
+    default_reading=_AS_THEY_ARE.name,
+    experiments=STUDIES,
+    claims=CLAIMS,
+)
