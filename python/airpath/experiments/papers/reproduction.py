@@ -209,7 +209,7 @@ class Reproduction:
         key = self._key(cell, reading)
         metrics = [row.metric for row in self._rows if cell in row.cells]
         if key not in self._jobs:
-            deciding = tuple(dict.fromkeys([cell.precise, *metrics]))
+            deciding = tuple(dict.fromkeys([cell.precise, *cell.also_precise, *metrics]))
             name = f"{cell.name}, {reading.name}"
             self._jobs[key] = Job(name, cell, *key[:2], cell in self._traced, rule, deciding)
         job = self._jobs[key]

@@ -133,7 +133,7 @@ PRECISION = 0.05
 def alone(place: Place, sender: str, discipline: str, cure: str | None = None) -> Cell:
     """One download, with a cure if one is named."""
     made = _cell(place, sender, discipline, cure or "", [_BULK], goodput_kbps, CURES.get(cure or ""))
-    return replace(made, observe=_DELAYS)
+    return replace(made, observe=_DELAYS, also_precise=(P95.metric,))
 
 
 @cache
@@ -181,6 +181,5 @@ def _cell(
         precise,
         scenario=place.scenario,
         is_read=False,
-        most_runs=place.most_runs,
         precision=PRECISION,
     )

@@ -25,8 +25,6 @@ class Place:
     """Length of a run, seconds."""
     page_bytes: int
     """Size of a page, bytes."""
-    most_runs: int | None = None
-    """Runs that are enough where one takes long."""
     options: Overrides = ()
     box: str = ""
     """The path's own box, as TOML."""
@@ -79,10 +77,9 @@ PLACES: dict[str, Place] = {
             133,
             30,
             300_000,
-            20,
             _ALONE,
         ),
-        Place("LTE", "10 MHz", "lte-10mhz", "lte", 30_000, 666, 20, 1_000_000, 10),
+        Place("LTE", "10 MHz", "lte-10mhz", "lte", 30_000, 666, 30, 1_000_000),
     )
 }
 """By name: a paper's, or the kind of cell."""

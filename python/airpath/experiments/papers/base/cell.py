@@ -79,4 +79,6 @@ class Cell:
     most_runs: int | None = None
     """Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third."""
     precision: float | None = None
-    """Sufficient half-width of the interval of `precise` over its mean; as for every cell if absent."""
+    """Sufficient half-width of that interval over its mean; as for every cell if absent."""
+    also_precise: tuple[Metric, ...] = ()
+    """Further metrics that must be as precise."""
