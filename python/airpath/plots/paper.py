@@ -26,7 +26,17 @@ from airpath.drawing.style import (
 )
 from airpath.experiments.papers.base.grid import Grid
 from airpath.experiments.papers.base.observe import Received
-from airpath.experiments.papers.base.panel import Chart, Layers, Line, Map, Path, Plane, Reference, Series, Trace
+from airpath.experiments.papers.base.panel import (
+    Chart,
+    Layers,
+    Line,
+    Map,
+    Path,
+    Plane,
+    Reference,
+    Series,
+    Trace,
+)
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.base.send_window import SendWindow
 from airpath.experiments.papers.base.wording import number, unit_name
@@ -156,8 +166,8 @@ def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimat
     figure = Figure(figsize=(WIDTH_IN, PANEL_IN * rows), layout="constrained")
     for index, chart in enumerate(charts):
         axes = figure.add_subplot(rows, columns, index + 1)
-        for number, line in enumerate(chart.lines):
-            _draw_line(axes, chart, line, estimates, number)
+        for place, line in enumerate(chart.lines):
+            _draw_line(axes, chart, line, estimates, place)
         for x, y in chart.marks:
             label = "published" if (x, y) == chart.marks[0] else None
             axes.plot([x], [y], "D", color=PUBLISHED, markersize=6, fillstyle="none", label=label)
@@ -199,15 +209,21 @@ def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimat
     for axes in grid[len(planes) :]:
         axes.set_visible(False)
     for axes, plane in zip(grid, planes, strict=False):
-        for number, path in enumerate(plane.paths):
-            _draw_path(axes, path, estimates, number / max(1, len(plane.paths) - 1))
+        for place, path in enumerate(plane.paths):
+            _draw_path(axes, path, estimates, place / max(1, len(plane.paths) - 1))
         if plane.reference is not None:
             _draw_reference(axes, plane.reference, estimates)
         x_name = f"{plane.x_name} [{unit_name(plane.x_unit)}]"
         y_name = f"{plane.y_name} [{unit_name(plane.y_unit)}]"
         finish(axes, x_name, y_name, plane.title)
         axes.tick_params(labelbottom=True, labelleft=True)
-        first, last = (value if isinstance(value, str) else f"{value:g}" for value in plane.values[:: len(plane.values) - 1])
+        if plane.has_own_axes:
+            axes.set_xlim(left=0)
+            axes.set_ylim(bottom=0)
+        first, last = (
+            value if isinstance(value, str) else f"{value:g}"
+            for value in plane.values[:: len(plane.values) - 1]
+        )
         marks = f"marks: {plane.parameter}, {first} (ringed) to {last}"
         axes.legend(fontsize=7, frameon=False, title=marks, title_fontsize=7)
     return as_bytes(figure)
@@ -261,25 +277,37 @@ def _draw_map(axes: Axes, drawn: Map, estimates: Mapping[Quantity, Estimate]) ->
         values = 100 * (means / _means(drawn.over, estimates) - 1)
         colours, ends = colormaps["RdBu"], (-_LARGEST_CHANGE, _LARGEST_CHANGE)
     else:
-        values, colours, ends = means, colormaps["viridis"], (float(np.nanmin(means)), float(np.nanmax(means)))
+        # Small differences stay small: the darkest is at most four fifths of the lightest.
+        largest = float(np.nanmax(means))
+        values, colours, ends = (
+            means,
+            colormaps["viridis"],
+            (min(float(np.nanmin(means)), 0.8 * largest), largest),
+        )
     axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         if not np.isnan(value):
-            text = number(value) if drawn.over is None else f"{value:+.0f}"
+            text = number(value) if drawn.over is None else f"{value:+z.0f}"
             level = float(np.clip((value - ends[0]) / (ends[1] - ends[0] or 1), 0, 1))
             is_dark = np.dot(colours(level)[:3], (0.299, 0.587, 0.114)) < 0.5
-            axes.text(column, row, text, ha="center", va="center", fontsize=7, color="white" if is_dark else INK)
+            axes.text(
+                column, row, text, ha="center", va="center", fontsize=7, color="white" if is_dark else INK
+            )
     axes.set_xticks(range(len(drawn.grid.columns)), drawn.grid.columns, fontsize=7)
-    axes.set_yticks(range(len(drawn.grid.rows)), [", ".join(row.labels) for row in drawn.grid.rows], fontsize=7)
+    axes.set_yticks(
+        range(len(drawn.grid.rows)), [", ".join(row.labels) for row in drawn.grid.rows], fontsize=7
+    )
     axes.tick_params(length=0)
-    unit = "change, percent" if drawn.over is not None else unit_name(drawn.grid.unit)
+    unit = "change, %" if drawn.over is not None else unit_name(drawn.grid.unit)
     axes.set_title(f"{drawn.grid.title} [{unit}]", fontsize=8)
     without_frame(axes)
 
 
 def _means(grid: Grid, estimates: Mapping[Quantity, Estimate]) -> NDArray[np.float64]:
     """The means of a grid, of shape (rows, columns); NaN where nothing is measured."""
-    return np.array([[np.nan if of is None else estimates[of].mean for of in row.entries] for row in grid.rows])
+    return np.array(
+        [[np.nan if of is None else estimates[of].mean for of in row.entries] for row in grid.rows]
+    )
 
 
 def traces_picture(traces: Sequence[tuple[Trace, Series | Layers]]) -> bytes:

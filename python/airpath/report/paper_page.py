@@ -146,7 +146,9 @@ def _section(outcome: PaperOutcome, section: Section) -> Iterator[Part]:
         yield Picture(planes_picture(experiment.planes, known), f"{experiment.place}: {experiment.title}.")
     if experiment.maps:
         change = " Change in percent." if any(of.over for of in experiment.maps) else ""
-        yield Picture(maps_picture(experiment.maps, known), f"{experiment.place}: {experiment.title}.{change}")
+        yield Picture(
+            maps_picture(experiment.maps, known), f"{experiment.place}: {experiment.title}.{change}"
+        )
 
 
 def _grid(section: Section, grid: Grid) -> Iterator[Part]:

@@ -42,7 +42,11 @@ _MS_A_PACKET = 12_000 * 0.4
 
 def _ack_rate_control(place: Place) -> dict[str, Any]:
     held_ms = round(place.packets * _MS_A_PACKET / place.rate_kbps)
-    return {"ack_rate_control": {"t_id": {"linear": {"minth": 0, "maxth": place.packets, "maxd": f"{held_ms} ms"}}}}
+    return {
+        "ack_rate_control": {
+            "t_id": {"linear": {"minth": 0, "maxth": place.packets, "maxd": f"{held_ms} ms"}}
+        }
+    }
 
 
 @dataclass(frozen=True)

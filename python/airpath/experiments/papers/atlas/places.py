@@ -55,7 +55,9 @@ PLACES: dict[str, Place] = {
             20_000,
             options=(("radio.dch.downlink.rate", '"64 kbit/s"'),),
         ),
-        Place("Chan", "rate swings around 200 kbit/s", "chan-variable-rate", "variable", 200, 30, 120, 50_000),
+        Place(
+            "Chan", "rate swings around 200 kbit/s", "chan-variable-rate", "variable", 200, 30, 120, 50_000
+        ),
         Place("Alcaraz", "384 kbit/s, RLC AM in fading", "alcaraz-384", "dch", 384, 50, 120, 100_000),
         Place(
             "Jayanathan",

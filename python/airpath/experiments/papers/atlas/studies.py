@@ -42,7 +42,7 @@ def _grid(
         {sender: sender for sender in senders},
         [(discipline, discipline) for discipline in disciplines],
         lambda discipline, sender: measure.of(of(place, sender, discipline)),
-        f"{place.label}: {measure.name}{behind}",
+        f"{place.name}: {measure.name}{behind}",
         (_PARAMETER,),
     )
 
@@ -56,7 +56,7 @@ SHARES, PAGES = _grids(SHARE, beside_cubic), _grids(PAGE, with_pages)
 """By place: a line for each discipline, a column for each sender."""
 
 
-def _plane(name: str, place: Place) -> Plane:
+def _plane(name: str) -> Plane:
     """Goodput against the delay that 95 % of the packets stay below; along a line the disciplines."""
     paths = tuple(
         Path(
@@ -67,7 +67,7 @@ def _plane(name: str, place: Place) -> Plane:
         for sender in SENDERS
     )
     return Plane(
-        place.label,
+        name,
         _PARAMETER,
         tuple(DISCIPLINES),
         P95.name,
@@ -90,15 +90,15 @@ GOODPUT_AND_DELAY = study(
     "Goodput and delay",
     f"{_BULK} Goodput over the whole run, and the time from entering the bearer's buffer to arrival at the "
     "UE that 95 % of the packets stay below.",
-    planes=(_plane(name, place) for name, place in PLACES.items()),
+    planes=map(_plane, PLACES),
     maps=_maps(GOODPUTS),
 )
 DELAY = study(2, "Mean delay", f"{_BULK} The mean of that time.", maps=_maps(MEANS))
 FAIRNESS = study(
     3,
     "Fairness between unlike flows",
-    "Two downloads in one buffer: one of each sender, and one of CUBIC that begins a second later. Which part "
-    "does the first get of what both receive?",
+    "Two downloads in one buffer: one of each sender, and one of CUBIC that begins a second later. Which "
+    "part does the first get of what both receive?",
     maps=_maps(SHARES),
 )
 PAGE_LOAD = study(
@@ -123,9 +123,7 @@ def _cured(place: Place, measure: Measure, name: str) -> Map:
 
 
 CURED: dict[str, dict[str, tuple[Map, Map]]] = {
-    cure: {
-        name: (_cured(place, GOODPUT, cure), _cured(place, P95, cure)) for name, place in PLACES.items()
-    }
+    cure: {name: (_cured(place, GOODPUT, cure), _cured(place, P95, cure)) for name, place in PLACES.items()}
     for cure in CURES
 }
 """By cure and place: what it makes of goodput, and of the delay that 95 % of the packets stay below."""

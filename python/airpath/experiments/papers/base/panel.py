@@ -84,6 +84,11 @@ class Plane:
     """Whether its axes differ from those of the planes beside it."""
 
     @property
+    def names(self) -> list[str]:
+        """The values of the parameter as they are written."""
+        return _written(self.values)
+
+    @property
     def grids(self) -> tuple[Grid, Grid]:
         """The same as two tables: a line for each value of the parameter, a column for each line."""
         x = [Line(path.label, path.x) for path in self.paths]
@@ -142,9 +147,12 @@ class Trace:
     """Whether a value stands until the next one."""
 
 
+def _written(values: Sequence[float | str]) -> list[str]:
+    return [value if isinstance(value, str) else f"{value:g}" for value in values]
+
+
 def _grid(panel: Chart | Plane, name: str, unit: str, lines: Sequence[Line], *more: GridRow) -> Grid:
     entries = zip(*(line.entries for line in lines), strict=True)
-    names = [value if isinstance(value, str) else f"{value:g}" for value in panel.values]
-    rows = [GridRow((name,), of) for name, of in zip(names, entries, strict=True)]
+    rows = [GridRow((name,), of) for name, of in zip(_written(panel.values), entries, strict=True)]
     labels = tuple(line.label for line in lines)
     return Grid(labels, unit, (*rows, *more), f"{panel.title}: {name}", (panel.parameter,))
