@@ -259,7 +259,7 @@ _LARGEST_CHANGE = 50.0
 
 
 def maps_picture(maps: Sequence[Map], estimates: Mapping[Quantity, Estimate]) -> bytes:
-    """Draw maps beside each other, two in a row: in each the larger is the lighter; a rise blue, a fall red."""
+    """Draw maps, two in a row: in each the larger is the lighter; of changes a rise is blue, a fall red."""
     columns = min(2, len(maps))
     rows = -(-len(maps) // columns)
     figure = Figure(figsize=(WIDTH_IN, 0.6 * PANEL_IN * rows), layout="constrained")

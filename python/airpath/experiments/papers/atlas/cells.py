@@ -37,7 +37,7 @@ DISCIPLINES: dict[str, Callable[[int], dict[str, Any]]] = {
 """The downlink's discipline with room for so many packets."""
 
 _MS_A_PACKET = 12_000 * 0.4
-"""Alcaraz and Cerdan hold ACKs for 12.5 ms by SDU in the buffer at 384 kbit/s: 0.4 of the time of 12,000 bits."""
+"""Alcaraz and Cerdan: 12.5 ms for each SDU in the buffer at 384 kbit/s, 0.4 of the time of 12,000 bits."""
 
 
 def _ack_rate_control(place: Place) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def with_pages(place: Place, sender: str, discipline: str) -> Cell:
     return _cell(place, sender, discipline, "with pages", [_BULK, *pages], page_s)
 
 
-_BULK = {"app": {"bulk": {}}}
+_BULK: dict[str, Any] = {"app": {"bulk": {}}}
 
 
 def _cell(

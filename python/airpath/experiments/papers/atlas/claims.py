@@ -162,7 +162,7 @@ CLAIMS = (
     _claim(
         12,
         PAGE_LOAD.place,
-        "Behind one queue with PIE a download of BBR makes pages wait longer than behind FQ-CoDel, everywhere.",
+        "Beside a download of BBR, pages take longer behind PIE than behind FQ-CoDel, everywhere.",
         (Less(_page(place, "BBR", "FQ-CoDel"), _page(place, "BBR", "PIE")) for place in PLACES),
     ),
     _claim(
