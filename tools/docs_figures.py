@@ -14,7 +14,7 @@ A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a 
 the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
 `capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures.
-`{NAME@READING}` is what another reading gives. Behind `!` stands the form: `pair` (published and measured,
+`{NAME@READING}` is what another reading gives, and `{says|CLAIM}` the words of a claim. Behind `!` stands the form: `pair` (published and measured,
 bold where the value is not reproduced), `share` (measured in percent of published), `sd` (of a run) or
 `range` (where 95 % of single runs fall); behind it, or alone, a format of Python, such as `.1f`.
 """
@@ -133,6 +133,8 @@ class Figures:
             return _choices(PAPERS[paper])
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
+        if name.startswith("says|"):
+            return SAID[name.removeprefix("says|")]
         name, _, reading = name.partition("@")
         kind, *of = name.split("|")
         entry = MADE[kind](*of) if kind in MADE else self._entries[name]
@@ -166,6 +168,9 @@ def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
     with TemporaryDirectory() as folder:
         return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
 
+
+SAID = {claim.id: claim.text for paper in PAPERS.values() for claim in paper.claims}
+"""The words of claims, by id."""
 
 MADE = {"run": _of_runs, "capture": _of_captures}
 """Figures that are made on the spot, by their kind."""

@@ -1,6 +1,7 @@
 """Grids: what is measured where a paper prints no values: tables, charts, and the studies."""
 
 import json
+import tomllib
 
 import pytest
 from conftest import check_error
@@ -9,10 +10,15 @@ from typer.testing import CliRunner
 import airpath
 from airpath.cli.main import app
 from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.atlas.cells import alone
+from airpath.experiments.papers.atlas.places import PLACES
+from airpath.experiments.papers.atlas.studies import CURED
 from airpath.experiments.papers.downloads import RETURN
 from airpath.experiments.papers.extensions.settings import ERROR_RATES
 from airpath.experiments.papers.lundsten.solutions import TABLE_1
+from airpath.plots.paper import maps_figure
 from airpath.scenario import Scenario, load
+from airpath.stats.estimate import estimate
 
 GRIDS = [
     pytest.param(experiment, grid, id=f"{name}-{experiment.place}-{grid.title}")
@@ -52,8 +58,9 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
     assert len({quantity.name for quantity in quantities}) == len(quantities)
 
 
-def test_the_studies_are_numbered():
-    assert [experiment.number for experiment in PAPERS["extensions"].experiments] == list(range(1, 21))
+@pytest.mark.parametrize(("paper", "last"), [("extensions", 20), ("atlas", 9)])
+def test_the_studies_are_numbered(paper, last):
+    assert [experiment.number for experiment in PAPERS[paper].experiments] == list(range(1, last + 1))
 
 
 @pytest.mark.parametrize("paper", ["lundsten", "zhang"])
@@ -113,3 +120,40 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
 def test_an_unknown_study_is_refused(tmp_path, airpath_command):
     outcome = airpath_command("reproduce", "extensions", "--study", 21, "--out", tmp_path)
     check_error(outcome, "--study", "extensions has no study 21 to reproduce", "Study 1, Study 2,")
+
+
+ATLAS = PAPERS["atlas"]
+
+
+@pytest.mark.parametrize("study", ATLAS.experiments, ids=lambda study: study.place)
+def test_a_map_compares_a_grid_with_one_of_the_same_lines_and_columns(study):
+    assert study.maps
+    for drawn in study.maps:
+        if drawn.over is not None:
+            assert drawn.over.columns == drawn.grid.columns
+            assert [row.labels for row in drawn.over.rows] == [row.labels for row in drawn.grid.rows]
+
+
+def test_what_a_plane_and_a_map_show_is_one_table():
+    titles = [grid.title for grid in ATLAS.experiments[0].grids]
+    assert sorted(set(titles)) == sorted(titles)
+    assert titles[:2] == ["Lundsten: delay, 95 % are below", "Lundsten: goodput"]
+
+
+def test_a_map_of_a_change_says_it_in_percent():
+    drawn = CURED["split"]["LTE"][0]
+    double = {of: estimate([2.0, 2.0]) for of in drawn.grid.quantities}
+    single = {of: estimate([1.0, 1.0]) for of in drawn.over.quantities}
+    figure = maps_figure([drawn], double | single)
+    (axes,) = figure.axes
+    assert {text.get_text() for text in axes.texts} == {"+100"}
+    assert axes.get_title() == "LTE: goodput, split [change, %]"
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(drawn.grid.columns)
+
+
+def test_a_place_has_its_own_buffer_sender_and_box():
+    cell = alone(PLACES["Jayanathan"], "BBR", "CoDel", "snoop")
+    text = tomllib.loads(ATLAS.text(cell, cell.overrides, ATLAS.readings[0]))
+    assert text["tcp"]["profile"] == "linux-bbr"
+    assert [next(iter(box)) for box in text["middlebox"]] == ["packet_loss", "snoop"]
+    assert text["radio"]["dch"]["downlink"]["queue"]["codel"]["packets"] == PLACES["Jayanathan"].packets

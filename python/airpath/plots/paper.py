@@ -259,6 +259,11 @@ _LARGEST_CHANGE = 50.0
 
 
 def maps_picture(maps: Sequence[Map], estimates: Mapping[Quantity, Estimate]) -> bytes:
+    """Draw maps, see `maps_figure`."""
+    return as_bytes(maps_figure(maps, estimates))
+
+
+def maps_figure(maps: Sequence[Map], estimates: Mapping[Quantity, Estimate]) -> Figure:
     """Draw maps, two in a row: in each the larger is the lighter; of changes a rise is blue, a fall red."""
     columns = min(2, len(maps))
     rows = -(-len(maps) // columns)
@@ -268,7 +273,7 @@ def maps_picture(maps: Sequence[Map], estimates: Mapping[Quantity, Estimate]) ->
         axes.set_visible(False)
     for axes, drawn in zip(grid, maps, strict=False):
         _draw_map(axes, drawn, estimates)
-    return as_bytes(figure)
+    return figure
 
 
 def _draw_map(axes: Axes, drawn: Map, estimates: Mapping[Quantity, Estimate]) -> None:
