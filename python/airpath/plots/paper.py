@@ -219,7 +219,8 @@ def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimat
         axes.tick_params(labelbottom=True, labelleft=True)
         if plane.has_own_axes:
             axes.set_xlim(left=0)
-            axes.set_ylim(bottom=0)
+            bottom, top = axes.get_ylim()
+            axes.set_ylim(min(bottom, top / 2), top + 0.02 * top)  # small differences stay small
         first, last = (
             value if isinstance(value, str) else f"{value:g}"
             for value in plane.values[:: len(plane.values) - 1]

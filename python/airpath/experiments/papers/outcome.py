@@ -41,15 +41,15 @@ class Effort:
         return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
 
     def rule_for(self, runs: int, most: int | None = None, precision: float | None = None) -> Rule:
-        """Ask for at least so many runs, if everything is simulated in full, and for no more than `most`.
+        """Ask for at least so many runs, and for no more than `most`, if everything is simulated in full.
 
-        If not in full, a third of `most` is enough, and two at least. `precision` replaces the rule's.
+        If not in full, a third of `most` is enough, and two at least, and no more than for other cells. `precision` replaces the rule's.
         """
         if self.is_exact:
             return self.rule
         least, limit = self.rule.min_runs, self.rule.max_runs
         if self.is_full:
-            least, limit = max(least, runs), max(limit, runs)
+            least, limit = max(least, runs), most or max(limit, runs)
         elif most is not None:
             most = max(2, most // 3)
         if most is not None:

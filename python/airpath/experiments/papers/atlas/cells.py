@@ -131,6 +131,7 @@ PAGE = Measure("page load time", "s", page_s)
 
 PRECISION = 0.05
 """Half the width of an interval over the mean."""
+MOST_RUNS = 400
 
 
 @cache
@@ -185,5 +186,6 @@ def _cell(
         precise,
         scenario=place.scenario,
         is_read=False,
+        most_runs=MOST_RUNS,
         precision=PRECISION,
     )

@@ -77,7 +77,7 @@ class Cell:
     runs: int = 1
     """Runs that it takes at least, whatever the precision, where what is measured scatters widely."""
     most_runs: int | None = None
-    """Runs that are enough, whatever the precision, where one takes long; with ``--quick`` a third."""
+    """Runs that are enough, whatever the precision; with ``--quick`` a third."""
     precision: float | None = None
     """Sufficient half-width of that interval over its mean; as for every cell if absent."""
     also_precise: tuple[Metric, ...] = ()
