@@ -14,9 +14,10 @@ A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a 
 the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
 `capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures.
-`{NAME@READING}` is what another reading gives, and `{says|CLAIM}` the words of a claim. Behind `!` stands the form: `pair` (published and measured,
-bold where the value is not reproduced), `share` (measured in percent of published), `sd` (of a run) or
-`range` (where 95 % of single runs fall); behind it, or alone, a format of Python, such as `.1f`.
+`{NAME@READING}` is what another reading gives, `{says|CLAIM}` the words of a claim. Behind `!` stands the
+form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent
+of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
+Python, such as `.1f`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,15 @@ from airpath.experiments.papers.base.quantity import Gain, Minus, Quantity, Time
 from airpath.experiments.papers.downloads import increase
 from airpath.stats.estimate import estimate, t_quantile
 
-CLAIMS = {"lundsten": 48, "zhang": 9, "chan": 35, "alcaraz": 22, "jayanathan": 11, "extensions": 46, "atlas": 18}
+CLAIMS = {
+    "lundsten": 48,
+    "zhang": 9,
+    "chan": 35,
+    "alcaraz": 22,
+    "jayanathan": 11,
+    "extensions": 46,
+    "atlas": 18,
+}
 ALL = [claim for paper in PAPERS.values() for claim in paper.claims]
 CALIBRATED = {name for paper in PAPERS.values() for name in paper.calibrated}
 LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}

@@ -43,7 +43,8 @@ class Effort:
     def rule_for(self, runs: int, most: int | None = None, precision: float | None = None) -> Rule:
         """Ask for at least so many runs, and for no more than `most`, if everything is simulated in full.
 
-        If not in full, a third of `most` is enough, and two at least, and no more than for other cells. `precision` replaces the rule's.
+        If not in full, a third of `most` is enough, and two at least, and no more than for other cells.
+        `precision` replaces the rule's.
         """
         if self.is_exact:
             return self.rule
