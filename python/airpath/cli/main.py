@@ -37,6 +37,7 @@ COMMANDS = {
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
+    "scorecard": "Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.",
     "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",
 }
 """Commands, each with the first sentence of its help: `command` of the module of the same name here."""

@@ -25,8 +25,16 @@ _LONG_TABLE = 12
 """Rows above which a table of one of these kinds is folded."""
 _FOLDED = ("numbers", "words", "claims")
 
-_VERDICTS = {"does_not_hold": "not_reproduced", "not_checkable": "more_runs_needed"}
-"""Verdicts on claims that look like those on values."""
+_VERDICTS = {
+    "does_not_hold": "not_reproduced",
+    "not_checkable": "more_runs_needed",
+    "better": "holds",
+    "same": "consistent",
+    "unclear": "more_runs_needed",
+    "worse": "close",
+    "harms": "not_reproduced",
+}
+"""Verdicts on claims and of scorecards that look like those on values."""
 
 
 def page(title: str, parts: Iterable[Part]) -> str:
@@ -64,7 +72,8 @@ def _html(part: str | Span | Part) -> str:
             return f"<pre>{escape(text)}</pre>"
         case Tally(counts):
             tiles = (
-                f'<div class="tile {kind}"><b>{n}</b> {escape(words)}</div>' for n, words, kind in counts
+                f'<div class="tile {_VERDICTS.get(kind, kind)}"><b>{n}</b> {escape(words)}</div>'
+                for n, words, kind in counts
             )
             return f'<div class="tiles">{"".join(tiles)}</div>'
         case Picture(png, caption):

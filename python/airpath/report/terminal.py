@@ -32,6 +32,11 @@ STYLES = {
     "background": "dim",
     "does_not_hold": "red",
     "not_checkable": "dim",
+    "better": "green",
+    "same": "cyan",
+    "unclear": "magenta",
+    "worse": "yellow",
+    "harms": "red",
     "other": "dim",
 }
 """Of kinds of text, unless the kind is a style of Rich itself."""

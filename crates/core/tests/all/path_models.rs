@@ -4,7 +4,7 @@
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::time::Instant;
-use airpath_core::trace::{Event, Kind, ModelState, ProbeMask};
+use airpath_core::trace::{Event, Kind, ModelState, ProbeMask, SendCause};
 
 /// 10 Mbit/s and 40 ms; a radio that adds nothing to it.
 const WIRE: &str = r#"
@@ -363,4 +363,33 @@ fn copa_alone_seldom_competes_where_each_packet_is_acknowledged() {
     };
     assert!(competes(&each) < 0.4, "{}", competes(&each));
     assert!(competes(&pairs) > 2.0 * competes(&each), "{}", competes(&pairs));
+}
+
+/// Segments that follow each timeout over a path that is dead from this tenth of a second on.
+fn sent_into_a_dead_path(cc: &str, tenth: u32) -> Vec<u32> {
+    let handover = format!("[{{ at = \"{} ms\", outage = \"60 s\" }}]", 100 * tenth);
+    let overrides = [("tcp.cc", cc), ("handover", &*handover), ("wired.loss", "1 %")]
+        .map(|(key, value)| (key.into(), value.into()));
+    let scenario = Scenario::parse(WIRE, &overrides).unwrap();
+    let observe = Observe { probes: ProbeMask::NONE.with(Kind::SegmentSent), ..Observe::default() };
+    let mut simulation = Simulation::new(&scenario, 1, observe);
+    simulation.run();
+    let mut sent = Vec::new();
+    for (_, event) in simulation.take_trace() {
+        match event {
+            Event::SegmentSent { cause: SendCause::Timeout, .. } => sent.push(1),
+            Event::SegmentSent { .. } => sent.iter_mut().last().into_iter().for_each(|count| *count += 1),
+            _ => {}
+        }
+    }
+    sent
+}
+
+/// Also where the pacer has kept the last recovery from sending anything, as at a third of these instants.
+#[test]
+fn a_timeout_sends_one_segment_into_a_path_that_stays_dead() {
+    for (cc, tenth) in ["bbr", "bbr3"].into_iter().flat_map(|cc| (90..94).map(move |tenth| (cc, tenth))) {
+        let sent = sent_into_a_dead_path(cc, tenth);
+        assert!(sent.len() >= 5 && sent.iter().all(|count| *count == 1), "{cc} {tenth}: {sent:?}");
+    }
 }

@@ -339,7 +339,8 @@ impl Rack {
         let losses = self.detection.detect_at_timeout(now, reordering, &mut state.segments);
         self.note(&losses);
         state.window.cwnd = self.pipe(state) as f64 + state.loss_window;
-        (self.prr, self.new_only) = (None, None);
+        // A pacer may have kept the recovery from sending anything.
+        (self.prr, self.new_only, self.is_first) = (None, None, false);
         self.tail = Tail::default();
         self.timers = Timers::from_timeout(tx.timer.at);
     }

@@ -1,0 +1,69 @@
+"""`airpath scorecard`: sets a congestion control beside CUBIC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from airpath.cli.arguments import (
+    WORKERS,
+    ForceOption,
+    JsonOption,
+    argument,
+    option,
+    out_option,
+    parse_changes,
+    runs_option,
+)
+from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.experiments.scorecard.card import RUNS, card_as_json, scenario_of, score, table_of
+from airpath.experiments.scorecard.conditions import CONDITIONS
+from airpath.progress import progress_bar
+from airpath.report import html
+from airpath.report.scorecard import scorecard_page, scorecard_report, title_of
+from airpath.runs.memory import check_seed
+from airpath.terminal import console_for, say
+
+
+def command(
+    cc: Annotated[str, argument("CC", "A congestion control: see 'airpath list components tcp.cc'.")],
+    set_: Annotated[
+        list[str] | None,
+        option("PATH=VALUE", "Change a parameter of CC, such as variant=linux. Repeatable.", "--set"),
+    ] = None,
+    runs: Annotated[int, runs_option("Pairs of runs in each condition, with consecutive seeds.")] = RUNS,
+    seed: Annotated[int, option("N", "Seed of the first pair.")] = 1,
+    workers: Annotated[int | None, WORKERS] = None,
+    json_: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        out_option(
+            "Folder for index.html, the page, report.json, and the conditions as scenarios; "
+            "out/scorecard-CC if absent."
+        ),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.
+
+    Fairness, bursts, short flows, round trips, cells, loss and jitter: the same seeds with CC and with CUBIC,
+    and a verdict in each row.
+    """
+    check_seed(seed)
+    check_seed(seed + runs - 1)
+    table = table_of(cc, parse_changes(set_))
+    folder = out or Path("out") / f"scorecard-{cc}"
+    page, data = folder / "index.html", folder / "report.json"
+    scenarios = [(folder / "conditions" / f"{one.name}.toml", one) for one in CONDITIONS]
+    folder_for("out", page, data, *(file for file, _ in scenarios), force=force)
+    with progress_bar(cc) as progress:
+        card = score(cc, table, range(seed, seed + runs), workers, on_progress=progress)
+    said = card_as_json(card)
+    words = [*(f"--set {change}" for change in set_ or ()), f"--runs {runs}", f"--seed {seed}"]
+    parts = scorecard_page(card, " ".join(["airpath", "scorecard", cc, *words]))
+    write_file("out", page, html.page(title_of(card), parts), force)
+    write_file("out", data, as_text(said) + "\n", force)
+    for file, condition in scenarios:
+        write_file("out", file, scenario_of(condition, table).text, force)
+    tell(json_, said, scorecard_report(card))
+    say(console_for(stderr=json_), f"page: {page}")

@@ -1,0 +1,1 @@
+"""A congestion control beside CUBIC in a fixed set of conditions (`airpath scorecard`): docs/scorecard.md."""
