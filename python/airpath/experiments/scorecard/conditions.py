@@ -246,7 +246,7 @@ def _beside(name: str, other: Data, buffer_bdps: float) -> Condition:
         f"{kind}-{name}",
         f"beside one {title} flow; buffer of {buffer_bdps:g} BDP",
         wired(bulk(), bulk(other), buffer_bdps=buffer_bdps, duration_s=40),
-        (Row(GOODPUT, (1,), title), *((Row(GOODPUT),) if buffer_bdps == 1 else ())),
+        (Row(GOODPUT, (1,), title), *((Row(share_of(5e6)),) if buffer_bdps == 1 else ())),
     )
 
 
