@@ -2,7 +2,8 @@
 
 A condition is a scenario as plain data without `[tcp]`. Flows that say nothing of their congestion control
 have the one under test; those beside them are Linux's CUBIC or Reno. A small stream of bursts that the seed
-draws passes every wired link, so that runs differ and queues of flows in step do not decide (RFC 5166, 2.1).
+draws passes every wired link, so that runs differ and flows do not stay in step (Floyd and Jacobson, On
+traffic phase effects in packet-switched gateways, Internetworking 3 (3), 1992).
 
 ASSUMED: rates, delays, buffers and durations. The RFCs name what to look at and no numbers that suit TCP.
 """
