@@ -28,7 +28,7 @@ def title_of(card: Card) -> str:
 
 def scorecard_report(card: Card) -> Iterator[Part]:
     """Report on a scorecard in short, for a terminal."""
-    yield Note(f"{card.name} beside CUBIC, {_runs(card)}; {inline(card.cc)}")
+    yield Note(f"{_parameters(card)} beside CUBIC, {_runs(card)}")
     table = Table("", "", *_headings(card), words=(0, 1), keys=2)
     for score in card.scores:
         table.add(score.condition.name, _measure(score), *_cells(score))
@@ -42,7 +42,7 @@ def scorecard_page(card: Card, command: str) -> Iterator[Part]:
 
     yield Heading(title_of(card), level=1)
     yield Note(
-        f"{inline(card.cc)} beside Linux's CUBIC in the conditions of RFC 9743 and RFC 8869; {_runs(card)}.",
+        f"{_parameters(card)} beside Linux's CUBIC in conditions of RFC 9743 and RFC 8869; {_runs(card)}.",
         "citation",
     )
     yield _tally(card)
@@ -70,7 +70,16 @@ def scorecard_page(card: Card, command: str) -> Iterator[Part]:
     yield Items([f"{verdict}: {says}" for verdict, says in MEANS.items()])
     yield Heading("How to get it again")
     yield Source(command)
+    yield Note(
+        "The folder conditions has each condition as a scenario with this algorithm, for a look at one run: "
+        "airpath run, airpath studio."
+    )
     yield Note(f"airpath {_core.version()}, random streams {_core.RNG_VERSION}.")
+
+
+def _parameters(card: Card) -> str:
+    said = ", ".join(f"{key} = {inline(value)}" for key, value in card.cc[card.name].items())
+    return f"{card.name} ({said})" if said else card.name
 
 
 def _runs(card: Card) -> str:

@@ -5,7 +5,6 @@ The interval is that of the difference, run by run with the same seed (`airpath.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.experiments.paired import PairedComparison, paired
+from airpath.experiments.replicate import simulation_of
 from airpath.experiments.scorecard.conditions import CONDITIONS, CUBIC, Condition, Data, Row
 from airpath.experiments.versus_kernel.carried import registered
 from airpath.experiments.versus_kernel.judgement import as_json
@@ -128,12 +128,16 @@ def score(
 
     `name` is for people. `on_progress` is called with the share of the runs that is done, 0 to 1.
     """
-    jobs = [(condition, scenario_of(condition, which)) for condition in conditions for which in (cc, CUBIC)]
+    jobs = [
+        (condition, simulation_of(scenario_of(condition, which)))
+        for condition in conditions
+        for which in (cc, CUBIC)
+    ]
     measured: dict[tuple[int, int], Values] = {}
 
     def simulate(job: int, seed: int) -> Values:
-        condition, scenario = jobs[job]
-        return values(condition, json.loads(_core.run(scenario.text, seed)))
+        condition, run = jobs[job]
+        return values(condition, run(seed))
 
     def take_in(row: tuple[int, int, Values]) -> None:
         job, seed, found = row

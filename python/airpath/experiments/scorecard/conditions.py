@@ -2,7 +2,8 @@
 
 A condition is a scenario as plain data without `[tcp]`. Flows that say nothing of their congestion control
 have the one under test; those beside them are Linux's CUBIC or Reno. A small stream of bursts that the seed
-draws passes every wired link, so that runs differ and queues of flows in step do not decide (RFC 5166, 2.1).
+draws passes every wired link, so that runs differ and flows do not stay in step (Floyd and Jacobson, On
+traffic phase effects in packet-switched gateways, Internetworking 3 (3), 1992).
 
 ASSUMED: rates, delays, buffers and durations. The RFCs name what to look at and no numbers that suit TCP.
 """
@@ -246,7 +247,7 @@ def _beside(name: str, other: Data, buffer_bdps: float) -> Condition:
         f"{kind}-{name}",
         f"beside one {title} flow; buffer of {buffer_bdps:g} BDP",
         wired(bulk(), bulk(other), buffer_bdps=buffer_bdps, duration_s=40),
-        (Row(GOODPUT, (1,), title), *((Row(GOODPUT),) if buffer_bdps == 1 else ())),
+        (Row(GOODPUT, (1,), title), *((Row(share_of(5e6)),) if buffer_bdps == 1 else ())),
     )
 
 
