@@ -255,8 +255,8 @@ CLAIMS = (
     _claim(
         19,
         GOODPUT_AND_DELAY.place,
-        "What replaces the cures on the papers' channels is a queue of today: CUBIC behind FQ-CoDel waits less "
-        "than Reno does in a drop-tail buffer with any of them.",
+        "What replaces the cures on the papers' channels is a queue of today: CUBIC behind FQ-CoDel waits "
+        "less than Reno does in a drop-tail buffer with any of them.",
         (
             Less(_wait(place, "CUBIC", "FQ-CoDel"), _wait(place, "Reno", "drop-tail", cure))
             for place in _CHANNELS
