@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::acks;
 use crate::connection::Connection;
+use crate::conversation;
 use crate::crossing::{self, Passage};
 use crate::delivery;
 use crate::file::Summary;
@@ -36,6 +37,12 @@ pub struct Report {
     pub connections: Vec<ConnectionReport>,
     /// The rest.
     pub others: Others,
+    /// UDP between two ends, in the capture.
+    pub conversations_seen: u64,
+    /// Those with most data, in the order of their first datagrams.
+    pub conversations: Vec<conversation::Report>,
+    /// The rest.
+    pub other_conversations: Others,
 }
 
 /// Packets by what could be done with them.
@@ -43,8 +50,10 @@ pub struct Report {
 pub struct Packets {
     /// Segments of TCP that were read.
     pub tcp: u64,
+    /// UDP datagrams that were read.
+    pub udp: u64,
     /// IP with something else.
-    pub not_tcp: u64,
+    pub other_protocol: u64,
     /// Frames without IP.
     pub not_ip: u64,
     /// Frames of links that are not known.
@@ -260,10 +269,17 @@ pub struct EpisodeReport {
     pub loss_probability: Option<f64>,
 }
 
-fn text((address, port): Endpoint) -> String {
+pub(crate) fn text((address, port): Endpoint) -> String {
     match address {
         IpAddr::V4(address) => format!("{address}:{port}"),
         IpAddr::V6(address) => format!("[{address}]:{port}"),
+    }
+}
+
+impl PathReport {
+    /// Delay of what arrived, if the interfaces saw the same packets.
+    pub(crate) fn delay_ms(&self) -> Option<&Distribution> {
+        self.data.as_ref()?.delay_ms.as_ref()
     }
 }
 

@@ -7,10 +7,11 @@ use airpath_core::time::Instant;
 
 use crate::Options;
 use crate::connection::{Connection, Ends};
+use crate::conversation::Conversations;
 use crate::file::{Record, Summary};
 use crate::link::{Carries, ip_packet};
 use crate::report::{self, ConnectionReport, Others, Packets, Report};
-use crate::segment::{self, Segment, Unread};
+use crate::segment::{self, Endpoint, Segment, Transport, Unread};
 use crate::view::Side;
 
 /// How often it is asked what a connection takes, in its packets.
@@ -29,6 +30,7 @@ pub struct Table {
     accounted: usize,
     done: Vec<ConnectionReport>,
     others: Others,
+    conversations: Conversations,
     packets: Packets,
     first_at: Option<Instant>,
     latest_at: Instant,
@@ -52,15 +54,22 @@ impl Table {
             Carries::UnknownLink => return packets.unknown_link += 1,
         };
         let missing = record.original_len.saturating_sub(record.data.len() as u32);
+        let interface = (record.interface, record.is_one_of_several);
+        let between = |from: Endpoint, to: Endpoint| ((from.min(to), from.max(to)), usize::from(from > to));
         match segment::read(packet, missing) {
-            Ok((from, to, segment)) => {
+            Ok((from, to, Transport::Tcp(segment))) => {
                 packets.tcp += 1;
                 packets.options_unread += u64::from(segment.lacks_options);
-                let side = usize::from(from > to);
-                let interface = (record.interface, record.is_one_of_several);
-                self.handle_segment(now, interface, (from.min(to), from.max(to)), side, &segment);
+                let (ends, side) = between(from, to);
+                self.handle_segment(now, interface, ends, side, &segment);
             }
-            Err(Unread::NotTcp) => packets.not_tcp += 1,
+            Ok((from, to, Transport::Udp(datagram))) => {
+                packets.udp += 1;
+                let limits = (self.options.memory_bytes / 4, self.options.most_connections);
+                let start = self.first_at.unwrap_or(now);
+                self.conversations.handle(now, interface, between(from, to), &datagram, limits, start);
+            }
+            Err(Unread::OtherProtocol) => packets.other_protocol += 1,
             Err(Unread::Fragment) => packets.fragments += 1,
             Err(Unread::BadLength) => packets.bad_lengths += 1,
             Err(Unread::Truncated) => packets.truncated_headers += 1,
@@ -172,8 +181,15 @@ impl Table {
         self.keep_largest();
         self.done.sort_by_key(|done| done.number);
         let duration_s = self.first_at.map_or(0.0, |first| self.latest_at.since(first).as_secs_f64());
+        let name = |number: u32| file.interfaces.get(number as usize)?.name.clone();
         for done in &mut self.done {
-            done.name_interfaces(|number| file.interfaces.get(number as usize)?.name.clone());
+            done.name_interfaces(name);
+        }
+        let start = self.first_at.unwrap_or_default();
+        let (mut conversations, conversations_seen, other_conversations) =
+            self.conversations.into_reports(self.options.most_connections, start);
+        for conversation in &mut conversations {
+            conversation.name_interfaces(name);
         }
         Report {
             start_unix_s: self.first_at.map(Instant::as_secs_f64),
@@ -182,6 +198,9 @@ impl Table {
             connections_seen: self.opened,
             connections: self.done,
             others: self.others,
+            conversations_seen,
+            conversations,
+            other_conversations,
             file,
         }
     }

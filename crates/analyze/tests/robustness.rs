@@ -39,7 +39,8 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     let Ok(report) = analyze(file, options) else { return Ok(()) };
     let packets = report.packets;
     let counted = packets.tcp
-        + packets.not_tcp
+        + packets.udp
+        + packets.other_protocol
         + packets.not_ip
         + packets.unknown_link
         + packets.fragments
@@ -50,6 +51,10 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     let reported: u64 = report.connections.iter().map(|one| one.packets).sum();
     prop_assert_eq!(reported + report.others.packets, packets.tcp);
     prop_assert_eq!(report.connections.len() as u64 + report.others.connections, report.connections_seen);
+    let datagrams: u64 = report.conversations.iter().map(|one| one.datagrams).sum();
+    prop_assert_eq!(datagrams + report.other_conversations.packets, packets.udp);
+    let conversations = report.conversations.len() as u64 + report.other_conversations.connections;
+    prop_assert_eq!(conversations, report.conversations_seen);
     for flow in report.connections.iter().flat_map(|one| &one.flows) {
         let again = &flow.retransmissions;
         let causes = again.by_cause;
