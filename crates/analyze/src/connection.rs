@@ -145,8 +145,6 @@ impl Connection {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.views.iter().map(View::bytes).sum::<usize>()
-            + self.between.bytes()
+        size_of::<Self>() + self.views.iter().map(View::bytes).sum::<usize>() + self.between.bytes()
     }
 }

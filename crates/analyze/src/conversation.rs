@@ -268,9 +268,7 @@ impl Conversation {
             payload_bytes: flows.iter().map(|flow| flow.bytes).sum(),
             spin: along.iter().find_map(|at| self.views[*at].spin.report(first_at)),
             path_rtt_ms: match delays[..] {
-                [one, other] => {
-                    Some(PathRtt { min: one.min + other.min, median: one.median + other.median })
-                }
+                [one, other] => Some(PathRtt { min: one.min + other.min, median: one.median + other.median }),
                 _ => None,
             },
             views: along
@@ -289,16 +287,18 @@ impl Conversation {
     /// Reports one direction, times from `start` on; `None` if there was nothing.
     fn of_flow(&self, side: Side, start: Instant) -> Option<FlowReport> {
         let along = self.between.along(side, self.client);
-        let seen: Vec<_> =
-            along.into_iter().filter(|at| self.views[*at].flows[side].datagrams > 0).collect();
+        let seen: Vec<_> = along.into_iter().filter(|at| self.views[*at].flows[side].datagrams > 0).collect();
         let (&near, &far) = (seen.first()?, seen.last()?);
         let (view, arrived) = (&self.views[near], &self.views[far].flows[side]);
         let flow = &view.flows[side];
         let passage = (near != far)
             .then(|| self.between.passage(side, near, far, start, self.views[far].latest_at))
             .flatten();
-        let path = passage.map(|crossing::Report { data, delay_over_time, lost_over_time, .. }| {
-            PathReport { data, acks: None, delay_over_time, lost_over_time }
+        let path = passage.map(|crossing::Report { data, delay_over_time, lost_over_time, .. }| PathReport {
+            data,
+            acks: None,
+            delay_over_time,
+            lost_over_time,
         });
         let delay_s = path.as_ref().and_then(PathReport::delay_ms).map(|delay| delay.mean / 1e3);
         Some(FlowReport {
@@ -364,5 +364,74 @@ impl Report {
         for interface in of_views.chain(self.flows.iter_mut().map(|flow| &mut flow.interface)) {
             interface.name = name(interface.number);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends() -> Ends {
+        let end = |last: u8, port: u16| ([10, 0, 0, last].into(), port);
+        (end(1, 40_000), end(2, 443))
+    }
+
+    /// Two interfaces 40 ms apart; the client, side 0, asks, and of 100 datagrams every tenth is lost.
+    fn conversations(memory_bytes: usize, conversations: u16) -> (Vec<Report>, u64, Others) {
+        let mut found = Conversations::default();
+        for number in 0..conversations {
+            let mut ends = ends();
+            ends.0.1 += number;
+            let mut pass = |ms: u64, interface: u32, side: Side, datagram: &Datagram| {
+                let now = Instant::from_nanos((2000 * u64::from(number) + ms) * 1_000_000);
+                found.handle(
+                    now,
+                    (interface, true),
+                    (ends, side),
+                    datagram,
+                    (memory_bytes, 2),
+                    Instant::ZERO,
+                );
+            };
+            let ask = Datagram::new(&[0xC3, 0, 0, 0, 1], 1200, 1);
+            pass(0, 1, 0, &ask);
+            pass(40, 0, 0, &ask);
+            for at in 0..100_u16 {
+                let datagram = Datagram::new(&[0x40, 7], 1000, at + 1);
+                pass(50 + 10 * u64::from(at), 0, 1, &datagram);
+                if at % 10 != 3 {
+                    pass(90 + 10 * u64::from(at), 1, 1, &datagram);
+                }
+            }
+        }
+        found.into_reports(2, Instant::ZERO)
+    }
+
+    #[test]
+    fn what_is_lost_between_two_interfaces_is_known_with_the_delay() {
+        let (reports, seen, _) = conversations(1 << 20, 1);
+        let [report] = &reports[..] else { panic!("{seen}") };
+        assert_eq!((report.client.as_str(), report.quic), ("10.0.0.1:40000", Some("1")));
+        let views: Vec<_> = report.views.iter().map(|view| view.interface.number).collect();
+        assert_eq!(views, [1, 0]);
+        let server = report.flows.iter().find(|flow| flow.sender == "server").expect("answers");
+        assert_eq!((server.datagrams, server.bytes, server.interface.number), (100, 100_000, 0));
+        let passed = server.path.as_ref().and_then(|path| path.data.as_ref()).expect("two interfaces");
+        assert_eq!((passed.lost, passed.late, passed.added), (10, 0, 0));
+        let delay = passed.delay_ms.as_ref().expect("arrivals");
+        assert!((delay.median - 40.0).abs() < 0.2, "{}", delay.median);
+        // 1000 bytes each 10 ms, of which nine tenths arrive 40 ms later.
+        let on_path = server.bytes_on_path.expect("a delay");
+        assert!((on_path - 0.9 * 4000.0).abs() < 50.0, "{on_path}");
+        let rtt = report.path_rtt_ms.expect("both ways");
+        assert!((rtt.median - 80.0).abs() < 0.4 && report.spin.is_none(), "{rtt:?}");
+    }
+
+    #[test]
+    fn with_little_memory_every_conversation_is_reported_or_summed_up() {
+        let (reports, seen, others) = conversations(100_000, 50);
+        assert_eq!((reports.len(), seen, others.connections), (2, 50, 48));
+        let datagrams: u64 = reports.iter().map(|one| one.datagrams).sum();
+        assert_eq!(datagrams + others.packets, 50 * 192);
     }
 }

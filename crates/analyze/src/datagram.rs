@@ -7,9 +7,9 @@ use std::hash::{DefaultHasher, Hasher};
 
 pub const HEADER_BYTES: usize = 8;
 
-/// Of the payload so much tells datagrams apart: QUIC's is encrypted.
+/// Beside the identification of IPv4 so much of the payload tells datagrams apart: QUIC's is encrypted.
 const TOLD_APART_BY: usize = 64;
-/// With less of a longer payload in the capture they are not told apart.
+/// Without identification, and with less of a longer payload in the capture, they are not told apart.
 const FEWEST: usize = 16;
 
 const LONG: u8 = 0x80;
@@ -29,8 +29,9 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// What the captured part of a payload shows, which has so many bytes on the wire.
-    pub fn new(captured: &[u8], payload: u32) -> Self {
+    /// What the captured part of a payload shows, which has so many bytes on the wire, and its packet's
+    /// identification, if that is not 0.
+    pub fn new(captured: &[u8], payload: u32, identification: u16) -> Self {
         let first = captured.first().copied().unwrap_or(0);
         let version = match captured {
             &[first, a, b, c, d, ..] if first & LONG != 0 => Some(u32::from_be_bytes([a, b, c, d])),
@@ -38,7 +39,7 @@ impl Datagram {
         };
         Self {
             payload,
-            digest: digest(captured, payload),
+            digest: digest(captured, payload, identification),
             version: version.filter(|_| first & FIXED != 0),
             spin: (first & (LONG | FIXED) == FIXED).then_some(first & SPIN != 0),
         }
@@ -55,13 +56,14 @@ impl Datagram {
     }
 }
 
-fn digest(captured: &[u8], payload: u32) -> Option<u64> {
-    if captured.len() < FEWEST && captured.len() < payload as usize {
+fn digest(captured: &[u8], payload: u32, identification: u16) -> Option<u64> {
+    if identification == 0 && captured.len() < FEWEST && captured.len() < payload as usize {
         return None;
     }
     let mut hasher = DefaultHasher::new();
     hasher.write(&captured[..captured.len().min(TOLD_APART_BY)]);
     hasher.write_u32(payload);
+    hasher.write_u16(identification);
     Some(hasher.finish())
 }
 
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn quic_is_known_by_its_long_headers() {
-        let of = |bytes: &[u8]| Datagram::new(bytes, bytes.len() as u32);
+        let of = |bytes: &[u8]| Datagram::new(bytes, bytes.len() as u32, 0);
         let initial = of(&[0xc3, 0, 0, 0, 1, 8]);
         assert_eq!((initial.quic(), initial.spin), (Some("1"), None));
         assert_eq!(of(&[0xd3, 0x6b, 0x33, 0x43, 0xcf, 8]).quic(), Some("2"));
@@ -86,10 +88,12 @@ mod tests {
     #[test]
     fn datagrams_are_told_apart_by_what_was_captured() {
         let long = [7; 100];
-        assert_eq!(Datagram::new(&long, 1200).digest, Datagram::new(&long, 1200).digest);
-        assert_ne!(Datagram::new(&long, 1200).digest, Datagram::new(&long, 1201).digest);
-        assert_ne!(Datagram::new(&[8; 100], 1200).digest, Datagram::new(&long, 1200).digest);
-        assert_eq!(Datagram::new(&long[..4], 1200).digest, None);
-        assert!(Datagram::new(&long[..4], 4).digest.is_some());
+        let digest = |captured: &[u8], payload, id| Datagram::new(captured, payload, id).digest;
+        assert_eq!(digest(&long, 1200, 5), digest(&long, 1200, 5));
+        for other in [digest(&long, 1201, 5), digest(&[8; 100], 1200, 5), digest(&long, 1200, 6)] {
+            assert_ne!(other, digest(&long, 1200, 5));
+        }
+        assert_eq!(digest(&long[..4], 1200, 0), None);
+        assert!(digest(&long[..4], 4, 0).is_some() && digest(&[], 1200, 7).is_some());
     }
 }

@@ -109,7 +109,7 @@ pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Transpor
     let transport = if protocol == ip_number::UDP {
         let payload = behind.checked_sub(datagram::HEADER_BYTES).ok_or(Unread::BadLength)?;
         let captured = rest.get(datagram::HEADER_BYTES..).ok_or(Unread::Truncated)?;
-        Transport::Udp(Datagram::new(captured, payload as u32))
+        Transport::Udp(Datagram::new(captured, payload as u32, identification(packet)))
     } else {
         let mut segment = tcp(rest).ok_or(Unread::Truncated)?;
         let offset = 4 * usize::from(rest[12] >> 4);
@@ -121,6 +121,14 @@ pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Transpor
     };
     let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     Ok(((src, ports.0), (dst, ports.1), transport))
+}
+
+/// Of IPv4; 0 with IPv6, which has none.
+fn identification(packet: &[u8]) -> u16 {
+    match packet {
+        &[first, _, _, _, high, low, ..] if first >> 4 == 4 => u16::from_be_bytes([high, low]),
+        _ => 0,
+    }
 }
 
 /// Source, destination, length claimed for the whole packet, payload behind the headers, and its protocol.
