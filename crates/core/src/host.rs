@@ -6,11 +6,13 @@
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
 //! a web page carry data both ways; the UEs' host has a browser for each page.
 
+mod beside;
 mod datagrams;
 mod flow_index;
 mod report;
 mod web;
 
+pub use beside::{Beside, RealEnd};
 pub use report::{FlowReport, flow_reports};
 
 use crate::app::web::Browser;

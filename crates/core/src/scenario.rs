@@ -278,17 +278,17 @@ impl Scenario {
         path
     }
 
-    /// As [`Scenario::network`], for a driver whose UE `real` is no simulated one: that UE may send from time zero, as
-    /// its programs start when they like, and boxes know of its connections what they see of them.
-    pub fn network_in_session(&self, run_seed: u64, real: u16) -> Vec<Box<dyn Element>> {
-        let since = |ue| if ue == real { Some(Instant::ZERO) } else { self.active(ue) };
+    /// As [`Scenario::network`], for a driver whose UEs `real` are no simulated ones: they may send from time zero, as
+    /// their programs start when they like, and boxes know of their connections what they see of them.
+    pub fn network_in_session(&self, run_seed: u64, real: &[u16]) -> Vec<Box<dyn Element>> {
+        let since = |ue| if real.contains(&ue) { Some(Instant::ZERO) } else { self.active(ue) };
         let active = (0..self.radio.ues()).map(since).collect();
         self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
     }
 
-    /// The flows of all UEs but one.
-    pub fn flows_beside(&self, real: u16) -> Vec<FlowSpec> {
-        self.flows().into_iter().filter(|flow| flow.ue != real).collect()
+    /// The flows of all UEs but the real ones.
+    pub fn flows_beside(&self, real: &[u16]) -> Vec<FlowSpec> {
+        self.flows().into_iter().filter(|flow| !real.contains(&flow.ue)).collect()
     }
 
     /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.

@@ -1,9 +1,9 @@
-//! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back.
+//! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back; UDP datagrams.
 //!
 //! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3),
 //! RFC 2018 (2, 3) and RFC 9768 (3.2.3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
-//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but an endpoint of ours
-//! takes its octets from [`checked_payload`].
+//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but whoever is an end
+//! takes its octets from [`checked_payload`] or [`checked_datagram`].
 //! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
 //!
 //! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP
@@ -76,20 +76,46 @@ pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
     if protocol != ip_number::TCP || offset < 20 || segment.len() < offset {
         return None;
     }
-    let (end, start) = (header.len as usize, header.len as usize - segment.len());
-    let addresses = match header.ip {
+    let end = header.len as usize;
+    is_intact(bytes, header.ip, protocol, segment)?.then(|| end - segment.len() + offset..end)
+}
+
+/// The octets of a UDP datagram (RFC 768), where in `bytes` they are; `None` if this is no UDP, or if its checksum or
+/// that of its IP header is wrong. A datagram over IPv4 may come without a checksum, over IPv6 not (RFC 8200, 8.1).
+pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut header = Packet::default();
+    let (protocol, rest) = read_network(bytes, &mut header).ok()?;
+    let length = usize::from(u16::from_be_bytes(*rest.get(4..6)?.first_chunk()?));
+    if protocol != ip_number::UDP || length < UDP_HEADER_BYTES as usize {
+        return None;
+    }
+    let datagram = rest.get(..length)?;
+    let start = header.len as usize - rest.len();
+    let unchecked = datagram[6..8] == [0; 2];
+    let right = match header.ip {
+        IpVersion::Ipv4 if unchecked => is_intact(bytes, header.ip, protocol, &[])?,
+        IpVersion::Ipv6 if unchecked => false,
+        _ => is_intact(bytes, header.ip, protocol, datagram)?,
+    };
+    right.then(|| start + UDP_HEADER_BYTES as usize..start + length)
+}
+
+/// Whether the checksum of an IPv4 header is right, and that of what it carries with its pseudo header, unless this is
+/// empty.
+fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) -> Option<bool> {
+    let addresses = match ip {
         IpVersion::Ipv4 => {
             let ip_header = bytes.get(..usize::from(bytes[0] & 15) * 4)?;
             if Sum16BitWords::new().add_slice(ip_header).ones_complement() != 0 {
-                return None;
+                return Some(false);
             }
             bytes.get(12..20)?
         }
         IpVersion::Ipv6 => bytes.get(8..40)?,
     };
     let mut pseudo = Sum16BitWords::new().add_slice(addresses).add_2bytes([0, protocol.0]);
-    let sum = pseudo.add_4bytes((segment.len() as u32).to_be_bytes()).add_slice(segment).ones_complement();
-    (sum == 0).then_some(start + offset..end)
+    let sum = pseudo.add_4bytes((carried.len() as u32).to_be_bytes()).add_slice(carried).ones_complement();
+    Some(carried.is_empty() || sum == 0)
 }
 
 /// Where the TCP header of a packet that [`parse`] reads as TCP begins.
@@ -268,6 +294,21 @@ pub fn encode_segment(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload
     out.extend_from_slice(payload);
 }
 
+/// Appends the whole IP packet of a UDP datagram (RFC 768), with DF over IPv4; at most 65,535 octets.
+pub fn encode_datagram(
+    ip: IpVersion,
+    ecn: u8,
+    endpoints: Endpoints,
+    ip_id: u16,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let len = ip.header_bytes() + UDP_HEADER_BYTES + payload.len() as u32;
+    let kind = Kind::Opaque(Opaque::OtherProtocol);
+    encode_over(&Packet { ip, ecn, len, kind, ..Packet::default() }, endpoints, ip_id, payload, out);
+    out.extend_from_slice(payload);
+}
+
 /// Appends the headers; `payload` goes into the checksum, and missing octets count as zeros.
 fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
     let ip_bytes = packet.ip.header_bytes();
@@ -290,17 +331,17 @@ fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8]
     let start = out.len();
     out.extend_from_slice(&endpoints.src.port().to_be_bytes());
     out.extend_from_slice(&endpoints.dst.port().to_be_bytes());
+    // Either header is a whole number of words, so that the payload may be added for itself.
     match packet.kind {
         Kind::Tcp => {
             write_tcp(packet, out);
-            // The header is a whole number of words, so that the payload may be added for itself.
             let sum = pseudo.add_slice(&out[start..]).add_slice(payload).ones_complement();
             put(out, start + 16, sum);
         }
         Kind::Opaque(_) => {
             out.extend_from_slice(&saturate(transport_bytes).to_be_bytes());
             out.extend_from_slice(&[0, 0]);
-            let sum = pseudo.add_slice(&out[start..]).to_ones_complement_with_no_zero();
+            let sum = pseudo.add_slice(&out[start..]).add_slice(payload).to_ones_complement_with_no_zero();
             put(out, start + 6, sum);
         }
     }
@@ -440,7 +481,7 @@ const ACCURATE_ECN_1: u8 = 174;
 
 #[cfg(test)]
 mod tests {
-    use etherparse::{Ipv4Header, TcpHeader};
+    use etherparse::{Ipv4Header, NetSlice, SlicedPacket, TcpHeader, TransportSlice};
     use proptest::prelude::*;
 
     use super::*;
@@ -525,6 +566,17 @@ mod tests {
         parsed(&bytes)
     }
 
+    #[test]
+    fn a_datagram_may_lack_a_checksum_over_ipv4_alone() {
+        for (ip, allowed) in [(IpVersion::Ipv4, true), (IpVersion::Ipv6, false)] {
+            let mut bytes = Vec::new();
+            encode_datagram(ip, Packet::ECT_0, endpoints(ip), 7, b"abc", &mut bytes);
+            let sum = bytes.len() - 5..bytes.len() - 3;
+            bytes[sum].fill(0);
+            assert_eq!(checked_datagram(&bytes).is_some(), allowed, "{ip:?}");
+        }
+    }
+
     prop_compose! {
         fn tcp_fields()(
             numbers: (u32, u32, u32, u32, u16), flags in 0..0x200_u16, ecn in 0..4_u8, v6: bool,
@@ -584,6 +636,35 @@ mod tests {
         }
 
         #[test]
+        fn a_datagram_is_read_by_another_implementation_and_checked(
+            payload in prop::collection::vec(any::<u8>(), 0..300), ecn in 0..4_u8, v6: bool,
+            flip: prop::sample::Index, bit in 0..8_u8,
+        ) {
+            let ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
+            let mut bytes = Vec::new();
+            encode_datagram(ip, ecn, endpoints(ip), 7, &payload, &mut bytes);
+            let same = bytes.clone();
+            let read = SlicedPacket::from_ip(&same).unwrap();
+            let Some(TransportSlice::Udp(udp)) = read.transport else { panic!("no UDP") };
+            prop_assert_eq!(udp.payload(), &payload[..]);
+            let (start, header) = (bytes.len() - payload.len(), udp.to_header());
+            let sum = match &read.net {
+                Some(NetSlice::Ipv4(ip)) => header.calc_checksum_ipv4(&ip.header().to_header(), &payload),
+                Some(NetSlice::Ipv6(ip)) => header.calc_checksum_ipv6(&ip.header().to_header(), &payload),
+                _ => panic!("no IP"),
+            };
+            prop_assert_eq!(header.checksum, sum.unwrap());
+            prop_assert_eq!(checked_datagram(&bytes), Some(start..bytes.len()));
+            let packet = parsed(&bytes);
+            prop_assert_eq!((packet.kind, packet.ecn), (Kind::Opaque(Opaque::OtherProtocol), ecn));
+            // Bits that a checksum covers: not the first four octets of an IPv6 header, nor its hop limit.
+            let from = if v6 { 8 } else { 0 };
+            bytes[from + flip.index(start + payload.len() - from)] ^= 1 << bit;
+            prop_assume!(bytes[start - 2..start] != [0; 2]);
+            prop_assert_eq!(checked_datagram(&bytes), None);
+        }
+
+        #[test]
         fn checksums_agree_with_another_implementation(packet in tcp_fields()) {
             let bytes = encode(&packet);
             let at = packet.ip.header_bytes() as usize;
@@ -610,6 +691,8 @@ mod tests {
                 *first = version;
             }
             parsed(&bytes);
+            checked_payload(&bytes);
+            checked_datagram(&bytes);
         }
 
         #[test]

@@ -82,7 +82,7 @@ fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
         let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
         return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
     }
-    let simulated = scenario.flows_beside(LIVE_UE);
+    let simulated = scenario.flows_beside(&[LIVE_UE]);
     for (index, config) in scenario.middlebox.iter().enumerate() {
         config.validate_session(&simulated).map_err(|inner| {
             let error = inner.under(&format!("middlebox[{index}]"));
