@@ -11,17 +11,12 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import read_text
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,31 +133,23 @@ def load(name_or_path: str | Path, overrides: Sequence[tuple[str, str]] = ()) ->
 
 def read(name_or_path: str | Path) -> tuple[str, str, Path | None]:
     """Read a scenario that may be of use only when it has been changed: its name, its text and its folder."""
-    name, path, files = str(name_or_path), Path(name_or_path), _bundled_files()
-    if name in files:
-        return name, _read(name, files[name]), None
+    name, path, texts = str(name_or_path), Path(name_or_path), _core.bundled()
+    if name in texts:
+        return name, texts[name], None
     if path.suffix != ".toml" and not path.exists():
-        known = ", ".join(files)
+        known = ", ".join(texts)
         raise ScenarioError(name, "no such scenario", f"write the path of a .toml file, or one of {known}")
     return path.stem, _read(name, path), None if is_descriptor(path) else path.parent
 
 
 def bundled() -> dict[str, str]:
     """Names of the bundled scenarios and what each shows (its first comment line)."""
-    texts = {name: _read(name, file) for name, file in _bundled_files().items()}
-    return {name: text.splitlines()[0].lstrip("# ") for name, text in texts.items()}
+    return {name: text.splitlines()[0].lstrip("# ") for name, text in _core.bundled().items()}
 
 
-def _bundled_files() -> dict[str, Traversable]:
-    folder = resources.files("airpath") / "scenarios"
-    files = (file.name for file in folder.iterdir())
-    names = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
-    return {name: folder / f"{name}.toml" for name in names}
-
-
-def _read(name: str, file: Path | Traversable) -> str:
+def _read(name: str, file: Path) -> str:
     try:
-        return read_text(Path(str(file)))
+        return read_text(file)
     except UnicodeDecodeError as error:
         message = f"byte {error.start} is not UTF-8"
         raise ScenarioError(name, message, "a scenario is TOML, a text file in UTF-8") from error

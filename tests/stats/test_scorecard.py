@@ -102,6 +102,8 @@ def test_measures_by_hand():
     assert read(measures.SENDING, few, many) == 3
     # The second one, begun after 4 s, has not ended at 10 s.
     assert read(measures.TRANSFER, flow(transfer_s=2.0), flow(start_s=4.0)) == 4
+    seen, unseen = (flow(rtt_ms={"mean": mean}) for mean in (50.0, None))
+    assert (read(measures.RTT, seen), read(measures.RTT, seen, unseen)) == (50, 5025)
     call = flow(datagrams={"sent": 50, "lost": 2, "delay_ms": {"mean": 30.0}})
     assert (read(measures.LOST, call), read(measures.DELAY, call)) == (4, 30)
 

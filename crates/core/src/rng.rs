@@ -6,11 +6,11 @@
 //!
 //! The generator is PCG XSL RR 128/64 (MCG), M. O'Neill, "PCG: A Family of Simple Fast
 //! Space-Efficient Statistically Good Algorithms for Random Number Generation", Harvey Mudd College
-//! HMC-CS-2014-0905, as in the crate `rand_pcg`. The 128-bit state of a stream comes from
+//! HMC-CS-2014-0905. The 128-bit state of a stream, of which the lowest bit is always set, comes from
 //!
 //! ```text
 //! x     = mix(run_seed + GAMMA) ^ fnv1a_64(name)
-//! state = mix(x + GAMMA) << 64 | mix(x + 2 GAMMA)
+//! state = mix(x + GAMMA) << 64 | mix(x + 2 GAMMA) | 1
 //! ```
 //!
 //! where `mix` and `GAMMA` are SplitMix64's (G. Steele, D. Lea, C. Flood, "Fast Splittable
@@ -20,30 +20,30 @@
 //! Whatever changes a value that this module returns must change [`VERSION`], which is saved with
 //! every result.
 
-use rand_core::Rng as _;
-use rand_pcg::Pcg64Mcg;
-
 use crate::units::Probability;
 
 /// Names the generator and the way streams are seeded.
 pub const VERSION: &str = "pcg64-mcg/1";
 
-/// One stream of random numbers.
+/// One stream of random numbers: the generator's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream(Pcg64Mcg);
+pub struct Stream(u128);
 
 /// The stream `name` of the run with seed `run_seed`.
 pub fn stream(run_seed: u64, name: &str) -> Stream {
     let x = mix(run_seed.wrapping_add(GAMMA)) ^ fnv1a_64(name);
     let high = mix(x.wrapping_add(GAMMA));
     let low = mix(x.wrapping_add(GAMMA.wrapping_mul(2)));
-    Stream(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
+    Stream(u128::from(high) << 64 | u128::from(low) | 1)
 }
 
 impl Stream {
     /// 64 random bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.0 = self.0.wrapping_mul(MULTIPLIER);
+        // XSL RR: both halves of the state combined, rotated by its six highest bits.
+        ((self.0 >> 64) as u64 ^ self.0 as u64).rotate_right((self.0 >> 122) as u32)
     }
 
     /// A number at least 0 and below 1, uniform on the multiples of 2^-53.
@@ -55,9 +55,16 @@ impl Stream {
     /// This stream after this many more draws of 64 bits.
     #[must_use]
     pub fn ahead(&self, draws: u64) -> Self {
-        let mut ahead = self.clone();
-        ahead.0.advance(u128::from(draws));
-        ahead
+        // MULTIPLIER to the power of `draws`, by its binary digits.
+        let (mut factor, mut square, mut digits) = (1_u128, MULTIPLIER, draws);
+        while digits > 0 {
+            if digits & 1 == 1 {
+                factor = factor.wrapping_mul(square);
+            }
+            square = square.wrapping_mul(square);
+            digits >>= 1;
+        }
+        Self(self.0.wrapping_mul(factor))
     }
 
     /// True with probability `p`. Draws exactly once whatever `p` is, so that streams stay in step
@@ -78,6 +85,9 @@ impl From<Probability> for Threshold {
         Self((p.as_f64() * (1_u64 << 63) as f64) as u64)
     }
 }
+
+/// The multiplier of PCG's generators of 128 bits.
+const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 

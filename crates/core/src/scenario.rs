@@ -24,6 +24,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each says
+/// what it shows.
+pub const BUNDLED: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// Text of the bundled scenario of this name.
+pub fn bundled(name: &str) -> Option<&'static str> {
+    BUNDLED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// Ports of a UE, from 49152 up: RFC 6335 (6).
 const MOST_CONNECTIONS: usize = 16_384;
 

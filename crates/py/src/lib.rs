@@ -10,7 +10,7 @@ use airpath_core::channel::trace_file;
 use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError as CoreError;
 use airpath_core::rng;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask, Table};
@@ -21,6 +21,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 import_exception!(airpath.errors, ScenarioError);
@@ -55,6 +56,12 @@ fn resolve(
     };
     let scenario = Scenario::parse_with(text, &overrides, &mut read);
     scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
+}
+
+/// The bundled scenarios: name -> text.
+#[pyfunction]
+fn bundled() -> BTreeMap<&'static str, &'static str> {
+    BUNDLED.iter().copied().collect()
 }
 
 /// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`.
@@ -352,6 +359,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(bundled, module)?)?;
     module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -59,8 +60,8 @@ def command(
     with progress_bar(cc) as progress:
         card = score(cc, table, range(seed, seed + runs), workers, on_progress=progress)
     said = card_as_json(card)
-    words = [*(f"--set {change}" for change in set_ or ()), f"--runs {runs}", f"--seed {seed}"]
-    parts = scorecard_page(card, " ".join(["airpath", "scorecard", cc, *words]))
+    words = ["airpath", "scorecard", cc, *(word for change in set_ or () for word in ("--set", change))]
+    parts = scorecard_page(card, shlex.join([*words, "--runs", str(runs), "--seed", str(seed)]))
     write_file("out", page, html.page(title_of(card), parts), force)
     write_file("out", data, as_text(said) + "\n", force)
     for file, condition in scenarios:

@@ -16,7 +16,7 @@ MEANS = {
     SAME: "the whole interval is within the tolerance",
     UNCLEAR: "neither; more --runs would tell",
     WORSE: "worse than CUBIC by more than the tolerance, and the interval leaves 0 out",
-    HARMS: "the same, of flows beside it: it does more to them than CUBIC in its place",
+    HARMS: "worse for others: it does more to a flow beside it than CUBIC in its place",
 }
 """What verdicts mean."""
 

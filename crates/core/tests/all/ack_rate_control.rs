@@ -4,7 +4,7 @@ use airpath_core::element::Element;
 use airpath_core::host::Host;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::testing::beside::{Beside, of_flow};
 use airpath_core::trace::{Event, Kind, ProbeMask};
@@ -314,12 +314,11 @@ fn what_is_held_when_nothing_more_happens_goes() {
 /// Goodput in bit/s and mean time of a packet in the downlink's buffer and on the air, in seconds: the bundled bearer
 /// of 384 kbit/s with room for 50 SDUs, and TCP by the RFCs.
 fn download_at_384(pairs: &[(&str, &str)]) -> (f64, f64) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/umts-384-simple.toml");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = bundled("umts-384-simple").unwrap();
     let given = [("radio.dch.downlink.queue.droptail.packets", "50"), ("tcp.profile", "rfc")];
     let pairs: Vec<_> = given.into_iter().chain(pairs.iter().copied()).collect();
     let observe = Observe { probes: ProbeMask::NONE.with(Kind::BearerDelivered), ..Observe::default() };
-    let mut simulation = Simulation::new(&Scenario::parse(&text, &overrides(&pairs)).unwrap(), 1, observe);
+    let mut simulation = Simulation::new(&Scenario::parse(text, &overrides(&pairs)).unwrap(), 1, observe);
     simulation.run();
     let delays: Vec<f64> = simulation
         .take_trace()

@@ -1,7 +1,7 @@
 //! What boxes make of a drop by the queue discipline, and of an SDU that the link layer gives up: two things.
 
 use airpath_core::packet::Dir;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ProbeMask, Reason};
@@ -128,9 +128,7 @@ fn what_the_link_layer_gives_up_does_not_make_a_regulator_conservative() {
 
 /// The bearer of Alcaraz and Cerdan over RLC in acknowledged mode, in which nothing is given up.
 fn over_am(pairs: &[(&str, &str)]) -> Run {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/alcaraz-384.toml");
-    let text = std::fs::read_to_string(path).unwrap();
-    Run::of(&text, pairs)
+    Run::of(bundled("alcaraz-384").unwrap(), pairs)
 }
 
 /// When [`over_am`] ends.

@@ -4,7 +4,7 @@
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::radio;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::ProbeMask;
@@ -245,8 +245,7 @@ fn who_has_nothing_to_send_does_not_count_as_unfairly_treated() {
 
 #[test]
 fn four_flows_share_a_cell_in_proportional_fairness() {
-    let text = include_str!("../../../../python/airpath/scenarios/hdr-4.toml");
-    let scenario = Scenario::parse(text, &[]).unwrap();
+    let scenario = Scenario::parse(bundled("hdr-4").unwrap(), &[]).unwrap();
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());
     simulation.run();
     let results = simulation.results();

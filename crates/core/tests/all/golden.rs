@@ -5,29 +5,16 @@
 //! with `cargo insta review` (or from the message of the failing test).
 
 use airpath_core::element::Capture;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, ProbeMask, Value};
-use std::fs;
-use std::path::Path;
 
 const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
 
 /// The bundled scenarios by name, sorted.
 pub fn bundled() -> Vec<(String, Scenario)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/airpath/scenarios");
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|end| end == "toml") {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            found.push((name, Scenario::parse(&fs::read_to_string(&path).unwrap(), &[]).unwrap()));
-        }
-    }
-    found.sort_by(|one, other| one.0.cmp(&other.0));
-    assert!(found.len() >= 4, "only {} scenarios were found", found.len());
-    found
+    BUNDLED.iter().map(|(name, text)| (name.to_string(), Scenario::parse(text, &[]).unwrap())).collect()
 }
 
 /// Scenarios without anything random: all that varies is written in a trace.

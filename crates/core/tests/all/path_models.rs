@@ -1,7 +1,7 @@
 //! Congestion controls that model the path. BBR, versions 1 and 3: draft-ietf-ccwg-bbr's test cases in our words, as far
 //! as they need a path; those that the model shows by itself are in `tcp/cc/bbr3/tests.rs`. And pacing, and Copa.
 
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ModelState, ProbeMask, SendCause};
@@ -338,9 +338,8 @@ fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
 /// HARQ and uplink grants delay packets by some 10 ms more than the luckiest, which Copa takes for a queue.
 #[test]
 fn copa_takes_the_jitter_of_lte_for_a_queue() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios/lte-10mhz.toml");
-    let text = std::fs::read_to_string(file).unwrap();
-    let goodput = |cc| run(&text, &[("tcp.cc", cc), ("duration", "5 s")]).goodput();
+    let text = bundled("lte-10mhz").unwrap();
+    let goodput = |cc| run(text, &[("tcp.cc", cc), ("duration", "5 s")]).goodput();
     assert!(goodput("copa") < 0.25 * goodput("cubic"));
 }
 

@@ -2,15 +2,13 @@
 
 use airpath_core::packet::Dir;
 use airpath_core::rlc;
-use airpath_core::scenario::{Each, Scenario, UeChoice};
+use airpath_core::scenario::{BUNDLED, Each, Scenario, UeChoice};
 use airpath_core::tcp::recovery::newreno::Variant;
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::Duration;
 use airpath_core::units::{Bitrate, Bytes};
 use airpath_core::{app, channel, fading, middlebox, queue, radio, scheduler};
 use serde::Serialize;
-use std::fs;
-use std::path::Path;
 
 /// Whole scenarios that are wrong.
 const WRONG_WHOLE: &[&str] = &[
@@ -992,16 +990,10 @@ fn assert_reads_back(scenario: &Scenario) {
 
 #[test]
 fn every_bundled_scenario_reads_back_from_its_resolved_form() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/airpath/scenarios");
-    let mut count = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|end| end == "toml") {
-            assert_reads_back(&parse(&fs::read_to_string(&path).unwrap(), &[]));
-            count += 1;
-        }
+    assert!(BUNDLED.len() >= 4, "only {} scenarios were found", BUNDLED.len());
+    for (_, text) in BUNDLED {
+        assert_reads_back(&parse(text, &[]));
     }
-    assert!(count >= 4, "only {count} scenarios were found");
 }
 
 /// Each component is chosen by its name alone, with its defaults, and reads back.

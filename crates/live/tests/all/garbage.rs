@@ -9,7 +9,7 @@ use airpath_core::element::{Capture, Cx, Element, Layout};
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
 use airpath_core::path::Path;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{ProbeMask, Reason};
 use airpath_core::wire::parse;
@@ -18,7 +18,6 @@ use airpath_live::flows::MOST_FLOWS;
 use airpath_live::port::Port;
 use proptest::prelude::*;
 use std::collections::HashMap;
-use std::fs;
 use std::sync::LazyLock;
 
 /// Opportunities in bursts, a queue that overflows, and mahimahi's way of counting.
@@ -42,18 +41,14 @@ spacing = "at_once"
 
 /// Name, scenario, and whether packets keep their order.
 static SCENARIOS: LazyLock<Vec<(String, Scenario, bool)>> = LazyLock::new(|| {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios");
-    let bundled = fs::read_dir(folder).unwrap().map(|entry| {
-        let path = entry.unwrap().path();
-        (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap())
-    });
-    let mut texts: Vec<_> = bundled.chain([("by trace".to_owned(), BY_TRACE.to_owned())]).collect();
+    let mut texts = BUNDLED.to_vec();
+    texts.push(("by trace", BY_TRACE));
     texts.sort();
     let parsed = texts.into_iter().map(|(name, text)| {
         // Flows take turns, or one waits where others pass.
         let reorders = ["out_of_sequence", "per_flow", "ack_regulator"];
         let in_order = !reorders.iter().any(|word| text.contains(word));
-        (name, Scenario::parse(&text, &[]).unwrap(), in_order)
+        (name.to_owned(), Scenario::parse(text, &[]).unwrap(), in_order)
     });
     parsed.collect()
 });

@@ -10,7 +10,7 @@ use airpath_core::host::{FlowSpec, Host};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng::{Stream, stream};
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask, Value};
@@ -19,20 +19,17 @@ use airpath_live::beside::Beside;
 use airpath_live::driver::{Driver, LIVE_UE, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
-use std::fs;
 
 /// Longer runs are cut here: what matters is what may happen, and it has happened by then; most of it after `SHORT`.
 const LONGEST: Duration = Duration::from_secs(120);
 const SHORT: Duration = Duration::from_secs(20);
 
 fn bundled(longest: Duration) -> Vec<(String, Scenario)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/airpath/scenarios");
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let mut scenario = Scenario::parse(&fs::read_to_string(&path).unwrap(), &[]).unwrap();
+    for (name, text) in BUNDLED {
+        let mut scenario = Scenario::parse(text, &[]).unwrap();
         scenario.duration = scenario.duration.min(longest);
-        found.push((path.file_stem().unwrap().to_string_lossy().into_owned(), scenario));
+        found.push((name.to_string(), scenario));
     }
     assert!(found.len() >= 4, "only {} scenarios were found", found.len());
     for (name, text) in [("LTE", LTE), ("HSDPA", HSDPA), ("queues", QUEUES)] {

@@ -258,7 +258,7 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "RFC 9743 5.1.1",
         "congestion collapse",
-        "Whether it sends less, and sends less in vain, when nearly everything is lost.",
+        "Whether it backs off where most of what it sends is lost.",
         (
             Condition(
                 "half-lost",
@@ -466,7 +466,7 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "RFC 9743 7.1",
         "active queue management",
-        "Queues that drop early; with ECN, that mark.",
+        "Queues that drop before they are full.",
         (
             Condition("codel", "CoDel", wired(bulk(), queue={"codel": {}}), ALONE),
             Condition(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -30,7 +30,7 @@ class Measure:
     more_is_better : bool
         Whether more of it is better.
     tolerance : float
-        Differences up to this do not count: a share of CUBIC's mean, or of a share `points` / 100.
+        Differences up to this do not count: a share of CUBIC's mean; of shares, 0.01 for a point.
     is_share : bool
         Whether it is a share in percent, whose differences are in points and not in percent of CUBIC's.
     digits : int
@@ -50,6 +50,11 @@ def _transfer_s(flow: Flow, simulated_s: float) -> float:
     """Time of a transfer; one that has not ended counts as ending with the run."""
     ended: float | None = flow["transfer_s"]
     return simulated_s - flow["start_s"] if ended is None else ended
+
+
+def _mean_ms(means: Iterable[float | None], simulated_s: float) -> float:
+    """Mean over flows; one of which nothing arrived counts as late by the whole run."""
+    return fmean(1000 * simulated_s if mean is None else mean for mean in means)
 
 
 def _sent_again(flows: Sequence[Flow]) -> float:
@@ -77,7 +82,9 @@ GOODPUT = Measure(
     more_is_better=True,
     digits=0,
 )
-RTT = Measure("round trip", "ms", lambda flows, _: fmean(flow["rtt_ms"]["mean"] for flow in flows))
+RTT = Measure(
+    "round trip", "ms", lambda flows, end_s: _mean_ms((flow["rtt_ms"]["mean"] for flow in flows), end_s)
+)
 TRANSFER = Measure(
     "transfer", "s", lambda flows, end_s: fmean(_transfer_s(flow, end_s) for flow in flows), digits=3
 )
@@ -86,7 +93,9 @@ SENT_AGAIN = Measure(
 )
 JAIN = Measure("Jain's index", "%", lambda flows, _: _jain(flows), more_is_better=True, is_share=True)
 DELAY = Measure(
-    "one-way delay", "ms", lambda flows, _: fmean(flow["datagrams"]["delay_ms"]["mean"] for flow in flows)
+    "one-way delay",
+    "ms",
+    lambda flows, end_s: _mean_ms((flow["datagrams"]["delay_ms"]["mean"] for flow in flows), end_s),
 )
 LOST = Measure("lost", "%", lambda flows, _: _lost(flows), tolerance=0.01, is_share=True, digits=2)
 SENDING = Measure(

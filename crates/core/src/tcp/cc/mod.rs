@@ -9,6 +9,11 @@ pub mod reno;
 pub mod westwood;
 pub mod westwood_plus;
 
+// The one that CONTRIBUTING.md builds up.
+#[path = "../../../tests/guide/aimd.rs"]
+#[cfg(test)]
+pub mod guide;
+
 use crate::error::ScenarioError;
 use crate::registry::registry;
 #[cfg(test)]
@@ -96,6 +101,8 @@ registry! {
         Bbr = bbr,
         Bbr3 = bbr3,
         Copa = copa,
+        #[cfg(test)]
+        Guide = guide,
         #[cfg(test)]
         Scratch = scratch,
     }

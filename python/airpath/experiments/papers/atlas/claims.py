@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airpath.experiments.papers.atlas.cells import DISCIPLINES, SENDERS
+from airpath.experiments.papers.atlas.cells import CURES, DISCIPLINES, SENDERS
 from airpath.experiments.papers.atlas.places import PLACES
 from airpath.experiments.papers.atlas.studies import (
     CURE_STUDIES,
@@ -251,6 +251,17 @@ CLAIMS = (
         _SPLIT,
         "On LTE BBR replaces it: behind CoDel and without a box it carries more than CUBIC does with one.",
         Less(_goodput("LTE", "CUBIC", "CoDel", "split"), _goodput("LTE", "BBR", "CoDel")),
+    ),
+    _claim(
+        19,
+        GOODPUT_AND_DELAY.place,
+        "What replaces the cures on the papers' channels is a queue of today: CUBIC behind FQ-CoDel waits "
+        "less than Reno does in a drop-tail buffer with any of them.",
+        (
+            Less(_wait(place, "CUBIC", "FQ-CoDel"), _wait(place, "Reno", "drop-tail", cure))
+            for place in _CHANNELS
+            for cure in CURES
+        ),
     ),
 )
 """What the studies show."""
