@@ -34,7 +34,7 @@ impl Datagram {
     pub fn new(captured: &[u8], payload: u32, identification: u16) -> Self {
         let first = captured.first().copied().unwrap_or(0);
         let version = match captured {
-            &[first, a, b, c, d, ..] if first & LONG != 0 => Some(u32::from_be_bytes([a, b, c, d])),
+            &[_, a, b, c, d, ..] if first & LONG != 0 => Some(u32::from_be_bytes([a, b, c, d])),
             _ => None,
         };
         Self {

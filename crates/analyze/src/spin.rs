@@ -51,12 +51,12 @@ impl Spin {
         }
         self.latest = Some(side);
         self.counted += 1;
-        let bytes = std::mem::take(&mut self.bytes[side]);
+        let sent = std::mem::take(&mut self.bytes[side]);
         if let Some(before) = self.edge_at[side].replace(now) {
             let seconds = now.since(before).as_secs_f64();
             self.round_trips.add(seconds);
             self.over_time.add(now, seconds);
-            self.in_round_trip[side].add(bytes as f64);
+            self.in_round_trip[side].add(sent as f64);
         }
     }
 
