@@ -25,7 +25,7 @@ def command(
         int | None, option("N", "Only the connection with this number in the table.")
     ] = None,
 ) -> None:
-    """Explain a capture: what limited each TCP connection, and why it lost; rates and delays of UDP."""
+    """Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP."""
     files = (out / "index.html", out / "analysis.json") if out else ()
     folder_for("out", *files, force=force)
     report = analyze(capture, MOST_CONNECTIONS)
