@@ -620,8 +620,8 @@ mod tests {
             prop_assert_eq!(udp.payload(), &payload[..]);
             let (start, header) = (bytes.len() - payload.len(), udp.to_header());
             let sum = match &read.net {
-                Some(NetSlice::Ipv4(ip)) => header.calc_checksum_ipv4(&ip.header().to_header(), &payload),
-                Some(NetSlice::Ipv6(ip)) => header.calc_checksum_ipv6(&ip.header().to_header(), &payload),
+                Some(NetSlice::Ipv4(outer)) => header.calc_checksum_ipv4(&outer.header().to_header(), &payload),
+                Some(NetSlice::Ipv6(outer)) => header.calc_checksum_ipv6(&outer.header().to_header(), &payload),
                 _ => panic!("no IP"),
             };
             prop_assert_eq!(header.checksum, sum.unwrap());
