@@ -4,7 +4,7 @@
 //! headers, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
 //! between two of them a `crossing` finds each packet again: its delay, or that it was lost. A `flow` is one
 //! direction of data in a view: the data of one end and the ACKs of the other. `verdict` says what limited it, and
-//! `report` has the words of the result. A `conversation` is UDP between two ends, of which a `datagram` shows little,
+//! `report` has the words for it. A `conversation` is UDP between two ends, of which a `datagram` shows little,
 //! and QUIC's the `spin` bit.
 //!
 //! A capture is read once, from front to end. Memory is bounded whatever it holds: series are thinned out as they
@@ -32,7 +32,7 @@ mod verdict;
 mod view;
 
 pub use file::FileError;
-pub use report::Report;
+pub use table::Report;
 
 use std::io::Read;
 use std::path::Path;
