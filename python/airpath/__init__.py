@@ -20,6 +20,7 @@ _MODULES = {
     "OutputError": "errors",
     "Overlay": "plots.overlay",
     "PairedComparison": "experiments.paired",
+    "RadioLink": "live.radio_link",
     "Result": "runs.memory",
     "RunTooShortError": "stats.batch_means",
     "Scenario": "scenario",

@@ -15,25 +15,30 @@ from airpath.runs.recorder import FILES
 def command(
     run: Annotated[Path, argument("DIR", "Folder of a finished run.")],
     format_: Annotated[
-        Literal["ns2", "csv", "mm-link", "mm-trace"],
+        Literal["ns2", "csv", "mm-link", "mm-trace", "qlog", "qlog-link"],
         option(
             "NAME",
-            "Trace lines of ns-2 (ns2), the trace as a table (csv), or mahimahi's log (mm-link) or "
-            "trace (mm-trace) of a bearer.",
+            "Trace lines of ns-2 (ns2), the trace as a table (csv), mahimahi's log (mm-link) or "
+            "trace (mm-trace) of a bearer, or qlog of TCP's senders (qlog) or of a bearer (qlog-link).",
             "--format",
         ),
     ],
     out: Annotated[Path, option("FILE", "Write here; - is standard output.")] = STANDARD_OUTPUT,
     force: ForceOption = False,
-    ue: Annotated[int, option("N", "mm-link, mm-trace: UE of the bearer.")] = 0,
+    ue: Annotated[int, option("N", "mm-link, mm-trace, qlog-link: UE of the bearer.")] = 0,
     direction: Annotated[
         Literal["downlink", "uplink"],
-        option("NAME", "mm-link, mm-trace: its direction, downlink or uplink."),
+        option("NAME", "mm-*: the bearer's direction, downlink or uplink; qlog*: that of what is sent."),
     ] = "downlink",
+    qlog_version: Annotated[
+        Literal["14", "0.3"],
+        option("VERSION", "qlog, qlog-link: draft 14 of the main schema, or 0.3, which qvis reads."),
+    ] = "14",
 ) -> None:
     """Write the trace of a finished run in the format of another tool."""
     from airpath.runs.export.mahimahi import write_mm_link, write_mm_trace
     from airpath.runs.export.ns2 import write_ns2
+    from airpath.runs.export.qlog import write_qlog, write_qlog_link
 
     source = Run.open(run)
     if out.resolve() in {(run / name).resolve() for name in FILES}:
@@ -48,3 +53,7 @@ def command(
                 write_mm_link(source, file, ue=ue, direction=direction)
             case "mm-trace":
                 write_mm_trace(source, file, ue=ue, direction=direction)
+            case "qlog":
+                write_qlog(source, file, direction=direction, version=qlog_version)
+            case "qlog-link":
+                write_qlog_link(source, file, ue=ue, direction=direction, version=qlog_version)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
 from airpath.report.live import live_report
 from airpath.report.terminal import show
-from airpath.runs.recorder import CtrlC, Recorder, names_in, prepare
+from airpath.runs.recorder import Recorder, names_in, prepare
 from airpath.scenario import Scenario
 from airpath.terminal import console_for, say
 
@@ -69,24 +67,9 @@ def carry_out(
         return Recorder(out, scenario, configuration["seed"], kinds)
 
     def finish(results: dict[str, Any] | None) -> None:
-        """Complete the files of the run, if it has any."""
-        if watcher.recorder is None:
-            return
         from airpath.studio.page import page_of_folder
 
-        with CtrlC() as ctrl_c:
-            watcher.recorder.finish(
-                None if results is None else json.dumps(results, indent=2),
-                ctrl_c,
-                title=f"{scenario.name}, live",
-                page=page_of_folder if has_page else None,
-                interrupted=results is None or not results["complete"],
-                live={
-                    "kernel": platform.release(),
-                    **{key: configuration[key] for key in ("command", "server")},
-                    "duration_s": None if results is None else results["simulated_s"],
-                },
-            )
+        watcher.finish(configuration, results, page=page_of_folder if has_page else None)
 
     if out:
         prepare(out, force)

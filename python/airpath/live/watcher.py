@@ -6,15 +6,18 @@ The view has rates, round-trip time, buffers, drops and lateness.
 from __future__ import annotations
 
 import contextlib
+import json
+import platform
 import sys
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airpath.live.screen import Screen
 from airpath.live.session import Listener
 from airpath.live.terminal import OutputTerminal
-from airpath.runs.recorder import Recorder
+from airpath.runs.recorder import CtrlC, Recorder
 from airpath.terminal import clean, counted, number_text
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ class Watcher(Listener):
         greet: bool = False,
         follower: Follower | None = None,
     ) -> None:
-        self._record, self._output, self._greet = record, output, greet
+        self._name, self._record, self._output, self._greet = name, record, output, greet
         self._follower = follower
         self.recorder: Recorder | None = None
         self._screen = Screen(STDERR) if output else None
@@ -115,6 +118,32 @@ class Watcher(Listener):
         self.pause()
         if self.recorder:
             self.recorder.close()
+
+    def finish(
+        self,
+        configuration: dict[str, Any],
+        results: dict[str, Any] | None,
+        *,
+        drawn: bool = True,
+        page: Callable[[Path], bytes] | None = None,
+    ) -> None:
+        """Complete the files of the run after `close`, if it has any; see `Recorder.finish`."""
+        if self.recorder is None:
+            return
+        with CtrlC() as ctrl_c:
+            self.recorder.finish(
+                None if results is None else json.dumps(results, indent=2),
+                ctrl_c,
+                title=f"{self._name}, live",
+                drawn=drawn,
+                page=page,
+                interrupted=results is None or not results["complete"],
+                live={
+                    "kernel": platform.release(),
+                    **{key: configuration[key] for key in ("command", "server")},
+                    "duration_s": None if results is None else results["simulated_s"],
+                },
+            )
 
     def _tell(self, text: str) -> None:
         line = f"airpath: {text}"

@@ -129,23 +129,25 @@ class Recorder:
         ctrl_c: CtrlC,
         *,
         title: str,
+        drawn: bool = True,
         page: Callable[[Path], bytes] | None = None,
         **provenance: Any,
     ) -> None:
         """Write scenario, results, picture, page and manifest, and move all files to their places.
 
         `results` is JSON; None if the run ended without results, and then there is no picture and no page.
-        Nor are there any after Ctrl-C. `page` makes the page of the run from a folder with all other files;
-        `provenance` are further entries of the manifest.
+        Nor are there any after Ctrl-C, and no picture unless `drawn`. `page` makes the page of the run from a
+        folder with all other files; `provenance` are further entries of the manifest.
         """
-        from airpath.runs.lines import READ
-        from airpath.runs.picture import picture_of
-
         out = self._unfinished
         with self._writing():
             (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
             if results is not None:
                 (out / RESULTS).write_text(results + "\n", encoding="utf-8")
+            if drawn and results is not None:
+                from airpath.runs.lines import READ
+                from airpath.runs.picture import picture_of
+
                 with ctrl_c.raising():
                     scenario = tomllib.loads(self._scenario.text)
                     trace = read_events(out / TRACE, READ)

@@ -1,7 +1,7 @@
 //! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back; UDP datagrams.
 //!
-//! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3)
-//! and RFC 2018 (2, 3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
+//! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3),
+//! RFC 2018 (2, 3) and RFC 9768 (3.2.3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
 //! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but whoever is an end
 //! takes its octets from [`checked_payload`] or [`checked_datagram`].
 //! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
@@ -20,7 +20,7 @@ use etherparse::{
     ip_number,
 };
 
-use crate::packet::{Flags, IpVersion, Kind, Opaque, Packet};
+use crate::packet::{EcnBytes, EcnOrder, Flags, IpVersion, Kind, Opaque, Packet};
 
 /// Reads the IP packet in `bytes` into every field of `packet` but `ue`, `flow` and `body`.
 ///
@@ -232,15 +232,25 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
                     packet.options_mut().sack.push(left, right);
                 }
             }
+            (ACCURATE_ECN_0 | ACCURATE_ECN_1, counters) if packet.options().ecn.order().is_none() => {
+                let order = if kind == ACCURATE_ECN_0 { EcnOrder::Ect0First } else { EcnOrder::Ect1First };
+                // RFC 9768 (3.2.3): of another length, as many as are whole.
+                let counters = counters.chunks_exact(3).map(|bytes| number(bytes).into());
+                packet.options_mut().ecn = EcnBytes::new(order, counters);
+            }
             _ => {}
         }
     }
 }
 
+/// A number of up to four bytes.
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
+
 /// The two 32-bit numbers in the first eight bytes.
 fn two_words(bytes: &[u8]) -> (u32, u32) {
-    let word = |at: usize| bytes[at..at + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
-    (word(0), word(4))
+    (number(&bytes[..4]), number(&bytes[4..8]))
 }
 
 /// Addresses and ports for [`encode_header`], of the packet's IP version. In an IPv6 packet an IPv4
@@ -262,10 +272,11 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
         // Beside timestamps it takes the place of the two bytes that pad them.
         let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
         let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
-        return 20 + mss + sack_permitted + timestamps + window_scale;
+        return 20 + mss + sack_permitted + timestamps + window_scale + options.ecn.padded_bytes();
     }
     let blocks = options.sack.as_slice().len() as u32;
-    20 + timestamps + u32::from(options.nops) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+    20 + timestamps + u32::from(options.nops) + sack + options.ecn.padded_bytes()
 }
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
@@ -416,6 +427,14 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
             out.extend_from_slice(&right.to_be_bytes());
         }
     }
+    if let Some(order) = options.ecn.order() {
+        let counters = options.ecn.as_slice();
+        let len = 2 + 3 * counters.len() as u8;
+        out.extend(std::iter::repeat_n(NOP, options.ecn.padded_bytes() as usize - usize::from(len)));
+        let kind = if order == EcnOrder::Ect0First { ACCURATE_ECN_0 } else { ACCURATE_ECN_1 };
+        out.extend_from_slice(&[kind, len]);
+        counters.iter().for_each(|counter| out.extend_from_slice(&counter.to_be_bytes()[1..]));
+    }
 }
 
 /// Puts a checksum, which etherparse sums in native byte order, at `at`.
@@ -457,6 +476,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 pub(super) const SACK: u8 = 5;
 pub(super) const TIMESTAMPS: u8 = 8;
+const ACCURATE_ECN_0: u8 = 172;
+const ACCURATE_ECN_1: u8 = 174;
 
 #[cfg(test)]
 mod tests {
@@ -561,6 +582,7 @@ mod tests {
             numbers: (u32, u32, u32, u32, u16), flags in 0..0x200_u16, ecn in 0..4_u8, v6: bool,
             mss: u16, window_scale_plus_1 in 0..=15_u8, has_timestamps: bool, sack_permitted: bool,
             blocks in prop::collection::vec(any::<(u32, u32)>(), 0..=3), payload in 0..9000_u32,
+            counters in prop::collection::vec(0..1_u64 << 24, 0..=3), order in 0..3_u8,
         ) -> Packet {
             let (seq, ack, ts_val, ts_ecr, window) = numbers;
             let mut packet = Packet { seq, ack, window, flags: Flags(flags), ecn, payload, ..Packet::default() };
@@ -575,6 +597,13 @@ mod tests {
             }
             if has_timestamps {
                 (packet.has_timestamps, packet.ts_val, packet.ts_ecr) = (true, ts_val, ts_ecr);
+            }
+            let order = [None, Some(EcnOrder::Ect0First), Some(EcnOrder::Ect1First)][usize::from(order)];
+            if let Some(order) = order {
+                let option = EcnBytes::new(order, counters);
+                if tcp_header_bytes(&packet) + option.padded_bytes() <= 60 {
+                    packet.options_mut().ecn = option;
+                }
             }
             packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + payload;
             packet
@@ -620,8 +649,8 @@ mod tests {
             prop_assert_eq!(udp.payload(), &payload[..]);
             let (start, header) = (bytes.len() - payload.len(), udp.to_header());
             let sum = match &read.net {
-                Some(NetSlice::Ipv4(outer)) => header.calc_checksum_ipv4(&outer.header().to_header(), &payload),
-                Some(NetSlice::Ipv6(outer)) => header.calc_checksum_ipv6(&outer.header().to_header(), &payload),
+                Some(NetSlice::Ipv4(net)) => header.calc_checksum_ipv4(&net.header().to_header(), &payload),
+                Some(NetSlice::Ipv6(net)) => header.calc_checksum_ipv6(&net.header().to_header(), &payload),
                 _ => panic!("no IP"),
             };
             prop_assert_eq!(header.checksum, sum.unwrap());
@@ -714,6 +743,30 @@ mod tests {
         ack.len += 12;
         let options = [1, 1, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         assert_eq!(encode(&ack)[40..], options);
+    }
+
+    #[test]
+    fn the_counters_of_accurate_ecn_are_encoded_byte_for_byte() {
+        let encoded = |order, counters: &[u64]| {
+            let mut ack = Packet { has_timestamps: false, ..data(IpVersion::Ipv4, 0) };
+            ack.options_mut().ecn = EcnBytes::new(order, counters.iter().copied());
+            ack.len = 20 + tcp_header_bytes(&ack);
+            encode(&ack)[40..].to_vec()
+        };
+        let all = encoded(EcnOrder::Ect0First, &[0x1_000_102, 3, 0xff_ffff]);
+        assert_eq!(all, [1, 172, 11, 0, 1, 2, 0, 0, 3, 255, 255, 255]);
+        assert_eq!(encoded(EcnOrder::Ect1First, &[258, 3]), [174, 8, 0, 1, 2, 0, 0, 3]);
+        assert_eq!(encoded(EcnOrder::Ect0First, &[]), [1, 1, 172, 2]);
+    }
+
+    #[test]
+    fn counters_of_accurate_ecn_have_their_order_and_as_many_as_are_whole_are_read() {
+        let read = |options: &[u8]| with_options(Flags::ACK, options).options().ecn.by_mark();
+        assert_eq!(read(&[174, 8, 0, 0, 7, 0, 0, 9]), [None, Some(9), Some(7)]);
+        assert_eq!(read(&[1, 172, 11, 0, 0, 7, 0, 0, 9, 0, 1, 0]), [Some(7), Some(9), Some(256)]);
+        // Of seven and of twelve octets.
+        assert_eq!(read(&[1, 172, 7, 0, 0, 7, 5, 5]), [Some(7), None, None]);
+        assert_eq!(read(&[172, 12, 0, 0, 7, 0, 0, 9, 0, 1, 0, 5]), [Some(7), Some(9), Some(256)]);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 """The process of one live run: `python -m airpath.experiments.versus_kernel.live_run FOLDER`.
 
 The driver's configuration comes on standard input. A process for each run, since a session owns its process's
-signals. It leaves `capture.pcapng` and `results.json` in the folder. What is wrong is one line of JSON on
-standard error: the parts of a `LiveError`. When standard input ends, the run is told to end: whoever started
-this has gone.
+signals. It leaves `capture.pcapng` and `results.json` in the folder. Errors are as of `airpath.live.apart`.
+When standard input ends, the run is told to end: whoever started this has gone.
 """
 
 from __future__ import annotations
@@ -16,14 +15,12 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from airpath.errors import LiveError
 from airpath.files.atomic import write_whole
-from airpath.live.driver import driver_command
-from airpath.live.session import Listener, Session
+from airpath.live import apart
+from airpath.live.session import Listener
 from airpath.runs.recorder import CAPTURE, RESULTS
 from airpath.runs.trace import Events
 
-FAILED = 3
 STDIN = 0
 
 
@@ -43,12 +40,8 @@ def main() -> None:
     folder = Path(sys.argv[1])
     configuration = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    try:
-        with (folder / CAPTURE).open("wb") as file:
-            results = Session(configuration, CaptureFile(file), driver=driver_command()).run()
-    except LiveError as error:
-        print(json.dumps(error.args), file=sys.stderr)
-        sys.exit(FAILED)
+    with (folder / CAPTURE).open("wb") as file:
+        results = apart.run(configuration, CaptureFile(file))
     write_whole(folder / RESULTS, json.dumps(results, indent=2) + "\n")
 
 

@@ -18,9 +18,10 @@ from airpath.experiments.versus_kernel.measured import Figures, figures
 from airpath.experiments.versus_kernel.tcp import KernelTcp
 from airpath.files.atomic import write_whole
 from airpath.live import transfer as transfer_program
+from airpath.live.apart import outcome
 from airpath.live.transfer import FIRST_PORT
 from airpath.runs.memory import run
-from airpath.runs.recorder import CAPTURE, RESULTS
+from airpath.runs.recorder import CAPTURE
 from airpath.scenario import Scenario
 
 # As for `airpath live`.
@@ -121,9 +122,6 @@ def configuration(scenario: Scenario, tcp: KernelTcp, seed: int, carried: list[T
 
 def _drive(configured: dict[str, Any], folder: Path, alive: Processes) -> tuple[dict[str, Any], str]:
     """Start the process of a live run, wait for its end, and take its results and what was said."""
-    # Not before here: what it uses is there on Unix only.
-    from airpath.experiments.versus_kernel.live_run import FAILED
-
     command = [sys.executable, "-m", "airpath.experiments.versus_kernel.live_run", str(folder)]
     with alive.started(command) as process:
         assert process.stdin is not None and process.stderr is not None
@@ -133,13 +131,7 @@ def _drive(configured: dict[str, Any], folder: Path, alive: Processes) -> tuple[
         # Standard input stays open: its end would end the run.
         said = process.stderr.read()
         status = process.wait()
-    if status == FAILED:
-        raise LiveError(*json.loads(said.splitlines()[-1]))
-    if status != 0:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
-        raise LiveError("live", f"a live run ended with status {status}: {last[0]}", "see 'airpath doctor'")
-    results: dict[str, Any] = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
-    return results, said
+    return outcome(folder, status, said), said
 
 
 class Processes:

@@ -1,0 +1,317 @@
+"""A live link in the hands of a Python program: sockets and programs at either end of it.
+
+A run of its own (`bench`) makes the link. Its COMMAND and its server are ushers, which make sockets in their
+namespaces and hand them over; a socket stays where it was made, whoever uses it. So this process needs no
+power and may have threads and event loops. The link ends with this process, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from airpath.errors import LiveError
+from airpath.live import apart
+from airpath.live.driver import driver_command
+from airpath.runs.memory import check_seed, coarse_probes
+from airpath.runs.recorder import CAPTURE
+from airpath.scenario import Scenario, load
+
+# Captured bytes of each packet, as of `airpath live`.
+SNAPLEN = 128
+LATENESS_BOUND_US = 1000.0
+STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 1.0, 0.05
+# Time for a link to be up, and to end, in seconds.
+PATIENCE_S = 60.0
+# Bytes of the path of a unix socket, unix(7).
+LONGEST_DOOR = 107
+ENDS = ("server", "ue")
+# A method has that name too.
+Socket = socket.socket
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What a direction of a link has carried: IP packets and their bytes.
+
+    `dropped` are packets that the cell dropped, on arrival or later. Other drops, such as of boxes, are in
+    the results.
+    """
+
+    sent: int
+    sent_bytes: int
+    delivered: int
+    delivered_bytes: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a link has carried."""
+
+    downlink: Direction
+    uplink: Direction
+
+
+class End:
+    """One end of a link: `address` is its IPv4 address, `address6` its IPv6 address."""
+
+    def __init__(self, door: str, address: str, address6: str) -> None:
+        self._door = door
+        self.address, self.address6 = address, address6
+
+    def socket(
+        self,
+        family: int = socket.AF_INET,
+        type: int = socket.SOCK_STREAM,
+        proto: int = 0,
+    ) -> Socket:
+        """Make a socket at this end, with the arguments of `socket.socket`.
+
+        Raises
+        ------
+        OSError
+            If the kernel refuses it, or the link has ended.
+        """
+        with self._ask({"socket": [family, type, proto]}) as connection:
+            answer, fds, _, _ = socket.recv_fds(connection, 1 << 12, 1, socket.MSG_CMSG_CLOEXEC)
+        if not fds:
+            raise OSError(*json.loads(answer)["error"])
+        return socket.socket(family, type, proto, fileno=fds[0])
+
+    def command(self, *words: str | os.PathLike[str]) -> list[str]:
+        """The command that runs a program at this end; for `subprocess`, `asyncio` and the like.
+
+        The program has the standard input, output and error, the environment and the folder that the command
+        is given, and the addresses in `$AIRPATH_SERVER`, `$AIRPATH_UE` and so on. Signals are passed on to
+        it. It ends with the link.
+        """
+        return [*_program("enter.py"), self._door, *(os.fspath(word) for word in words)]
+
+    def popen(self, words: Sequence[str | os.PathLike[str]], **options: Any) -> subprocess.Popen[Any]:
+        """Start a program at this end: `subprocess.Popen` with `command(*words)`."""
+        return subprocess.Popen(self.command(*words), **options)
+
+    def _ask(self, request: dict[str, Any]) -> Socket:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(self._door)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+class RadioLink:
+    """A live link through the bearer of a scenario, up from here on until `close` or the end of a `with`.
+
+    Parameters
+    ----------
+    scenario : str, Path or Scenario
+        Bundled name such as ``"umts-384"``, path of a TOML file, or a scenario.
+    folder : Path
+        Where the files of the run will be once it has ended; see docs/run.md.
+    seed : int
+        Same scenario and seed, same random draws.
+    changes : mapping
+        Changes of the scenario: dotted keys and values, as for `Scenario.with_`.
+    boxes : sequence
+        Middleboxes, in the place of the scenario's: names, or a dictionary of a name and its parameters.
+    cc : str
+        Congestion control of the kernel's TCP at both ends; the machine's default if absent.
+    sysctl : mapping
+        Kernel parameters of both ends, such as ``{"net.ipv4.tcp_sack": "0"}``.
+    trace : bool
+        Whether the files have a trace.
+
+    Attributes
+    ----------
+    server, ue : End
+        Both ends.
+    scenario : Scenario
+        With all changes.
+    capture : Path
+        The packets at both ends as pcapng, once the link has ended.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be used.
+    LiveError
+        If the link cannot be made.
+    """
+
+    def __init__(
+        self,
+        scenario: str | Path | Scenario,
+        folder: Path,
+        *,
+        seed: int = 1,
+        changes: Mapping[str, object] | None = None,
+        boxes: Sequence[str | Mapping[str, object]] = (),
+        cc: str | None = None,
+        sysctl: Mapping[str, str] | None = None,
+        trace: bool = False,
+    ) -> None:
+        check_seed(seed)
+        driver_command()
+        scenario = scenario if isinstance(scenario, Scenario) else load(scenario)
+        for path, value in (changes or {}).items():
+            scenario = scenario.with_(path, value)
+        if boxes:
+            scenario = scenario.with_(
+                "middlebox", [{box: {}} if isinstance(box, str) else box for box in boxes]
+            )
+        self.scenario, self.seed, self.folder = scenario, seed, folder
+        self.capture = folder / CAPTURE
+        self._results: dict[str, Any] | None = None
+        self._doors = _folder_of_doors()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._process = subprocess.Popen(
+            # Without the current folder, in which anything may lie.
+            [sys.executable, "-P", "-m", "airpath.live.bench", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+        configuration = {
+            "name": scenario.name,
+            "doors": self._doors,
+            "mode": "run",
+            "scenario": scenario.text,
+            "seed": seed,
+            "probes": coarse_probes() if trace else [],
+            "capture": True,
+            "snaplen": SNAPLEN,
+            "command": self._usher("ue"),
+            "server": "exec " + shlex.join(self._usher("server")),
+            "congestion_control": cc,
+            "sysctl": dict(sysctl or {}),
+            "status_interval_s": STATUS_INTERVAL_S,
+            "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
+            "lateness_bound_us": LATENESS_BOUND_US,
+        }
+        try:
+            self.server, self.ue = self._start(json.dumps(configuration).encode() + b"\n")
+        except BaseException:
+            self._abandon()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The content of `results.json`.
+
+        Raises
+        ------
+        LiveError
+            If the link has not ended.
+        """
+        if self._results is None:
+            raise LiveError("results", "the link has not ended", "call close() before")
+        return self._results
+
+    def close(self) -> Stats:
+        """End the link and what runs at its ends; return what it has carried. May be called again.
+
+        Raises
+        ------
+        LiveError
+            If the run failed.
+        """
+        if self._results is None:
+            with contextlib.suppress(OSError):
+                # It would be waited for.
+                self.server._ask({"end": True}).close()
+            try:
+                # The end of its standard input ends the UE's usher.
+                _, said = self._process.communicate(timeout=PATIENCE_S)
+                self._results = apart.outcome(self.folder, self._process.returncode, said.decode())
+            except subprocess.TimeoutExpired as error:
+                what = f"the run did not end within {PATIENCE_S:.0f} s"
+                raise LiveError("live", what, "see 'airpath doctor'") from error
+            finally:
+                self._abandon()
+        return _stats(self._results)
+
+    def _usher(self, end: str) -> list[str]:
+        return [*_program("usher.py"), f"{self._doors}/{end}", end]
+
+    def _start(self, configuration: bytes) -> list[End]:
+        """Hand over the configuration and wait for both ushers."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(configuration)
+            self._process.stdin.flush()
+        stdout = self._process.stdout.fileno()
+        waiting = select.poll()
+        waiting.register(stdout, select.POLLIN)
+        deadline, said = time.monotonic() + PATIENCE_S, b""
+        while said.count(b"\n") < len(ENDS):
+            if not waiting.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                what = f"the link was not up after {PATIENCE_S:.0f} s"
+                raise LiveError("live", what, "see 'airpath doctor'")
+            if not (piece := os.read(stdout, 4096)):
+                why = self._process.communicate()[1].decode()
+                apart.outcome(self.folder, self._process.returncode, why)
+                what = f"the link ended before it was up: {why.strip()}"
+                raise LiveError("live", what, "see 'airpath doctor'")
+            said += piece
+        addresses = {ready["end"]: ready["addresses"] for ready in map(json.loads, said.splitlines())}
+        return [End(f"{self._doors}/{end}", *addresses[end]) for end in ENDS]
+
+    def _abandon(self) -> None:
+        """Make sure that nothing is left; without its process a link ends at once."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+        shutil.rmtree(self._doors, ignore_errors=True)
+
+
+def _program(name: str) -> list[str]:
+    """The command of a program of this package that wants the standard library alone."""
+    return [sys.executable, "-I", "-S", str(Path(__file__).resolve().with_name(name))]
+
+
+def _folder_of_doors() -> str:
+    """Make a folder in which paths of sockets are short enough."""
+    chosen = tempfile.gettempdir()
+    longest = len(os.fsencode(chosen)) + len("/airpath-12345678/server")
+    return tempfile.mkdtemp(prefix="airpath-", dir=chosen if longest <= LONGEST_DOOR else "/tmp")
+
+
+def _stats(results: dict[str, Any]) -> Stats:
+    ends = results["live"]["ends"]
+    cell = next(part for part in results["elements"] if part["element"].startswith("radio."))
+
+    def direction(name: str, source: str, sink: str) -> Direction:
+        bearer = cell["ues"][0][name]
+        return Direction(
+            sent=ends[source]["sent"],
+            sent_bytes=ends[source]["sent_bytes"],
+            delivered=ends[sink]["received"],
+            delivered_bytes=ends[sink]["received_bytes"],
+            dropped=bearer["sdus_dropped"] + bearer["sdus_discarded"],
+        )
+
+    return Stats(direction("downlink", "server", "ue"), direction("uplink", "ue", "server"))

@@ -1,0 +1,266 @@
+"""Exports a run as qlog: JSON text sequences (RFC 7464), each record a JSON object; the suffix is `.sqlog`.
+
+Sources: draft-ietf-quic-qlog-main-schema-14 (sections 3, 5, 6, 7) and draft-ietf-quic-qlog-quic-events-13
+(sections 5.5, 5.6, 7.2, 7.4, 8.8). Version 0.3, an earlier draft of both, has other names for the same.
+
+qlog has no events for TCP. Those of QUIC stand for them: a packet is a segment with data, and its number
+counts the segments of a flow. Events of a flow have the group `UE.FLOW`. Times are ms since the start.
+
+At a sender: `packet_sent` (each segment), `packet_lost` (when data is sent again: the latest segment that
+began there), `packet_received` (an ACK that moves `snd_una`, with the numbers of the segments below; of data
+that was sent twice, the later) and `recovery_metrics_updated`, with the values that have changed. A window in
+segments is given in bytes, as that many of the flow's largest segment. Missing, since the trace lacks them:
+duplicate ACKs and what SACK blocks name. The trace of a live run does not tell the ends of a connection
+apart, so that data of the other end is among the segments.
+
+At a bearer: `packet_sent` for a packet of one direction that comes to its buffer, `packet_received` for one
+of the other that leaves it, `packet_lost` with the reason for a drop of the former, and the bytes in the
+buffer as `bytes_in_flight`. Packets that the buffer let in and dropped later have no number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import count, groupby
+from typing import IO, Any
+
+from airpath.errors import ExportError
+from airpath.runs.export.source import LET_IN, Run
+
+CURRENT, EARLIER = "14", "0.3"
+SEPARATOR = b"\x1e"
+EVENT_SCHEMA = "urn:ietf:params:qlog:events:quic-13"
+# Names in version 0.3.
+EARLIER_NAMES = {
+    "quic:packet_sent": "transport:packet_sent",
+    "quic:packet_received": "transport:packet_received",
+    "quic:packet_lost": "recovery:packet_lost",
+    "quic:recovery_metrics_updated": "recovery:metrics_updated",
+}
+# While the slow start threshold is unlimited.
+UNLIMITED = 2**31 - 1
+# Causes of a segment that say that data was lost: why it was sent, and why it was taken for lost.
+LOSSES = {
+    "fast_retransmit": ("retransmit_reordered", "reordering_threshold"),
+    "wireless_fast_retransmit": ("retransmit_reordered", "reordering_threshold"),
+    "partial_ack": ("retransmit_reordered", "reordering_threshold"),
+    "sack": ("retransmit_reordered", "reordering_threshold"),
+    "timeout": ("retransmit_timeout", "pto_expired"),
+    "go_back_n": ("retransmit_timeout", "pto_expired"),
+    "retransmission": (None, None),
+}
+PROBE = "tail_loss_probe"
+# With their columns; of one instant, ACKs come before what they let go.
+AT_A_SENDER = ("tcp_state", "rtt_sample", "tcp_path", "segment_sent")
+AT_A_BEARER = ("bearer_enqueued", "bearer_delivered", "dropped")
+OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
+# Who sends what goes in a direction: the UE opens connections.
+SENDERS = {"downlink": "server", "uplink": "client"}
+
+# Name of an event, its data, and fields beside these.
+Event = tuple[str, dict[str, Any], dict[str, Any]]
+
+
+def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRENT) -> None:
+    """Write what the senders of a direction do.
+
+    Raises
+    ------
+    ExportError
+        If no TCP flow sends in this direction, or its events were not recorded.
+    """
+    run.require([kind for kind in AT_A_SENDER if kind != "tcp_path"])
+    segments = _largest_segments(run)
+    flows = {
+        key: Sender(segments[key])
+        for flow in run.summary["flows"]
+        if (key := (flow["ue"], flow["flow"])) in segments and flow["direction"] == direction
+    }
+    if not flows:
+        what = f"no TCP flow sends {direction}"
+        hint = f"write --direction {OPPOSITE[direction]}, or --format qlog-link"
+        raise ExportError(str(run.folder), what, hint)
+    log = Log(run, out, version, {"type": SENDERS[direction]})
+    kinds = [kind for kind in AT_A_SENDER if kind in run.kinds]
+    columns = {name: None for kind in kinds for name in run.kinds[kind]}
+    for time_ns, rows in groupby(run.rows(kinds, tuple(columns)), key=lambda row: row[0]):
+        touched = {}
+        for _, kind, *values in rows:
+            event = dict(zip(columns, values, strict=True))
+            key = (event["ue"], event["flow"])
+            if key in flows:
+                touched[key] = flows[key]
+                log.write(time_ns, key, flows[key].handle(kind, event))
+        for key, sender in touched.items():
+            log.write(time_ns, key, sender.metrics())
+
+
+def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, version: str = CURRENT) -> None:
+    """Write what passes a bearer, as its side sees it that sends in `direction`.
+
+    Raises
+    ------
+    ExportError
+        If there is no such UE, or its events were not recorded.
+    """
+    run.require_bearer(AT_A_BEARER, ue)
+    log = Log(
+        run, out, version, {"name": f"bearer of UE {ue}", "type": "network", "flow": SENDERS[direction]}
+    )
+    columns = ("ue", "flow", "direction", "len_bytes", "queued_bytes", "element", "reason")
+    numbers = {way: count() for way in OPPOSITE}
+    queued_bytes = None
+    for time_ns, kind, row_ue, flow, way, size, queued, element, reason in run.rows(AT_A_BEARER, columns):
+        if row_ue != ue:
+            continue
+        events: list[Event] = []
+        is_refused = kind == "dropped" and element == run.cell_element and reason not in LET_IN
+        if way != direction:
+            if kind == "bearer_delivered":
+                events.append(("quic:packet_received", _packet(next(numbers[way]), size), {}))
+        elif kind == "bearer_enqueued" or is_refused:
+            packet = _packet(next(numbers[way]), size)
+            events.append(("quic:packet_sent", packet, {}))
+            if is_refused:
+                events.append(("quic:packet_lost", {"header": packet["header"]}, {"reason": reason}))
+            elif queued != queued_bytes:
+                queued_bytes = queued
+                events.append(("quic:recovery_metrics_updated", {"bytes_in_flight": queued}, {}))
+        elif kind == "dropped":
+            events.append(("quic:packet_lost", {}, {"reason": reason}))
+        log.write(time_ns, (ue, flow), events)
+
+
+class Log:
+    """The file: a header and records."""
+
+    def __init__(self, run: Run, out: IO[bytes], version: str, vantage_point: dict[str, str]) -> None:
+        self._out, self._version = out, version
+        about = {
+            "title": f"{run.manifest['scenario']}, seed {run.manifest['seed']}",
+            "description": "airpath: the events of QUIC stand for packets of any protocol",
+        }
+        if version == CURRENT:
+            clock = {"clock_type": "monotonic", "epoch": "unknown"}
+            common: dict[str, Any] = {"time_format": "relative_to_epoch", "reference_time": clock}
+            schemas = [EVENT_SCHEMA]
+            head = {
+                "file_schema": "urn:ietf:params:qlog:file:sequential",
+                "serialization_format": "application/qlog+json-seq",
+                **about,
+                "trace": {"common_fields": common, "vantage_point": vantage_point, "event_schemas": schemas},
+            }
+        else:
+            common = {"time_format": "relative", "reference_time": 0}
+            trace = {"common_fields": common, "vantage_point": vantage_point}
+            head = {"qlog_version": EARLIER, "qlog_format": "JSON-SEQ", **about, "trace": trace}
+        self._record(head)
+
+    def write(self, time_ns: int, flow: tuple[int, int], events: Iterable[Event]) -> None:
+        """Write events of an instant."""
+        for name, data, more in events:
+            if self._version != CURRENT:
+                name = EARLIER_NAMES[name]
+            group = f"{flow[0]}.{flow[1]}"
+            self._record({"time": time_ns / 1e6, "name": name, "data": data, "group_id": group, **more})
+
+    def _record(self, content: dict[str, Any]) -> None:
+        self._out.write(SEPARATOR + json.dumps(content, separators=(",", ":")).encode() + b"\n")
+
+
+class Sender:
+    """A TCP sender as its events tell of it; its largest segment carries `segment` bytes."""
+
+    def __init__(self, segment: int) -> None:
+        self._segment = segment
+        self._numbers, self._acks = count(), count()
+        # The latest segments whose data is not acknowledged: by its start, its end and their number.
+        self._flight: dict[int, tuple[int, int]] = {}
+        self._snd_una = 0
+        self._told: dict[str, float] = {}
+        self._metrics: dict[str, float] = {}
+
+    def handle(self, kind: str, event: dict[str, Any]) -> Iterator[Event]:
+        """Handle an event of the trace."""
+        match kind:
+            case "segment_sent":
+                yield from self._send(event["seq"], event["payload_bytes"], event["cause"])
+            case "rtt_sample":
+                rtt_ms = event["rtt_us"] / 1e3
+                self._metrics["latest_rtt"] = rtt_ms
+                self._metrics["min_rtt"] = min(rtt_ms, self._metrics.get("min_rtt", rtt_ms))
+            case "tcp_path":
+                if event["pacing_bps"]:
+                    self._metrics["pacing_rate"] = event["pacing_bps"]
+            case "tcp_state":
+                yield from self._acknowledge(event["snd_una"])
+                self._metrics["congestion_window"] = event["tcpi_snd_cwnd"] * self._segment
+                self._metrics["bytes_in_flight"] = event["tcpi_unacked"] * self._segment
+                self._metrics["packets_in_flight"] = event["tcpi_unacked"]
+                if event["tcpi_snd_ssthresh"] < UNLIMITED:
+                    self._metrics["ssthresh"] = event["tcpi_snd_ssthresh"] * self._segment
+                if event["tcpi_rtt"]:
+                    self._metrics["smoothed_rtt"] = event["tcpi_rtt"] / 1e3
+                    self._metrics["rtt_variance"] = event["tcpi_rttvar"] / 1e3
+
+    def metrics(self) -> Iterator[Event]:
+        """The metrics that have changed since the last call."""
+        changed = {name: value for name, value in self._metrics.items() if self._told.get(name) != value}
+        if changed:
+            self._told |= changed
+            yield "quic:recovery_metrics_updated", changed, {}
+
+    def _send(self, seq: int, size: int, cause: str) -> Iterator[Event]:
+        trigger, why = LOSSES.get(cause, ("pto_probe" if cause == PROBE else None, None))
+        if cause in LOSSES and seq in self._flight:
+            lost = {"header": _header(self._flight[seq][1])}
+            yield "quic:packet_lost", lost | ({"trigger": why} if why else {}), {}
+        number = next(self._numbers)
+        # At the end, as it is the latest now.
+        self._flight.pop(seq, None)
+        self._flight[seq] = (seq + size, number)
+        frame = {"frame_type": "stream", "stream_id": 0, "offset": seq, "raw": {"payload_length": size}}
+        packet = {"header": _header(number), "frames": [frame], "raw": {"payload_length": size}}
+        yield "quic:packet_sent", packet | ({"trigger": trigger} if trigger else {}), {}
+
+    def _acknowledge(self, snd_una: int) -> Iterator[Event]:
+        if snd_una <= self._snd_una:
+            return
+        self._snd_una = snd_una
+        below = [seq for seq, (end, _) in self._flight.items() if end <= snd_una]
+        numbers = sorted(self._flight.pop(seq)[1] for seq in below)
+        if numbers:
+            frame = {"frame_type": "ack", "acked_ranges": _ranges(numbers)}
+            yield "quic:packet_received", {"header": _header(next(self._acks)), "frames": [frame]}, {}
+
+
+def _header(number: int) -> dict[str, Any]:
+    # Packets of other types have no number.
+    return {"packet_type": "1RTT", "packet_number": number}
+
+
+def _packet(number: int, size: int) -> dict[str, Any]:
+    return {"header": _header(number), "raw": {"length": size}}
+
+
+def _ranges(numbers: list[int]) -> list[list[int]]:
+    """Ranges of ascending numbers: first and last, or the only one."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    return ranges
+
+
+def _largest_segments(run: Run) -> dict[tuple[int, int], int]:
+    """Payload of the largest segment of each flow, in bytes."""
+    largest: dict[tuple[int, int], int] = defaultdict(int)
+    for piece in run.pieces("segment_sent", ("ue", "flow", "payload_bytes")):
+        for row in zip(*(piece[name].to_pylist() for name in piece.column_names), strict=True):
+            key = row[:2]
+            largest[key] = max(largest[key], row[2])
+    return largest
