@@ -7,6 +7,8 @@ mod capture;
 mod golden;
 mod link;
 mod order;
+mod quic;
+mod tcp;
 
 use airpath::{Arrival, Datagram, Duration, Ecn, End, Instant, Net, Scenario};
 use std::net::SocketAddr;
