@@ -1,8 +1,8 @@
 """A link in virtual time for transports without I/O: `airpath.Net`.
 
-Packets go in with the times at which they are sent and come out when the link delivers them. Times are whole
-nanoseconds: of a deadline in floating-point seconds take `int(seconds * 1e9) + 1`, which is not before it. The
-crate `airpath` is the same link for Rust.
+Packets go in with the times at which they are sent and come out when the link delivers them. Times are
+whole nanoseconds: of a deadline in floating-point seconds take `int(seconds * 1e9) + 1`, which is not before
+it. The crate `airpath` is the same link for Rust.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Net(_core.Net):
     """A link between a server and UEs, in virtual time.
 
-    An end is the word ``"server"`` or the number of a UE. UE 0 is yours, and so are UEs without flows (`ues`);
-    flows of other UEs are simulated beside it. `duration` and the flows of UE 0 mean nothing here.
+    An end is the word ``"server"`` or the number of a UE. UE 0 is yours, and so are UEs without flows (`ues`).
+    Flows of other UEs are simulated beside it; `duration` and the flows of UE 0 mean nothing here.
 
     Parameters
     ----------
