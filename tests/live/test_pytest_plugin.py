@@ -243,7 +243,7 @@ HANGS = """
 def test_hangs(radio_link):
     link = radio_link("umts-384")
     programs = [end.popen(["sh", "-c", "setsid -f sleep 1000; sleep 1000"]) for end in (link.ue, link.server)]
-    print("ready", link._doors, flush=True)
+    print("ready", link.ue.command()[-1], flush=True)
     programs[0].wait(60)
 """
 
@@ -253,11 +253,11 @@ def test_hangs(radio_link):
 def test_whatever_ends_pytest_nothing_remains(number, start, marker):
     process = start(HANGS, "-s")
     assert process.stdout is not None
-    doors = Path(next(line for line in process.stdout if "ready" in line).split()[-1])
-    assert doors.parent == Path(tempfile.gettempdir())
+    door = Path(next(line for line in process.stdout if "ready" in line).split()[-1])
+    assert door.is_socket() and door.parent.parent == Path(tempfile.gettempdir())
     # Two ushers, and what they started, are among them.
     assert len(marked(marker)) > 8
     process.send_signal(number)
     finish(process)
     # For processes that is looked at after each test.
-    wait_until(lambda: not doors.exists(), "the folder of sockets is gone", GONE_WITHIN_S)
+    wait_until(lambda: not door.parent.exists(), "the folder of sockets is gone", GONE_WITHIN_S)
