@@ -15,7 +15,7 @@ BIN := .venv/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
-RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live
+RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath
 PYTEST_FLAGS ?=
 # In as many processes as tests/conftest.py says, which also says what stays together.
 SIDE_BY_SIDE := -n auto --durations=20
@@ -153,9 +153,9 @@ images: build ## draw the pictures of the documents again; pages and the studio 
 	$(BIN)/python docs/images/make.py
 
 .PHONY: docs
-docs: ## build the documentation of the Rust core
-	$(CARGO) doc --no-deps -p airpath-core
-	@echo 'Start at target/doc/airpath_core/index.html'
+docs: ## build the documentation of the Rust core and of the crate for others
+	$(CARGO) doc --no-deps -p airpath-core -p airpath
+	@echo 'Start at target/doc/airpath_core/index.html, or at target/doc/airpath/index.html'
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -1,10 +1,12 @@
-"""airpath beside ns-3: the runs of `lte.json` as scenarios of airpath.
+"""airpath beside ns-3: the runs of `lte.json` and `queues.json` as scenarios of airpath.
 
-`python benches/ns3/lte.py --airpath` prints the comparison, and `tests/peers/test_ns3.py` holds it. What is
-set is what ns-3 does (`README.md`): whole groups of PRBs, a CQI of the I_TBS that ns-3 chooses, grants
-without a wait for a scheduling request, buffers that count what was not yet sent. What both do in their own
-way stays as it is: sizes of blocks, the round trip of HARQ (8 ms; ns-3: 7), and in RLC AM where a STATUS
-report goes (with data; ns-3: in a block of its own).
+`python benches/ns3/lte.py --airpath` and `python benches/ns3/queues.py --airpath` print the comparison;
+`test_ns3.py` and `test_ns3_queues.py` in `tests/peers` hold it. `README.md` says what is set.
+
+In LTE it is what ns-3 does: whole groups of PRBs, a CQI of the I_TBS that ns-3 chooses, grants without a wait
+for a scheduling request, buffers that count what was not yet sent. What both do in their own way stays as it
+is: sizes of blocks, the round trip of HARQ (8 ms; ns-3: 7), and in RLC AM where a STATUS report goes (with
+data; ns-3: in a block of its own).
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import airpath
 from airpath.scenario import Scenario
 
-RESULTS = Path(__file__).resolve().parent / "lte.json"
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "lte.json"
+QUEUES = HERE / "queues.json"
 BANDWIDTHS = {25: ("5 MHz", 2), 50: ("10 MHz", 3)}
 SCHEDULERS = {"pf": ("proportional_fair", "in_turn"), "rr": ("round_robin", "equally")}
 # I_TBS of the MCS that carry whole cells here: TS 36.213 table 7.1.7.1-1.
@@ -132,3 +138,76 @@ def round_trips(result: airpath.Result, begin: float) -> list[float]:
         return []
     ues = range(len(result.flows))
     return [float(samples["rtt_us"][late & (samples["ue"] == ue)].mean()) / 1e3 for ue in ues]
+
+
+def queue_runs() -> dict[str, dict[str, Any]]:
+    """Return the runs of ns-3's queue disciplines by name."""
+    found: dict[str, dict[str, Any]] = json.loads(QUEUES.read_text(encoding="utf-8"))["runs"]
+    return found
+
+
+def queue_scenario(options: dict[str, Any], starts: list[float], seconds: float) -> str:
+    """Return the scenario of a run for so many simulated seconds, as TOML; its flows start at these."""
+    rate, discipline = options["rate"], options["discipline"]
+    parameters = {
+        "droptail": f'packets = {options.get("packets")}, in_service = "excluded"',
+        "codel": "packets = 1000",
+        "fq_codel": 'packets = 1000, quantum = "1500 B"',
+        "pie": "packets = 1000",
+    }[discipline]
+    app = "app.bulk = {}"
+    if options["traffic"] == "udp":
+        share = round(options["load"] * rate * 1000 / len(starts))
+        app = f'app.cbr = {{ size = "1500 B", rate = "{share} bit/s" }}'
+    apps = [(at, app) for at in starts]
+    if "sparse" in options:
+        apps.append((1, f'app.cbr = {{ size = "200 B", rate = "{options["sparse"]} kbit/s" }}'))
+    flows = "".join(f'[[flow]]\nstart = "{at} s"\n{app}\n' for at, app in apps)
+    return f"""
+        duration = "{seconds} s"
+        [wired]
+        rate = "1 Gbit/s"
+        delay = "{options["delayMs"]} ms"
+        [radio.dch]
+        downlink.rate = "{rate} kbit/s"
+        downlink.queue.{discipline} = {{ {parameters} }}
+        uplink.rate = "1 Gbit/s"
+        [tcp]
+        mss = "1460 B"
+        initial_window = 10
+        receive_buffer = "4 MB"
+        window_scaling = true
+        sack = true
+        recovery.sack = {{}}
+        {flows}
+    """
+
+
+def queue_outcome(run: dict[str, Any]) -> dict[str, list[float]]:
+    """Make the repetitions of a run in airpath; the keys are those of the run."""
+    found = [_repetition(run["options"], starts, seed) for seed, starts in enumerate(run["starts"], start=1)]
+    return {key: [each[key] for each in found] for key in found[0]}
+
+
+def _repetition(options: dict[str, Any], starts: list[float], seed: int) -> dict[str, float]:
+    """Make one repetition and return its figures; what leaves the buffer after the warm-up counts."""
+    begin, end = 10, options.get("time", 60)
+    probes = ("bearer_delivered", "dropped")
+    before, after = (
+        airpath.run(Scenario("queue", queue_scenario(options, starts, seconds)), seed=seed, probes=probes)
+        for seconds in (begin, end)
+    )
+    counts = [sum(flow["bytes_received"] for flow in result.flows) for result in (before, after)]
+    left = after.trace["bearer_delivered"]
+    late = (left["time_s"] >= begin) & (left["direction"] == "downlink")
+    flow, length = left["flow"][late], left["len_bytes"][late]
+    wait_ms = left["delay_ns"][late] / 1e6 - length * 8 / options["rate"]
+    figures = {
+        "goodput_kbps": (counts[1] - counts[0]) * 8 / (end - begin) / 1e3,
+        "drops": float((after.trace["dropped"]["time_s"] >= begin).sum()),
+        "wait_ms": float(wait_ms.mean()),
+        "wait_95_ms": float(np.quantile(wait_ms, 0.95)),
+    }
+    if "sparse" in options:
+        figures["sparse_wait_ms"] = float(wait_ms[flow == len(starts)].mean())
+    return figures

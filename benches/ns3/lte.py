@@ -25,7 +25,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+from program import HERE, Options, build, rows, simulate, version
+
 RESULTS = HERE / "lte.json"
 MODULES = (
     *("core", "network", "internet", "mobility", "point-to-point", "traffic-control", "spectrum"),
@@ -38,8 +39,6 @@ WINDOWS = {1: 180, 4: 90, 5: 90, 8: 45}
 DISTANCES = "0,4800,6000,10000,20000"
 # A CQI of 12 where 14 % of its blocks are lost at first.
 WITH_ERRORS = {"errors": 1, "amc": "piro", "ber": 0.02, "distances": "5850"}
-
-Options = dict[str, Any]
 
 
 def udp(scheduler: str, ues: int, prbs: int = 25, distances: str = "0") -> Options:
@@ -100,23 +99,6 @@ def cqi_tables() -> dict[str, Options]:
     }
 
 
-def build(flags: list[str]) -> Path:
-    """Compile and return the program."""
-    program = Path(tempfile.gettempdir()) / "airpath-ns3-lte"
-    libraries = [f"-lns3-{module}" for module in MODULES]
-    command = ["g++", "-std=c++17", "-O2", str(HERE / "lte.cc"), "-o", str(program), *flags, *libraries]
-    subprocess.run(command, check=True)
-    return program
-
-
-def simulate(program: Path, options: Options) -> dict[str, Any]:
-    """Run the program and return what it prints."""
-    command = [str(program), *(f"--{key}={value}" for key, value in options.items())]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
 def summary(result: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept of a run: one value for each UE, in their order."""
     ues = result["ues"]
@@ -139,13 +121,6 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
             # Mean, least and greatest.
             kept[key] = [[round(value, 2) for value in ue[key]] for ue in ues]
     return kept
-
-
-def version() -> str:
-    """Return ns-3's version as its package says."""
-    command = ["pkg-config", "--modversion", "ns3-lte"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return done.stdout.strip() or "unknown"
 
 
 def print_beside_airpath(only: str, ns3: Path | None) -> None:
@@ -207,8 +182,10 @@ def main() -> None:
     """Make the runs, print a line for each and write the results."""
     options = arguments()
     if options.airpath:
-        return print_beside_airpath(options.only, build(options.flags) if options.cpu else None)
-    program = build(options.flags)
+        return print_beside_airpath(
+            options.only, build("lte", MODULES, options.flags) if options.cpu else None
+        )
+    program = build("lte", MODULES, options.flags)
     results: dict[str, Any] = {"ns3": "", "cqi": {}, "runs": {}}
     if RESULTS.is_file():
         results = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -231,16 +208,8 @@ def main() -> None:
             flush=True,
         )
         if not options.print:
-            rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results["runs"].items()]
-            cqi = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in results["cqi"].items()]
-            RESULTS.write_text(
-                f'{{"ns3": "{results["ns3"]}",\n"cqi": {{\n'
-                + ",\n".join(cqi)
-                + '},\n"runs": {\n'
-                + ",\n".join(rows)
-                + "}}\n",
-                encoding="utf-8",
-            )
+            tables = f'"cqi": {rows(results["cqi"])},\n"runs": {rows(results["runs"])}'
+            RESULTS.write_text(f'{{"ns3": "{results["ns3"]}",\n{tables}}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

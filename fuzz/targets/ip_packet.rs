@@ -11,6 +11,9 @@ fuzz_target!(|bytes: &[u8]| {
     wire::parse(bytes, &mut packet);
     assert!(packet.len as usize <= bytes.len());
     assert!(packet.payload <= packet.len);
+    for range in [wire::checked_payload(bytes), wire::checked_datagram(bytes)].into_iter().flatten() {
+        assert!(range.start <= range.end && range.end <= packet.len as usize);
+    }
     // Written back unchanged, no octet changes.
     let mut same = bytes.to_vec();
     wire::rewrite(&mut same, &packet);

@@ -1,4 +1,4 @@
-"""Explains the TCP connections of a pcap or pcapng file: losses, models, and what limited them.
+"""Explains the TCP connections and UDP conversations of a pcap or pcapng file: losses, delays, models.
 
 The analysis is Rust (`crates/analyze`); this module reads it and adds the throughput models.
 """
@@ -31,14 +31,14 @@ NEVER_LOST = "nothing was lost"
 
 
 def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> dict[str, Any]:
-    """Analyze the TCP connections in a capture.
+    """Analyze the TCP connections and UDP conversations in a capture.
 
     Parameters
     ----------
     capture : path
         A pcap or pcapng file.
     most : int
-        Connections to describe in full; the others are summed up.
+        Connections and conversations to describe in full, of each; the others are summed up.
 
     Returns
     -------

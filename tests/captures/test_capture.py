@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import sampled
-from tshark import captured, needs_tshark
+from tshark import captured, fields, needs_tshark
 
 import airpath
 
@@ -95,6 +95,35 @@ def test_marks_echoes_and_answers_are_captured(capture):
     # What is sent again cannot be marked.
     first = flow["segments_sent"] - flow["retransmissions"]["total"]
     assert count(file, f"{AT_SERVER} and tcp.len > 0 and ip.dsfield.ecn == 2") == first
+
+
+MARKING = """
+duration = "20 s"
+wired = { rate = "4 Mbit/s", delay = "20 ms", queue.dualpi2 = {} }
+radio.dch = { downlink.rate = "100 Mbit/s", uplink.rate = "100 Mbit/s" }
+tcp = { ecn = "accurate", timestamps = true, sack = true }
+[[flow]]
+app.file.size = "2 MB"
+"""
+
+
+@needs_tshark
+def test_the_counters_of_accurate_ecn_are_captured(tmp_path):
+    result = airpath.run(airpath.Scenario("marking", MARKING), seed=1, probes=(), capture=True)
+    file = tmp_path / "marks.pcapng"
+    file.write_bytes(result.capture)
+    (flow,) = result.flows
+    counted = flow["ecn"]["accurate"]["receiver"]
+    assert counted["ce_packets"] > 3 and counted == flow["ecn"]["accurate"]["sender"]
+    assert count(file, f"{AT_UE} and tcp.len > 0 and ip.dsfield.ecn == 3") == counted["ce_packets"]
+    bits = [f"tcp.flags.{bit}" for bit in ("ae", "cwr", "ece")]
+    syns = fields(file, f"{AT_UE} and tcp.flags.syn == 1", tuple(bits))
+    assert [[bit in ("1", "True") for bit in syn] for syn in syns] == [[True] * 3, [False, True, False]]
+    acks = fields(file, f"{AT_UE} and tcp.len == 0 and tcp.flags.syn == 0", ("tcp.flags.ace", "tcp.options"))
+    assert int(acks[0][0], 0) == 2
+    assert int(acks[-1][0], 0) == (5 + counted["ce_packets"]) % 8
+    values = [1 + counted["ect0_bytes"], counted["ce_bytes"]]
+    assert acks[-1][1].endswith("ac08" + "".join(f"{value % 2**24:06x}" for value in values))
 
 
 @needs_tshark

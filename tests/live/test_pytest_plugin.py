@@ -256,7 +256,7 @@ def test_whatever_ends_pytest_nothing_remains(number, start, marker):
     door = Path(next(line for line in process.stdout if "ready" in line).split()[-1])
     assert door.is_socket() and door.parent.parent == Path(tempfile.gettempdir())
     # Two ushers, and what they started, are among them.
-    assert len(marked(marker)) > 8
+    wait_until(lambda: len(marked(marker)) > 8, "they have started", GONE_WITHIN_S)
     process.send_signal(number)
     finish(process)
     # For processes that is looked at after each test.

@@ -14,7 +14,11 @@ from airpath.experiments.sweep.bundled import bundled, cells_of, find
 from airpath.experiments.sweep.plan import read_plan
 from airpath.runs.metrics import NotMeasuredError, named
 
-MIXED = {"chan:text", "chan:study-9", "chan:study-10", *(f"extensions:study-{n}" for n in range(17, 21))}
+MIXED = {
+    *("chan:text", "chan:study-9", "chan:study-10"),
+    *(f"extensions:study-{n}" for n in range(17, 21)),
+    *(f"atlas:study-{n}" for n in range(1, 10)),
+}
 """Experiments whose cells begin from several scenarios."""
 EXPERIMENTS = {
     f"{paper.name}:{experiment.place.lower().replace(' ', '-')}": (paper, experiment)

@@ -6,6 +6,7 @@
 
 use airpath_core::time::Instant;
 
+use crate::between::Between;
 use crate::crossing::{self, Crossing, Packet};
 use crate::segment::{Endpoint, Segment};
 use crate::view::{Side, View};
@@ -13,8 +14,6 @@ use crate::view::{Side, View};
 /// Between which ends connections are, the lesser first.
 pub type Ends = (Endpoint, Endpoint);
 
-/// Packets remembered for an interface that is yet to see them.
-const MOST_RECENT: usize = 1024;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
 
@@ -25,10 +24,7 @@ pub struct Connection {
     pub number: u64,
     /// In the order in which they saw it first; never empty once a packet was handled.
     pub views: Vec<View>,
-    /// Packets of either end between the first view and each of the others.
-    crossings: Vec<[Crossing; 2]>,
-    /// The first packets at the first view, while there is no other.
-    recent: Vec<(Side, Instant, Packet)>,
+    between: Between,
     /// Bytes of memory it was last found to take.
     pub accounted: usize,
 }
@@ -36,7 +32,7 @@ pub struct Connection {
 impl Connection {
     /// A connection of which nothing has been seen.
     pub fn new(ends: Ends, number: u64) -> Self {
-        Self { ends, number, views: Vec::new(), crossings: Vec::new(), recent: Vec::new(), accounted: 0 }
+        Self { ends, number, views: Vec::new(), between: Between::default(), accounted: 0 }
     }
 
     /// What one interface saw, and turned out to be a connection of its own.
@@ -71,37 +67,22 @@ impl Connection {
         if !is_one_of_several {
             return None;
         }
-        let (passed_at, packet) = (view.latest_at, Packet::of(segment));
-        if at > 0 {
-            self.crossings[at - 1][side].pass(passed_at, 1, packet);
-            return self.is_stranger(at, ENOUGH).then(|| self.take(at));
-        }
-        for crossing in &mut self.crossings {
-            crossing[side].pass(passed_at, 0, packet);
-        }
-        if self.views.len() == 1 && self.views[0].packets.iter().sum::<u64>() <= MOST_RECENT as u64 {
-            self.recent.push((side, passed_at, packet));
-        } else {
-            self.recent = Vec::new();
-        }
-        None
+        let packets = view.packets.iter().sum();
+        self.between.pass(at, side, view.latest_at, Packet::of(segment), packets);
+        (at > 0 && self.is_stranger(at, ENOUGH)).then(|| self.take(at))
     }
 
     fn add_view(&mut self, interface: u32, now: Instant) {
         self.views.push(View::new(interface, now));
         if self.views.len() > 1 {
-            let mut crossing: [Crossing; 2] = Default::default();
-            for (side, at, packet) in &self.recent {
-                crossing[*side].pass(*at, 0, *packet);
-            }
-            self.crossings.push(crossing);
+            self.between.add_place();
         }
     }
 
     /// Whether a view is shown to be of another connection than the first. Packets of one side that both must have
     /// seen for this: `enough`.
     fn is_stranger(&self, at: usize, enough: u64) -> bool {
-        let crossing = &self.crossings[at - 1];
+        let crossing = self.between.crossing(at);
         if !crossing.iter().any(Crossing::has_matches) {
             let (one, other) = (self.views[0].packets, self.views[at].packets);
             return (0..2).any(|side| one[side].min(other[side]) >= enough);
@@ -111,7 +92,7 @@ impl Connection {
     }
 
     fn take(&mut self, at: usize) -> View {
-        self.crossings.remove(at - 1);
+        self.between.remove_place(at);
         self.views.remove(at)
     }
 
@@ -128,30 +109,12 @@ impl Connection {
 
     /// The views in the order of the path, from the end of one side.
     pub fn along(&self, side: Side) -> Vec<usize> {
-        let first = self.opener().unwrap_or(0);
-        // What the opener sends comes to each view so much later than to the first view.
-        let delay = |at: usize| {
-            let crossing = &self.crossings[at.checked_sub(1)?];
-            crossing[first].mean_s().or(crossing[1 - first].mean_s().map(|delay| -delay))
-        };
-        let mut order: Vec<_> = (0..self.views.len()).collect();
-        order.sort_by(|one, other| delay(*one).unwrap_or(0.0).total_cmp(&delay(*other).unwrap_or(0.0)));
-        if side != first {
-            order.reverse();
-        }
-        order
+        self.between.along(side, self.opener().unwrap_or(0))
     }
 
     /// What became of packets of one side between two views, if they were followed.
     pub fn passage(&self, side: Side, near: usize, far: usize) -> Option<crossing::Report> {
-        let (other, place) = match (near, far) {
-            (0, far) => (far, 0),
-            (near, 0) => (near, 1),
-            _ => return None,
-        };
-        let crossing = &self.crossings[other.checked_sub(1)?][side];
-        let end = self.views[far].latest_at;
-        crossing.has_matches().then(|| crossing.report(place, self.first_at(), end))
+        self.between.passage(side, near, far, self.first_at(), self.views[far].latest_at)
     }
 
     pub fn first_at(&self) -> Instant {
@@ -182,9 +145,6 @@ impl Connection {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.views.iter().map(View::bytes).sum::<usize>()
-            + self.crossings.iter().flatten().map(Crossing::bytes).sum::<usize>()
-            + size_of::<(Side, Instant, Packet)>() * self.recent.capacity()
+        size_of::<Self>() + self.views.iter().map(View::bytes).sum::<usize>() + self.between.bytes()
     }
 }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
+use crate::datagram::Datagram;
 use crate::segment::{ACK, FIN, RST, SYN, Segment};
 use crate::series::{Curve, Marks, Series};
 use crate::sketch::{Distribution, Sketch};
@@ -49,6 +50,19 @@ impl Packet {
             tsval: segment.timestamps.map(|(tsval, _)| tsval),
             flags: segment.flags & (SYN | FIN | RST | ACK),
         }
+    }
+
+    /// What a datagram looks like anywhere; `None` if too little of it was captured.
+    pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
+        let digest = datagram.digest?;
+        // No two are alike, as of segments with timestamps.
+        Some(Self {
+            seq: digest as u32,
+            ack: (digest >> 32) as u32,
+            payload: datagram.payload.max(1),
+            tsval: Some(0),
+            flags: 0,
+        })
     }
 
     fn kind(&self) -> Kind {

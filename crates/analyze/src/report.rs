@@ -9,7 +9,6 @@ use crate::acks;
 use crate::connection::Connection;
 use crate::crossing::{self, Passage};
 use crate::delivery;
-use crate::file::Summary;
 use crate::flow::causes::{ByCause, Counts};
 use crate::flow::retransmissions::Spurious;
 use crate::flow::{Counters, Flow, flight, late};
@@ -18,50 +17,6 @@ use crate::series::{Curve, Marks};
 use crate::sketch::Distribution;
 use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
-
-/// What a capture holds.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The file, and what of it could not be read.
-    pub file: Summary,
-    /// Time of the first packet, seconds since 1970.
-    pub start_unix_s: Option<f64>,
-    /// From the first packet to the last, seconds.
-    pub duration_s: f64,
-    /// Packets by what could be done with them.
-    pub packets: Packets,
-    /// Connections in the capture.
-    pub connections_seen: u64,
-    /// Those with most data, in the order of their first packets.
-    pub connections: Vec<ConnectionReport>,
-    /// The rest.
-    pub others: Others,
-}
-
-/// Packets by what could be done with them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Packets {
-    /// Segments of TCP that were read.
-    pub tcp: u64,
-    /// IP with something else.
-    pub not_tcp: u64,
-    /// Frames without IP.
-    pub not_ip: u64,
-    /// Frames of links that are not known.
-    pub unknown_link: u64,
-    /// Fragments of IP packets, which are not put together.
-    pub fragments: u64,
-    /// Packets whose lengths contradict each other.
-    pub bad_lengths: u64,
-    /// Packets captured without their whole headers.
-    pub truncated_headers: u64,
-    /// Segments read without their options.
-    pub options_unread: u64,
-    /// Packets with a time before that of another in front of them.
-    pub time_went_back: u64,
-    /// Connections reported before their end because there were too many: what came later is another.
-    pub connections_cut: u64,
-}
 
 /// Connections that are not reported one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -260,10 +215,17 @@ pub struct EpisodeReport {
     pub loss_probability: Option<f64>,
 }
 
-fn text((address, port): Endpoint) -> String {
+pub(crate) fn text((address, port): Endpoint) -> String {
     match address {
         IpAddr::V4(address) => format!("{address}:{port}"),
         IpAddr::V6(address) => format!("[{address}]:{port}"),
+    }
+}
+
+impl PathReport {
+    /// Delay of what arrived, if the interfaces saw the same packets.
+    pub(crate) fn delay_ms(&self) -> Option<&Distribution> {
+        self.data.as_ref()?.delay_ms.as_ref()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The headers of an IP packet with TCP, as far as they were captured.
+//! The headers of an IP packet with TCP or UDP, as far as they were captured.
 //!
 //! Checksums are not verified: machines leave them to their network cards, behind the place of the capture.
 //! Source: RFC 791, RFC 8200, RFC 9293 (3.1), options of RFC 7323 and RFC 2018.
@@ -8,6 +8,8 @@ use std::net::IpAddr;
 use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice, TcpHeaderSlice, ip_number,
 };
+
+use crate::datagram::{self, Datagram};
 
 /// What a TCP segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,10 +63,17 @@ impl Segment {
 
 pub type Endpoint = (IpAddr, u16);
 
-/// Why a packet is no segment that could be read.
+/// What an IP packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    Tcp(Segment),
+    Udp(Datagram),
+}
+
+/// Why a packet is neither segment nor datagram that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    NotTcp,
+    OtherProtocol,
     Fragment,
     /// Lengths that contradict each other, or no IP at all.
     BadLength,
@@ -72,20 +81,20 @@ pub enum Unread {
     Truncated,
 }
 
-/// Reads the segment in an IP packet, whose frame had `missing` bytes more than were captured.
+/// Reads the segment or datagram in an IP packet, whose frame had `missing` bytes more than were captured.
 ///
 /// # Errors
 ///
 /// Why there is none.
-pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Segment), Unread> {
+pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Transport), Unread> {
     let (src, dst, claimed, rest, protocol) = match packet.first().map(|first| first >> 4) {
         Some(4) => ipv4(packet)?,
         Some(6) => ipv6(packet)?,
         Some(_) => return Err(Unread::BadLength),
         None => return Err(Unread::Truncated),
     };
-    if protocol != ip_number::TCP {
-        return Err(Unread::NotTcp);
+    if protocol != ip_number::TCP && protocol != ip_number::UDP {
+        return Err(Unread::OtherProtocol);
     }
     let header_bytes = packet.len() - rest.len();
     let len = match claimed {
@@ -96,14 +105,30 @@ pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Segment)
     let behind = len.checked_sub(header_bytes).ok_or(Unread::BadLength)?;
     // Frames are padded to their shortest length.
     let rest = &rest[..rest.len().min(behind)];
-    let ([a, b, c, d, ..], Some(mut segment)) = (rest, tcp(rest)) else { return Err(Unread::Truncated) };
-    let offset = 4 * usize::from(rest[12] >> 4);
-    if offset < 20 {
-        return Err(Unread::BadLength);
+    let &[a, b, c, d, ..] = rest else { return Err(Unread::Truncated) };
+    let transport = if protocol == ip_number::UDP {
+        let payload = behind.checked_sub(datagram::HEADER_BYTES).ok_or(Unread::BadLength)?;
+        let captured = rest.get(datagram::HEADER_BYTES..).ok_or(Unread::Truncated)?;
+        Transport::Udp(Datagram::new(captured, payload as u32, identification(packet)))
+    } else {
+        let mut segment = tcp(rest).ok_or(Unread::Truncated)?;
+        let offset = 4 * usize::from(rest[12] >> 4);
+        if offset < 20 {
+            return Err(Unread::BadLength);
+        }
+        segment.payload = behind.checked_sub(offset).ok_or(Unread::BadLength)? as u32;
+        Transport::Tcp(segment)
+    };
+    let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    Ok(((src, ports.0), (dst, ports.1), transport))
+}
+
+/// Of IPv4; 0 with IPv6, which has none.
+fn identification(packet: &[u8]) -> u16 {
+    match packet {
+        &[first, _, _, _, high, low, ..] if first >> 4 == 4 => u16::from_be_bytes([high, low]),
+        _ => 0,
     }
-    segment.payload = behind.checked_sub(offset).ok_or(Unread::BadLength)? as u32;
-    let ports = (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]));
-    Ok(((src, ports.0), (dst, ports.1), segment))
 }
 
 /// Source, destination, length claimed for the whole packet, payload behind the headers, and its protocol.

@@ -4,14 +4,68 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use airpath_core::time::Instant;
+use serde::Serialize;
 
 use crate::Options;
 use crate::connection::{Connection, Ends};
+use crate::conversation::{self, Conversations};
 use crate::file::{Record, Summary};
 use crate::link::{Carries, ip_packet};
-use crate::report::{self, ConnectionReport, Others, Packets, Report};
-use crate::segment::{self, Segment, Unread};
+use crate::report::{self, ConnectionReport, Others};
+use crate::segment::{self, Endpoint, Segment, Transport, Unread};
 use crate::view::Side;
+
+/// What a capture holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The file, and what of it could not be read.
+    pub file: Summary,
+    /// Time of the first packet, seconds since 1970.
+    pub start_unix_s: Option<f64>,
+    /// From the first packet to the last, seconds.
+    pub duration_s: f64,
+    /// Packets by what could be done with them.
+    pub packets: Packets,
+    /// Connections in the capture.
+    pub connections_seen: u64,
+    /// Those with most data, in the order of their first packets.
+    pub connections: Vec<ConnectionReport>,
+    /// The rest.
+    pub others: Others,
+    /// UDP between two ends, in the capture.
+    pub conversations_seen: u64,
+    /// Those with most data, in the order of their first datagrams.
+    pub conversations: Vec<conversation::Report>,
+    /// The rest.
+    pub other_conversations: Others,
+}
+
+/// Packets by what could be done with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Packets {
+    /// Segments of TCP that were read.
+    pub tcp: u64,
+    /// UDP datagrams that were read.
+    pub udp: u64,
+    /// IP with something else.
+    pub other_protocol: u64,
+    /// Frames without IP.
+    pub not_ip: u64,
+    /// Frames of links that are not known.
+    pub unknown_link: u64,
+    /// Fragments of IP packets, which are not put together.
+    pub fragments: u64,
+    /// Packets whose lengths contradict each other.
+    pub bad_lengths: u64,
+    /// Packets captured without their whole headers.
+    pub truncated_headers: u64,
+    /// Segments read without their options.
+    pub options_unread: u64,
+    /// Packets with a time before that of another in front of them.
+    pub time_went_back: u64,
+    /// Connections reported before their end because there were too many: what came later is another.
+    pub connections_cut: u64,
+}
 
 /// How often it is asked what a connection takes, in its packets.
 const PACKETS_BETWEEN_ACCOUNTS: u64 = 64;
@@ -29,6 +83,7 @@ pub struct Table {
     accounted: usize,
     done: Vec<ConnectionReport>,
     others: Others,
+    conversations: Conversations,
     packets: Packets,
     first_at: Option<Instant>,
     latest_at: Instant,
@@ -52,15 +107,22 @@ impl Table {
             Carries::UnknownLink => return packets.unknown_link += 1,
         };
         let missing = record.original_len.saturating_sub(record.data.len() as u32);
+        let interface = (record.interface, record.is_one_of_several);
+        let between = |from: Endpoint, to: Endpoint| ((from.min(to), from.max(to)), usize::from(from > to));
         match segment::read(packet, missing) {
-            Ok((from, to, segment)) => {
+            Ok((from, to, Transport::Tcp(segment))) => {
                 packets.tcp += 1;
                 packets.options_unread += u64::from(segment.lacks_options);
-                let side = usize::from(from > to);
-                let interface = (record.interface, record.is_one_of_several);
-                self.handle_segment(now, interface, (from.min(to), from.max(to)), side, &segment);
+                let (ends, side) = between(from, to);
+                self.handle_segment(now, interface, ends, side, &segment);
             }
-            Err(Unread::NotTcp) => packets.not_tcp += 1,
+            Ok((from, to, Transport::Udp(datagram))) => {
+                packets.udp += 1;
+                let limits = (self.options.memory_bytes / 4, self.options.most_connections);
+                let start = self.first_at.unwrap_or(now);
+                self.conversations.handle(now, interface, between(from, to), &datagram, limits, start);
+            }
+            Err(Unread::OtherProtocol) => packets.other_protocol += 1,
             Err(Unread::Fragment) => packets.fragments += 1,
             Err(Unread::BadLength) => packets.bad_lengths += 1,
             Err(Unread::Truncated) => packets.truncated_headers += 1,
@@ -172,8 +234,15 @@ impl Table {
         self.keep_largest();
         self.done.sort_by_key(|done| done.number);
         let duration_s = self.first_at.map_or(0.0, |first| self.latest_at.since(first).as_secs_f64());
+        let name = |number: u32| file.interfaces.get(number as usize)?.name.clone();
         for done in &mut self.done {
-            done.name_interfaces(|number| file.interfaces.get(number as usize)?.name.clone());
+            done.name_interfaces(name);
+        }
+        let start = self.first_at.unwrap_or_default();
+        let (mut conversations, conversations_seen, other_conversations) =
+            self.conversations.into_reports(self.options.most_connections, start);
+        for conversation in &mut conversations {
+            conversation.name_interfaces(name);
         }
         Report {
             start_unix_s: self.first_at.map(Instant::as_secs_f64),
@@ -182,6 +251,9 @@ impl Table {
             connections_seen: self.opened,
             connections: self.done,
             others: self.others,
+            conversations_seen,
+            conversations,
+            other_conversations,
             file,
         }
     }

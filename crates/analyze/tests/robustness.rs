@@ -35,11 +35,38 @@ fn capture(segments: &[Fields]) -> Vec<u8> {
     file
 }
 
+/// Whether it is an answer, milliseconds before it, ports and identification, length, payload.
+type Sent = (bool, u16, [u8; 3], u16, Vec<u8>);
+
+/// A capture of raw IP in which a few ends exchange datagrams.
+fn udp_capture(datagrams: &[Sent]) -> Vec<u8> {
+    let mut file = capture(&[]);
+    let mut at = 0_u64;
+    for (is_answer, wait, [source, destination, id], len, payload) in datagrams {
+        at += u64::from(*wait);
+        let total = 28 + len;
+        let mut packet = vec![0x45, 0, 0, 0, 0, *id, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 1];
+        packet[if *is_answer { 15 } else { 19 }] = 2;
+        packet[2..4].copy_from_slice(&total.to_be_bytes());
+        packet.extend([0, source & 3, 0, destination & 3]);
+        packet.extend((8 + len).to_be_bytes());
+        packet.extend([0, 0]);
+        packet.extend(payload.iter().take(usize::from(*len)));
+        let captured = packet.len() as u32;
+        for word in [(at / 1000) as u32, (at % 1000) as u32 * 1000, captured, u32::from(total)] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}
+
 fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     let Ok(report) = analyze(file, options) else { return Ok(()) };
     let packets = report.packets;
     let counted = packets.tcp
-        + packets.not_tcp
+        + packets.udp
+        + packets.other_protocol
         + packets.not_ip
         + packets.unknown_link
         + packets.fragments
@@ -50,6 +77,10 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     let reported: u64 = report.connections.iter().map(|one| one.packets).sum();
     prop_assert_eq!(reported + report.others.packets, packets.tcp);
     prop_assert_eq!(report.connections.len() as u64 + report.others.connections, report.connections_seen);
+    let datagrams: u64 = report.conversations.iter().map(|one| one.datagrams).sum();
+    prop_assert_eq!(datagrams + report.other_conversations.packets, packets.udp);
+    let conversations = report.conversations.len() as u64 + report.other_conversations.connections;
+    prop_assert_eq!(conversations, report.conversations_seen);
     for flow in report.connections.iter().flat_map(|one| &one.flows) {
         let again = &flow.retransmissions;
         let causes = again.by_cause;
@@ -99,6 +130,18 @@ proptest! {
     ) {
         let options = Options { most_connections: 2, memory_bytes: if small { 20_000 } else { 64 << 20 } };
         check(&capture(&segments), options)?;
+    }
+
+    #[test]
+    fn arbitrary_datagrams_of_a_few_conversations(
+        datagrams in prop::collection::vec(
+            (any::<bool>(), 0..3000_u16, any::<[u8; 3]>(), 0..1500_u16, prop::collection::vec(any::<u8>(), 0..40)),
+            0..200,
+        ),
+        small in any::<bool>(),
+    ) {
+        let options = Options { most_connections: 2, memory_bytes: if small { 20_000 } else { 64 << 20 } };
+        check(&udp_capture(&datagrams), options)?;
     }
 
     #[test]

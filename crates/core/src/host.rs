@@ -6,11 +6,13 @@
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
 //! a web page carry data both ways; the UEs' host has a browser for each page.
 
+mod beside;
 mod datagrams;
 mod flow_index;
 mod report;
 mod web;
 
+pub use beside::{Beside, RealEnd};
 pub use report::{FlowReport, flow_reports};
 
 use crate::app::web::Browser;
@@ -129,8 +131,9 @@ impl Port {
     #[inline]
     fn send(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
         if cx.capture().is_some() {
-            self.write(cx, &packet, self.dir);
+            self.ip_id = self.ip_id.wrapping_add(1);
             packet.identification = self.ip_id;
+            self.write(cx, &packet, self.dir);
         }
         cx.emit(self.dir, packet);
     }
@@ -148,8 +151,7 @@ impl Port {
         let now = cx.now;
         if let Some(capture) = cx.capture() {
             self.header.clear();
-            self.ip_id = self.ip_id.wrapping_add(1);
-            encode_header(packet, endpoints_of(packet, dir), self.ip_id, &mut self.header);
+            encode_header(packet, endpoints_of(packet, dir), packet.identification, &mut self.header);
             capture.packet(self.dir.index() as u32, now, &self.header, packet.len);
         }
     }

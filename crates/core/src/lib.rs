@@ -6,8 +6,8 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
-//! * [`error`], [`time`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`gtp`],
-//!   [`trace`]: the vocabulary;
+//! * [`error`], [`time`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`flows`],
+//!   [`gtp`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
 //! * [`umts`], [`handover`], [`radio`]: the core network around a cell, outages, and the cell;
@@ -24,6 +24,7 @@ pub mod rng;
 pub mod distribution;
 pub mod packet;
 pub mod wire;
+pub mod flows;
 pub mod gtp;
 pub mod trace;
 

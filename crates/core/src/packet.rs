@@ -128,6 +128,8 @@ impl Flags {
     pub const CWR: Self = Self(0x080);
     /// Accurate ECN, formerly the nonce sum.
     pub const AE: Self = Self(0x100);
+    /// The bits of accurate ECN's counter, or of its negotiation: RFC 9768 (3.1.1), (3.2.2).
+    pub const ACE: Self = Self(Self::AE.0 | Self::CWR.0 | Self::ECE.0);
     /// Radio network feedback of [jayanathan]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
@@ -186,6 +188,62 @@ impl SackBlocks {
     }
 }
 
+/// The option of accurate ECN, RFC 9768 (3.2.3): payload that has arrived with each mark, bytes modulo 2^24. Counters at the
+/// end may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct EcnBytes {
+    /// Which order, if the option is there.
+    order: Option<EcnOrder>,
+    count: u8,
+    counters: [u32; Self::MAX],
+}
+
+/// In which order the counters stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnOrder {
+    /// ECT(0), CE, ECT(1): kind 172.
+    Ect0First,
+    /// ECT(1), CE, ECT(0): kind 174.
+    Ect1First,
+}
+
+impl EcnBytes {
+    /// Counters at most.
+    pub const MAX: usize = 3;
+    /// No option.
+    pub const NONE: Self = Self { order: None, count: 0, counters: [0; Self::MAX] };
+
+    /// The option with these counters, of which the first three count.
+    pub fn new(order: EcnOrder, counters: impl IntoIterator<Item = u64>) -> Self {
+        let mut option = Self { order: Some(order), ..Self::NONE };
+        for (slot, counter) in option.counters.iter_mut().zip(counters) {
+            (*slot, option.count) = (counter as u32 & 0xff_ffff, option.count + 1);
+        }
+        option
+    }
+
+    /// In which order the counters stand; `None` if there is no option.
+    pub fn order(&self) -> Option<EcnOrder> {
+        self.order
+    }
+
+    /// The counters as they stand there.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.counters[..usize::from(self.count)]
+    }
+
+    /// The counters of ECT(0), CE and ECT(1), of those that are there.
+    pub fn by_mark(&self) -> [Option<u32>; Self::MAX] {
+        let [first, ce, last] = [0, 1, 2].map(|at| self.as_slice().get(at).copied());
+        if self.order == Some(EcnOrder::Ect1First) { [last, ce, first] } else { [first, ce, last] }
+    }
+
+    /// Octets of the option, with the NOPs that fill them up to whole words; 0 if there is none.
+    pub fn padded_bytes(&self) -> u32 {
+        if self.order.is_some() { (2 + 3 * u32::from(self.count)).next_multiple_of(4) } else { 0 }
+    }
+}
+
 /// TCP options that few packets carry; timestamps, which all or none carry, have fields of the packet.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
@@ -197,13 +255,21 @@ pub struct Options {
     pub sack_permitted: bool,
     /// SACK option.
     pub sack: SackBlocks,
+    /// Byte counters of accurate ECN.
+    pub ecn: EcnBytes,
     /// Octets of NOPs in the place of an option that a box has taken out.
     pub nops: u8,
 }
 
 /// What a packet without options has.
-static NO_OPTIONS: Options =
-    Options { mss: 0, window_scale_plus_1: 0, sack_permitted: false, sack: SackBlocks::NONE, nops: 0 };
+static NO_OPTIONS: Options = Options {
+    mss: 0,
+    window_scale_plus_1: 0,
+    sack_permitted: false,
+    sack: SackBlocks::NONE,
+    ecn: EcnBytes::NONE,
+    nops: 0,
+};
 
 /// The packet's bytes from the first byte of the IP header, in live use.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -323,6 +389,16 @@ impl Packet {
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;
         self.touch();
+    }
+
+    /// The counter of CE marks of accurate ECN, modulo 8: RFC 9768 (3.2.2).
+    pub fn ace(&self) -> u8 {
+        (self.flags.0 >> 6 & 7) as u8
+    }
+
+    /// Sets it.
+    pub fn set_ace(&mut self, ace: u8) {
+        self.flags = Flags(self.flags.0 & !Flags::ACE.0 | u16::from(ace & 7) << 6);
     }
 
     /// Whether there are SACK blocks.

@@ -135,6 +135,14 @@ impl Scenario {
     /// Names the key, what is wrong with it, and what would be right. A scenario that names files is
     /// refused: see [`Scenario::parse_with`].
     pub fn parse(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        Self::read(text, overrides, None)?.with_flow()
+    }
+
+    /// As [`Scenario::parse`], of a link for packets from outside: no flow is needed.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it, and what would be right.
+    pub fn parse_link(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::read(text, overrides, None)
     }
 
@@ -148,7 +156,7 @@ impl Scenario {
         overrides: &[(String, String)],
         read: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, ScenarioError> {
-        Self::read(text, overrides, Some(read))
+        Self::read(text, overrides, Some(read))?.with_flow()
     }
 
     fn read(
@@ -180,6 +188,18 @@ impl Scenario {
         schemars::schema_for!(Self).into()
     }
 
+    /// Refuses a run in which nothing happens.
+    fn with_flow(self) -> Result<Self, ScenarioError> {
+        if self.flow.is_empty() {
+            let (message, hint) = (
+                "nothing to send: the scenario has no flow",
+                "add [[flow]] with a ue, a direction and an app",
+            );
+            return Err(ScenarioError::new("flow", message, hint));
+        }
+        Ok(self)
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.duration.is_zero() {
@@ -209,10 +229,6 @@ impl Scenario {
         handover::check_apart(&self.handover)?;
         self.radio.check_handovers(&self.handover)?;
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
-        if self.flow.is_empty() {
-            let hint = "add [[flow]] with a ue, a direction and an app";
-            return error("flow", "nothing to send: the scenario has no flow".into(), hint);
-        }
         for (index, flow) in self.flow.iter().enumerate() {
             flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
@@ -278,17 +294,30 @@ impl Scenario {
         path
     }
 
-    /// As [`Scenario::network`], for a driver whose UE `real` is no simulated one: that UE may send from time zero, as
-    /// its programs start when they like, and boxes know of its connections what they see of them.
-    pub fn network_in_session(&self, run_seed: u64, real: u16) -> Vec<Box<dyn Element>> {
-        let since = |ue| if ue == real { Some(Instant::ZERO) } else { self.active(ue) };
+    /// As [`Scenario::network`], for a driver whose UEs `real` are no simulated ones: they may send from time zero, as
+    /// their programs start when they like, and boxes know of their connections what they see of them.
+    pub fn network_in_session(&self, run_seed: u64, real: &[u16]) -> Vec<Box<dyn Element>> {
+        let since = |ue| if real.contains(&ue) { Some(Instant::ZERO) } else { self.active(ue) };
         let active = (0..self.radio.ues()).map(since).collect();
         self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
     }
 
-    /// The flows of all UEs but one.
-    pub fn flows_beside(&self, real: u16) -> Vec<FlowSpec> {
-        self.flows().into_iter().filter(|flow| flow.ue != real).collect()
+    /// Refuses boxes that work with simulated ends alone.
+    ///
+    /// # Errors
+    /// Names the key, what is wrong with it, and what would be right.
+    pub fn validate_session(&self, real: &[u16]) -> Result<(), ScenarioError> {
+        let simulated = self.flows_beside(real);
+        let mut boxes = (0..).zip(&self.middlebox);
+        boxes.try_for_each(|(index, config)| {
+            let own = config.validate_session(&simulated);
+            own.map_err(|inner| inner.under(&format!("middlebox[{index}]")))
+        })
+    }
+
+    /// The flows of all UEs but the real ones.
+    pub fn flows_beside(&self, real: &[u16]) -> Vec<FlowSpec> {
+        self.flows().into_iter().filter(|flow| !real.contains(&flow.ue)).collect()
     }
 
     /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.

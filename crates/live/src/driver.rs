@@ -6,7 +6,7 @@
 //! keeps its arrival times, the model does not notice. (Devices of a kernel do not: what has waited
 //! there arrives when it is read.)
 
-use crate::flows::Flows;
+use airpath_core::flows::Flows;
 use airpath_core::packet::{Body, Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::time::Instant;

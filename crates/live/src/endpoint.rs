@@ -12,10 +12,10 @@
 pub mod counts;
 pub mod service;
 
-use crate::beside::RealEnd;
 use crate::driver::LIVE_UE;
 use crate::port::Port;
 use airpath_core::element::{Cx, Element, Layout, with_counters};
+use airpath_core::host::RealEnd;
 use airpath_core::host::probe_tcp;
 use airpath_core::packet::{Dir, Flags, IpVersion, Packet};
 use airpath_core::rng::{self, Stream};
@@ -346,7 +346,7 @@ impl Endpoint {
             self.by_flow.remove(&slot.flow);
         }
         let report = self.report(&slot);
-        if slot.flow < crate::flows::MOST_FLOWS {
+        if slot.flow < airpath_core::flows::MOST_FLOWS {
             self.past.insert(slot.flow, report);
         }
         self.counts.add(slot.connection.ended().unwrap_or(Ended::Closed));

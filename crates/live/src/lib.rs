@@ -4,14 +4,11 @@
 //! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
 //! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
 //!
-//! * [`driver`], [`flows`], `meter`, [`port`], [`endpoint`], [`beside`], [`lateness`], [`segments`]: pure; also the tests'
-//!   drivers use them.
+//! * [`driver`], `meter`, [`port`], [`endpoint`], [`lateness`], [`segments`]: pure; also the tests' drivers use them.
 //! * The others are Linux.
 
-pub mod beside;
 pub mod driver;
 pub mod endpoint;
-pub mod flows;
 pub mod lateness;
 mod meter;
 pub mod port;

@@ -3,9 +3,9 @@
 //! It changes nothing, and holds nothing back. Because it stands where a host would, positions of
 //! elements on the path are those of the simulator.
 
-use crate::beside::RealEnd;
 use crate::meter::{Incoming, Outgoing};
 use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::host::RealEnd;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Kind, Packet};
 use airpath_core::time::{Duration, Instant};
@@ -164,7 +164,7 @@ impl Port {
         self.capture(cx, packet);
         if dir == self.dir { &mut self.sent } else { &mut self.received }.add(packet);
         // Results have an end.
-        if packet.flow < crate::flows::MOST_FLOWS {
+        if packet.flow < airpath_core::flows::MOST_FLOWS {
             self.meter(cx, dir, packet);
         }
     }

@@ -25,7 +25,7 @@ def command(
         int | None, option("N", "Only the connection with this number in the table.")
     ] = None,
 ) -> None:
-    """Explain a capture: round trips, losses and their causes, and what limited each TCP connection."""
+    """Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP."""
     files = (out / "index.html", out / "analysis.json") if out else ()
     folder_for("out", *files, force=force)
     report = analyze(capture, MOST_CONNECTIONS)
@@ -38,7 +38,7 @@ def command(
             known = ", ".join(str(one["number"]) for one in report["connections"][:MOST_ROWS])
             remedy = f"choose from {known}" if known else "leave it out: the capture has no TCP connection"
             raise ScenarioError("--connection", f"there is no {connection}", remedy)
-        report["connections"] = chosen
+        report["connections"], report["conversations"] = chosen, []
     tell(json_, report, capture_report(report, capture.name))
     if files:
         page, data = files

@@ -25,8 +25,7 @@ COMMANDS = {
     "config": "Print a scenario with every default written out.",
     "export": "Write the trace of a finished run in the format of another tool.",
     "predict": "Set the goodput of a run's TCP flows beside what throughput models predict from its losses.",
-    "analyze": "Explain a capture: round trips, losses and their causes, and what limited each TCP "
-    "connection.",
+    "analyze": "Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP.",
     "reproduce": "Set the published values of a paper beside what airpath measures.",
     "sweep": "Run a scenario over many points, each with many runs; the same command resumes where it "
     "stopped.",

@@ -40,6 +40,22 @@ def flow_picture(flow: dict[str, Any]) -> bytes | None:
     return as_bytes(figure) if drawn else None
 
 
+def conversation_picture(one: dict[str, Any], flow: dict[str, Any]) -> bytes:
+    """Draw what the capture shows of one direction of a UDP conversation, as PNG."""
+    curves: list[tuple[str, str, Curve, float, str]] = [("Bytes sent", "kB", flow["progress"], 1e-3, "sent")]
+    if flow["path"]:
+        curves.append(("One-way delay", "ms", flow["path"]["delay_over_time"], 1.0, "datagrams"))
+    if one["spin"]:
+        curves.append(("Round trips by the spin bit", "ms", one["spin"]["over_time"], 1.0, "RTT"))
+    figure = Figure(figsize=(10.0, 3.2), layout="constrained")
+    for place, (name, unit, curve, scale, what) in enumerate(curves):
+        axes = figure.add_subplot(1, len(curves), place + 1)
+        _band(axes, curve, scale, MEASURED, what)
+        finish(axes, "time [s]", unit, name)
+        axes.legend(fontsize=7, frameon=False)
+    return as_bytes(figure)
+
+
 def _band(axes: Axes, curve: Curve, scale: float, colour: str, name: str) -> bool:
     """Draw a mean over time and the range from smallest to largest."""
     if not curve["time_s"]:

@@ -7,6 +7,12 @@ from typing import Any
 
 from airpath.captures import CAUSES, NEVER_LOST
 from airpath.models.catalogue import MODELS
+from airpath.report.conversation import (
+    conversations_page,
+    conversations_report,
+    crossed,
+    interface_name,
+)
 from airpath.report.document import BLANK, Folded, Heading, Items, Note, Part, Picture, Span, Table
 from airpath.report.elements import percent
 from airpath.terminal import clean, counted, number_text
@@ -23,7 +29,6 @@ PLACES = {
     "between": "between sender and receiver",
     "unknown": "not known, taken as the sender's side",
 }
-CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still on the way at the end"}
 MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
@@ -37,19 +42,20 @@ def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
     yield Note(f"{name}: {_content(report)}")
     yield Items(complaints(report))
     flows, small = rows(report)
-    yield _table(flows[:MOST_ROWS])
+    if flows or not report["conversations"]:
+        yield _table(flows[:MOST_ROWS])
     if len(flows) > MOST_ROWS:
         yield Note(f"and {len(flows) - MOST_ROWS} more: see --json")
     if small:
         yield Note(f"and {_of_small(small)}: see --connection")
     shown = flows + small if len(report["connections"]) == 1 else flows
-    if len(shown) > MOST_IN_WORDS:
-        return
-    for row in shown:
-        yield from (BLANK, Note(label(row)), Items(in_words(row)))
-    for number, lines in {row[0]["number"]: row[0]["not_known"] for row in shown}.items():
-        for line in lines:
-            yield Note(f"#{number}, not known: {line}")
+    if len(shown) <= MOST_IN_WORDS:
+        for row in shown:
+            yield from (BLANK, Note(label(row)), Items(in_words(row)))
+        for number, lines in {row[0]["number"]: row[0]["not_known"] for row in shown}.items():
+            for line in lines:
+                yield Note(f"#{number}, not known: {line}")
+    yield from conversations_report(report)
 
 
 def capture_page(report: dict[str, Any], name: str) -> Iterator[Part]:
@@ -58,7 +64,8 @@ def capture_page(report: dict[str, Any], name: str) -> Iterator[Part]:
     yield Heading(name, level=1)
     yield Note(f"{_content(report)}; {report['file']['format']}.", "citation")
     yield from (Note(line, "warning") for line in complaints(report))
-    yield _table(flows)
+    if flows or not report["conversations"]:
+        yield _table(flows)
     for place, row in enumerate(flows):
         yield from _section(row, with_picture=place < MOST_WITH_PICTURES)
     if small:
@@ -66,6 +73,7 @@ def capture_page(report: dict[str, Any], name: str) -> Iterator[Part]:
         for place, row in enumerate(small, len(flows)):
             parts += _section(row, with_picture=place < MOST_WITH_PICTURES)
         yield Folded(_of_small(small), parts)
+    yield from conversations_page(report)
 
 
 def _section(row: Row, *, with_picture: bool) -> Iterator[Part]:
@@ -131,9 +139,11 @@ def label(row: Row) -> str:
 
 def _content(report: dict[str, Any]) -> str:
     """Describe the capture."""
+    udp = report["conversations_seen"]
     return (
         f"{counted(report['file']['records'], 'packet')} in {report['duration_s']:.3f} s, "
         f"{counted(report['connections_seen'], 'TCP connection')}"
+        + (f", {counted(udp, 'UDP conversation')}" if udp else "")
     )
 
 
@@ -154,7 +164,7 @@ def complaints(report: dict[str, Any]) -> list[str]:
         said.append("the file ends within a packet")
     words = {
         "not_ip": "frames without IP",
-        "not_tcp": "packets without TCP",
+        "other_protocol": "packets with neither TCP nor UDP",
         "unknown_link": "frames of an unknown kind of link",
         "fragments": "fragments",
         "bad_lengths": "packets with contradicting lengths",
@@ -168,6 +178,8 @@ def complaints(report: dict[str, Any]) -> list[str]:
         said.append(f"{file['records_without_time']} packets without time or interface")
     if others := report["others"]["connections"]:
         said.append(f"{others} smaller connections not shown")
+    if others := report["other_conversations"]["connections"]:
+        said.append(f"{others} smaller UDP conversations not shown")
     return said
 
 
@@ -211,16 +223,16 @@ def in_words(row: Row) -> list[str]:
     return lines
 
 
-def _name(interface: dict[str, Any]) -> str:
-    return clean(interface["interface"] or f"interface {interface['interface_number']}")
-
-
 def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:
     place = PLACES[flow["viewpoint"]]
     if far := flow["at_receiver"]:
-        return f"seen on {_name(flow)} ({place}) and on {_name(far)} (nearer to the receiver)"
+        return (
+            f"seen on {interface_name(flow)} ({place}) and on {interface_name(far)} (nearer to the receiver)"
+        )
     return (
-        f"seen on {_name(flow)}: {place}" if len(one["views"]) > 1 or flow["interface"] else f"seen: {place}"
+        f"seen on {interface_name(flow)}: {place}"
+        if len(one["views"]) > 1 or flow["interface"]
+        else f"seen: {place}"
     )
 
 
@@ -234,14 +246,10 @@ def _path(flow: dict[str, Any]) -> list[str]:
         again = counted(far["duplicates"], "duplicate")
         lines.append(f"received: {counted(far['segments'], 'segment')}, {again}")
     ways = (
-        ("data", "segment", f"{_name(flow)} to {_name(far)}"),
-        ("acks", "ACK", f"{_name(far)} to {_name(flow)}"),
+        ("data", "segment", f"{interface_name(flow)} to {interface_name(far)}"),
+        ("acks", "ACK", f"{interface_name(far)} to {interface_name(flow)}"),
     )
     for key, noun, way in ways:
         if passed := path[key]:
-            text = f"{way}: {counted(passed['lost'], noun)} lost"
-            text += "".join(f", {passed[name]} {said}" for name, said in CROSSED.items() if passed[name])
-            if delay := passed["delay_ms"]:
-                text += f"; delay median {delay['median']:.0f} ms, 95 % below {delay['p95']:.0f} ms"
-            lines.append(text)
+            lines.append(f"{way}: {crossed(passed, noun)}")
     return lines

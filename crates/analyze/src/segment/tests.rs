@@ -35,12 +35,19 @@ fn packet(options: &[u8], flags: u8, payload: usize) -> Vec<u8> {
 }
 
 fn one(bytes: &[u8]) -> Segment {
-    read(bytes, 0).expect("a segment").2
+    ends_and_segment(bytes, 0).expect("a segment").2
+}
+
+fn ends_and_segment(bytes: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Segment), Unread> {
+    match read(bytes, missing)? {
+        (from, to, Transport::Tcp(segment)) => Ok((from, to, segment)),
+        (.., Transport::Udp(datagram)) => panic!("{datagram:?}"),
+    }
 }
 
 #[test]
 fn fields_and_options_are_read() {
-    let (from, to, segment) = read(&packet(&[], ACK, 1000), 1000).expect("a segment");
+    let (from, to, segment) = ends_and_segment(&packet(&[], ACK, 1000), 1000).expect("a segment");
     assert_eq!((from, to), (("10.0.0.1".parse().unwrap(), 80), ("10.0.0.2".parse().unwrap(), 49152)));
     let expected = Segment { seq: 7, ack: 9, flags: ACK, window: 256, payload: 1000, ..Segment::default() };
     assert_eq!(segment, expected);
@@ -56,7 +63,7 @@ fn what_was_cut_off_is_told_from_what_is_wrong() {
     let whole = packet(&[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2], ACK, 100);
     for len in 1..whole.len() {
         let cut = &whole[..len];
-        match read(cut, 0) {
+        match ends_and_segment(cut, 0) {
             Ok((_, _, segment)) => {
                 assert!(len >= 36 && segment.lacks_options && segment.payload == 100, "{len}")
             }
@@ -83,14 +90,14 @@ fn padding_is_no_payload_and_a_length_left_to_the_card_is_that_of_the_frame() {
     assert_eq!(one(&padded).payload, 0);
     let mut offloaded = packet(&[], ACK, 0);
     offloaded[2..4].fill(0);
-    assert_eq!(read(&offloaded, 60_000).expect("a segment").2.payload, 60_000);
+    assert_eq!(ends_and_segment(&offloaded, 60_000).expect("a segment").2.payload, 60_000);
 }
 
 #[test]
 fn other_protocols_and_fragments_are_told_apart() {
-    let mut udp = packet(&[], 0, 0);
-    udp[9] = 17;
-    assert_eq!(read(&udp, 0), Err(Unread::NotTcp));
+    let mut icmp = packet(&[], 0, 0);
+    icmp[9] = 1;
+    assert_eq!(read(&icmp, 0), Err(Unread::OtherProtocol));
     let mut fragment = packet(&[], 0, 0);
     fragment[6] = 0x20;
     assert_eq!(read(&fragment, 0), Err(Unread::Fragment));
@@ -103,8 +110,21 @@ fn ipv6_extension_headers_are_skipped() {
     bytes.extend([&[0; 15][..], &[1], &[0; 15], &[2]].concat());
     bytes.extend([6, 0, 1, 4, 0, 0, 0, 0]);
     bytes.extend(tcp);
-    let (from, _, segment) = read(&bytes, 5).expect("a segment");
+    let (from, _, segment) = ends_and_segment(&bytes, 5).expect("a segment");
     assert_eq!((from.0, segment.payload), ("::1".parse::<IpAddr>().unwrap(), 5));
     bytes[6] = 44;
     assert_eq!(read(&bytes, 5), Err(Unread::Fragment));
+}
+
+#[test]
+fn a_datagram_is_read_and_cut_off_within_its_header_it_is_not() {
+    // 1200 bytes of which six were captured: the long header of QUIC's first version.
+    let mut bytes = vec![0x45, 0, 4, 0xCC, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    bytes.extend([0xC0, 0, 1, 0xBB, 4, 0xB8, 0, 0, 0xC3, 0, 0, 0, 1, 8]);
+    let Ok((from, to, Transport::Udp(datagram))) = read(&bytes, 1194) else { panic!("no datagram") };
+    assert_eq!((from.1, to.1, datagram.payload, datagram.quic()), (49152, 443, 1200, Some("1")));
+    assert_eq!(read(&bytes[..27], 0), Err(Unread::Truncated));
+    bytes[3] = 20 + 7;
+    bytes[2] = 0;
+    assert_eq!(read(&bytes, 0), Err(Unread::BadLength));
 }

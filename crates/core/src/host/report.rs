@@ -116,10 +116,14 @@ impl FlowReport {
 
     fn with_receiver(self, receiver: &Receiver) -> Self {
         let marks = receiver.marks().unwrap_or_default();
+        let accurate = |sent: tcp::ecn::Report| {
+            let counts = sent.accurate.zip(receiver.ecn_counts());
+            counts.map(|(both, counted)| tcp::ecn::BothCounts { receiver: counted, ..both })
+        };
         Self {
             bytes_received: receiver.rcv_nxt(),
             receiver: receiver.counters().clone(),
-            ecn: self.ecn.map(|report| tcp::ecn::Report { marks, ..report }),
+            ecn: self.ecn.map(|report| tcp::ecn::Report { marks, accurate: accurate(report), ..report }),
             ..self
         }
     }

@@ -29,7 +29,7 @@
 //!
 //! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::recovery::rnf`] for why a deployment would
 //! need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: what a connection says
-//! whose SYN asks for that is not flagged. Of such connections the box remembers `connections`, those with the highest
+//! whose SYN asks for that is not flagged, and a scenario with it is refused. Of such connections the box remembers `connections`, those with the highest
 //! numbers.
 
 mod table;
@@ -39,6 +39,7 @@ use super::{Around, Component, Plan};
 use crate::element::{Cx, Element, Layout, RadioEvent, with_counters};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
+use crate::tcp::ecn::Ecn;
 use crate::trace::{Event, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,13 @@ impl Component for Config {
         Box::new(RncFeedback { config: self.clone(), ..RncFeedback::default() })
     }
 
-    fn validate(&self, _around: &Around<'_>) -> Result<(), ScenarioError> {
+    fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
+        let mut all = around.flows.iter().map(|flow| flow.tcp.ecn).chain([around.tcp.ecn]);
+        if all.any(Ecn::is_accurate) {
+            let message = "the box flags losses in a bit with which accurate ECN counts marks";
+            let hint = "write tcp.ecn = true or false, or remove the box";
+            return Err(ScenarioError::new("", message, hint));
+        }
         let limits = [("cache_segments", self.cache_segments), ("connections", self.connections)];
         check_limits(&limits, "the box could remember nothing")
     }

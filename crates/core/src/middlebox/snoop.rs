@@ -102,7 +102,9 @@ impl Config {
 
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
-        let knows_sack = |spec: &&FlowSpec| spec.tcp.sack && spec.tcp.handshake == Handshake::None;
+        let knows_sack = |spec: &&FlowSpec| {
+            spec.tcp.sack && spec.tcp.handshake == Handshake::None && !spec.tcp.ecn.is_accurate()
+        };
         Box::new(Snoop {
             known_sack: plan.flows.iter().filter(knows_sack).map(|spec| (spec.ue, spec.flow)).collect(),
             config: self.clone(),

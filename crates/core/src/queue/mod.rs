@@ -139,6 +139,16 @@ impl Discipline {
         }
     }
 
+    /// Hands a packet that is in the books to a queue. If it is alone there, the transmitter has asked for another one in
+    /// vain since the last one left: FQ-CoDel's flows are new again.
+    pub fn push(&mut self, waiting: Waiting, books: &Bearer, evicted: &mut Evicted) {
+        let Some(queue) = self.queue() else { return };
+        if books.sdus() == 1 {
+            queue.pop(waiting.entered, evicted);
+        }
+        queue.push(waiting, evicted);
+    }
+
     /// Bytes that wait in its queue; 0 if packets wait elsewhere.
     #[inline]
     pub fn held_bytes(&self) -> u64 {

@@ -196,9 +196,7 @@ impl Buffer {
     #[inline(never)]
     fn push(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let waiting = Waiting { number: self.last_number(), entered: cx.now, packet };
-        if let Some(queue) = self.queue.queue() {
-            queue.push(waiting, &mut self.evicted);
-        }
+        self.queue.push(waiting, cx.bearer(self.index() as usize), &mut self.evicted);
         self.evict_all(cx);
     }
 

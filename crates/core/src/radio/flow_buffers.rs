@@ -161,14 +161,14 @@ impl Line {
         cx.bearer(buffer.index() as usize).enter(&packet);
         self.books.enter(&packet);
         let entered = cx.now;
-        match self.discipline.queue() {
-            None => self.waiting.push_back(Waiting { entered, packet }),
-            Some(queue) => {
-                let mut evicted = Vec::new();
-                queue.push(queue::Waiting { number: buffer.last_number(), entered, packet }, &mut evicted);
-                self.evict(cx, buffer, evicted);
-            }
+        if self.discipline.queue().is_none() {
+            self.waiting.push_back(Waiting { entered, packet });
+            return true;
         }
+        let mut evicted = Vec::new();
+        let waiting = queue::Waiting { number: buffer.last_number(), entered, packet };
+        self.discipline.push(waiting, &self.books, &mut evicted);
+        self.evict(cx, buffer, evicted);
         true
     }
 

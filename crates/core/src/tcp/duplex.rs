@@ -141,8 +141,9 @@ impl Duplex {
                 self.sender.write(now, transmit, packet);
                 let opens = packet.flags.has(Flags::SYN) && packet.payload == 0;
                 if !opens {
-                    self.receiver.piggyback(packet);
-                    if transmit.len == 0 && transmit.cause != SendCause::WindowProbe {
+                    let is_handshake = transmit.len == 0 && transmit.cause != SendCause::WindowProbe;
+                    self.receiver.piggyback(packet, is_handshake);
+                    if is_handshake {
                         packet.seq = self.sender.wire_max();
                     }
                 }

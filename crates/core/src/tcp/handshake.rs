@@ -7,7 +7,7 @@
 //! again), FIN in the same segment, limits on data before the SYN-ACK. ASSUMED: what the options of a SYN
 //! would say is cached too; a SYN with data has none.
 
-use super::{Config, Handshake as Mode, SegmentTemplate, rto::Rto};
+use super::{Config, Handshake as Mode, SegmentTemplate, ecn, rto::Rto};
 use crate::packet::{Flags, Packet};
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -63,6 +63,8 @@ pub(super) struct Opened {
     pub sent_at: Option<Instant>,
     /// A SYN had to be sent again.
     pub lost_syn: bool,
+    /// Which ECN both use.
+    pub ecn: ecn::Agreement,
 }
 
 /// One endpoint's side of the handshake.
@@ -76,9 +78,9 @@ pub struct Handshake {
     sack: bool,
     /// The other endpoint's SYN permits SACK.
     peer_sack: bool,
-    ecn: bool,
-    /// The other endpoint's SYN agrees to ECN.
-    peer_ecn: bool,
+    ecn: ecn::Ecn,
+    /// What the other endpoint's SYN has led to.
+    agreed_ecn: ecn::Agreement,
     state: State,
     role: Role,
     rto: Rto,
@@ -107,7 +109,7 @@ impl Handshake {
             sack: config.sack,
             peer_sack: config.handshake != Mode::ThreeWay,
             ecn: config.ecn,
-            peer_ecn: config.handshake != Mode::ThreeWay,
+            agreed_ecn: ecn::Agreement::assumed(config.ecn),
             state: State::Closed,
             role,
             rto: Rto::new(&config.rto),
@@ -170,9 +172,9 @@ impl Handshake {
         self.sack && self.peer_sack
     }
 
-    /// Whether both endpoints have agreed on ECN: RFC 3168 (6.1.1).
-    pub fn permits_ecn(&self) -> bool {
-        self.ecn && self.peer_ecn
+    /// What both endpoints have agreed on of ECN.
+    pub(super) fn ecn(&self) -> &ecn::Agreement {
+        &self.agreed_ecn
     }
 
     /// When the SYN or SYN-ACK of the present state was sent, if only once.
@@ -217,6 +219,7 @@ impl Handshake {
                 Progress::Established
             }
             State::SynReceived if acked => {
+                self.agreed_ecn.on_ack_of_syn(packet);
                 self.establish();
                 Progress::Established
             }
@@ -228,9 +231,11 @@ impl Handshake {
         self.peer_iss = packet.seq;
         if self.mode == Mode::ThreeWay {
             self.peer_sack = packet.options().sack_permitted;
-            // A SYN has both bits, its answer only one: RFC 3168 (6.1.1).
-            let [echo, reduced] = [Flags::ECE, Flags::CWR].map(|flag| packet.flags.has(flag));
-            self.peer_ecn = echo && reduced != packet.flags.has(Flags::ACK);
+            if self.state == State::SynReceived {
+                self.agreed_ecn.on_syn_again(packet);
+            } else {
+                self.agreed_ecn = ecn::Agreement::of_syn(self.ecn, packet);
+            }
         }
     }
 
@@ -304,14 +309,15 @@ impl Handshake {
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
             // An answer permits only what the SYN has offered.
             packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
-            match acks {
-                true if self.permits_ecn() => packet.flags = packet.flags | Flags::ECE,
-                false if self.ecn => packet.flags = packet.flags | Flags::ECE | Flags::CWR,
-                _ => {}
+            if !acks {
+                packet.flags = packet.flags | self.ecn.offer();
             }
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = self.template.window_field;
+        }
+        if acks {
+            self.agreed_ecn.write_answer(packet, self.lost_syn);
         }
         packet.len = self.template.ip.header_bytes() + tcp_header_bytes(packet);
     }

@@ -152,8 +152,9 @@ parameters! {
         pub sack: bool,
         /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
         pub dsack: bool = true,
-        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss.
-        pub ecn: bool,
+        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss. Or the one that
+        /// counts marks, RFC 9768.
+        pub ecn: ecn::Ecn,
         /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
         pub rnf: rnf::Rnf = rnf::Rnf::Off,
         /// Window scale option, RFC 7323; without it the window is at most 65535 B.
@@ -385,6 +386,10 @@ impl Config {
             let message =
                 format!("{} duplicate ACKs bring a fast retransmit before a flag can", self.dupack_threshold);
             return error("rnf", message, &format!("write off, or a dupack_threshold of at least {first}"));
+        }
+        if self.rnf != rnf::Rnf::Off && self.ecn.is_accurate() {
+            let message = "accurate ECN counts marks in the bit of the feedback".to_owned();
+            return error("rnf", message, "write off, or tcp.ecn = true");
         }
         if self.loss_window == 0 {
             return error("loss_window", "a window of no segments".into(), "write 1 (RFC 5681)");

@@ -91,9 +91,9 @@ pub(super) struct Described {
 }
 
 impl Described {
-    const FIELDS: [&str; 15] = [
+    const FIELDS: [&str; 19] = [
         "syn", "win", "tsval", "tsecr", "mss", "wscale", "sackok", "seq", "acks", "len", "ecn", "ece", "cwr",
-        "rnf", "psh",
+        "rnf", "psh", "ace", "e0b", "ceb", "e1b",
     ];
 
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {

@@ -33,7 +33,7 @@
 //! Then, in any order: fields as `name number` and, for what is sent, the cause (`new`, `timeout`, ...; the words of
 //! [`SendCause`]). Fields are `win` (as on the wire), `tsval`, `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or
 //! `none`), `sacks` (blocks such as `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh`
-//! and `rnf` (1 or `none`), `syn 1` (data that arrives in a SYN-ACK), `seq` (the number on the wire), and, only for what
+//! and `rnf` (1 or `none`), `ace` (the three bits of accurate ECN) and `e0b`, `ceb`, `e1b` (the counters of its option), `syn 1` (data that arrives in a SYN-ACK), `seq` (the number on the wire), and, only for what
 //! is sent, `acks` (likewise) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window, the
 //! options and the `tsval` that the other endpoint would send; `none` removes an option. Where timestamps are on,
 //! `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
@@ -51,14 +51,16 @@
 //!   `done` (`yes`, `no`), and the counters `samples`, `timeouts`, `fast_retransmits`,
 //!   `spurious_timeouts`, `spurious_fast_retransmits`, `retransmissions`, `dupacks_total`,
 //!   `window_probes`, the loss episodes `single_losses`, `double_losses`, `timeout_losses`,
-//!   `undone_losses`, with ECN `echoes` and `ecn_reductions`, and with radio network feedback `flagged_acks`, `nacks`
+//!   `undone_losses`, with ECN `echoes` and `ecn_reductions`, with accurate ECN `ce_packets`, `ce_bytes`, `ect0_bytes` and
+//!   `ect1_bytes`, and with radio network feedback `flagged_acks`, `nacks`
 //!   and `wireless_fast_retransmits`;
 //! * receiver: `rcv_nxt`, `timer`, and the counters `segments`, `duplicates`, `out_of_order`,
-//!   `beyond_window`, `acks_sent`, and with ECN `marks`.
+//!   `beyond_window`, `acks_sent`, with ECN `marks`, and with accurate ECN the same counters.
 
 use super::line::{Described, Shape, parse_bytes, parse_number, parse_seconds, split_words};
 use super::state::{receiver_value, sender_value};
-use crate::packet::{Flags, Packet};
+use crate::packet::{EcnBytes, EcnOrder, Flags, Packet};
+use crate::tcp::ecn::Ecn;
 use crate::tcp::handshake::Role;
 use crate::tcp::{Config, Receiver, Sender, profile};
 use crate::time::Instant;
@@ -215,6 +217,8 @@ impl Sent {
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
             "ecn" => Some(packet.ecn.into()),
+            "ace" => Some(packet.ace().into()),
+            "e0b" | "ceb" | "e1b" => packet.options().ecn.by_mark()[counter(name)].map(u64::from),
             _ => match flag(name) {
                 Some(flag) => packet.flags.has(flag).then_some(1),
                 None => Some(packet.len.into()),
@@ -435,8 +439,15 @@ impl Runner {
             packet.options_mut().window_scale_plus_1 =
                 if config.window_scaling { config.window_shift() + 1 } else { 0 };
             packet.options_mut().sack_permitted = config.sack;
-            set(&mut packet.flags, Flags::ECE, config.ecn);
-            set(&mut packet.flags, Flags::CWR, config.ecn && !flags.has(Flags::ACK));
+            packet.flags = packet.flags | config.ecn.offer();
+            match config.ecn {
+                Ecn::Classic if flags.has(Flags::ACK) => set(&mut packet.flags, Flags::CWR, false),
+                // It came as not ECN-capable.
+                Ecn::Accurate | Ecn::AccurateFlags if flags.has(Flags::ACK) => packet.set_ace(2),
+                _ => {}
+            }
+        } else if config.ecn.is_accurate() {
+            packet.set_ace(5);
         }
         for (left, right) in described.sack.iter().flatten() {
             let wire = |offset: u64| first.wrapping_add(offset as u32);
@@ -450,6 +461,7 @@ impl Runner {
         if config.timestamps && is_ack && !echo_given {
             return Err("an ACK with timestamps needs `tsecr`".into());
         }
+        let mut counters = [None; EcnBytes::MAX];
         for (name, value) in &described.fields {
             let number = value.unwrap_or(0);
             match name.as_str() {
@@ -460,6 +472,8 @@ impl Runner {
                     packet.seq = packet.seq.wrapping_sub(1);
                 }
                 "ecn" => packet.ecn = number as u8,
+                "ace" => packet.set_ace(number as u8),
+                "e0b" | "ceb" | "e1b" => counters[counter(name)] = *value,
                 "tsval" => packet.ts_val = number as u32,
                 "tsecr" => packet.ts_ecr = number as u32,
                 "mss" => packet.options_mut().mss = number as u16,
@@ -478,6 +492,14 @@ impl Runner {
         }
         if described.cause.is_some() {
             return Err("a cause is only for what is sent".into());
+        }
+        let [ect0, ce, ect1] = counters;
+        let (order, fields) = match ect0 {
+            Some(_) => (EcnOrder::Ect0First, [ect0, ce, ect1]),
+            None => (EcnOrder::Ect1First, [ect1, ce, ect0]),
+        };
+        if counters != [None; EcnBytes::MAX] {
+            packet.options_mut().ecn = EcnBytes::new(order, fields.into_iter().map_while(|field| field));
         }
         packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + packet.payload;
         Ok(packet)
@@ -523,6 +545,11 @@ impl Runner {
 fn flag(name: &str) -> Option<Flags> {
     let flags = [("ece", Flags::ECE), ("cwr", Flags::CWR), ("rnf", Flags::RNF), ("psh", Flags::PSH)];
     flags.into_iter().find(|(known, _)| *known == name).map(|(_, flag)| flag)
+}
+
+/// A counter of accurate ECN by its field's name.
+fn counter(name: &str) -> usize {
+    ["e0b", "ceb", "e1b"].iter().position(|known| *known == name).unwrap_or_default()
 }
 
 /// Sets a control bit or takes it away.

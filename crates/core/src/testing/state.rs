@@ -1,6 +1,7 @@
 //! What a script may assert of an endpoint: the names and values behind `?`.
 
 use super::line::{parse_number, parse_seconds};
+use crate::tcp::ecn::Counts;
 use crate::tcp::window::state::Phase;
 use crate::tcp::{Receiver, Sender};
 use crate::time::{Duration, Instant};
@@ -100,7 +101,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
         "wireless_fast_retransmits" => Value::count(sender.rnf()?.wireless_fast_retransmits),
         "ecn_reductions" => Value::count(sender.ecn()?.reductions),
         "dupacks_total" => Value::count(counters.dupacks),
-        _ => return None,
+        _ => return ecn_value(&sender.ecn()?.accurate?.sender, name),
     })
 }
 
@@ -116,6 +117,17 @@ pub(super) fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
         "beyond_window" => Value::count(counters.beyond_window),
         "acks_sent" => Value::count(counters.acks_sent),
         "marks" => Value::count(receiver.marks()?),
-        _ => return None,
+        _ => return ecn_value(&receiver.ecn_counts()?, name),
     })
+}
+
+/// A counter of accurate ECN.
+fn ecn_value(counts: &Counts, name: &str) -> Option<Value> {
+    Some(Value::count(match name {
+        "ce_packets" => counts.ce_packets,
+        "ce_bytes" => counts.ce_bytes,
+        "ect0_bytes" => counts.ect0_bytes,
+        "ect1_bytes" => counts.ect1_bytes,
+        _ => return None,
+    }))
 }

@@ -1,9 +1,9 @@
-//! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back.
+//! IPv4, IPv6 and TCP headers: bytes to [`Packet`] and back; UDP datagrams.
 //!
-//! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3)
-//! and RFC 2018 (2, 3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
-//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but an endpoint of ours
-//! takes its octets from [`checked_payload`].
+//! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3),
+//! RFC 2018 (2, 3) and RFC 9768 (3.2.3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
+//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but whoever is an end
+//! takes its octets from [`checked_payload`] or [`checked_datagram`].
 //! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
 //!
 //! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP
@@ -20,7 +20,7 @@ use etherparse::{
     ip_number,
 };
 
-use crate::packet::{Flags, IpVersion, Kind, Opaque, Packet};
+use crate::packet::{EcnBytes, EcnOrder, Flags, IpVersion, Kind, Opaque, Packet};
 
 /// Reads the IP packet in `bytes` into every field of `packet` but `ue`, `flow` and `body`.
 ///
@@ -76,20 +76,46 @@ pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
     if protocol != ip_number::TCP || offset < 20 || segment.len() < offset {
         return None;
     }
-    let (end, start) = (header.len as usize, header.len as usize - segment.len());
-    let addresses = match header.ip {
+    let end = header.len as usize;
+    is_intact(bytes, header.ip, protocol, segment)?.then(|| end - segment.len() + offset..end)
+}
+
+/// The octets of a UDP datagram (RFC 768), where in `bytes` they are; `None` if this is no UDP, or if its checksum or
+/// that of its IP header is wrong. A datagram over IPv4 may come without a checksum, over IPv6 not (RFC 8200, 8.1).
+pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut header = Packet::default();
+    let (protocol, rest) = read_network(bytes, &mut header).ok()?;
+    let length = usize::from(u16::from_be_bytes(*rest.get(4..6)?.first_chunk()?));
+    if protocol != ip_number::UDP || length < UDP_HEADER_BYTES as usize {
+        return None;
+    }
+    let datagram = rest.get(..length)?;
+    let start = header.len as usize - rest.len();
+    let unchecked = datagram[6..8] == [0; 2];
+    let right = match header.ip {
+        IpVersion::Ipv4 if unchecked => is_intact(bytes, header.ip, protocol, &[])?,
+        IpVersion::Ipv6 if unchecked => false,
+        _ => is_intact(bytes, header.ip, protocol, datagram)?,
+    };
+    right.then(|| start + UDP_HEADER_BYTES as usize..start + length)
+}
+
+/// Whether the checksum of an IPv4 header is right, and that of what it carries with its pseudo header, unless this is
+/// empty.
+fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) -> Option<bool> {
+    let addresses = match ip {
         IpVersion::Ipv4 => {
             let ip_header = bytes.get(..usize::from(bytes[0] & 15) * 4)?;
             if Sum16BitWords::new().add_slice(ip_header).ones_complement() != 0 {
-                return None;
+                return Some(false);
             }
             bytes.get(12..20)?
         }
         IpVersion::Ipv6 => bytes.get(8..40)?,
     };
     let mut pseudo = Sum16BitWords::new().add_slice(addresses).add_2bytes([0, protocol.0]);
-    let sum = pseudo.add_4bytes((segment.len() as u32).to_be_bytes()).add_slice(segment).ones_complement();
-    (sum == 0).then_some(start + offset..end)
+    let sum = pseudo.add_4bytes((carried.len() as u32).to_be_bytes()).add_slice(carried).ones_complement();
+    Some(carried.is_empty() || sum == 0)
 }
 
 /// Where the TCP header of a packet that [`parse`] reads as TCP begins.
@@ -206,15 +232,25 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
                     packet.options_mut().sack.push(left, right);
                 }
             }
+            (ACCURATE_ECN_0 | ACCURATE_ECN_1, counters) if packet.options().ecn.order().is_none() => {
+                let order = if kind == ACCURATE_ECN_0 { EcnOrder::Ect0First } else { EcnOrder::Ect1First };
+                // RFC 9768 (3.2.3): of another length, as many as are whole.
+                let counters = counters.chunks_exact(3).map(|bytes| number(bytes).into());
+                packet.options_mut().ecn = EcnBytes::new(order, counters);
+            }
             _ => {}
         }
     }
 }
 
+/// A number of up to four bytes.
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
+
 /// The two 32-bit numbers in the first eight bytes.
 fn two_words(bytes: &[u8]) -> (u32, u32) {
-    let word = |at: usize| bytes[at..at + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
-    (word(0), word(4))
+    (number(&bytes[..4]), number(&bytes[4..8]))
 }
 
 /// Addresses and ports for [`encode_header`], of the packet's IP version. In an IPv6 packet an IPv4
@@ -236,10 +272,11 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
         // Beside timestamps it takes the place of the two bytes that pad them.
         let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
         let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
-        return 20 + mss + sack_permitted + timestamps + window_scale;
+        return 20 + mss + sack_permitted + timestamps + window_scale + options.ecn.padded_bytes();
     }
     let blocks = options.sack.as_slice().len() as u32;
-    20 + timestamps + u32::from(options.nops) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+    20 + timestamps + u32::from(options.nops) + sack + options.ecn.padded_bytes()
 }
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
@@ -254,6 +291,21 @@ pub fn encode_header(packet: &Packet, endpoints: Endpoints, ip_id: u16, out: &mu
 pub fn encode_segment(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
     debug_assert_eq!(packet.payload as usize, payload.len());
     encode_over(packet, endpoints, ip_id, payload, out);
+    out.extend_from_slice(payload);
+}
+
+/// Appends the whole IP packet of a UDP datagram (RFC 768), with DF over IPv4; at most 65,535 octets.
+pub fn encode_datagram(
+    ip: IpVersion,
+    ecn: u8,
+    endpoints: Endpoints,
+    ip_id: u16,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let len = ip.header_bytes() + UDP_HEADER_BYTES + payload.len() as u32;
+    let kind = Kind::Opaque(Opaque::OtherProtocol);
+    encode_over(&Packet { ip, ecn, len, kind, ..Packet::default() }, endpoints, ip_id, payload, out);
     out.extend_from_slice(payload);
 }
 
@@ -279,17 +331,17 @@ fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8]
     let start = out.len();
     out.extend_from_slice(&endpoints.src.port().to_be_bytes());
     out.extend_from_slice(&endpoints.dst.port().to_be_bytes());
+    // Either header is a whole number of words, so that the payload may be added for itself.
     match packet.kind {
         Kind::Tcp => {
             write_tcp(packet, out);
-            // The header is a whole number of words, so that the payload may be added for itself.
             let sum = pseudo.add_slice(&out[start..]).add_slice(payload).ones_complement();
             put(out, start + 16, sum);
         }
         Kind::Opaque(_) => {
             out.extend_from_slice(&saturate(transport_bytes).to_be_bytes());
             out.extend_from_slice(&[0, 0]);
-            let sum = pseudo.add_slice(&out[start..]).to_ones_complement_with_no_zero();
+            let sum = pseudo.add_slice(&out[start..]).add_slice(payload).to_ones_complement_with_no_zero();
             put(out, start + 6, sum);
         }
     }
@@ -375,6 +427,14 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
             out.extend_from_slice(&right.to_be_bytes());
         }
     }
+    if let Some(order) = options.ecn.order() {
+        let counters = options.ecn.as_slice();
+        let len = 2 + 3 * counters.len() as u8;
+        out.extend(std::iter::repeat_n(NOP, options.ecn.padded_bytes() as usize - usize::from(len)));
+        let kind = if order == EcnOrder::Ect0First { ACCURATE_ECN_0 } else { ACCURATE_ECN_1 };
+        out.extend_from_slice(&[kind, len]);
+        counters.iter().for_each(|counter| out.extend_from_slice(&counter.to_be_bytes()[1..]));
+    }
 }
 
 /// Puts a checksum, which etherparse sums in native byte order, at `at`.
@@ -416,10 +476,12 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 pub(super) const SACK: u8 = 5;
 pub(super) const TIMESTAMPS: u8 = 8;
+const ACCURATE_ECN_0: u8 = 172;
+const ACCURATE_ECN_1: u8 = 174;
 
 #[cfg(test)]
 mod tests {
-    use etherparse::{Ipv4Header, TcpHeader};
+    use etherparse::{Ipv4Header, NetSlice, SlicedPacket, TcpHeader, TransportSlice};
     use proptest::prelude::*;
 
     use super::*;
@@ -504,11 +566,23 @@ mod tests {
         parsed(&bytes)
     }
 
+    #[test]
+    fn a_datagram_may_lack_a_checksum_over_ipv4_alone() {
+        for (ip, allowed) in [(IpVersion::Ipv4, true), (IpVersion::Ipv6, false)] {
+            let mut bytes = Vec::new();
+            encode_datagram(ip, Packet::ECT_0, endpoints(ip), 7, b"abc", &mut bytes);
+            let sum = bytes.len() - 5..bytes.len() - 3;
+            bytes[sum].fill(0);
+            assert_eq!(checked_datagram(&bytes).is_some(), allowed, "{ip:?}");
+        }
+    }
+
     prop_compose! {
         fn tcp_fields()(
             numbers: (u32, u32, u32, u32, u16), flags in 0..0x200_u16, ecn in 0..4_u8, v6: bool,
             mss: u16, window_scale_plus_1 in 0..=15_u8, has_timestamps: bool, sack_permitted: bool,
             blocks in prop::collection::vec(any::<(u32, u32)>(), 0..=3), payload in 0..9000_u32,
+            counters in prop::collection::vec(0..1_u64 << 24, 0..=3), order in 0..3_u8,
         ) -> Packet {
             let (seq, ack, ts_val, ts_ecr, window) = numbers;
             let mut packet = Packet { seq, ack, window, flags: Flags(flags), ecn, payload, ..Packet::default() };
@@ -523,6 +597,13 @@ mod tests {
             }
             if has_timestamps {
                 (packet.has_timestamps, packet.ts_val, packet.ts_ecr) = (true, ts_val, ts_ecr);
+            }
+            let order = [None, Some(EcnOrder::Ect0First), Some(EcnOrder::Ect1First)][usize::from(order)];
+            if let Some(order) = order {
+                let option = EcnBytes::new(order, counters);
+                if tcp_header_bytes(&packet) + option.padded_bytes() <= 60 {
+                    packet.options_mut().ecn = option;
+                }
             }
             packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + payload;
             packet
@@ -555,6 +636,35 @@ mod tests {
         }
 
         #[test]
+        fn a_datagram_is_read_by_another_implementation_and_checked(
+            payload in prop::collection::vec(any::<u8>(), 0..300), ecn in 0..4_u8, v6: bool,
+            flip: prop::sample::Index, bit in 0..8_u8,
+        ) {
+            let ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
+            let mut bytes = Vec::new();
+            encode_datagram(ip, ecn, endpoints(ip), 7, &payload, &mut bytes);
+            let same = bytes.clone();
+            let read = SlicedPacket::from_ip(&same).unwrap();
+            let Some(TransportSlice::Udp(udp)) = read.transport else { panic!("no UDP") };
+            prop_assert_eq!(udp.payload(), &payload[..]);
+            let (start, header) = (bytes.len() - payload.len(), udp.to_header());
+            let sum = match &read.net {
+                Some(NetSlice::Ipv4(net)) => header.calc_checksum_ipv4(&net.header().to_header(), &payload),
+                Some(NetSlice::Ipv6(net)) => header.calc_checksum_ipv6(&net.header().to_header(), &payload),
+                _ => panic!("no IP"),
+            };
+            prop_assert_eq!(header.checksum, sum.unwrap());
+            prop_assert_eq!(checked_datagram(&bytes), Some(start..bytes.len()));
+            let packet = parsed(&bytes);
+            prop_assert_eq!((packet.kind, packet.ecn), (Kind::Opaque(Opaque::OtherProtocol), ecn));
+            // Bits that a checksum covers: not the first four octets of an IPv6 header, nor its hop limit.
+            let from = if v6 { 8 } else { 0 };
+            bytes[from + flip.index(start + payload.len() - from)] ^= 1 << bit;
+            prop_assume!(bytes[start - 2..start] != [0; 2]);
+            prop_assert_eq!(checked_datagram(&bytes), None);
+        }
+
+        #[test]
         fn checksums_agree_with_another_implementation(packet in tcp_fields()) {
             let bytes = encode(&packet);
             let at = packet.ip.header_bytes() as usize;
@@ -581,6 +691,8 @@ mod tests {
                 *first = version;
             }
             parsed(&bytes);
+            checked_payload(&bytes);
+            checked_datagram(&bytes);
         }
 
         #[test]
@@ -631,6 +743,30 @@ mod tests {
         ack.len += 12;
         let options = [1, 1, 8, 10, 0, 0, 0, 11, 0, 0, 0, 12, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         assert_eq!(encode(&ack)[40..], options);
+    }
+
+    #[test]
+    fn the_counters_of_accurate_ecn_are_encoded_byte_for_byte() {
+        let encoded = |order, counters: &[u64]| {
+            let mut ack = Packet { has_timestamps: false, ..data(IpVersion::Ipv4, 0) };
+            ack.options_mut().ecn = EcnBytes::new(order, counters.iter().copied());
+            ack.len = 20 + tcp_header_bytes(&ack);
+            encode(&ack)[40..].to_vec()
+        };
+        let all = encoded(EcnOrder::Ect0First, &[0x1_000_102, 3, 0xff_ffff]);
+        assert_eq!(all, [1, 172, 11, 0, 1, 2, 0, 0, 3, 255, 255, 255]);
+        assert_eq!(encoded(EcnOrder::Ect1First, &[258, 3]), [174, 8, 0, 1, 2, 0, 0, 3]);
+        assert_eq!(encoded(EcnOrder::Ect0First, &[]), [1, 1, 172, 2]);
+    }
+
+    #[test]
+    fn counters_of_accurate_ecn_have_their_order_and_as_many_as_are_whole_are_read() {
+        let read = |options: &[u8]| with_options(Flags::ACK, options).options().ecn.by_mark();
+        assert_eq!(read(&[174, 8, 0, 0, 7, 0, 0, 9]), [None, Some(9), Some(7)]);
+        assert_eq!(read(&[1, 172, 11, 0, 0, 7, 0, 0, 9, 0, 1, 0]), [Some(7), Some(9), Some(256)]);
+        // Of seven and of twelve octets.
+        assert_eq!(read(&[1, 172, 7, 0, 0, 7, 5, 5]), [Some(7), None, None]);
+        assert_eq!(read(&[172, 12, 0, 0, 7, 0, 0, 9, 0, 1, 0, 5]), [Some(7), Some(9), Some(256)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Bytes on the wire and in capture files.
 //!
 //! [`ip`] reads IPv4, IPv6 and TCP headers into a [`Packet`](crate::packet::Packet) and writes them
-//! again; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
+//! again, and those of UDP; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
 //! all octets of a simulated packet; [`rlc`] and [`rlc_lte`] are the codecs of the link layers' PDUs, [`gtp`] that of the tunnels in
 //! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
 //! never panic; a packet that they cannot read becomes an opaque one with the reason.
@@ -17,7 +17,8 @@ pub mod rlc_lte;
 mod whole;
 
 pub use error::EncodeError;
-pub use ip::{Endpoints, checked_payload, encode_header, encode_segment, endpoints, parse, tcp_header_bytes};
+pub use ip::{Endpoints, checked_datagram, checked_payload, encode_datagram, encode_header, encode_segment};
+pub use ip::{endpoints, parse, tcp_header_bytes};
 pub use pcapng::PcapngWriter;
 pub use rewrite::rewrite;
 pub use whole::{endpoints_of, octets_of};

@@ -78,41 +78,41 @@ fn trajectories_are_the_same_everywhere() {
         ));
     }
     insta::assert_snapshot!(lines.join("\n"), @"
-    alcaraz-384: ends at 60000000000 ns, 32903 events a878236b136b41b7, capture ae9cfbaa9352d4ef
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events a414834b0e7d1133, capture 6b9f9ac5f69e508e
-    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture a72bc3588b106fc9
-    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 533d84f5e93d8b56
-    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture 7dbd5d0931cb49dc
-    chan-3g1x: ends at 115518769011 ns, 14571 events 9a5270ad85ee114b, capture e74ee11e0f921641
-    chan-variable-delay: ends at 3600000000000 ns, 777948 events 0295bc27c97b4c5f, capture 40eb0c5bd1ddaa86
-    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events fff66647012b7536, capture 076f791fcd8b03f7
-    chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture 6bba34c6004b4d4d
-    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 22f79cc68e49b794, capture 7e15418aaa039f7f
-    hdr-4: ends at 600000000000 ns, 532286 events cd3a245b0e769e8d, capture b745a99af89bf7c6
-    hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 2a7b680f70a2802b
-    hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 053511c8aa48621f
-    hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture 0ec95b8a55b14677
-    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture c9d912a24b160e3d
-    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture e72f97bc42744336
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 1420ffae0e5cdc27
-    jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture 478c8c57dd2c7873
-    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture 62407916883ede8e
-    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 79c69385250d0103
-    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture ab514e12247b4046
-    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture ea181d99a7db14df
-    lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 59a7feace5f554e6
-    lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture a445c7168c06ba00
-    umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 392f76e60b6babab
-    umts-128-simple: ends at 72535637920 ns, 13311 events f9af10c3858c8761, capture e091a33007ac1c61
-    umts-384: ends at 49650014400 ns, 32464 events c5f7faf4679f6c7c, capture 76c7874ab0c73829
-    umts-384-simple: ends at 48695737920 ns, 18874 events 1236d79c982127a7, capture 9bba56e715ad5895
-    umts-64: ends at 82130004160 ns, 16479 events 6ccb7cbb648ba91d, capture 1a62a5fc8e615be3
-    umts-64-simple: ends at 72752181440 ns, 8610 events 70202f0348238a80, capture f9433986b3e02a98
-    umts-handover: ends at 60000000000 ns, 39561 events cdbc7f90745002d5, capture 7b7dde3f6d8a2117
-    umts-network: ends at 47460387200 ns, 36145 events 3a90ff8e9234ad5a, capture 740d91eb4e8615bc
-    umts-snoop: ends at 66390003200 ns, 13239 events 7b96fef1aff706d0, capture d50f437b82b3e9de
-    variable-3g: ends at 42935004160 ns, 9117 events f305b5c6c2f50976, capture 245e2c0a735bc789
-    zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture ebfa7df1b756fe31
+    alcaraz-384: ends at 60000000000 ns, 32903 events a878236b136b41b7, capture 0b93c45b97a67b69
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events a414834b0e7d1133, capture 3ea37690c867b2a3
+    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture fc292cd9eed77aea
+    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 978e02177d431c29
+    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture fbd0afd0e40d9859
+    chan-3g1x: ends at 115518769011 ns, 14571 events 9a5270ad85ee114b, capture f39cf1037fec2580
+    chan-variable-delay: ends at 3600000000000 ns, 777948 events 0295bc27c97b4c5f, capture d79cd5e145e58725
+    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events fff66647012b7536, capture 56d3c6dc9bd23cc9
+    chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
+    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 22f79cc68e49b794, capture cdf91b63416e06ee
+    hdr-4: ends at 600000000000 ns, 532286 events cd3a245b0e769e8d, capture c272cbd7d84e124d
+    hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 157b9f077a0e37f2
+    hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
+    hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
+    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture b9aa8db0c214d7a6
+    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture a3a60e37f775e69e
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 215bae85fdf5676c
+    jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
+    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture a61d4dcd119a1cec
+    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 449c294421dcfed1
+    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture 9ae054267d7c2b55
+    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture 771b4455f4f6c97b
+    lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
+    lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
+    umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 7b4b271395fe29a3
+    umts-128-simple: ends at 72535637920 ns, 13311 events f9af10c3858c8761, capture fe11289531c812a5
+    umts-384: ends at 49650014400 ns, 32464 events c5f7faf4679f6c7c, capture 711d83f19395e89d
+    umts-384-simple: ends at 48695737920 ns, 18874 events 1236d79c982127a7, capture 04cc6ec27e2bcf80
+    umts-64: ends at 82130004160 ns, 16479 events 6ccb7cbb648ba91d, capture 3bbf4a309bfd8e77
+    umts-64-simple: ends at 72752181440 ns, 8610 events 70202f0348238a80, capture a380ed1d7be9bbbe
+    umts-handover: ends at 60000000000 ns, 39561 events cdbc7f90745002d5, capture fe9f58057bcb7c9c
+    umts-network: ends at 47460387200 ns, 36145 events 3a90ff8e9234ad5a, capture c3da0ad86b676dd7
+    umts-snoop: ends at 66390003200 ns, 13239 events 7b96fef1aff706d0, capture e9f6d45a168a7b35
+    variable-3g: ends at 42935004160 ns, 9117 events f305b5c6c2f50976, capture 6d6b4a129616e8f5
+    zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
     ");
 }
 

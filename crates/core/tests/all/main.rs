@@ -3,6 +3,7 @@
 //! `cargo test -p airpath-core --test all evdo::` runs those of one file.
 #![allow(clippy::unwrap_used)]
 
+mod accurate_ecn;
 mod ack_baselines;
 mod ack_rate_control;
 mod ack_regulator;

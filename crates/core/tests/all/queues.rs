@@ -78,6 +78,25 @@ fn flows_take_turns_at_every_place() {
     }
 }
 
+/// By hand: A sent and was idle since, so that it is new again and not behind B. An RNC takes two of C.
+#[test]
+fn a_flow_that_was_idle_is_new_again_at_every_place() {
+    let (a, b, c) = (0, 1, 2);
+    for (name, _, element) in places(&json!({"fq_codel": {"quantum": "1500 B"}})) {
+        let mut path = Path::new(vec![element], ALL);
+        push(&mut path, 0, 0, (a, 1500, Packet::NOT_ECT));
+        while let Some(next) = path.poll_timeout().filter(|next| *next < Instant::from_nanos(1_000_000_000)) {
+            path.handle_timeout(next);
+        }
+        for (number, flow) in [(1, c), (2, c), (3, a), (4, b)] {
+            push(&mut path, 1_000_000, number, (flow, 1500, Packet::NOT_ECT));
+        }
+        let flows: Vec<u16> = finish(&mut path).iter().map(|(_, packet)| packet.flow).collect();
+        let expected = if name.starts_with("hsdpa") { [a, c, c, a, b] } else { [a, c, a, b, c] };
+        assert_eq!(flows, expected, "{name}");
+    }
+}
+
 /// Of 30 packets at once, six at most are there: the last ones come out, behind what has begun.
 #[test]
 fn drop_head_keeps_the_newest() {

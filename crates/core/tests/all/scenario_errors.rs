@@ -236,6 +236,10 @@ const WRONG: &[&str] = &[
     "[tcp]\nack_every = 0",
     "[tcp]\nack_every = 3",
     "[tcp]\nloss_window = 0",
+    "[tcp]\necn = \"exact\"",
+    "[tcp]\necn = 1",
+    "[tcp]\necn = \"accurate\"\nrnf = \"first_flagged\"",
+    "[tcp]\necn = \"accurate\"\n[[middlebox]]\nrnc_feedback = {}",
     "[tcp]\nadaptive_dupack_threshold = true",
     "[tcp]\nrecovery.sack = {}",
     "[tcp]\nundo.eifel = {}",
@@ -758,6 +762,14 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
     [tcp] | loss_window = 0
         tcp.loss_window: a window of no segments; write 1 (RFC 5681)
+    [tcp] | ecn = "exact"
+        tcp.ecn: invalid value: string "exact"; write true, false, "accurate" or "accurate_flags"
+    [tcp] | ecn = 1
+        tcp.ecn: invalid type: integer `1`; write true, false, "accurate" or "accurate_flags"
+    [tcp] | ecn = "accurate" | rnf = "first_flagged"
+        tcp.rnf: accurate ECN counts marks in the bit of the feedback; write off, or tcp.ecn = true
+    [tcp] | ecn = "accurate" | [[middlebox]] | rnc_feedback = {}
+        middlebox[0].rnc_feedback: the box flags losses in a bit with which accurate ECN counts marks; write tcp.ecn = true or false, or remove the box
     [tcp] | adaptive_dupack_threshold = true
         tcp.adaptive_dupack_threshold: nothing tells a spurious one; choose tcp.undo.eifel or tcp.undo.dsack
     [tcp] | recovery.sack = {}

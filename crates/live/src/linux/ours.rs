@@ -2,13 +2,12 @@
 
 use super::message::{Configuration, EndpointConfiguration};
 use super::namespaces::{SERVER, UE};
-use crate::beside::{Beside, RealEnd};
 use crate::driver::LIVE_UE;
 use crate::endpoint::{Endpoint, Plan};
-use crate::flows::Flows;
 use crate::port::Port;
 use airpath_core::element::Element;
-use airpath_core::host::Host;
+use airpath_core::flows::Flows;
+use airpath_core::host::{Beside, Host, RealEnd};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::scenario::{self, Scenario};
@@ -101,7 +100,7 @@ pub fn simulated(path: &Path, index: usize) -> Option<&Host> {
 /// An end of a live path for `real`, beside these simulated UEs.
 pub fn end(real: impl RealEnd, simulated: Option<Host>) -> Box<dyn Element> {
     match simulated {
-        Some(host) => Box::new(Beside::new(real, host)),
+        Some(host) => Box::new(Beside::new(real, vec![LIVE_UE], host)),
         None => Box::new(real),
     }
 }

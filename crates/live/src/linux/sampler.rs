@@ -3,7 +3,7 @@
 use super::kernel::{Cookie, Sockets, TcpInfo};
 use super::tuns::Clock;
 use super::writer::{Outbox, Record};
-use crate::flows::FlowKey;
+use airpath_core::flows::FlowKey;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;

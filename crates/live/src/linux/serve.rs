@@ -11,6 +11,7 @@ use super::writer;
 use super::{doctor, ours, sys};
 use crate::driver::LIVE_UE;
 use airpath_core::app::Carrier;
+use airpath_core::error::ScenarioError;
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
@@ -82,22 +83,16 @@ fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
         let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
         return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
     }
-    let simulated = scenario.flows_beside(LIVE_UE);
-    for (index, config) in scenario.middlebox.iter().enumerate() {
-        config.validate_session(&simulated).map_err(|inner| {
-            let error = inner.under(&format!("middlebox[{index}]"));
-            Obstacle { stage: error.path, message: error.message, hint: error.hint }
-        })?;
-    }
-    Ok(())
+    scenario.validate_session(&[LIVE_UE]).map_err(wrong)
+}
+
+/// A scenario that cannot be carried.
+fn wrong(error: ScenarioError) -> Obstacle {
+    Obstacle { stage: error.path, message: error.message, hint: error.hint }
 }
 
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(|error| Obstacle {
-        stage: error.path,
-        message: error.message,
-        hint: error.hint,
-    })?;
+    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
     refuse(&scenario, configuration.endpoint.is_some())?;
     let io_failed = |error| Obstacle::refused("driver", "stopped", error, "see 'airpath doctor'");
     let settings = Settings {

@@ -11,9 +11,9 @@ use super::writer::{Outbox, Record};
 use super::{kernel, ours, sys};
 use crate::driver::{Driver, LIVE_UE};
 use crate::endpoint::Endpoint;
-use crate::flows::{Flows, MOST_FLOWS};
 use crate::port::Port;
 use airpath_core::element::Capture;
+use airpath_core::flows::{Flows, MOST_FLOWS};
 use airpath_core::host::Host;
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
@@ -488,7 +488,7 @@ fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instan
 
 /// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them.
 fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> Path {
-    let simulated = scenario.flows_beside(LIVE_UE);
+    let simulated = scenario.flows_beside(&[LIVE_UE]);
     let mut end = |dir| {
         let port = Port::new(dir, configuration.snaplen);
         let host = || Host::new(dir, scenario.radio.ues(), &simulated, configuration.seed);
@@ -502,7 +502,7 @@ fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -
         }
     };
     let mut elements = vec![end(Dir::Downlink)];
-    elements.extend(scenario.network_in_session(configuration.seed, LIVE_UE));
+    elements.extend(scenario.network_in_session(configuration.seed, &[LIVE_UE]));
     elements.push(end(Dir::Uplink));
     let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
     let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));

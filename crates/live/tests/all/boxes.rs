@@ -155,7 +155,7 @@ fn is_sound(bytes: &[u8]) -> bool {
 
 fn run(scenario: &Scenario, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) -> Devices {
     let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 96))];
-    elements.extend(scenario.network_in_session(1, LIVE_UE));
+    elements.extend(scenario.network_in_session(1, &[LIVE_UE]));
     elements.push(Box::new(Port::new(Dir::Uplink, 96)));
     let mut path = Path::new(elements, ProbeMask::ALL);
     path.set_capture(Capture::Packets);

@@ -6,6 +6,7 @@
 
 use crate::octets::{Devices, dir, gap, ones_complement, packet, real, segment, settle, transport_sum};
 use airpath_core::element::{Capture, Cx, Element, Layout};
+use airpath_core::flows::MOST_FLOWS;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
 use airpath_core::path::Path;
@@ -14,7 +15,6 @@ use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{ProbeMask, Reason};
 use airpath_core::wire::parse;
 use airpath_live::driver::{Driver, LIVE_UE, MOST_INSIDE};
-use airpath_live::flows::MOST_FLOWS;
 use airpath_live::port::Port;
 use proptest::prelude::*;
 use std::collections::HashMap;

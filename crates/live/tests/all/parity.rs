@@ -6,7 +6,7 @@
 //! UE 0 is outside, and the others are simulated beside it.
 
 use airpath_core::element::{Capture, Element};
-use airpath_core::host::{FlowSpec, Host};
+use airpath_core::host::{Beside, FlowSpec, Host};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng::{Stream, stream};
@@ -15,7 +15,6 @@ use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask, Value};
 use airpath_core::wire::{encode_header, endpoints_of, parse};
-use airpath_live::beside::Beside;
 use airpath_live::driver::{Driver, LIVE_UE, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
@@ -319,7 +318,7 @@ impl World for Wires {
 fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
     let port = Port::new(dir, 128);
     match simulated {
-        Some(host) => Box::new(Beside::new(port, host)),
+        Some(host) => Box::new(Beside::new(port, vec![LIVE_UE], host)),
         None => Box::new(port),
     }
 }
@@ -343,7 +342,7 @@ fn with_hosts_outside(longest: Duration) {
             continue;
         }
         let (events, .., ended) = simulated(&scenario);
-        let others = scenario.flows_beside(LIVE_UE);
+        let others = scenario.flows_beside(&[LIVE_UE]);
         let beside = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
         let [first, last] = beside;
         let mut elements = vec![live_end(Dir::Downlink, first)];

@@ -123,6 +123,8 @@ _VALUES: tuple[tuple[str, object, str, str | None], ...] = (
     ("multiple_fast_retransmits", True, "the kernel follows RFC 6582", "false"),
     ("window_arithmetic", "ns2", "the kernel halves by RFC 5681", "rfc5681"),
     ("rtt_sampling", "one_per_window", "the kernel times every segment", "every_segment"),
+    ("ecn", "accurate", "kernels of these days have RFC 3168", "true"),
+    ("ecn", "accurate_flags", "kernels of these days have RFC 3168", "true"),
     ("adaptive_dupack_threshold", True, "the kernel adapts by its own rules", None),
 )
 """Key, value that the kernel cannot be brought to, what the kernel does, and the value that is like that."""

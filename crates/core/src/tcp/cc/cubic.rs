@@ -261,6 +261,11 @@ impl CongestionControl for Cubic {
         self.rtt_min = None;
     }
 
+    /// The ACK with the mark has begun a stage where the window was before.
+    fn on_reduced(&mut self) {
+        self.curve.epoch = None;
+    }
+
     /// (4.9.2).
     fn on_undo(&mut self) {
         self.has_timed_out = false;

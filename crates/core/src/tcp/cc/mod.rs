@@ -49,6 +49,10 @@ pub trait CongestionControl: Send + Sync {
     /// of its window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
+    /// The window has just been reduced for a mark, to the threshold that [`ssthresh_after_loss`](Self::ssthresh_after_loss)
+    /// gave before the ACK with the mark was taken in.
+    fn on_reduced(&mut self) {}
+
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
     fn on_timeout(&mut self, _now: Instant) {}
 

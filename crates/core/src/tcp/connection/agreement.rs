@@ -1,11 +1,11 @@
 //! What two endpoints have in common: the options of both SYNs, RFC 9293 (3.7.1), RFC 7323 (1.3), RFC 2018 (2),
-//! RFC 3168 (6.1.1).
+//! RFC 3168 (6.1.1), RFC 9768 (3.1).
 //!
 //! What this endpoint's TCP wants to use and the other does not offer is not used: without timestamps no Eifel
 //! detection, without SACK no DSACK detection, and NewReno in the place of what reads a scoreboard.
 
-use crate::packet::{Flags, IpVersion, Packet};
-use crate::tcp::{Config, Handshake, undo};
+use crate::packet::{IpVersion, Packet};
+use crate::tcp::{Config, Handshake, ecn, undo};
 use crate::units::Bytes;
 
 /// RFC 9293 (3.7.1): what a SYN without the option means.
@@ -24,6 +24,8 @@ pub(super) struct Peer {
     pub shift: u8,
     /// Its timestamp.
     pub ts_val: u32,
+    /// Which ECN both use.
+    pub ecn: ecn::Agreement,
 }
 
 /// What both ends use after `ours` was offered, or is about to be, and the other endpoint has sent this SYN or SYN-ACK.
@@ -33,9 +35,7 @@ pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
     let sack = ours.sack && options.sack_permitted;
     let window_scaling = ours.window_scaling && options.window_scale_plus_1 > 0;
     let shift = if window_scaling { options.window_scale_plus_1 - 1 } else { 0 };
-    // A SYN has both bits, its answer only one: RFC 3168 (6.1.1).
-    let [echo, reduced] = [Flags::ECE, Flags::CWR].map(|flag| syn.flags.has(flag));
-    let ecn = ours.ecn && echo && reduced != syn.flags.has(Flags::ACK);
+    let ecn = ecn::Agreement::of_syn(ours.ecn, syn);
     let window = u64::from(syn.window);
     let mut agreed = Config {
         handshake: Handshake::None,
@@ -43,7 +43,7 @@ pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
         timestamps,
         sack,
         window_scaling,
-        ecn,
+        ecn: ecn.ecn,
         ..ours.clone()
     };
     if !sack {
@@ -58,7 +58,7 @@ pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
         agreed.undo = undo::Config::None(Default::default());
         agreed.adaptive_dupack_threshold = false;
     }
-    (agreed, Peer { irs: syn.seq, window, shift, ts_val: syn.ts_val })
+    (agreed, Peer { irs: syn.seq, window, shift, ts_val: syn.ts_val, ecn })
 }
 
 /// The MSS to be sent: RFC 9293 (3.7.1), MUST-16. A peer with a window of few octets gets segments of at most half of

@@ -2,7 +2,8 @@
 //!
 //! A FIN takes one octet of the sequence space, so to the sender and the receiver inside it is one more octet, the
 //! last: on its way out the segment that holds it loses that octet and gets the bit, on its way in the bit becomes an
-//! octet. Retransmission, acknowledgment, order and a closed window are then theirs, and they know of no FIN.
+//! octet. Retransmission, acknowledgment, order and a closed window are then theirs, and they know of no FIN, except that
+//! accurate ECN does not count that octet.
 
 use super::acceptance::{Acceptance, Challenges, Place};
 use super::octets::Octets;
@@ -161,7 +162,8 @@ impl Open {
         let takes_fin = brings_fin && self.peer_fin.is_some_and(|at| at < window_end);
         let is_cut = packet.payload > taken || brings_fin && !takes_fin;
         packet.payload = taken + u32::from(takes_fin);
-        packet.flags = Flags(packet.flags.0 & !(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0));
+        let taken_out = Flags::PSH | Flags::URG | if takes_fin { Flags::default() } else { Flags::FIN };
+        packet.flags = Flags(packet.flags.0 & !taken_out.0);
         self.duplex.handle_segment(now, packet);
         if is_cut || takes_fin {
             self.duplex.acknowledge();

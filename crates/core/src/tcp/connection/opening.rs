@@ -133,7 +133,7 @@ impl Opening {
     }
 
     /// RFC 9293 (3.10.7.4).
-    fn in_syn_received(&mut self, packet: &Packet, (agreed, peer): (Config, Peer)) -> Progress {
+    fn in_syn_received(&mut self, packet: &Packet, (agreed, mut peer): (Config, Peer)) -> Progress {
         let [syn, ack, rst] = [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
         let ahead = packet.seq.wrapping_sub(peer.irs.wrapping_add(1));
         if syn && packet.seq == peer.irs && !rst {
@@ -141,6 +141,9 @@ impl Opening {
                 return self.open(agreed, peer, u64::from(packet.window));
             }
             // Ours was lost.
+            if let Some((_, known)) = &mut self.peer {
+                known.ecn.on_syn_again(packet);
+            }
             self.owed = Owed::Syn;
             return Progress::Opening;
         }
@@ -163,6 +166,7 @@ impl Opening {
         if !self.acks_syn(packet) {
             return Progress::Stray(Reset::answering(packet));
         }
+        peer.ecn.on_ack_of_syn(packet);
         self.open(agreed, peer, u64::from(packet.window) << peer.shift)
     }
 
@@ -175,6 +179,7 @@ impl Opening {
             ts_recent: peer.ts_val,
             sent_at: self.sent_at.filter(|_| self.transmissions == 1),
             lost_syn: self.transmissions > 1,
+            ecn: peer.ecn,
         };
         Progress::Open(Box::new((agreed, opened)))
     }
@@ -222,14 +227,15 @@ impl Opening {
             options.mss = self.ours.mss.as_u64() as u16;
             options.window_scale_plus_1 = if config.window_scaling { config.window_shift() + 1 } else { 0 };
             options.sack_permitted = config.sack;
-            match (config.ecn, peer.is_some()) {
-                (true, true) => packet.flags = packet.flags | Flags::ECE,
-                (true, false) => packet.flags = packet.flags | Flags::ECE | Flags::CWR,
-                (false, _) => {}
+            if peer.is_none() {
+                packet.flags = packet.flags | config.ecn.offer();
             }
         } else {
             packet.seq = self.iss.wrapping_add(1);
             packet.window = template.window_field;
+        }
+        if let Some(peer) = peer {
+            peer.ecn.write_answer(packet, self.transmissions > 1);
         }
         packet.len = template.ip.header_bytes() + tcp_header_bytes(packet);
     }

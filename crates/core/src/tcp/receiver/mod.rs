@@ -85,7 +85,7 @@ impl Receiver {
             handshake: Handshake::new(config, role),
             reassembly: Reassembly::default(),
             sack: config.sack.then(|| SackReport::new(config.dsack)),
-            ecn: config.ecn.then(Box::default),
+            ecn: ecn::Receiving::new(config.ecn).map(Box::new),
             is_plain: false,
             expects_probes: config.window_probe == WindowProbe::Empty,
             acks: (adapts || config.quickack > 0).then(|| Box::new(acks)),
@@ -116,6 +116,14 @@ impl Receiver {
     pub(super) fn adopt(&mut self, opened: &Opened) {
         self.handshake.adopt(opened);
         self.ts_recent = opened.ts_recent;
+        self.agree_ecn(&opened.ecn);
+    }
+
+    /// What the endpoints have agreed on.
+    fn agree_ecn(&mut self, agreement: &ecn::Agreement) {
+        if self.ecn.is_some() {
+            self.ecn = ecn::Receiving::agreed(agreement).map(Box::new);
+        }
     }
 
     /// An acknowledgment is due, whatever has arrived.
@@ -193,7 +201,7 @@ impl Receiver {
     #[cold]
     fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         let was_open = self.handshake.is_established();
-        if self.look_closer(packet) == Progress::Consumed {
+        if self.look_closer(packet, was_open) == Progress::Consumed {
             return None;
         }
         if let (false, Some(acks), Some(sent)) = (was_open, &mut self.acks, self.handshake.sent_at()) {
@@ -209,25 +217,43 @@ impl Receiver {
             was_due: self.ack_now,
             had_gaps: self.has_gaps(),
         };
-        let start = self.take_data(now, packet)?;
-        let grows = self.grow_window(now, packet);
-        self.schedule_ack(now, &before, grows);
-        Some(start)
+        let beyond = self.counters.beyond_window;
+        let start = self.take_data(now, packet);
+        if start.is_some() {
+            let grows = self.grow_window(now, packet);
+            self.schedule_ack(now, &before, grows);
+        }
+        let is_old = start.is_some_and(|start| start + u64::from(packet.payload) <= before.rcv_nxt);
+        if self.counters.beyond_window == beyond && !is_old && !packet.flags.has(Flags::SYN) {
+            self.count_marks(packet);
+        }
+        start
+    }
+
+    /// With accurate ECN: counts the mark of an acceptable packet, which may call for an ACK.
+    fn count_marks(&mut self, packet: &Packet) {
+        let has_unacked = self.rcv_nxt() > self.last_ack_sent || self.has_gaps();
+        if let Some(ecn) = &mut self.ecn {
+            self.ack_now |= ecn.on_accepted(packet, has_unacked);
+        }
     }
 
     /// A segment arrived that may open the connection, or may be marked.
-    fn look_closer(&mut self, packet: &Packet) -> Progress {
-        if !self.handshake.is_established() || packet.flags.has(Flags::SYN) {
+    fn look_closer(&mut self, packet: &Packet, was_open: bool) -> Progress {
+        if !was_open || packet.flags.has(Flags::SYN) {
             if self.handshake.handle_segment(packet) == Progress::Consumed {
                 return Progress::Consumed;
             }
             self.sack.take_if(|_| !self.handshake.permits_sack());
-            self.ecn.take_if(|_| !self.handshake.permits_ecn());
+            if !was_open {
+                let agreement = *self.handshake.ecn();
+                self.agree_ecn(&agreement);
+            }
         }
         self.is_plain =
             self.ecn.is_none() && self.acks.is_none() && self.tuning.is_none() && !self.expects_probes;
-        if let Some(ecn) = self.ecn.as_mut().filter(|_| packet.payload > 0) {
-            ecn.on_data(packet);
+        if let Some(ecn) = self.ecn.as_mut() {
+            ecn.on_segment(packet);
         }
         Progress::Established
     }
@@ -322,18 +348,24 @@ impl Receiver {
         if let Some(buffer) = &mut self.buffer {
             buffer.offer(self.last_ack_sent);
         }
+        if let Some(ecn) = &mut self.ecn {
+            ecn.on_ack_sent();
+        }
     }
 
-    /// A segment of the other direction takes the acknowledgment along: RFC 9293 (3.8.6.3).
-    pub(super) fn piggyback(&mut self, packet: &mut Packet) {
+    /// A segment of the other direction, perhaps one of the handshake, takes the acknowledgment along: RFC 9293 (3.8.6.3).
+    pub(super) fn piggyback(&mut self, packet: &mut Packet, is_handshake: bool) {
         packet.ack = self.handshake.wire_ack(self.rcv_nxt());
-        packet.flags = packet.flags | self.echo();
         if packet.has_timestamps {
             packet.ts_ecr = self.ts_recent;
         }
         self.on_ack_sent();
         if let Some(buffer) = &self.buffer {
             packet.window = buffer.window_field(self.rcv_nxt());
+        }
+        if let Some(ecn) = self.ecn.as_ref().filter(|_| !is_handshake) {
+            let room = self.payload_bytes.saturating_sub(packet.payload.into());
+            ecn.write(packet, room as u32);
         }
     }
 
@@ -347,15 +379,14 @@ impl Receiver {
         self.handshake.wire_ack(self.rcv_nxt())
     }
 
-    /// What an acknowledgment says of marks.
-    #[inline]
-    fn echo(&self) -> Flags {
-        self.ecn.as_ref().map_or(Flags::default(), |ecn| ecn.flags())
-    }
-
     /// Segments that arrived with a mark; `None` without ECN.
     pub fn marks(&self) -> Option<u64> {
         self.ecn.as_ref().map(|ecn| ecn.marks)
+    }
+
+    /// What has arrived with which mark; `None` without accurate ECN.
+    pub fn ecn_counts(&self) -> Option<ecn::Counts> {
+        self.ecn.as_ref()?.counts()
     }
 
     /// Whether something has arrived beyond a gap.
@@ -373,7 +404,7 @@ impl Receiver {
         }
         packet.seq = self.handshake.wire_seq(0);
         packet.ack = self.handshake.wire_ack(self.rcv_nxt());
-        packet.flags = Flags::ACK | self.echo();
+        packet.flags = Flags::ACK;
         packet.payload = 0;
         packet.len = template.header_bytes;
         packet.window = match &self.buffer {
@@ -386,6 +417,9 @@ impl Receiver {
                 packet.options_mut().sack.push(left, right);
             }
             packet.len = template.ip.header_bytes() + tcp_header_bytes(packet);
+        }
+        if let Some(ecn) = &self.ecn {
+            ecn.write(packet, u32::MAX);
         }
     }
 

@@ -163,7 +163,7 @@ impl<'a> Ack<'a> {
     }
 
     /// Its SACK blocks as offsets, in the order in which they stand there.
-    fn blocks(&self) -> &[(u64, u64)] {
+    pub(super) fn blocks(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count]
     }
 }

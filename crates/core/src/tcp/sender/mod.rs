@@ -60,7 +60,7 @@ impl Sender {
                 || tx.undo.is_some()
                 || tx.pacer.is_some()
                 || config.rto.timer == rto::Timer::Linux,
-            plain_from: if config.ecn { u64::MAX } else { 1 },
+            plain_from: if config.ecn == ecn::Ecn::Off { 1 } else { u64::MAX },
             idle_restart: config.idle_restart,
             peer_shift: config.window_shift(),
             ts_recent: 0,
@@ -173,10 +173,11 @@ impl Sender {
         let ack = self.read(now, ack, same_window, packet);
         let tx = &mut self.tx;
         let echo = tx.ecn.as_mut();
-        let echo = echo.and_then(|ecn| ecn.on_ack(ack.number, packet.flags, &tx.state, tx.cc.as_mut()));
+        let number = (ack.number, ack.blocks());
+        let echo = echo.and_then(|ecn| ecn.on_ack(packet, number, &tx.state, tx.cc.as_mut()));
         let begins = self.loss.on_ack(tx, &ack);
         if let (Some(ecn), Some(echo), false) = (&mut tx.ecn, echo, begins) {
-            ecn.answer(echo, &mut tx.state);
+            ecn.answer(echo, &mut tx.state, tx.cc.as_mut());
         }
         if tx.pacer.is_some() {
             self.set_pace(now, prior_in_flight);
@@ -283,6 +284,9 @@ impl Sender {
         packet.flags = Flags::ACK;
         packet.len = self.template.header_bytes;
         packet.window = self.template.window_field;
+        if let Some(ecn) = &self.tx.ecn {
+            ecn.write(transmit, packet);
+        }
     }
 
     /// The header of a segment that may open the connection, or with ECN.
@@ -321,9 +325,9 @@ impl Sender {
         }
     }
 
-    /// What has been counted of ECN, if it is in use: echoes and reductions.
+    /// What has been counted of ECN at this end, if it is in use: echoes, reductions, and the counters of accurate ECN.
     pub fn ecn(&self) -> Option<ecn::Report> {
-        self.tx.ecn.as_ref().map(|ecn| ecn.report)
+        self.tx.ecn.as_ref().map(|ecn| ecn.report())
     }
 
     /// What has been counted of radio network feedback, if the sender acts on it.

@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::packet::{Flags, Packet};
 use crate::tcp::IdleRestart;
+use crate::tcp::ecn::Agreement;
 use crate::tcp::handshake::Opened;
 use crate::time::{Duration, Instant};
 
@@ -15,9 +16,8 @@ impl Sender {
             self.loss.go_without_sack();
             self.looks_closer |= self.loss.looks_closer();
         }
-        if self.tx.ecn.take_if(|_| !self.handshake.permits_ecn()).is_some() {
-            self.plain_from = 1;
-        }
+        let agreement = *self.handshake.ecn();
+        self.agree_ecn(&agreement);
         self.begin(now, self.handshake.sent_at(), self.handshake.lost_syn());
     }
 
@@ -28,7 +28,16 @@ impl Sender {
         self.peer_shift = opened.peer_shift;
         self.tx.state.rwnd = opened.window;
         self.ts_recent = opened.ts_recent;
+        self.agree_ecn(&opened.ecn);
         self.begin(now, opened.sent_at, opened.lost_syn);
+    }
+
+    /// What the endpoints have agreed on.
+    fn agree_ecn(&mut self, agreement: &Agreement) {
+        if let Some(ecn) = &self.tx.ecn {
+            self.tx.ecn = ecn.agreed(agreement).map(Box::new);
+            self.plain_from = if self.tx.ecn.is_some() { u64::MAX } else { 1 };
+        }
     }
 
     /// What the time of the handshake, and a loss in it, mean for the data.

@@ -17,6 +17,7 @@ use super::rto::Rto;
 use super::undo::{Undoing, Verdict};
 use super::window::state::{Fate, Segment, State};
 use super::{Config, ShrunkWindow, Transmit, WindowProbe, timestamp};
+use crate::packet::Packet;
 use crate::tcp::window::scoreboard::AckOutcome;
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -71,7 +72,7 @@ impl Transmission {
             rtt: RttMeter::new(config),
             timer: SendTimer::default(),
             undo: Undoing::of(config).map(Box::new),
-            ecn: config.ecn.then(Box::default),
+            ecn: ecn::Sending::new(config.ecn, Packet::ECT_0).map(Box::new),
             counters: Counters::default(),
             rtts: RttSum::default(),
             supplied: 0,

@@ -90,6 +90,23 @@ impl State {
         news
     }
 
+    /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time, if
+    /// it has not been taken in yet.
+    pub fn newly_delivered(&self, ack: u64, blocks: &[(u64, u64)]) -> (u64, u64) {
+        let is_reported = |segment: &Segment| {
+            segment.start < ack
+                || blocks.iter().any(|(left, right)| *left <= segment.start && segment.end() <= *right)
+        };
+        let end = if blocks.is_empty() { ack } else { u64::MAX };
+        let unsacked =
+            self.segments.iter().take_while(|segment| segment.start < end).filter(|one| !one.is_sacked);
+        unsacked.filter(|segment| is_reported(segment)).fold((0, 0), |(segments, bytes), segment| {
+            let len =
+                if segment.start < ack { ack.min(segment.end()) - segment.start } else { segment.len.into() };
+            (segments + 1, bytes + len)
+        })
+    }
+
     /// Forgets what was reported: RFC 2018 (8), after a timeout.
     pub fn clear_scoreboard(&mut self) {
         for segment in &mut self.segments {

@@ -5,6 +5,7 @@ use super::bench::config;
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::rng::{Stream, stream};
 use airpath_core::tcp::connection::{Ended, Limits, State};
+use airpath_core::tcp::ecn::{Counts, Ecn};
 use airpath_core::tcp::{Config, Connection, recovery, undo};
 use airpath_core::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -30,6 +31,8 @@ struct Network {
     loss: f64,
     duplicates: f64,
     reorders: f64,
+    /// Marks of what can be marked.
+    marks: f64,
 }
 
 /// One end's application.
@@ -98,7 +101,7 @@ impl World {
     fn deliver(&mut self, segment: OnItsWay, config: &Config) {
         let end = &mut self.ends[segment.to];
         if segment.to == 1 && self.listens {
-            if segment.packet.flags == Flags::SYN || segment.packet.flags.has(Flags::ECE) {
+            if segment.packet.flags.has(Flags::SYN) {
                 self.listens = false;
                 end.connection = Connection::accept(config, limits(), 77, self.now, &segment.packet);
             }
@@ -130,7 +133,10 @@ impl World {
             let is_late = self.chance.uniform() < self.network.reorders;
             let extra = if is_late { (self.chance.uniform() * 300.0) as u64 } else { 0 };
             let at = self.now + Duration::from_millis(40 + extra);
-            let (packet, payload) = (packet.clone(), payload.clone());
+            let (mut packet, payload) = (packet.clone(), payload.clone());
+            if packet.can_be_marked() && self.chance.uniform() < self.network.marks {
+                packet.mark();
+            }
             self.under_way.push(OnItsWay { at, to, packet, payload });
         }
     }
@@ -163,8 +169,11 @@ impl World {
     }
 }
 
+/// So many.
+const VARIANTS: usize = 10;
+
 /// Variants of TCP, which may differ from end to end.
-fn variants() -> Vec<Config> {
+fn variants() -> [Config; VARIANTS] {
     let (sack, ts) =
         (|config| Config { sack: true, ..config }, |config| Config { timestamps: true, ..config });
     let with = |recovery, undo| Config { recovery, undo, ..config() };
@@ -172,19 +181,26 @@ fn variants() -> Vec<Config> {
         (recovery::Config::Reno(Default::default()), recovery::Config::Newreno(Default::default()));
     let scoreboard = recovery::Config::Sack(Default::default());
     let none = || undo::Config::None(Default::default());
-    vec![
+    [
         with(reno.clone(), none()),
         ts(with(newreno.clone(), undo::Config::Eifel(Default::default()))),
         sack(ts(with(scoreboard.clone(), undo::Config::Frto(Default::default())))),
         sack(with(scoreboard, undo::Config::Dsack(Default::default()))),
         Config {
-            ecn: true,
+            ecn: Ecn::Classic,
             window_scaling: false,
             ..with(recovery::Config::Tahoe(Default::default()), none())
         },
         Config { receive_buffer: "300 kB".parse().unwrap(), ..sack(ts(with(newreno, none()))) },
         // Without SACK at the other end it is Linux's NewReno.
         Config { prr: true, ..sack(with(recovery::Config::Rack(Default::default()), none())) },
+        Config { ecn: Ecn::Accurate, ..sack(ts(with(recovery::Config::Sack(Default::default()), none()))) },
+        Config { ecn: Ecn::Accurate, ..with(recovery::Config::Newreno(Default::default()), none()) },
+        Config {
+            ecn: Ecn::AccurateFlags,
+            prr: true,
+            ..sack(with(recovery::Config::Rack(Default::default()), none()))
+        },
     ]
 }
 
@@ -220,14 +236,14 @@ proptest! {
         seed: u64,
         (loss, duplicates, reorders) in (0.0..0.2, 0.0..0.2, 0.0..0.4),
         mut applications in (application(), application()),
-        (one, other) in (0..6_usize, 0..6_usize),
+        (one, other) in (0..VARIANTS, 0..VARIANTS),
         simultaneous in prop::bool::weighted(0.2),
     ) {
         // If both wait for the other to close, they wait for ever.
         applications.1.waits &= !applications.0.waits;
         let applications = [applications.0, applications.1];
         let variants = variants();
-        let network = Network { loss, duplicates, reorders };
+        let network = Network { loss, duplicates, reorders, marks: 0.2 };
         let mut world = world(seed >> 1, network, applications, [&variants[one], &variants[other]]);
         world.listens = !simultaneous;
         let done = world.run(&variants[other]);
@@ -237,6 +253,28 @@ proptest! {
             prop_assert_eq!(world.ends[end].connection.deadline(), None);
         }
         prop_assert!(done.as_secs_f64() < 3600.0, "{:?}", done);
+    }
+
+    /// With accurate ECN, of data one way: segments of data the other way may have no room for the option.
+    #[test]
+    fn the_sender_knows_in_the_end_what_has_arrived_with_which_mark(
+        seed: u64,
+        (loss, duplicates, reorders, marks) in (0.0..0.2, 0.0..0.2, 0.0..0.4, 0.0..1.0),
+        sends in application(),
+        (one, other) in (7..9_usize, 7..9_usize),
+    ) {
+        let sends = Application { waits: false, ..sends };
+        let applications = [sends, Application { writes: 0, waits: true, ..sends }];
+        let variants = variants();
+        let network = Network { loss, duplicates, reorders, marks };
+        let mut world = world(seed >> 1, network, applications, [&variants[one], &variants[other]]);
+        world.run(&variants[other]);
+        let [sender, receiver] = world.ends.each_ref().map(|end| end.connection.duplex().unwrap());
+        let told = sender.sender().ecn().unwrap().accurate.unwrap().sender;
+        let counted = receiver.receiver().ecn_counts().unwrap();
+        prop_assert_eq!(Counts { ce_packets: 0, ..told }, Counts { ce_packets: 0, ..counted });
+        // Three bits agree, whatever they have been taken for.
+        prop_assert_eq!(told.ce_packets % 8, counted.ce_packets % 8);
     }
 
     #[test]

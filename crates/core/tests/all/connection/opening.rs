@@ -3,6 +3,7 @@
 use super::bench::{Bench, IRS, ISS, config, ms, plain_peer};
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::tcp::connection::{Ended, State};
+use airpath_core::tcp::ecn::Ecn;
 use airpath_core::tcp::{Config, Connection, recovery, undo};
 
 #[test]
@@ -158,7 +159,7 @@ fn rich() -> Config {
     Config {
         timestamps: true,
         sack: true,
-        ecn: true,
+        ecn: Ecn::Classic,
         receive_buffer: "1 MB".parse().unwrap(),
         recovery: recovery::Config::Sack(Default::default()),
         undo: undo::Config::Eifel(Default::default()),

@@ -1,17 +1,18 @@
-//! One end of a live path whose cell has more UEs than the real one.
+//! One end of a path in whose cell some UEs are real and others simulated.
 //!
-//! Packets of UE 0 pass the real end, a [`Port`](crate::port::Port) or an [`Endpoint`](crate::endpoint::Endpoint). Those
-//! of the others begin and end in the simulator's [`Host`], which holds their ends of the scenario's flows. Both are at
-//! one place of the path, so that positions of elements are those of the simulator.
+//! Packets of real UEs pass the real end, which leads out of the path. Those of the others begin and end in the
+//! simulator's [`Host`], which holds their ends of the scenario's flows. Both are at one place of the path, so that
+//! positions of elements are those of the simulator.
 
-use crate::driver::LIVE_UE;
-use airpath_core::element::{Cx, Element, Layout};
-use airpath_core::host::Host;
-use airpath_core::packet::{Dir, Packet};
+use super::Host;
+use crate::element::{Cx, Element, Layout};
+use crate::packet::{Dir, Packet};
 
 /// A real end, and simulated UEs beside it.
 pub struct Beside<R> {
     real: R,
+    /// Numbers of the real UEs.
+    ues: Vec<u16>,
     simulated: Host,
     /// Timers of the host; those of the real end follow.
     host_timers: u32,
@@ -24,14 +25,14 @@ pub trait RealEnd: Element {
 }
 
 impl<R: RealEnd> Beside<R> {
-    /// `real` for UE 0, and `simulated` for the others.
-    pub fn new(mut real: R, simulated: Host) -> Self {
+    /// `real` for these UEs, and `simulated` for the others.
+    pub fn new(mut real: R, ues: Vec<u16>, simulated: Host) -> Self {
         let host_timers = simulated.layout().timers;
         real.set_first_timer(host_timers);
-        Self { real, simulated, host_timers }
+        Self { real, ues, simulated, host_timers }
     }
 
-    /// The end of UE 0.
+    /// The end of the real UEs.
     pub fn real(&self) -> &R {
         &self.real
     }
@@ -53,7 +54,7 @@ impl<R: RealEnd> Element for Beside<R> {
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        if packet.ue == LIVE_UE {
+        if self.ues.contains(&packet.ue) {
             self.real.handle_packet(cx, dir, packet);
         } else {
             self.simulated.handle_packet(cx, dir, packet);

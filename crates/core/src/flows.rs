@@ -1,7 +1,7 @@
 //! Which packets belong together: connections by their addresses and ports, numbered as they appear.
 
-use airpath_core::packet::{Dir, Flags, Packet};
-use airpath_core::wire::{self, Endpoints};
+use crate::packet::{Dir, Flags, Packet};
+use crate::wire::{self, Endpoints};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -144,11 +144,10 @@ impl Flows {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use airpath_core::packet::Kind;
-    use airpath_core::wire::{encode_header, parse};
+    use crate::packet::{Kind, Opaque};
+    use crate::wire::{encode_header, parse};
 
     /// A TCP packet between port 80 of the server and a port of the UE.
     fn packet(dir: Dir, ue_port: u16, flags: Flags, seq: u32) -> (Vec<u8>, Packet) {
@@ -194,8 +193,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_one_flow_and_the_table_is_bounded() {
         let mut flows = Flows::default();
-        let garbage =
-            Packet { kind: Kind::Opaque(airpath_core::packet::Opaque::Malformed), ..Packet::default() };
+        let garbage = Packet { kind: Kind::Opaque(Opaque::Malformed), ..Packet::default() };
         assert_eq!(flows.number(Dir::Uplink, b"", &garbage), 0);
         assert_eq!(flows.number(Dir::Downlink, b"\xff\xff", &garbage), 0);
         assert_eq!(flows.keys()[0].protocol_name(), "other");

@@ -1,0 +1,157 @@
+//! The half of the sender: what it makes of the news of marks, and which of its segments can be marked.
+
+use super::accurate::{Follower, Marks};
+use super::{Agreement, BothCounts, Counts, Ecn, Report, Seen};
+use crate::packet::{Flags, Packet};
+use crate::tcp::Transmit;
+use crate::tcp::cc::CongestionControl;
+use crate::tcp::window::state::{Phase, State};
+use crate::trace::SendCause;
+
+/// The half of the sender.
+#[derive(Debug)]
+pub(in crate::tcp) struct Sending {
+    /// The code point of segments that can be marked.
+    ect: u8,
+    /// Of accurate ECN.
+    follower: Option<Follower>,
+    /// The next ACK has been read in the handshake.
+    was_read: bool,
+    /// What is said of marks is not answered.
+    is_deaf: bool,
+    /// End of what had been sent when the window was reduced last: echoes before that are of marks answered by it.
+    end: Option<u64>,
+    report: Report,
+}
+
+/// An echoed mark, read before the rest of its ACK is taken in.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct Echo {
+    /// The congestion window before the ACK: it does not grow.
+    cwnd: f64,
+    /// The threshold to which the window is reduced, if it was not yet reduced for this window of data.
+    ssthresh: Option<f64>,
+}
+
+impl Sending {
+    /// If ECN is offered, or agreed on; `ect` is the code point that the congestion control wants with accurate ECN.
+    pub fn new(ecn: Ecn, ect: u8) -> Option<Self> {
+        if ecn == Ecn::Off {
+            return None;
+        }
+        let is_accurate = ecn.is_accurate();
+        Some(Self {
+            ect: if is_accurate { ect } else { Packet::ECT_0 },
+            follower: is_accurate.then(Follower::default),
+            was_read: false,
+            is_deaf: false,
+            end: None,
+            report: Report::default(),
+        })
+    }
+
+    /// What the endpoints have agreed on. Where the other one says that a SYN or SYN-ACK came otherwise than it was
+    /// sent, which cannot be marked, something on the path meddles: nothing can be marked from now on, RFC 9768
+    /// (3.2.2.3). Nor are marks answered if it said nothing where it should (3.2.2.1).
+    pub fn agreed(&self, agreement: &Agreement) -> Option<Self> {
+        let mut sending = Self::new(agreement.ecn, self.ect)?;
+        if let Some(follower) = &mut sending.follower {
+            let seen = agreement.seen;
+            sending.was_read = agreement.is_in_ack;
+            sending.is_deaf = seen == Seen::Zero;
+            if !matches!(seen, Seen::Unknown | Seen::Field(Packet::NOT_ECT)) {
+                sending.ect = Packet::NOT_ECT;
+            }
+            // The SYN-ACK came with CE.
+            let is_marked = seen == Seen::Field(Packet::CE) && agreement.is_in_ack;
+            follower.told.ce_packets = u64::from(is_marked);
+        }
+        Some(sending)
+    }
+
+    /// The window has been reduced, for whatever reason, when `max` bytes had been sent. With classic ECN the next new
+    /// segment says so (CWR).
+    pub fn on_reduction(&mut self, max: u64) {
+        self.end = Some(max);
+    }
+
+    /// With accurate ECN: what an ACK says of marks. The flags of a SYN-ACK belong to the handshake, and those of an ACK
+    /// that acknowledges no more may: RFC 9768 (3.2.2.2).
+    fn read(&mut self, packet: &Packet, (ack, blocks): (u64, &[(u64, u64)]), state: &State) -> Marks {
+        let delivered = state.newly_delivered(ack, blocks);
+        let was_read = std::mem::take(&mut self.was_read) || packet.flags.has(Flags::SYN);
+        let is_of_handshake = was_read || ack == 0 && delivered.0 == 0;
+        let Some(follower) = self.follower.as_mut().filter(|_| !is_of_handshake && !self.is_deaf) else {
+            return Marks::default();
+        };
+        follower.read(packet, delivered, state.mss())
+    }
+
+    /// An ACK of `ack` with SACK `blocks` arrived. `None` if it tells of no mark, or a loss has reduced the window already;
+    /// or if the congestion control models the path, and sets the window alone.
+    pub fn on_ack(
+        &mut self,
+        packet: &Packet,
+        (ack, blocks): (u64, &[(u64, u64)]),
+        state: &State,
+        cc: &mut dyn CongestionControl,
+    ) -> Option<Echo> {
+        let is_marked = if self.follower.is_some() {
+            self.read(packet, (ack, blocks), state).packets > 0
+        } else {
+            packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN)
+        };
+        if !is_marked {
+            return None;
+        }
+        self.report.echoes += 1;
+        if matches!(state.phase, Phase::Recovery | Phase::Loss) || cc.model().is_some() {
+            return None;
+        }
+        let is_new = self.end.is_none_or(|end| ack > end);
+        let ssthresh = is_new.then(|| cc.ssthresh_after_loss(state));
+        Some(Echo { cwnd: state.window.cwnd, ssthresh })
+    }
+
+    /// The ACK with the echo was taken in, and no recovery began: the window is reduced as for a loss, but once in a
+    /// window of data and without sending anything again.
+    pub fn answer(&mut self, echo: Echo, state: &mut State, cc: &mut dyn CongestionControl) {
+        let window = &mut state.window;
+        window.cwnd = window.cwnd.min(echo.cwnd);
+        if let Some(ssthresh) = echo.ssthresh {
+            self.report.reductions += 1;
+            window.ssthresh = ssthresh;
+            window.cwnd = window.cwnd.min(ssthresh);
+            self.on_reduction(state.max);
+            cc.on_reduced();
+        }
+    }
+
+    /// Completes the header of a segment of data, or of a probe.
+    #[cold]
+    pub fn write(&self, transmit: &Transmit, packet: &mut Packet) {
+        if packet.flags.has(Flags::SYN) {
+            return;
+        }
+        if self.follower.is_some() {
+            // Nothing that could be marked has come the other way; where data has, the receiver says how much.
+            packet.set_ace(Counts::default().ace());
+        }
+        if transmit.len == 0 || !matches!(transmit.cause, SendCause::New | SendCause::LimitedTransmit) {
+            return;
+        }
+        packet.ecn = self.ect;
+        if self.end == Some(transmit.seq) && self.follower.is_none() {
+            packet.flags = packet.flags | Flags::CWR;
+        }
+    }
+
+    /// What has been counted at this end.
+    pub fn report(&self) -> Report {
+        let accurate = self
+            .follower
+            .as_ref()
+            .map(|follower| BothCounts { sender: follower.counts(), receiver: Counts::default() });
+        Report { accurate, ..self.report }
+    }
+}

@@ -1,0 +1,349 @@
+//! The link: packets in, packets out, and time between.
+
+use crate::edge::Edge;
+use crate::{Arrival, Counts, Datagram, End, Event, Instant, Scenario, Sent, Stats};
+use airpath_core::element::{Capture, Element};
+use airpath_core::flows::Flows;
+use airpath_core::host::{Beside, Host};
+use airpath_core::packet::{Body, Dir};
+use airpath_core::path::Path;
+use airpath_core::time::Duration;
+use airpath_core::trace::{self, Kind, ProbeMask};
+use airpath_core::wire::{Endpoints, encode_datagram, endpoints, octets_of, parse, rewrite};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Octets of a UDP header.
+const UDP_HEADER: usize = 8;
+
+/// No run lasts longer. Times beyond count as this one: what is added to it is still a time.
+const LATEST: Instant = Instant::from_nanos(50 * Duration::LONGEST.as_nanos());
+
+/// Events are looked through when there are so many.
+const MANY_EVENTS: usize = 4096;
+
+/// A link between a server and UEs, in virtual time.
+///
+/// Hand it what the ends send, with the time at which they do ([`send`](Self::send), [`send_ip`](Self::send_ip)), and
+/// [`advance`](Self::advance) it to where the next thing happens. See the [crate's page](crate) for the loop.
+///
+/// At one instant the link does one thing after the other, and an arrival interrupts it: what you send then goes before
+/// what the link has still to do at that instant. So the order of calls is part of the result.
+pub struct Net {
+    path: Path,
+    flows: Flows,
+    /// UEs whose packets come from outside.
+    ues: Vec<u16>,
+    mtu: usize,
+    most_inside: u64,
+    /// Kinds of event that are kept.
+    probes: ProbeMask,
+    counts: [Counts; 2],
+    arrived: VecDeque<Arrival>,
+    events: Vec<Event>,
+    captured: Vec<u8>,
+}
+
+/// What a [`Net`] is to be: see [`Net::builder`].
+#[derive(Clone, Debug)]
+pub struct Builder {
+    scenario: Scenario,
+    seed: u64,
+    mtu: u16,
+    most_inside: u64,
+    probes: ProbeMask,
+    capture: bool,
+}
+
+impl Builder {
+    /// Seed of all that is random in the link: 1 unless given.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Largest IP packet that passes, in bytes: 1500 unless given.
+    pub fn mtu(self, mtu: u16) -> Self {
+        Self { mtu, ..self }
+    }
+
+    /// Captures what the ends send and receive: see [`Net::capture`].
+    pub fn capture(self) -> Self {
+        Self { capture: true, ..self }
+    }
+
+    /// Records events of these kinds, such as `bearer_enqueued` or `dropped`: see [`Net::trace`].
+    ///
+    /// # Panics
+    /// If there is no such kind.
+    pub fn probes(self, kinds: &[&str]) -> Self {
+        let probes = kinds.iter().fold(self.probes, |mask, name| {
+            let kind = Kind::ALL.iter().find(|kind| kind.name() == *name).unwrap_or_else(|| {
+                let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+                panic!("there is no kind of event {name}; known: {}", known.join(", "))
+            });
+            mask.with(*kind)
+        });
+        Self { probes, ..self }
+    }
+
+    /// Packets that the link holds at most for a UE, whatever its buffers allow: 2¹⁸ unless given. One in a buffer and on
+    /// its way counts twice. It saves memory where a stack floods a link without limits; the models do not see it.
+    pub fn most_inside(self, packets: u64) -> Self {
+        Self { most_inside: packets, ..self }
+    }
+
+    /// Makes the link, at time zero.
+    pub fn build(self) -> Net {
+        let core = &self.scenario.core;
+        let ues = self.scenario.own_ues();
+        let simulated = core.flows_beside(&ues);
+        let end = |dir| -> Box<dyn Element> {
+            match simulated.is_empty() {
+                true => Box::new(Edge(dir)),
+                false => {
+                    let host = Host::new(dir, core.radio.ues(), &simulated, self.seed);
+                    Box::new(Beside::new(Edge(dir), ues.clone(), host))
+                }
+            }
+        };
+        let mut elements = vec![end(Dir::Downlink)];
+        elements.extend(core.network_in_session(self.seed, &ues));
+        elements.push(end(Dir::Uplink));
+        // Counted whether or not they are kept.
+        let mut path = Path::new(elements, self.probes.with(Kind::Dropped).with(Kind::Marked));
+        path.set_capture(Capture::of(self.capture, false, false));
+        Net {
+            path,
+            flows: Flows::default(),
+            ues,
+            mtu: self.mtu.into(),
+            most_inside: self.most_inside,
+            probes: self.probes,
+            counts: Default::default(),
+            arrived: VecDeque::new(),
+            events: Vec::new(),
+            captured: Vec::new(),
+        }
+    }
+}
+
+impl Net {
+    /// The link of a scenario at time zero, with an MTU of 1500 bytes. Everything random follows from the seed.
+    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+        Self::builder(scenario).seed(seed).build()
+    }
+
+    /// The same with further options.
+    ///
+    /// ```
+    /// # use airpath::{Net, Scenario};
+    /// # let scenario = Scenario::bundled("umts-384").unwrap();
+    /// let mut net = Net::builder(&scenario).seed(7).mtu(1280).capture().probes(&["dropped"]).build();
+    /// ```
+    pub fn builder(scenario: &Scenario) -> Builder {
+        let (scenario, probes) = (scenario.clone(), ProbeMask::NONE);
+        Builder { scenario, seed: 1, mtu: 1500, most_inside: 1 << 18, probes, capture: false }
+    }
+
+    /// An end sends a UDP datagram at `at`, or [now](Self::now) if that is later. The link carries it with headers of 28
+    /// octets over IPv4, or 48 over IPv6.
+    ///
+    /// A datagram of the server goes to the UE whose [address](End::ipv4) is its destination, and to UE 0 if that is
+    /// nobody's: in a cell with one UE addresses may be any.
+    ///
+    /// # Panics
+    /// If `from` is no UE of [`Scenario::own_ues`].
+    pub fn send(&mut self, at: Instant, from: End, datagram: Datagram) -> Sent {
+        let ip = datagram.ip();
+        let Datagram { src, dst, ecn, payload } = datagram;
+        let len = ip.header_bytes() as usize + UDP_HEADER + payload.len();
+        if len > self.mtu {
+            return self.refuse(from, Sent::TooBig);
+        }
+        let mut bytes = Vec::with_capacity(len);
+        let id = self.counts[dir(from).index()].sent as u16;
+        encode_datagram(ip, ecn.bits(), Endpoints { src, dst }, id, &payload, &mut bytes);
+        self.enter(at, from, bytes)
+    }
+
+    /// An end sends an IP packet. Boxes read TCP in it, and may change it. One that is larger than the MTU is refused,
+    /// also where IPv4 would allow a router to fragment it. Otherwise as [`send`](Self::send).
+    ///
+    /// # Panics
+    /// If `from` is no UE of [`Scenario::own_ues`].
+    pub fn send_ip(&mut self, at: Instant, from: End, packet: &[u8]) -> Sent {
+        if packet.len() > self.mtu {
+            return self.refuse(from, Sent::TooBig);
+        }
+        self.enter(at, from, packet.to_vec())
+    }
+
+    fn enter(&mut self, at: Instant, from: End, bytes: Vec<u8>) -> Sent {
+        let (ue, dir) = (self.ue(from, &bytes), dir(from));
+        if self.inside(ue) >= self.most_inside {
+            return self.refuse(from, Sent::Full);
+        }
+        let mut packet = self.path.packet();
+        parse(&bytes, &mut packet);
+        packet.ue = ue;
+        packet.flow = self.flows.number(dir, &bytes, &packet);
+        let counts = &mut self.counts[dir.index()];
+        counts.sent += 1;
+        counts.sent_bytes += u64::from(packet.len);
+        counts.opaque += u64::from(!packet.is_tcp());
+        packet.body = Some(Box::new(Body { bytes, touched: false }));
+        self.path.handle_packet(at.clamp(self.path.now(), LATEST), dir, packet);
+        self.collect();
+        Sent::Accepted
+    }
+
+    fn refuse(&mut self, from: End, why: Sent) -> Sent {
+        let counts = &mut self.counts[dir(from).index()];
+        *if why == Sent::Full { &mut counts.full } else { &mut counts.too_big } += 1;
+        why
+    }
+
+    /// The UE that sends or is to receive this packet.
+    fn ue(&self, from: End, bytes: &[u8]) -> u16 {
+        match from {
+            End::Ue(ue) => {
+                assert!(self.ues.contains(&ue), "UE {ue} is not yours: your UEs are {:?}", self.ues);
+                ue
+            }
+            End::Server if self.ues.len() == 1 => self.ues[0],
+            End::Server => {
+                let dst = endpoints(bytes).map(|(_, ends)| ends.dst.ip());
+                let is_its = |ue: &&u16| {
+                    let end = End::Ue(**ue);
+                    dst == Some(end.ipv4().into()) || dst == Some(end.ipv6().into())
+                };
+                self.ues.iter().find(is_its).copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Packets in the buffers of a UE's bearers and on lanes; one that is on both counts twice.
+    fn inside(&mut self, ue: u16) -> u64 {
+        let held = Dir::BOTH.map(|dir| u64::from(self.path.radio(ue, dir).sdus));
+        held.iter().sum::<u64>() + self.path.in_flight() as u64
+    }
+
+    /// Until when nothing can arrive unless something is sent: where to [`advance`](Self::advance) next. Nothing has to
+    /// arrive then. `None` if the link is empty and silent.
+    pub fn next_wakeup(&mut self) -> Option<Instant> {
+        let arrived = self.arrived.front().map(|_| self.now());
+        arrived.or_else(|| self.path.poll_wakeup().map(|at| at.max(self.path.now())))
+    }
+
+    /// Lets time pass up to `until`, or up to the first arrival if one comes before or then: that one is returned, and
+    /// [now](Self::now) is its time. Without one `now` is `until`, unless that is past.
+    ///
+    /// Where [`send`](Self::send) was given a time ahead of `now`, the link has run up to it, and arrivals on the way are
+    /// handed out here one by one, with the times at which they came.
+    pub fn advance(&mut self, until: Instant) -> Option<Arrival> {
+        let until = until.min(LATEST);
+        while self.arrived.is_empty() && self.path.handle_next(until) {
+            self.collect();
+        }
+        if self.arrived.is_empty() && until > self.path.now() {
+            self.path.handle_timeout(until);
+        }
+        self.arrived.pop_front()
+    }
+
+    /// How far the link has been run.
+    pub fn now(&self) -> Instant {
+        self.path.now()
+    }
+
+    /// Takes in what has left the path.
+    fn collect(&mut self) {
+        while let Some((at, dir, mut packet)) = self.path.poll_output() {
+            let octets = match packet.body.take() {
+                Some(mut body) => {
+                    if body.touched {
+                        rewrite(&mut body.bytes, &packet);
+                    }
+                    body.bytes
+                }
+                None => octets_of(&packet, dir, 0),
+            };
+            let counts = &mut self.counts[dir.index()];
+            counts.delivered += 1;
+            counts.delivered_bytes += u64::from(packet.len);
+            let to = dir.pick(End::Ue(packet.ue), End::Server);
+            self.arrived.push_back(Arrival { at, to, packet: octets });
+            self.path.free(packet);
+        }
+        if self.path.recorded() >= MANY_EVENTS {
+            self.take_events();
+        }
+    }
+
+    /// Counts what was dropped and marked, and keeps what was asked for.
+    fn take_events(&mut self) {
+        for (at, core) in self.path.take_trace() {
+            match core {
+                trace::Event::Dropped { ue, direction, reason, .. } if self.ues.contains(&ue) => {
+                    let counts = &mut self.counts[direction.index()];
+                    counts.dropped += 1;
+                    *counts.reasons.entry(reason.name()).or_default() += 1;
+                }
+                trace::Event::Marked { ue, direction, .. } if self.ues.contains(&ue) => {
+                    self.counts[direction.index()].marked += 1;
+                }
+                _ => {}
+            }
+            if self.probes.has(core.kind()) {
+                self.events.push(Event { at, core });
+            }
+        }
+    }
+
+    /// What became of your packets so far.
+    pub fn stats(&mut self) -> Stats {
+        self.take_events();
+        let [mut downlink, mut uplink] = self.counts.clone();
+        for (dir, counts) in Dir::BOTH.into_iter().zip([&mut downlink, &mut uplink]) {
+            for ue in &self.ues {
+                let bearer = self.path.radio(*ue, dir);
+                counts.queued += u64::from(bearer.sdus);
+                counts.queued_bytes += bearer.bytes;
+            }
+        }
+        Stats { downlink, uplink }
+    }
+
+    /// Events of the kinds of [`Builder::probes`] since the last call, in the order in which they happened.
+    pub fn trace(&mut self) -> Vec<Event> {
+        self.take_events();
+        std::mem::take(&mut self.events)
+    }
+
+    /// The capture so far, as a file in pcapng: on the interfaces `server` and `ue` what the ends sent and received. Empty
+    /// without [`Builder::capture`].
+    pub fn capture(&mut self) -> &[u8] {
+        self.captured.extend(self.path.take_capture());
+        &self.captured
+    }
+
+    /// What each part of the link counted, from the server's side: `elements` of a run's `results.json`.
+    pub fn report(&mut self) -> Vec<Value> {
+        self.path.reports().into_iter().filter(|report| !report.is_null()).collect()
+    }
+}
+
+/// The direction in which an end sends.
+fn dir(from: End) -> Dir {
+    match from {
+        End::Server => Dir::Downlink,
+        End::Ue(_) => Dir::Uplink,
+    }
+}
+
+impl fmt::Debug for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Net").field("now", &self.now()).field("ues", &self.ues).finish_non_exhaustive()
+    }
+}
