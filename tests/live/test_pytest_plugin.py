@@ -226,7 +226,8 @@ def test_where_there_can_be_no_link_doctor_says_why(without, words, required, th
 
 
 def test_four_tests_go_side_by_side(theirs):
-    tests = "".join(DOWNLOAD.replace("test_download", f"test_{number}") for number in range(4))
+    short = DOWNLOAD.replace("20_000", "2_000")
+    tests = "".join(short.replace("test_download", f"test_{number}") for number in range(4))
     done = theirs(tests, "-n", "4")
     assert (done.code, done.counts["passed"]) == (0, 4), done.out
 
