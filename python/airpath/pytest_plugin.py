@@ -27,6 +27,8 @@ REQUIRED = "AIRPATH_REQUIRED"
 NO_VERDICT = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 # Characters of a test's name in the name of its folder.
 LONGEST_NAME = 150
+# What a link needs and this machine lacks, once that is known.
+MISSING = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,7 +88,7 @@ class Links:
         return link
 
     def close(self) -> None:
-        """End all links; the first error counts."""
+        """End all links, whatever comes of ending one."""
         links, self._links = self._links, []
         with contextlib.ExitStack() as stack:
             for link in links:
@@ -130,10 +132,8 @@ class Links:
             pytest.fail(words, pytrace=False)
 
 
-MISSING = pytest.StashKey[str]()
-"""What a live link needs and this machine lacks, once that is known."""
+# The links of a test.
 LINKS = pytest.StashKey[Links]()
-"""The links of a test."""
 
 
 def refuse(missing: str) -> None:

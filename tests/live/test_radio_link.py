@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -168,6 +169,16 @@ def test_what_the_kernel_refuses_is_an_error(link):
         link.ue.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_UDP)
     # And nothing is the worse for it.
     link.ue.socket().close()
+
+
+def test_a_process_that_holds_what_is_ours_keeps_no_link_open(link):
+    ours = [pipe.fileno() for pipe in (link._process.stdin, link._process.stdout)]
+    with subprocess.Popen(["sleep", "1000"], pass_fds=ours) as heir:
+        began = time.monotonic()
+        link.close()
+        # It would be killed after a minute.
+        assert time.monotonic() - began < 30
+        heir.kill()
 
 
 def test_results_come_with_the_end(link):

@@ -1,16 +1,18 @@
 """The process of a live run for a `RadioLink`: `python -m airpath.live.bench FOLDER`.
 
-Standard input begins with the driver's configuration, and beside it the scenario's name as "name" and as
-"doors" the folder of the ushers' sockets, which is removed in the end. The ushers have the standard input and
-output. The folder is that of a run then, without picture and page. Errors are as of `airpath.live.apart`.
+Standard input begins with the driver's configuration, and in it the scenario's name as "name". COMMAND and
+the server are ushers: they have the standard input and output, and their sockets in a folder that is there as
+long as the run. In the end FOLDER is that of a run, without picture and page. Errors are as of `apart`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shutil
+import os
+import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 from airpath import _core
@@ -19,21 +21,35 @@ from airpath.live.watcher import Watcher
 from airpath.runs.recorder import Recorder
 from airpath.scenario import Scenario
 
+# Bytes of the path of a unix socket, unix(7).
+LONGEST_DOOR = 107
+USHER = Path(__file__).resolve().with_name("usher.py")
+
 
 def main() -> None:
     """Run it."""
     configuration = json.loads(sys.stdin.readline())
-    name, doors = configuration.pop("name"), configuration.pop("doors")
+    name = configuration.pop("name")
     scenario = Scenario(name, configuration["scenario"])
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in configuration["probes"]}
     folder = Path(sys.argv[1])
     watcher = Watcher(name, record=lambda: Recorder(folder, scenario, configuration["seed"], kinds))
-    try:
+    with folder_of_doors() as doors:
+        as_ue, as_server = (
+            [sys.executable, "-I", "-S", str(USHER), f"{doors}/{end}", end] for end in ("ue", "server")
+        )
+        configuration |= {"command": as_ue, "server": f"exec {shlex.join(as_server)}"}
         with contextlib.closing(watcher):
             results = apart.run(configuration, watcher)
-        watcher.finish(configuration, results, drawn=False)
-    finally:
-        shutil.rmtree(doors, ignore_errors=True)
+    watcher.finish(configuration, results, drawn=False)
+
+
+def folder_of_doors() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder in which paths of sockets are short enough."""
+    usual = tempfile.gettempdir()
+    longest = len(os.fsencode(usual)) + len("/airpath-12345678/server")
+    folder = usual if longest <= LONGEST_DOOR else "/tmp"
+    return tempfile.TemporaryDirectory(prefix="airpath-", dir=folder, ignore_cleanup_errors=True)
 
 
 if __name__ == "__main__":

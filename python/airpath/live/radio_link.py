@@ -11,12 +11,9 @@ import contextlib
 import json
 import os
 import select
-import shlex
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,9 +33,8 @@ LATENESS_BOUND_US = 1000.0
 STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 1.0, 0.05
 # Time for a link to be up, and to end, in seconds.
 PATIENCE_S = 60.0
-# Bytes of the path of a unix socket, unix(7).
-LONGEST_DOOR = 107
 ENDS = ("server", "ue")
+ENTER = Path(__file__).resolve().with_name("enter.py")
 # A method has that name too.
 Socket = socket.socket
 
@@ -99,7 +95,8 @@ class End:
         is given, and the addresses in `$AIRPATH_SERVER`, `$AIRPATH_UE` and so on. Signals are passed on to
         it. It ends with the link.
         """
-        return [*_program("enter.py"), self._door, *(os.fspath(word) for word in words)]
+        start = [sys.executable, "-I", "-S", str(ENTER), self._door]
+        return [*start, *(os.fspath(word) for word in words)]
 
     def popen(self, words: Sequence[str | os.PathLike[str]], **options: Any) -> subprocess.Popen[Any]:
         """Start a program at this end: `subprocess.Popen` with `command(*words)`."""
@@ -107,6 +104,7 @@ class End:
 
     def _ask(self, request: dict[str, Any]) -> Socket:
         connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(PATIENCE_S)
         try:
             connection.connect(self._door)
             connection.sendall(json.dumps(request).encode() + b"\n")
@@ -176,14 +174,14 @@ class RadioLink:
             scenario = scenario.with_(
                 "middlebox", [{box: {}} if isinstance(box, str) else box for box in boxes]
             )
-        self.scenario, self.seed, self.folder = scenario, seed, folder
-        self.capture = folder / CAPTURE
+        # Absolute: a test may change the current folder.
+        self.scenario, self.seed, self.folder = scenario, seed, Path(folder).absolute()
+        self.capture = self.folder / CAPTURE
         self._results: dict[str, Any] | None = None
-        self._doors = _folder_of_doors()
-        folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._process = subprocess.Popen(
             # Without the current folder, in which anything may lie.
-            [sys.executable, "-P", "-m", "airpath.live.bench", str(folder)],
+            [sys.executable, "-P", "-m", "airpath.live.bench", str(self.folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -191,15 +189,12 @@ class RadioLink:
         )
         configuration = {
             "name": scenario.name,
-            "doors": self._doors,
             "mode": "run",
             "scenario": scenario.text,
             "seed": seed,
             "probes": coarse_probes() if trace else [],
             "capture": True,
             "snaplen": SNAPLEN,
-            "command": self._usher("ue"),
-            "server": "exec " + shlex.join(self._usher("server")),
             "congestion_control": cc,
             "sysctl": dict(sysctl or {}),
             "status_interval_s": STATUS_INTERVAL_S,
@@ -209,7 +204,7 @@ class RadioLink:
         try:
             self.server, self.ue = self._start(json.dumps(configuration).encode() + b"\n")
         except BaseException:
-            self._abandon()
+            self._end()
             raise
 
     def __enter__(self) -> Self:
@@ -240,22 +235,12 @@ class RadioLink:
             If the run failed.
         """
         if self._results is None:
-            with contextlib.suppress(OSError):
-                # It would be waited for.
-                self.server._ask({"end": True}).close()
-            try:
-                # The end of its standard input ends the UE's usher.
-                _, said = self._process.communicate(timeout=PATIENCE_S)
-                self._results = apart.outcome(self.folder, self._process.returncode, said.decode())
-            except subprocess.TimeoutExpired as error:
-                what = f"the run did not end within {PATIENCE_S:.0f} s"
-                raise LiveError("live", what, "see 'airpath doctor'") from error
-            finally:
-                self._abandon()
+            # The server's first: COMMAND's end would wait for it.
+            for end in (self.server, self.ue):
+                with contextlib.suppress(OSError):
+                    end._ask({"end": True}).close()
+            self._results = apart.outcome(self.folder, *self._end())
         return _stats(self._results)
-
-    def _usher(self, end: str) -> list[str]:
-        return [*_program("usher.py"), f"{self._doors}/{end}", end]
 
     def _start(self, configuration: bytes) -> list[End]:
         """Hand over the configuration and wait for both ushers."""
@@ -272,32 +257,23 @@ class RadioLink:
                 what = f"the link was not up after {PATIENCE_S:.0f} s"
                 raise LiveError("live", what, "see 'airpath doctor'")
             if not (piece := os.read(stdout, 4096)):
-                why = self._process.communicate()[1].decode()
-                apart.outcome(self.folder, self._process.returncode, why)
+                status, why = self._end()
+                apart.outcome(self.folder, status, why)
                 what = f"the link ended before it was up: {why.strip()}"
                 raise LiveError("live", what, "see 'airpath doctor'")
             said += piece
-        addresses = {ready["end"]: ready["addresses"] for ready in map(json.loads, said.splitlines())}
-        return [End(f"{self._doors}/{end}", *addresses[end]) for end in ENDS]
+        ready = {usher["end"]: usher for usher in map(json.loads, said.splitlines())}
+        return [End(ready[end]["door"], *ready[end]["addresses"]) for end in ENDS]
 
-    def _abandon(self) -> None:
-        """Make sure that nothing is left; without its process a link ends at once."""
-        if self._process.poll() is None:
+    def _end(self) -> tuple[int, str]:
+        """End the run's standard input, and so the run; return its status and what it said."""
+        try:
+            _, said = self._process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            # Without it, everything else in the link ends at once.
             self._process.kill()
-        self._process.communicate()
-        shutil.rmtree(self._doors, ignore_errors=True)
-
-
-def _program(name: str) -> list[str]:
-    """The command of a program of this package that wants the standard library alone."""
-    return [sys.executable, "-I", "-S", str(Path(__file__).resolve().with_name(name))]
-
-
-def _folder_of_doors() -> str:
-    """Make a folder in which paths of sockets are short enough."""
-    chosen = tempfile.gettempdir()
-    longest = len(os.fsencode(chosen)) + len("/airpath-12345678/server")
-    return tempfile.mkdtemp(prefix="airpath-", dir=chosen if longest <= LONGEST_DOOR else "/tmp")
+            _, said = self._process.communicate()
+        return self._process.returncode, said.decode()
 
 
 def _stats(results: dict[str, Any]) -> Stats:

@@ -2,7 +2,7 @@
 
 A program of the standard library alone, run as `python -I -S usher.py DOOR END` in each namespace; END is
 "server" or "ue". It listens at the unix socket DOOR. Its first line of standard output says that it does so:
-`{"end": END, "addresses": [IPv4, IPv6]}`. Each connection is one request, a line of JSON:
+`{"end": END, "door": DOOR, "addresses": [IPv4, IPv6]}`. Each connection is one request, a line of JSON:
 
 * `{"socket": [family, type, protocol]}`: answered by `{}` with the socket, or `{"error": [number, text]}`.
 * `{"program": [...], "cwd": folder, "environment": {...}}`, with descriptors for standard input, output and
@@ -10,7 +10,7 @@ A program of the standard library alone, run as `python -I -S usher.py DOOR END`
   Meanwhile `{"signal": n}` is passed on to the program. It is killed, with its group, if the connection ends.
 * `{"end": true}`: the usher ends.
 
-The UE's usher, which is COMMAND, ends with its standard input too.
+The UE's usher, which is COMMAND, ends with its standard input too: whoever holds the other end has gone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Usher:
     """Serves requests until it is told to end."""
 
     def __init__(self, door: str, end: str) -> None:
-        self._end = end
+        self._door, self._end = door, end
         self._over = False
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(door)
@@ -77,7 +77,8 @@ class Usher:
         """Say that it is ready, and serve."""
         end = "SERVER" if self._end == "server" else "UE"
         addresses = [os.environ[f"AIRPATH_{end}"], os.environ[f"AIRPATH_{end}6"]]
-        os.write(STDOUT, json.dumps({"end": self._end, "addresses": addresses}).encode() + b"\n")
+        ready = {"end": self._end, "door": self._door, "addresses": addresses}
+        os.write(STDOUT, json.dumps(ready).encode() + b"\n")
         # Whoever reads it learns of the end of the run by the end of the stream.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, STDOUT)
@@ -108,6 +109,8 @@ class Usher:
                 Program(self._selector, connection, lines, words, cwd, environment)
             case [{"end": True}]:
                 self._over = True
+            case _:
+                connection.close()
 
     def _make_socket(self, connection: socket.socket, family: int, kind: int, protocol: int) -> None:
         try:

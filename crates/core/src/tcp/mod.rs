@@ -412,6 +412,14 @@ impl Config {
             let hint = "set tcp.recovery = \"rack\" and tcp.sack = true, or tcp.profile = \"linux\"";
             return error("cc", message, hint);
         }
+        if self.cc.counts_marks() && !self.ecn.is_accurate() {
+            let message = format!("{} answers marks by their number", self.cc.name());
+            return error(
+                "cc",
+                message,
+                "set tcp.ecn = \"accurate\", or choose tcp.profile = \"linux-prague\"",
+            );
+        }
         if self.max_pacing_rate.is_some_and(|rate| rate.as_bps() < 8) {
             return error("max_pacing_rate", "less than a byte a second".into(), "write at least 8 bit/s");
         }

@@ -22,6 +22,8 @@ pub enum Profile {
     LinuxReno,
     /// Linux with `net.ipv4.tcp_congestion_control = bbr`: version 1.
     LinuxBbr,
+    /// Linux with TCP Prague, which is beside the kernel (L4STeam/linux), and `net.ipv4.tcp_ecn = 3`.
+    LinuxPrague,
 }
 
 /// What both of Linux's have; a receive window of half of `tcp_rmem`, the rest being overhead.
@@ -53,6 +55,7 @@ impl Profile {
             "linux" => "cc.cubic = { hystart = \"linux\", variant = \"linux\" }",
             "linux-reno" => "cc.reno = { variant = \"linux\" }",
             "linux-bbr" => "cc.bbr = {}",
+            "linux-prague" => "cc.prague = {}\necn = \"accurate\"",
             "rfc" => return Some(Table::new()),
             _ => return None,
         };
@@ -75,7 +78,9 @@ mod tests {
 
     #[test]
     fn every_profile_is_a_configuration_that_can_be() {
-        for profile in [Profile::Rfc, Profile::Linux, Profile::LinuxReno, Profile::LinuxBbr] {
+        for profile in
+            [Profile::Rfc, Profile::Linux, Profile::LinuxReno, Profile::LinuxBbr, Profile::LinuxPrague]
+        {
             let name = Value::try_from(profile).unwrap();
             let keys = Profile::keys(name.as_str().unwrap()).unwrap();
             let config: Config = Value::Table(keys).try_into().unwrap();

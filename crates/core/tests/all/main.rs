@@ -23,6 +23,7 @@ mod freeze;
 mod golden;
 mod gtp_capture;
 mod gtp_messages;
+mod l4s;
 mod layers;
 mod netsim;
 mod outages;

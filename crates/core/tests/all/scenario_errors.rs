@@ -238,6 +238,10 @@ const WRONG: &[&str] = &[
     "[tcp]\nloss_window = 0",
     "[tcp]\necn = \"exact\"",
     "[tcp]\necn = 1",
+    "[tcp]\ncc.dctcp = {}",
+    "[tcp]\ncc.prague = {}\necn = true",
+    "[tcp]\ncc.prague.virtual_rtt = \"0 s\"\necn = \"accurate\"",
+    "[tcp]\ncc.dctcp.gain = 2.0\necn = \"accurate\"",
     "[tcp]\necn = \"accurate\"\nrnf = \"first_flagged\"",
     "[tcp]\necn = \"accurate\"\n[[middlebox]]\nrnc_feedback = {}",
     "[tcp]\nadaptive_dupack_threshold = true",
@@ -766,6 +770,14 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.ecn: invalid value: string "exact"; write true, false, "accurate" or "accurate_flags"
     [tcp] | ecn = 1
         tcp.ecn: invalid type: integer `1`; write true, false, "accurate" or "accurate_flags"
+    [tcp] | cc.dctcp = {}
+        tcp.cc: dctcp answers marks by their number; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
+    [tcp] | cc.prague = {} | ecn = true
+        tcp.cc: prague answers marks by their number; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
+    [tcp] | cc.prague.virtual_rtt = "0 s" | ecn = "accurate"
+        tcp.cc.prague.virtual_rtt: no round takes no time; write "25 ms", or "1 us" for none
+    [tcp] | cc.dctcp.gain = 2.0 | ecn = "accurate"
+        tcp.cc.dctcp.gain: 2 is no weight; write a number above 0, at most 1 (0.0625 in RFC 8257)
     [tcp] | ecn = "accurate" | rnf = "first_flagged"
         tcp.rnf: accurate ECN counts marks in the bit of the feedback; write off, or tcp.ecn = true
     [tcp] | ecn = "accurate" | [[middlebox]] | rnc_feedback = {}
@@ -1029,13 +1041,14 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
             // Some boxes want a buffer with a limit.
             let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
-            // Some congestion controls want to know what is lost.
-            let more = match path.split('.').next() {
-                Some("middlebox") => buffer,
-                Some("tcp") if path == "tcp.cc" => ("tcp.recovery", "rack"),
-                _ => options[0],
+            // Some congestion controls want to know what is lost, or how much is marked.
+            let more: &[(&str, &str)] = match path.split('.').next() {
+                Some("middlebox") => &[buffer],
+                Some("tcp") if path == "tcp.cc" => &[("tcp.recovery", "rack"), ("tcp.ecn", "accurate")],
+                _ => &[],
             };
-            let scenario = parse(&text, &[options[0], options[1], (cell, "{}"), more, (key.as_str(), "{}")]);
+            let asked = [(cell, "{}"), (key.as_str(), "{}")];
+            let scenario = parse(&text, &[&options[..], more, &asked].concat());
             let written = serde_json::to_value(&scenario).unwrap();
             let pointer = format!("/{}", path.replace('.', "/"));
             let there = written.pointer(&pointer).unwrap_or_else(|| panic!("{pointer} in {written}"));

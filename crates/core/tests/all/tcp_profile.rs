@@ -111,7 +111,7 @@ fn what_does_not_go_together_is_refused() {
         ("profile = \"linx\"", "tcp.profile: unknown name \"linx\"; did you mean linux?"),
         (
             "profile = \"windows\"",
-            "tcp.profile: unknown name \"windows\"; known here: rfc, linux, linux-reno, linux-bbr",
+            "tcp.profile: unknown name \"windows\"; known here: rfc, linux, linux-reno, linux-bbr, linux-prague",
         ),
         ("recovery.rack = {}", "tcp.recovery: rack knows nothing without the option; set tcp.sack = true"),
         (

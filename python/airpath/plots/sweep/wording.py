@@ -50,6 +50,7 @@ _VALUES = {
     "bbr": "BBR",
     "codel": "CoDel",
     "cubic": "CUBIC",
+    "dctcp": "DCTCP",
     "drophead": "drop-head",
     "droptail": "drop-tail",
     "dsack": "DSACK",

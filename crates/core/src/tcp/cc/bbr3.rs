@@ -13,10 +13,11 @@
 //! Where the draft leaves a choice or contradicts itself: rounds are compared with the flight in segments; the bound of
 //! Drain is the short-term one alone; the window of ProbeRTT is half of the pipe and at least four segments; a restart
 //! after a pause begins a new epoch of ACKs in bunches whole; high loss in Startup sets `full_bw_reached` alone. Below
-//! 1.2 Mbit/s bursts are one segment, as in version 1. ECN is answered by nothing: see [`crate::tcp::ecn`].
+//! 1.2 Mbit/s bursts are one segment, as in version 1. Marks count where round-trip times are short: [`ecn`].
 
 mod bounds;
 mod cycle;
+mod ecn;
 
 use super::model::{LostSegment, MaxFilter, ModelView, PathAck, PathModel, burst};
 use super::{Component, CongestionControl};
@@ -27,6 +28,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::ModelState;
 use bounds::Bounds;
 use cycle::Cycle;
+use ecn::Marks;
 
 parameters! {
     /// BBR, version 3: draft-ietf-ccwg-bbr. Bandwidth and round-trip time of the path set pace and window, and losses
@@ -97,6 +99,7 @@ struct Bbr {
     probe_rtt: ProbeRtt,
     drain_begun: u64,
     startup_losses: StartupLosses,
+    marks: Marks,
     /// The window before a recovery or ProbeRTT.
     prior_cwnd: f64,
     phase: Phase,
@@ -185,6 +188,7 @@ impl Bbr {
             probe_rtt: ProbeRtt::default(),
             drain_begun: 0,
             startup_losses: StartupLosses::default(),
+            marks: Marks::default(),
             prior_cwnd: 0.0,
             phase: Phase::Open,
             timed_out: false,
@@ -292,6 +296,12 @@ impl Bbr {
         self.full.reached |= self.full.now;
     }
 
+    /// BBRHandleQueueTooHighInStartup.
+    fn stop_startup(&mut self) {
+        self.full.reached = true;
+        self.bounds.long = self.bdp(self.max_bw.max(), 1.0).max(self.bounds.latest_inflight);
+    }
+
     /// BBRCheckStartupDone, with BBRCheckStartupHighLoss.
     fn check_startup(&mut self, ack: &PathAck) {
         let losses = &mut self.startup_losses;
@@ -301,9 +311,7 @@ impl Bbr {
             let sent = (losses.lost + losses.delivered) as f64;
             let is_high = losses.whole_round && losses.lost as f64 > bounds::LOSS_THRESHOLD * sent;
             if is_high && losses.gaps >= STARTUP_LOSSES && ack.phase == Phase::Recovery {
-                self.full.reached = true;
-                let limit = self.bdp(self.max_bw.max(), 1.0).max(self.bounds.latest_inflight);
-                self.bounds.long = limit;
+                self.stop_startup();
             }
         }
         if self.round.begins {
@@ -513,6 +521,7 @@ impl PathModel for Bbr {
     fn on_path(&mut self, ack: &PathAck, window: &mut Window) -> bool {
         self.bounds.begin_ack(ack);
         self.update_bandwidth(ack);
+        self.update_marks(ack);
         self.adapt_short_bounds(ack, window);
         self.update_extra_acked(ack, window.cwnd);
         self.check_full_pipe(ack);

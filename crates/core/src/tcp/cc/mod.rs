@@ -4,7 +4,10 @@ pub mod bbr;
 pub mod bbr3;
 pub mod copa;
 pub mod cubic;
+pub mod dctcp;
+mod marked_share;
 pub mod model;
+pub mod prague;
 pub mod reno;
 pub mod westwood;
 pub mod westwood_plus;
@@ -15,6 +18,7 @@ pub mod westwood_plus;
 pub mod guide;
 
 use crate::error::ScenarioError;
+use crate::packet::Packet;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::cc as scratch;
@@ -48,6 +52,20 @@ pub trait CongestionControl: Send + Sync {
     /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
     /// of its window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
+
+    /// With accurate ECN: what an ACK of `ack` says of marks, before anything else is made of it.
+    fn on_marks(&mut self, _now: Instant, _marks: &Marks, _ack: u64, _state: &State) {}
+
+    /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays.
+    fn ssthresh_after_marks(&mut self, _now: Instant, state: &State) -> Option<f64> {
+        Some(self.ssthresh_after_loss(state))
+    }
+
+    /// With accurate ECN: whether an ACK with marks lets the window grow by what is not marked, of which
+    /// [`on_marks`](Self::on_marks) has told.
+    fn grows_beside_marks(&self) -> bool {
+        false
+    }
 
     /// The window has just been reduced for a mark, to the threshold that [`ssthresh_after_loss`](Self::ssthresh_after_loss)
     /// gave before the ACK with the mark was taken in.
@@ -93,6 +111,51 @@ pub trait Component {
     fn models_path(&self) -> bool {
         false
     }
+
+    /// Whether it answers marks by their number, so that it wants accurate ECN.
+    fn counts_marks(&self) -> bool {
+        false
+    }
+
+    /// The code point of data that can be marked, with accurate ECN.
+    fn ect(&self) -> u8 {
+        Packet::ECT_0
+    }
+
+    /// How it paces, whatever `tcp.pacing` says; `None` if it leaves that to it.
+    fn pace(&self) -> Option<Pace> {
+        self.models_path().then(Pace::default)
+    }
+}
+
+/// What an ACK says of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Packets with CE since the last ACK.
+    pub packets: u64,
+    /// Payload with CE since then.
+    pub bytes: u64,
+    /// Payload that the ACK reports for the first time.
+    pub delivered: u64,
+}
+
+/// How segments are paced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// The rate over that of the window and the round-trip time, beyond slow start; of no meaning to a control that models the
+    /// path, which sets the rate.
+    pub gain: f64,
+    /// Bursts in a second of the rate.
+    pub bursts: f64,
+    /// Least burst, segments.
+    pub least_segments: f64,
+}
+
+impl Default for Pace {
+    /// Linux's with the queue discipline fq.
+    fn default() -> Self {
+        Self { gain: 1.2, bursts: 1000.0, least_segments: 2.0 }
+    }
 }
 
 registry! {
@@ -105,6 +168,8 @@ registry! {
         Bbr = bbr,
         Bbr3 = bbr3,
         Copa = copa,
+        Dctcp = dctcp,
+        Prague = prague,
         #[cfg(test)]
         Guide = guide,
         #[cfg(test)]

@@ -5,6 +5,7 @@
 //! answers with itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
 //! it: slow start, proportional rate reduction and restarts after a pause do not touch it.
 
+use super::Pace;
 use crate::rng::Stream;
 use crate::tcp::window::state::{Phase, Window};
 use crate::time::{Duration, Instant};
@@ -58,6 +59,10 @@ pub struct PathAck {
     pub delivered_at: Instant,
     /// Marked lost since the connection began.
     pub lost: u64,
+    /// Delivered with CE since the connection began; `None` without accurate ECN.
+    pub marked: Option<u64>,
+    /// And since the latest segment was sent that this ACK reports.
+    pub marked_since: u64,
     /// Phase of the loss recovery.
     pub phase: Phase,
     /// The congestion window, and nothing else, keeps data back.
@@ -126,9 +131,14 @@ pub struct ModelView {
 /// Burst that a pacer lets go at once: a millisecond of its rate up to 64 kB, at least two segments, one below
 /// 1.2 Mbit/s. As Linux's; it adds more below a round-trip time of some milliseconds, which no cellular link has.
 pub fn burst(rate: f64, mss: f64) -> u64 {
+    burst_of(&Pace::default(), rate, mss)
+}
+
+/// The same, of pacing like this.
+pub fn burst_of(pace: &Pace, rate: f64, mss: f64) -> u64 {
     const SLOW: f64 = 1_200_000.0 / 8.0;
-    let least = if rate < SLOW { mss } else { 2.0 * mss };
-    (rate / 1000.0).min(65_536.0).max(least) as u64
+    let least = if rate < SLOW { mss } else { pace.least_segments * mss };
+    (rate / pace.bursts).min(65_536.0).max(least) as u64
 }
 
 /// The largest value in a sliding window of counts (rounds or cycles).
@@ -169,6 +179,13 @@ mod tests {
             filter.max()
         });
         assert_eq!(maxima, [5.0, 5.0, 5.0, 4.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn pragues_bursts_are_a_quarter_of_that_and_may_be_one_segment() {
+        let pace = Pace { bursts: 4096.0, least_segments: 1.0, ..Pace::default() };
+        let bytes = [250e3, 12.5e6].map(|rate| burst_of(&pace, rate, 1000.0));
+        assert_eq!(bytes, [1000, 3051]);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! CE (3.2.2.3), all of which the RFC leaves to implementations.
 
 use crate::packet::{EcnBytes, EcnOrder, Flags, Packet};
+use crate::tcp::cc::Marks;
 use serde::Serialize;
 
 /// The field of three bits.
@@ -73,17 +74,6 @@ impl Counts {
             _ => EcnBytes::new(EcnOrder::Ect0First, [ect0, ce, ect1]),
         }
     }
-}
-
-/// What an ACK says of marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Packets with CE since the last ACK.
-    pub packets: u64,
-    /// Payload with CE since then.
-    pub bytes: u64,
-    /// Payload that the ACK reports for the first time.
-    pub delivered: u64,
 }
 
 /// The sender's counters.

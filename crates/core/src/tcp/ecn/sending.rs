@@ -1,11 +1,12 @@
 //! The half of the sender: what it makes of the news of marks, and which of its segments can be marked.
 
-use super::accurate::{Follower, Marks};
+use super::accurate::Follower;
 use super::{Agreement, BothCounts, Counts, Ecn, Report, Seen};
 use crate::packet::{Flags, Packet};
 use crate::tcp::Transmit;
-use crate::tcp::cc::CongestionControl;
+use crate::tcp::cc::{CongestionControl, Marks};
 use crate::tcp::window::state::{Phase, State};
+use crate::time::Instant;
 use crate::trace::SendCause;
 
 /// The half of the sender.
@@ -21,13 +22,15 @@ pub(in crate::tcp) struct Sending {
     is_deaf: bool,
     /// End of what had been sent when the window was reduced last: echoes before that are of marks answered by it.
     end: Option<u64>,
+    /// Bytes with CE so far, with accurate ECN.
+    marked: u64,
     report: Report,
 }
 
 /// An echoed mark, read before the rest of its ACK is taken in.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Echo {
-    /// The congestion window before the ACK: it does not grow.
+    /// The congestion window before the ACK, beyond which it does not grow.
     cwnd: f64,
     /// The threshold to which the window is reduced, if it was not yet reduced for this window of data.
     ssthresh: Option<f64>,
@@ -46,6 +49,7 @@ impl Sending {
             was_read: false,
             is_deaf: false,
             end: None,
+            marked: 0,
             report: Report::default(),
         })
     }
@@ -67,6 +71,11 @@ impl Sending {
             follower.told.ce_packets = u64::from(is_marked);
         }
         Some(sending)
+    }
+
+    /// Bytes that the other endpoint has told of with CE; `None` without accurate ECN.
+    pub fn marked(&self) -> Option<u64> {
+        self.follower.as_ref().map(|_| self.marked)
     }
 
     /// The window has been reduced, for whatever reason, when `max` bytes had been sent. With classic ECN the next new
@@ -92,12 +101,17 @@ impl Sending {
     pub fn on_ack(
         &mut self,
         packet: &Packet,
+        now: Instant,
         (ack, blocks): (u64, &[(u64, u64)]),
         state: &State,
         cc: &mut dyn CongestionControl,
     ) -> Option<Echo> {
-        let is_marked = if self.follower.is_some() {
-            self.read(packet, (ack, blocks), state).packets > 0
+        let is_accurate = self.follower.is_some();
+        let is_marked = if is_accurate {
+            let marks = self.read(packet, (ack, blocks), state);
+            cc.on_marks(now, &marks, ack, state);
+            self.marked += marks.bytes;
+            marks.packets > 0
         } else {
             packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN)
         };
@@ -109,8 +123,13 @@ impl Sending {
             return None;
         }
         let is_new = self.end.is_none_or(|end| ack > end);
-        let ssthresh = is_new.then(|| cc.ssthresh_after_loss(state));
-        Some(Echo { cwnd: state.window.cwnd, ssthresh })
+        let ssthresh = match is_accurate {
+            _ if !is_new => None,
+            true => cc.ssthresh_after_marks(now, state),
+            false => Some(cc.ssthresh_after_loss(state)),
+        };
+        let grows = is_accurate && cc.grows_beside_marks();
+        Some(Echo { cwnd: if grows { f64::INFINITY } else { state.window.cwnd }, ssthresh })
     }
 
     /// The ACK with the echo was taken in, and no recovery began: the window is reduced as for a loss, but once in a

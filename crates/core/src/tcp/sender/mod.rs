@@ -174,7 +174,7 @@ impl Sender {
         let tx = &mut self.tx;
         let echo = tx.ecn.as_mut();
         let number = (ack.number, ack.blocks());
-        let echo = echo.and_then(|ecn| ecn.on_ack(packet, number, &tx.state, tx.cc.as_mut()));
+        let echo = echo.and_then(|ecn| ecn.on_ack(packet, now, number, &tx.state, tx.cc.as_mut()));
         let begins = self.loss.on_ack(tx, &ack);
         if let (Some(ecn), Some(echo), false) = (&mut tx.ecn, echo, begins) {
             ecn.answer(echo, &mut tx.state, tx.cc.as_mut());

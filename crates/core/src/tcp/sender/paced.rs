@@ -5,7 +5,6 @@ use super::Sender;
 use crate::rng::Stream;
 use crate::tcp::Transmit;
 use crate::tcp::cc::model::{ModelView, PathAck};
-use crate::tcp::transmission::pacer::rate_of;
 use crate::time::Instant;
 use crate::trace::SendCause;
 
@@ -131,11 +130,13 @@ impl Sender {
         let srtt = tx.rto.srtt();
         let Some(pacer) = &mut tx.pacer else { return };
         let (Some(meter), Some(model)) = (&mut tx.meter, tx.cc.model()) else {
-            if let Some(rate) = rate_of(&tx.state, srtt) {
+            if let Some(rate) = pacer.rate_of(&tx.state, srtt) {
                 pacer.set(rate, tx.state.window.mss);
             }
             return;
         };
+        let marked = tx.ecn.as_ref().and_then(|ecn| ecn.marked());
+        meter.marked = marked.unwrap_or(0);
         let delivered = meter.take(tx.state.una);
         let in_flight = self.loss.in_flight(&tx.state).max(0) as u64;
         let ack = PathAck {
@@ -153,6 +154,8 @@ impl Sender {
             delivered: meter.delivered,
             delivered_at: meter.delivered_at,
             lost: meter.lost,
+            marked,
+            marked_since: delivered.marked_since,
             phase: tx.state.phase,
             is_window_limited,
             next_send: pacer.next(),

@@ -24,6 +24,7 @@ struct Note {
     delivered_at: Instant,
     first_sent_at: Instant,
     lost: u64,
+    marked: u64,
     /// In flight then, itself included, bytes.
     in_flight: u64,
     is_app_limited: bool,
@@ -45,6 +46,7 @@ pub struct Delivered {
     pub prior_delivered: Option<u64>,
     pub tx_in_flight: u64,
     pub lost_since: u64,
+    pub marked_since: u64,
     pub rtt: Option<Duration>,
     pub newly_acked: u64,
     pub newly_lost: u64,
@@ -63,6 +65,8 @@ pub struct Meter {
     first_sent_at: Instant,
     /// Bytes marked lost since the connection began.
     pub lost: u64,
+    /// Bytes delivered with CE, with accurate ECN.
+    pub marked: u64,
     /// What loss recovery said when its marks were read last.
     lost_read: u64,
     /// The application limits what is sent until this much is delivered; 0 if it does not.
@@ -88,6 +92,7 @@ impl Meter {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             lost: self.lost,
+            marked: self.marked,
             in_flight,
             is_app_limited: self.app_limited > 0,
             is_lost: false,
@@ -169,6 +174,7 @@ impl Meter {
             prior_delivered: note.map(|note| note.delivered),
             tx_in_flight: note.map_or(0, |note| note.in_flight),
             lost_since: note.map_or(0, |note| self.lost - note.lost),
+            marked_since: note.map_or(0, |note| self.marked - note.marked),
             rtt: latest.and_then(|latest| latest.rtt),
             newly_acked: self.delivered - delivered,
             newly_lost: self.lost - lost,

@@ -11,13 +11,12 @@ pub(super) mod pacer;
 pub(super) mod rtt;
 pub(super) mod timer;
 
-use super::cc::CongestionControl;
+use super::cc::{CongestionControl, Pace};
 use super::ecn;
 use super::rto::Rto;
 use super::undo::{Undoing, Verdict};
 use super::window::state::{Fate, Segment, State};
 use super::{Config, ShrunkWindow, Transmit, WindowProbe, timestamp};
-use crate::packet::Packet;
 use crate::tcp::window::scoreboard::AckOutcome;
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -60,19 +59,20 @@ impl Transmission {
     /// Nothing has been sent.
     pub fn new(config: &Config) -> Self {
         let cc = config.cc.build();
-        let paces = config.pacing || config.max_pacing_rate.is_some() || config.cc.models_path();
+        let by_key = config.pacing || config.max_pacing_rate.is_some();
+        let pace = config.cc.pace().or(by_key.then(Pace::default));
         Self {
             state: State::new(config),
             reads_sack: config.sack,
             cc_measures: cc.measures(),
             cc,
             meter: config.cc.models_path().then(Box::default),
-            pacer: paces.then(|| Box::new(Pacer::new(config.max_pacing_rate))),
+            pacer: pace.map(|pace| Box::new(Pacer::new(config.max_pacing_rate, pace))),
             rto: Rto::new(&config.rto),
             rtt: RttMeter::new(config),
             timer: SendTimer::default(),
             undo: Undoing::of(config).map(Box::new),
-            ecn: ecn::Sending::new(config.ecn, Packet::ECT_0).map(Box::new),
+            ecn: ecn::Sending::new(config.ecn, config.cc.ect()).map(Box::new),
             counters: Counters::default(),
             rtts: RttSum::default(),
             supplied: 0,

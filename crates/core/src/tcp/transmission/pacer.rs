@@ -8,7 +8,7 @@
 //! Without a control that models the path, the rate is Linux's: the window over the smoothed round-trip time, times 2 in
 //! slow start up to half of the threshold, else times 1.2.
 
-use crate::tcp::cc::model;
+use crate::tcp::cc::{Pace, model};
 use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
@@ -25,6 +25,7 @@ pub struct Pacer {
     /// B/s that are never exceeded.
     most: u64,
     quantum: u64,
+    pace: Pace,
     free_segments: u32,
     /// The next burst leaves no earlier.
     next: Instant,
@@ -40,12 +41,13 @@ pub struct Pacer {
 
 impl Pacer {
     /// A pacer that lets everything go until it knows a rate, unless there is a limit.
-    pub fn new(limit: Option<Bitrate>) -> Self {
+    pub fn new(limit: Option<Bitrate>, pace: Pace) -> Self {
         let most = limit.map_or(u64::MAX, |limit| (limit.as_bps() / 8).max(1));
         Self {
             rate: None,
             most,
             quantum: 0,
+            pace,
             free_segments: FREE_SEGMENTS,
             next: Instant::ZERO,
             burst: (Instant::ZERO, 0),
@@ -60,8 +62,20 @@ impl Pacer {
         let rate = (rate as u64).clamp(1, self.most);
         if self.rate != Some(rate) {
             (self.rate, self.remainder) = (Some(rate), 0);
-            self.quantum = model::burst(rate as f64, mss);
+            self.quantum = model::burst_of(&self.pace, rate as f64, mss);
         }
+    }
+
+    /// The rate of a window that grows by ACKs, B/s: `tcp_update_pacing_rate` of Linux. `None` before the first round-trip
+    /// time.
+    pub fn rate_of(&self, state: &State, srtt: Duration) -> Option<f64> {
+        if srtt.is_zero() {
+            return None;
+        }
+        let window = &state.window;
+        let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { self.pace.gain };
+        let outstanding = (state.max - state.una) as f64;
+        Some(gain * window.cwnd.max(outstanding) / srtt.as_secs_f64())
     }
 
     /// The rate in B/s, once there is one.
@@ -103,17 +117,6 @@ impl Pacer {
     }
 }
 
-/// The rate of a window that grows by ACKs, B/s: `tcp_update_pacing_rate` of Linux. `None` before the first round-trip time.
-pub fn rate_of(state: &State, srtt: Duration) -> Option<f64> {
-    if srtt.is_zero() {
-        return None;
-    }
-    let window = &state.window;
-    let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
-    let outstanding = (state.max - state.una) as f64;
-    Some(gain * window.cwnd.max(outstanding) / srtt.as_secs_f64())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,7 +128,7 @@ mod tests {
 
     /// A pacer behind its free segments.
     fn pacer(rate: f64, quantum: u64) -> Pacer {
-        let mut pacer = Pacer::new(None);
+        let mut pacer = Pacer::new(None, Pace::default());
         pacer.set(rate, 1000.0);
         pacer.quantum = quantum;
         for _ in 0..FREE_SEGMENTS {
@@ -181,7 +184,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_everything_leaves() {
-        let mut pacer = Pacer::new(None);
+        let mut pacer = Pacer::new(None, Pace::default());
         for _ in 0..100 {
             assert!(pacer.permits(Instant::ZERO, 1000));
             pacer.on_sent(Instant::ZERO, 1000);
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_limit_holds_whatever_the_rate() {
-        let mut pacer = Pacer::new(Some(Bitrate::from_bps(800_000)));
+        let mut pacer = Pacer::new(Some(Bitrate::from_bps(800_000)), Pace::default());
         pacer.set(1e9, 1000.0);
         assert_eq!(pacer.rate(), Some(100_000));
     }

@@ -86,6 +86,15 @@ impl Bounds {
         if self.long.is_infinite() { self.long } else { self.long - (HEADROOM * self.long).max(mss) }
     }
 
+    /// A round outside of probes had losses.
+    fn lower(&mut self, max_bw: f64) {
+        if self.short_bw.is_infinite() {
+            self.short_bw = max_bw;
+        }
+        self.short_bw = self.latest_bw.max(BETA * self.short_bw);
+        self.short = self.latest_inflight.max(BETA * self.short);
+    }
+
     /// A recovery was needless: the bounds are no narrower than they were `before` it.
     pub fn undo(&mut self, before: &Self) {
         self.lost_in_round = false;
@@ -104,19 +113,20 @@ impl Bbr {
             return;
         }
         let had_losses = std::mem::take(&mut bounds.lost_in_round);
+        let cut = self.marks.take_cut();
         let probes =
             matches!(self.state, ModelState::Startup | ModelState::ProbeBwRefill | ModelState::ProbeBwUp);
-        if !had_losses || probes {
+        if probes {
             return;
         }
-        if bounds.short_bw.is_infinite() {
-            bounds.short_bw = self.max_bw.max();
-        }
-        if bounds.short.is_infinite() {
+        if (had_losses || cut.is_some()) && bounds.short.is_infinite() {
             bounds.short = window.cwnd;
         }
-        bounds.short_bw = bounds.latest_bw.max(BETA * bounds.short_bw);
-        bounds.short = bounds.latest_inflight.max(BETA * bounds.short);
+        let marked = cut.map_or(f64::INFINITY, |cut| cut * bounds.short);
+        if had_losses {
+            bounds.lower(self.max_bw.max());
+        }
+        bounds.short = bounds.short.min(marked);
     }
 
     /// BBRHandleLostPacket: a loss while what a probe has sent is being judged.

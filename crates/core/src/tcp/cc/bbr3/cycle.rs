@@ -62,6 +62,7 @@ impl Bbr {
     /// BBRStartProbeBW_DOWN.
     pub(super) fn begin_down(&mut self, now: Instant, delivered: u64) {
         self.bounds.reset_signals();
+        self.marks.forget_round();
         self.cycle.acked_per_segment = f64::INFINITY;
         // BBRPickProbeWait.
         self.round.since_probe = u64::from(self.stream.uniform() < 0.5);
@@ -153,7 +154,7 @@ impl Bbr {
         } else if self.round.begins && self.cycle.feedback == Feedback::Stopping && self.end_feedback(ack) {
             return true;
         }
-        if is_too_high(ack.lost_since, ack.tx_in_flight) {
+        if is_too_high(ack.lost_since, ack.tx_in_flight) || self.marks.are_too_many(ack) {
             if self.cycle.judges_probe {
                 let is_app_limited = ack.sample.is_some_and(|sample| sample.is_app_limited);
                 let in_flight = ack.tx_in_flight as f64;

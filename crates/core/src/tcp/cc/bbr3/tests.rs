@@ -21,6 +21,9 @@ struct Path {
     delivered: u64,
     lost: u64,
     phase: Phase,
+    /// With accurate ECN.
+    marked: Option<u64>,
+    marked_in_round: u64,
     is_app_limited: bool,
     is_window_limited: bool,
     shortest: Duration,
@@ -39,6 +42,8 @@ impl Path {
             delivered: 0,
             lost: 0,
             phase: Phase::Open,
+            marked: None,
+            marked_in_round: 0,
             is_app_limited: false,
             is_window_limited: true,
             shortest: RTT,
@@ -71,6 +76,8 @@ impl Path {
             delivered: self.delivered,
             delivered_at: self.now,
             lost: self.lost,
+            marked: self.marked,
+            marked_since: self.marked_in_round,
             phase: self.phase,
             is_window_limited: self.is_window_limited,
             next_send: self.now,
@@ -456,4 +463,59 @@ fn the_window_is_at_least_four_segments_and_three_bursts() {
     }
     assert_eq!(path.bbr.burst(), MSS, "one segment below 1.2 Mbit/s");
     assert_eq!(path.state.window.cwnd, 4.0 * MSS);
+}
+
+/// A round-trip time at which marks count.
+const SHORT: Duration = Duration::from_millis(4);
+
+impl Path {
+    /// A round of which this share is marked.
+    fn marked_round(&mut self, rate: f64, in_flight: f64, share: f64, rtt: Duration) {
+        self.marked_in_round = (share * rate * RTT.as_secs_f64()) as u64;
+        self.marked = Some(self.marked.unwrap_or(0) + self.marked_in_round);
+        self.round(rate, in_flight, 0.0, rtt);
+        self.marked_in_round = 0;
+    }
+}
+
+#[test]
+fn two_rounds_with_half_of_it_marked_end_startup_where_round_trips_are_short() {
+    for (rtt_ms, share, ends) in [(5, 0.5, true), (5, 0.4, false), (6, 0.5, false)] {
+        let mut path = Path::new();
+        for round in 0..4 {
+            // No plateau.
+            path.marked_round(RATE * f64::from(1 << round), BDP, share, Duration::from_millis(rtt_ms));
+        }
+        assert_eq!(path.bbr.state != ModelState::Startup, ends, "{rtt_ms} ms, {share}");
+    }
+}
+
+#[test]
+fn a_round_with_marks_lowers_the_flight_by_a_third_of_the_share() {
+    let mut path = Path::cruising();
+    path.marked_round(RATE, BDP, 0.0, SHORT);
+    let (cwnd, delivered) = (path.state.window.cwnd, path.delivered as f64);
+    path.marked_round(RATE, BDP, 0.25, SHORT);
+    assert_eq!(path.bbr.state, ModelState::ProbeBwCruise);
+    // The first share is that since the beginning.
+    let share = 0.25 * BDP / (delivered + BDP);
+    let alpha = 1.0 + (share - 1.0) / 16.0;
+    assert!(is_near(path.bbr.bounds.short, cwnd * (1.0 - alpha / 3.0)), "{}", path.bbr.bounds.short);
+    assert!(path.bbr.bounds.short_bw.is_infinite());
+}
+
+#[test]
+fn a_probe_of_which_more_than_half_is_marked_is_too_much() {
+    let mut path = Path::cruising();
+    path.marked_round(RATE, BDP, 0.0, SHORT);
+    path.until(ModelState::ProbeBwUp, BDP);
+    path.marked_round(RATE, BDP, 0.5, SHORT);
+    assert_eq!(path.bbr.state, ModelState::ProbeBwUp);
+    path.marked_round(RATE, BDP, 0.6, SHORT);
+    assert_eq!(path.bbr.state, ModelState::ProbeBwDown);
+    assert!(path.bbr.bounds.long.is_finite());
+}
+
+fn is_near(value: f64, wanted: f64) -> bool {
+    (value / wanted - 1.0).abs() < 1e-3
 }

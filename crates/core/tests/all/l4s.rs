@@ -1,0 +1,122 @@
+//! Prague beside CUBIC over DualPI2, and DCTCP over a step.
+
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Results, Simulation};
+use airpath_core::trace::{Event, Kind, ProbeMask};
+use std::collections::HashMap;
+
+const RATE: f64 = 40e6;
+const DELAY_S: f64 = 0.010;
+
+/// 40 Mbit/s and 20 ms, a queue for each kind; a radio that adds nothing to it.
+const PATH: &str = r#"
+duration = "90 s"
+wired = { rate = "40 Mbit/s", delay = "10 ms", queue.dualpi2 = {} }
+radio.dch = { downlink.rate = "10 Gbit/s", uplink.rate = "10 Gbit/s" }
+[[flow]]
+app.bulk = {}
+tcp.profile = "linux-prague"
+[[flow]]
+app.bulk = {}
+tcp = { profile = "linux", ecn = true }
+"#;
+
+struct Run {
+    results: Results,
+    /// Waits in the queue of the wired link after 20 s, ms, sorted, by flow.
+    waits: [Vec<f64>; 2],
+}
+
+fn run(overrides: &[(&str, &str)], seed: u64) -> Run {
+    let owned: Vec<_> = overrides.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    let scenario = Scenario::parse(PATH, &owned).unwrap_or_else(|error| panic!("{error}"));
+    let observe = Observe { probes: ProbeMask::NONE.with(Kind::Packet), ..Observe::default() };
+    let mut simulation = Simulation::new(&scenario, seed, observe);
+    simulation.run();
+    let (mut entered, mut waits) = (HashMap::new(), [Vec::new(), Vec::new()]);
+    for (at, event) in simulation.take_trace() {
+        let Event::Packet { flow, direction, element, seq, len_bytes, .. } = event else { continue };
+        if direction.index() != 0 || len_bytes < 500 || element > 2 {
+            continue;
+        }
+        let at = at.as_secs_f64();
+        if element == 1 {
+            entered.insert((flow, seq), at);
+        } else if let Some(since) = entered.remove(&(flow, seq)).filter(|_| at > 20.0) {
+            let wait = at - since - DELAY_S - f64::from(len_bytes) * 8.0 / RATE;
+            waits[usize::from(flow)].push(1e3 * wait);
+        }
+    }
+    for of in &mut waits {
+        of.sort_by(f64::total_cmp);
+    }
+    Run { results: simulation.results(), waits }
+}
+
+impl Run {
+    fn percentile(&self, flow: usize, part: f64) -> f64 {
+        let waits = &self.waits[flow];
+        waits[((waits.len() - 1) as f64 * part) as usize]
+    }
+
+    fn mean(&self, flow: usize) -> f64 {
+        self.waits[flow].iter().sum::<f64>() / self.waits[flow].len() as f64
+    }
+
+    fn goodput(&self, flow: usize) -> f64 {
+        self.results.flows[flow].goodput_bps
+    }
+}
+
+/// The queue of Prague stays short and loses nothing, that of CUBIC is where PI2 wants it. With a coupling of 2 Prague gets
+/// more than half: docs/models/l4s.md.
+#[test]
+fn prague_keeps_its_queue_short_beside_cubic() {
+    let run = run(&[], 1);
+    assert!(run.percentile(0, 0.99) < 3.0, "{} ms", run.percentile(0, 0.99));
+    assert!((10.0..20.0).contains(&run.mean(1)), "{} ms", run.mean(1));
+    assert_eq!(run.results.flows[0].sender.retransmissions.total, 0);
+    let [prague, cubic] = [0, 1].map(|flow| run.goodput(flow));
+    assert!(prague + cubic > 0.95 * RATE * 1448.0 / 1500.0, "{prague} {cubic}");
+    assert!((1.0..2.2).contains(&(prague / cubic)), "{prague} {cubic}");
+    // Each mark is known to the sender.
+    let ecn = run.results.flows[0].ecn.unwrap();
+    let accurate = ecn.accurate.unwrap();
+    assert!(ecn.reductions > 1000 && accurate.sender.ect1_bytes > 100_000_000, "{ecn:?}");
+    assert!(accurate.sender.ce_packets.abs_diff(accurate.receiver.ce_packets) < 100, "{accurate:?}");
+}
+
+/// RFC 9332 (2.1): the coupling is what makes rates equal.
+#[test]
+fn a_stronger_coupling_makes_the_rates_more_equal() {
+    let ratio = |coupling| {
+        let run = run(&[("wired.queue.dualpi2.coupling", coupling), ("duration", "60 s")], 1);
+        run.goodput(0) / run.goodput(1)
+    };
+    assert!(ratio("2.8") < 0.85 * ratio("2.0"));
+}
+
+/// Two with DCTCP share a link that marks the more, the more there waits, from 10 packets to 60: full, without losses, and
+/// the queue is neither empty nor long.
+#[test]
+fn dctcp_keeps_a_short_queue_that_is_seldom_empty() {
+    let red = "{ min_threshold = 10, max_threshold = 60, max_probability = \"100 %\", weight = 1, ecn = true, packets = 200 }";
+    let run = run(
+        &[
+            ("wired.queue", &format!("{{ red = {red} }}")),
+            ("flow.0.tcp.profile", "linux"),
+            ("flow.0.tcp.cc", "dctcp"),
+            ("flow.0.tcp.ecn", "accurate"),
+            ("flow.1.tcp.cc", "dctcp"),
+            ("flow.1.tcp.ecn", "accurate"),
+            ("duration", "60 s"),
+        ],
+        1,
+    );
+    let goodput = [0, 1].map(|flow| run.goodput(flow));
+    assert!(goodput[0] + goodput[1] > 0.97 * RATE * 1448.0 / 1500.0, "{goodput:?}");
+    assert!((0.7..1.4).contains(&(goodput[0] / goodput[1])), "{goodput:?}");
+    assert!(run.results.flows.iter().all(|flow| flow.sender.retransmissions.total == 0));
+    // Ten packets of 1500 bytes last 3 ms.
+    assert!((3.0..12.0).contains(&run.mean(0)), "{} ms", run.mean(0));
+}
