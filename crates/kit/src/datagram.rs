@@ -97,11 +97,11 @@ impl Datagram {
     }
 }
 
-/// What became of a packet that was sent.
+/// Whether a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sent {
-    /// It is on its way. What the link does to it shows in arrivals and in [`Stats`](crate::Stats).
+    /// It is on its way: the link delivers it or drops it.
     Accepted,
     /// It is larger than the MTU, and was not sent.
     TooBig,

@@ -45,7 +45,7 @@ pub struct Net {
     captured: Vec<u8>,
 }
 
-/// What a [`Net`] is to be: see [`Net::builder`].
+/// Options of a link: see [`Net::builder`].
 #[derive(Clone, Debug)]
 pub struct Builder {
     scenario: Scenario,
@@ -87,8 +87,8 @@ impl Builder {
         Self { probes, ..self }
     }
 
-    /// Packets that the link holds at most for a UE, whatever its buffers allow: 2¹⁸ unless given. One in a buffer and on
-    /// its way counts twice. It saves memory where a stack floods a link without limits; the models do not see it.
+    /// Most packets that the link holds for a UE: 2¹⁸ unless given. A packet in a buffer and on its way counts twice. It
+    /// bounds the memory where a stack floods a link without a limit to its buffers; the models do not know of it.
     pub fn most_inside(self, packets: u64) -> Self {
         Self { most_inside: packets, ..self }
     }
@@ -149,8 +149,8 @@ impl Net {
     /// An end sends a UDP datagram at `at`, or [now](Self::now) if that is later. The link carries it with headers of 28
     /// octets over IPv4, or 48 over IPv6.
     ///
-    /// A datagram of the server goes to the UE whose [address](End::ipv4) is its destination, and to UE 0 if that is
-    /// nobody's: in a cell with one UE addresses may be any.
+    /// A datagram of the server goes to the UE whose [address](End::ipv4) is its destination, and to UE 0 if no UE has this
+    /// address: in a cell with one UE, addresses may be any.
     ///
     /// # Panics
     /// If `from` is no UE of [`Scenario::own_ues`].
@@ -239,6 +239,8 @@ impl Net {
     /// Lets time pass up to `until`, or up to the first arrival if one comes before or then: that one is returned, and
     /// [now](Self::now) is its time. Without one `now` is `until`, unless that is past.
     ///
+    /// Flows of simulated UEs may never end. Then give a time that comes soon, and not `Instant::NEVER`.
+    ///
     /// Where [`send`](Self::send) was given a time ahead of `now`, the link has run up to it, and arrivals on the way are
     /// handed out here one by one, with the times at which they came.
     pub fn advance(&mut self, until: Instant) -> Option<Arrival> {
@@ -301,7 +303,7 @@ impl Net {
         }
     }
 
-    /// What became of your packets so far.
+    /// Counters of your packets so far.
     pub fn stats(&mut self) -> Stats {
         self.take_events();
         let [mut downlink, mut uplink] = self.counts.clone();

@@ -4,7 +4,7 @@ use crate::Instant;
 use airpath_core::trace::{self, Value};
 use std::collections::BTreeMap;
 
-/// What became of your packets so far, by direction.
+/// Counters of your packets, by direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -14,7 +14,7 @@ pub struct Stats {
     pub uplink: Counts,
 }
 
-/// What became of the packets of one direction.
+/// Counters of the packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -28,7 +28,7 @@ pub struct Counts {
     pub delivered: u64,
     /// Their bytes.
     pub delivered_bytes: u64,
-    /// Packets that the link dropped, for whatever reason.
+    /// Packets that the link dropped.
     pub dropped: u64,
     /// The same by reason, in the words of the event `dropped`, such as `queue_full`.
     pub reasons: BTreeMap<&'static str, u64>,

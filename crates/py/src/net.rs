@@ -79,7 +79,7 @@ impl Arrival {
 type ShownAddress = (String, u16);
 type ShownDatagram<'py> = (ShownAddress, ShownAddress, u8, Bound<'py, PyBytes>);
 
-/// What became of the packets of a direction: see the crate's `Counts`.
+/// Counters of the packets of a direction: see the crate's `Counts`.
 #[pyclass(frozen, get_all)]
 pub struct Direction {
     sent: u64,
@@ -117,7 +117,7 @@ impl From<Counts> for Direction {
     }
 }
 
-/// What became of the packets of both.
+/// Counters of both directions.
 #[pyclass(frozen, get_all)]
 pub struct Stats {
     downlink: Py<Direction>,
@@ -173,7 +173,7 @@ impl Net {
 
     /// An end sends a UDP datagram at `at` ns, or now if that is later; returns "accepted", "too_big" or "full".
     ///
-    /// A datagram of the server goes to the UE whose address is in `dst`, and to UE 0 if that is nobody's.
+    /// A datagram of the server goes to the UE whose address is in `dst`, and to UE 0 if no UE has it.
     #[pyo3(signature = (at, sender, payload, src, dst, ecn = 0))]
     fn send(
         &mut self,
@@ -221,7 +221,7 @@ impl Net {
         self.ues.clone()
     }
 
-    /// What became of the packets so far.
+    /// Counters of the packets so far.
     fn stats(&mut self, py: Python<'_>) -> PyResult<Stats> {
         let stats = self.inner.stats();
         Ok(Stats {

@@ -2,8 +2,8 @@
 //!
 //! Reading: RFC 791 (3.1), RFC 8200 (3, 4), RFC 9293 (3.1); options of RFC 9293 (3.2), RFC 7323 (2, 3),
 //! RFC 2018 (2, 3) and RFC 9768 (3.2.3). IPv6 hop-by-hop, routing and destination headers are skipped. Checksums are
-//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but whoever is an end
-//! takes its octets from [`checked_payload`] or [`checked_datagram`].
+//! not verified: bytes come from a kernel or a capture that did, or that left them to hardware; but endpoints
+//! take their octets from [`checked_payload`] or [`checked_datagram`].
 //! Left out: jumbograms, the urgent pointer, and every other TCP option, which is skipped.
 //!
 //! Writing is for packets whose payload exists only as a length. It makes plain headers: no IP

@@ -48,6 +48,15 @@ fn the_link_stops_at_arrivals_and_wakes_for_nothing_else() {
 }
 
 #[test]
+fn a_link_goes_on_after_the_end_of_time() {
+    let mut net = Net::new(&bundled("umts-384"), 1);
+    assert_eq!((net.advance(Instant::NEVER), net.next_wakeup()), (None, None));
+    assert_eq!(net.send(Instant::NEVER, End::Server, datagram(End::Server, vec![0; 100])), Sent::Accepted);
+    assert_eq!(net.advance(Instant::NEVER), None, "it would arrive later than that");
+    assert_eq!(net.stats().downlink.sent, 1);
+}
+
+#[test]
 fn what_is_sent_in_the_past_is_sent_now() {
     let mut net = Net::new(&bundled("umts-384-simple"), 1);
     net.advance(ms(3000));
