@@ -28,7 +28,7 @@ TRANSFERS_FLAGS ?=
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
-RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/analyze/Cargo.toml crates/live/Cargo.toml \
+RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/kit/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/analyze/Cargo.toml crates/kit/Cargo.toml crates/live/Cargo.toml \
 	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock crates/core/build.rs crates/core/scenarios/*.toml)
 
 .PHONY: help

@@ -17,6 +17,7 @@ _MODULES = {
     "Estimate": "stats.estimate",
     "ExportError": "errors",
     "LiveError": "errors",
+    "Net": "net",
     "OutputError": "errors",
     "Overlay": "plots.overlay",
     "PairedComparison": "experiments.paired",

@@ -13,6 +13,7 @@ from airpath.experiments.paired import compare_paired as compare_paired
 from airpath.experiments.paired import paired as paired
 from airpath.experiments.replicate import replicate as replicate
 from airpath.live.radio_link import RadioLink as RadioLink
+from airpath.net import Net as Net
 from airpath.plots.overlay import Overlay as Overlay
 from airpath.plots.overlay import overlay as overlay
 from airpath.plots.sweep.figure import SweepFigure as SweepFigure

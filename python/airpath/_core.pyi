@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self, TypeAlias, final
+from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "RNG_VERSION",
+    "Arrival",
+    "Direction",
+    "Net",
     "Simulation",
+    "Stats",
     "bundled",
     "captures",
     "chunk",
@@ -77,3 +81,64 @@ class Simulation:
     def take_chunk(self) -> tuple[bytes, dict[str, int]]: ...
     def take_capture(self) -> bytes: ...
     def results(self) -> str: ...
+
+_End: TypeAlias = Literal["server"] | int
+_Address: TypeAlias = tuple[str, int]
+_Sent: TypeAlias = Literal["accepted", "too_big", "full"]
+
+@final
+class Arrival:
+    @property
+    def at(self) -> int: ...
+    @property
+    def to(self) -> _End: ...
+    @property
+    def packet(self) -> bytes: ...
+    def datagram(self) -> tuple[_Address, _Address, int, bytes] | None: ...
+
+@final
+class Direction:
+    sent: int
+    sent_bytes: int
+    opaque: int
+    delivered: int
+    delivered_bytes: int
+    dropped: int
+    reasons: dict[str, int]
+    marked: int
+    too_big: int
+    full: int
+    queued: int
+    queued_bytes: int
+
+@final
+class Stats:
+    downlink: Direction
+    uplink: Direction
+
+class Net:
+    def __new__(
+        cls,
+        text: str,
+        seed: int,
+        mtu: int = 1500,
+        capture: bool = False,
+        probes: list[str] = ...,
+        most_inside: int = ...,
+    ) -> Self: ...
+    @staticmethod
+    def address(end: _End, ipv6: bool = False) -> str: ...
+    def send(
+        self, at: int, sender: _End, payload: bytes, src: _Address, dst: _Address, ecn: int = 0
+    ) -> _Sent: ...
+    def send_ip(self, at: int, sender: _End, packet: bytes) -> _Sent: ...
+    def next_wakeup(self) -> int | None: ...
+    def advance(self, until: int) -> Arrival | None: ...
+    @property
+    def now(self) -> int: ...
+    @property
+    def ues(self) -> list[int]: ...
+    def stats(self) -> Stats: ...
+    def take_trace(self) -> dict[str, dict[str, _Numbers | _Words]]: ...
+    def capture(self) -> bytes: ...
+    def report_json(self) -> str: ...

@@ -92,8 +92,8 @@
 //! Three rules keep such a loop right:
 //!
 //! * Send whatever the transport has to send after every arrival and every deadline, at that instant.
-//! * A deadline in floating point may be rounded to before itself: then the transport does nothing, and the loop never
-//!   ends. Round up to whole nanoseconds.
+//! * A deadline in floating-point seconds becomes nanoseconds that may lie before it: then the transport does nothing, and
+//!   the loop never ends. Take the next whole nanosecond.
 //! * Buffers for segmentation offload hold several datagrams. Cut them: each is a packet of its own.
 //!
 //! # What there is to see

@@ -5,6 +5,7 @@
 mod catalogue;
 mod chunks;
 mod files;
+mod net;
 
 use airpath_core::channel::trace_file;
 use airpath_core::element::Capture;
@@ -13,7 +14,7 @@ use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Kind, ProbeMask, Table};
+use airpath_core::trace::{Event, Kind, ProbeMask, Table};
 use airpath_core::units::{Bitrate, Bytes};
 use chunks::{Chunk, Values};
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -243,11 +244,7 @@ impl Simulation {
 
     /// What the probes recorded since the last call: kind -> column -> values.
     fn take_trace<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let trace = PyDict::new(py);
-        for table in Table::from_events(&self.inner.take_trace()) {
-            trace.set_item(table.kind.name(), columns(py, table)?)?;
-        }
-        Ok(trace)
+        tables(py, &self.inner.take_trace())
     }
 
     /// How many events the probes recorded since they were taken.
@@ -283,6 +280,15 @@ impl Simulation {
     fn results(&mut self) -> String {
         self.inner.results().to_json()
     }
+}
+
+/// Events as NumPy arrays: kind -> column -> values.
+fn tables<'py>(py: Python<'py>, events: &[(Instant, Event)]) -> PyResult<Bound<'py, PyDict>> {
+    let trace = PyDict::new(py);
+    for table in Table::from_events(events) {
+        trace.set_item(table.kind.name(), columns(py, table)?)?;
+    }
+    Ok(trace)
 }
 
 /// A table as NumPy arrays: column -> numbers, or (codes, words).
@@ -358,6 +364,10 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
+    module.add_class::<net::Net>()?;
+    module.add_class::<net::Arrival>()?;
+    module.add_class::<net::Direction>()?;
+    module.add_class::<net::Stats>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;
     module.add_function(wrap_pyfunction!(path, module)?)?;

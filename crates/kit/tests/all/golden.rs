@@ -1,5 +1,6 @@
 //! Times of arrival over every bundled scenario, each as one number: the same on every platform, and from Python
-//! (`tests/test_net.py` does the same with the same file).
+//! (`tests/runs/test_net.py`). After a change on purpose, or with a new scenario, take the new numbers over from the
+//! message of the failing test.
 
 use crate::{bundled, datagram, ms};
 use airpath::{End, Net, Scenario};
