@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Net(_core.Net):
     """A link between a server and UEs, in virtual time.
 
-    An end is the word ``"server"`` or a UE's number. UE 0 is yours, and so are UEs without flows (`ues`).
-    Flows of other UEs are simulated beside it; `duration` and the flows of UE 0 mean nothing here.
+    An end is the word ``"server"`` or the number of a UE. UE 0 is yours, and so are UEs without flows
+    (`ues`). Flows of other UEs are simulated beside it; `duration` and the flows of UE 0 mean nothing here.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import airpath
 
 MS = 1_000_000
-GOLDEN = Path(__file__).parents[2] / "crates" / "kit" / "tests" / "golden.txt"
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "crates" / "kit" / "tests" / "golden.txt"
 SERVER, UE = (airpath.Net.address("server"), 4433), (airpath.Net.address(0), 4433)
 
 
@@ -108,3 +110,14 @@ def test_whole_packets_pass_and_the_mtu_holds():
 def test_wrong_calls_are_refused_in_words(call, error, words):
     with pytest.raises(error, match=words):
         call(airpath.Net("umts-384"))
+
+
+def test_the_first_tests_of_the_document_are_tests():
+    document = (ROOT / "docs" / "testkit.md").read_text()
+    assert (ROOT / "crates" / "kit" / "tests" / "all" / "first.rs").read_text() in document
+    first, *others = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    names = {}
+    exec(first, names)
+    names["test_a_burst_arrives_within_a_second"]()
+    for block in others:
+        compile(block, "testkit.md", "exec")

@@ -113,6 +113,11 @@
 //! those of the Python package `airpath`, which also has this link as `airpath.Net`, and as a live one between real
 //! programs.
 
+/// Its example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 mod datagram;
 mod edge;
 mod epoch;

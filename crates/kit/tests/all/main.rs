@@ -4,6 +4,7 @@
 
 mod boxes;
 mod capture;
+mod first;
 mod golden;
 mod link;
 mod order;
