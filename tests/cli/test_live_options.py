@@ -245,9 +245,9 @@ BAD = {
         ("umts-384", "--sender", "bsd", "--", "true"),
         *("--sender", "'bsd' is no TCP", "airpath or kernel"),
     ),
-    "both ends ours": (
-        ("umts-384", "--sender", "airpath", "--receiver", "airpath", "--", "true"),
-        *("--receiver", "no end is left", "'airpath run'"),
+    "both ends ours and a port": (
+        ("umts-384", "--sender", "airpath", "--receiver", "airpath", "--connect", "80", "--", "true"),
+        *("--connect", "both ends are ours", "the UE's end opens connections"),
     ),
     "our end and a server": (
         ("umts-384", "--sender", "airpath", "--server", "x", "--", "true"),

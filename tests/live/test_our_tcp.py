@@ -1,4 +1,4 @@
-"""Our TCP at one end of a link, the kernel's at the other: whatever happens, octets stay right."""
+"""Our TCP at one end of a link, the kernel's at the other, or ours at both: octets stay right."""
 
 from __future__ import annotations
 
@@ -340,3 +340,45 @@ def test_a_few_of_the_thousand_transfers(end, tmp_path):
         outcome = carry_out(Batch(seed=11, end=end, active=active, count=8), tmp_path)
         assert outcome.problems == []
         assert outcome.transfers == 8
+
+
+@needs("tshark")
+@pytest.mark.parametrize("direction", ["downlink", "uplink"])
+def test_between_two_ends_of_ours_marks_are_counted(direction, live, tmp_path):
+    file = tmp_path / "link.toml"
+    file.write_text(
+        f"""
+        duration = "60 s"
+        [wired]
+        rate = "8 Mbit/s"
+        delay = "10 ms"
+        queue.dualpi2 = {{}}
+        [radio.dch]
+        downlink.rate = "20 Mbit/s"
+        uplink.rate = "20 Mbit/s"
+        [tcp]
+        profile = "linux-prague"
+        [[flow]]
+        app.file.size = "1 MB"
+        direction = "{direction}"
+        """
+    )
+    both = ("--sender", "airpath", "--receiver", "airpath", "--connections", 2)
+    outcome = live(file, *both, *WHOLE, command=["sleep", "3"], out=True)
+    assert outcome.code == 0, outcome.err
+    check_capture(outcome)
+    flows = outcome.flows("tcp")
+    assert len(flows) == 2
+    for flow in flows:
+        assert flow["direction"] == direction and flow["congestion_control"] == "airpath prague+rack"
+        sent, received = flow["airpath"], flow["airpath_receiver"]
+        assert (sent["octets_written"], received["octets_read"]) == (1_000_000, 1_000_000)
+        assert received["read_fnv1a"] == fnv1a(pattern(1_000_000))
+        told, counted = sent["ecn"]["accurate"]["sender"], received["ecn"]["accurate"]["receiver"]
+        assert counted["ce_packets"] > 10 and counted["ect1_bytes"] + counted["ce_bytes"] > 950_000
+        assert told == counted
+    capture = outcome.folder / "capture.pcapng"
+    syns = tshark(capture, "tcp.flags.syn == 1 && tcp.flags.ack == 0", "-T", "fields", "-e", "tcp.flags.ae")
+    assert set(syns.split()) <= {"1", "True"} and syns
+    marked = "ip.dsfield.ecn == 3 && tcp.len > 0"
+    assert tshark_count(capture, marked) >= sum(flow["airpath_receiver"]["ecn"]["marks"] for flow in flows)

@@ -57,6 +57,10 @@ pub struct Plan {
     pub pause: Duration,
     /// Connections that it opens, one after the other, with the numbers of their flows.
     pub opens: Vec<(u16, Endpoints)>,
+    /// What is done with these.
+    pub opens_for: Service,
+    /// Its TCP is not told of in the trace: the other end's is.
+    pub is_silent: bool,
     /// When it opens the first.
     pub opens_at: Instant,
     /// Seed of the run.
@@ -187,6 +191,17 @@ impl Endpoint {
         let Some(duplex) = slot.connection.duplex() else { return report };
         report["sender"] = json!(duplex.sender().counters());
         report["receiver"] = json!(duplex.receiver().counters());
+        let receiver = duplex.receiver();
+        report["ecn"] = json!(duplex.sender().ecn().map(|ecn| {
+            tcp::ecn::Report {
+                marks: receiver.marks().unwrap_or_default(),
+                accurate: ecn
+                    .accurate
+                    .zip(receiver.ecn_counts())
+                    .map(|(both, counted)| tcp::ecn::BothCounts { receiver: counted, ..both }),
+                ..ecn
+            }
+        }));
         report
     }
 
@@ -283,7 +298,7 @@ impl Endpoint {
         let connection = Connection::connect(&config, self.limits, iss, cx.now);
         let opens = Some(self.next_open);
         self.next_open += 1;
-        let index = self.insert(cx.now, connection, endpoints, flow, Service::Data, opens);
+        let index = self.insert(cx.now, connection, endpoints, flow, self.plan.opens_for, opens);
         self.pump(cx, index);
     }
 
@@ -356,7 +371,7 @@ impl Endpoint {
     fn handle_segment(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet, payload: &[u8]) {
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_segment(cx.now, packet, payload);
-        if let Some(duplex) = slot.connection.duplex_mut() {
+        if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
             probe_tcp(cx, LIVE_UE, slot.flow, duplex.sender_mut());
         }
     }
@@ -465,7 +480,7 @@ impl Element for Endpoint {
         let index = key as usize;
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_deadline(cx.now);
-        if let Some(duplex) = slot.connection.duplex_mut() {
+        if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
             probe_tcp(cx, LIVE_UE, slot.flow, duplex.sender_mut());
         }
         self.pump(cx, index);

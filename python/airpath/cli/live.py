@@ -136,7 +136,8 @@ def command(
     """Run a program behind a simulated bearer.
 
     COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
-    With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE.
+    With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE. With --sender
+    airpath too there is no end for it, and it says how long the run lasts.
     The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
     """
     if context.args:

@@ -73,14 +73,15 @@ def choose_endpoint(
     connections: int | None,
     pause: str | None,
 ) -> dict[str, object] | None:
-    """Choose the end where our TCP replaces the kernel's, if any; refuse options that have no effect."""
+    """Choose where our TCP replaces the kernel's, if anywhere; refuse options that have no effect."""
     for option, value in (("--sender", sender), ("--receiver", receiver)):
         if value not in (None, "airpath", "kernel"):
             raise ScenarioError(option, f"'{value}' is no TCP", "write airpath or kernel")
     ends = {"server": sender == "airpath", "ue": receiver == "airpath"}
-    if all(ends.values()):
-        hint = "leave one of them to the kernel, or simulate both with 'airpath run'"
-        raise ScenarioError("--receiver", "no end is left for a program", hint)
+    are_both = all(ends.values())
+    if are_both and connect is not None:
+        hint = "leave it out: the UE's end opens connections for what flow 0 sends"
+        raise ScenarioError("--connect", "both ends are ours", hint)
     if not any(ends.values()):
         for option, given in {"--connect": connect, "--connections": connections, "--pause": pause}.items():
             if given is not None:
@@ -93,13 +94,13 @@ def choose_endpoint(
     if connect is not None and not 1 <= connect <= 65535:
         raise ScenarioError("--connect", f"{connect} is no port", "write 1 to 65535")
     if connections is not None:
-        if connect is None:
+        if connect is None and not are_both:
             raise ScenarioError("--connections", "our end opens none", "add --connect PORT")
         if not 1 <= connections <= MOST_CONNECTIONS:
             hint = f"write 1 to {MOST_CONNECTIONS}"
             raise ScenarioError("--connections", f"{connections} connections", hint)
     return {
-        "end": "server" if ends["server"] else "ue",
+        "end": "both" if are_both else "server" if ends["server"] else "ue",
         "connect": connect,
         "connections": connections or 1,
         "pause_s": 0.0 if pause is None else positive_seconds("--pause", pause),

@@ -191,7 +191,8 @@ class View:
             f"RTT {rtt} ms",
             f"lateness p99 {lateness} us",
         ]
-        if ours := status.get("endpoint"):
+        told = status.get("endpoint") or []
+        for ours in told if isinstance(told, list) else [told]:
             again, timeouts = ours["retransmissions"], ours["timeouts"]
             head.append(f"our TCP: {ours['open']} open, {again} sent again, {counted(timeouts, 'timeout')}")
         outer = Table.grid()

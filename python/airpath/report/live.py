@@ -93,10 +93,14 @@ def _is_simulated(flow: dict[str, Any]) -> bool:
 
 
 def _endpoint_lines(live: dict[str, Any]) -> list[str]:
-    """Counters of our TCP, if it is at one end."""
-    ours = live.get("endpoint")
-    if not ours:
-        return []
+    """Counters of our TCP, if it is at an end or both."""
+    told = live.get("endpoint") or []
+    ends = told if isinstance(told, list) else [told]
+    return [line for ours in ends for line in _lines_of_end(ours)]
+
+
+def _lines_of_end(ours: dict[str, Any]) -> list[str]:
+    """Counters of our TCP at one end."""
     names = ("accepted", "opened", "closed", "refused", "reset", "timed_out", "aborted")
     counts = ", ".join(f"{ours[name]} {name.replace('_', ' ')}" for name in names if ours[name])
     lines = [

@@ -45,18 +45,18 @@ pub struct Configuration {
     pub tcp_info_interval_s: f64,
     /// The largest 99th percentile of lateness of a valid run, microseconds.
     pub lateness_bound_us: f64,
-    /// Our TCP at one end, in the place of the kernel's.
+    /// Our TCP at one end or both, in the place of the kernel's.
     pub endpoint: Option<EndpointConfiguration>,
     /// Whether the program gets the terminal on standard input to itself.
     pub terminal: bool,
 }
 
-/// What our TCP at one end is to do.
+/// What our TCP is to do.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfiguration {
     pub end: Side,
-    /// It opens connections to this port of the other end.
+    /// It opens connections to this port of the other end; of no meaning with both.
     pub connect: Option<u16>,
     /// This many, one after the other.
     pub connections: u16,
@@ -69,14 +69,16 @@ pub struct EndpointConfiguration {
 pub enum Side {
     Server,
     Ue,
+    Both,
 }
 
 impl Side {
-    /// The direction in which this end sends.
-    pub fn dir(self) -> Dir {
+    /// Whether the end that sends in this direction is ours.
+    pub fn sends(self, dir: Dir) -> bool {
         match self {
-            Self::Server => Dir::Downlink,
-            Self::Ue => Dir::Uplink,
+            Self::Server => dir == Dir::Downlink,
+            Self::Ue => dir == Dir::Uplink,
+            Self::Both => true,
         }
     }
 }

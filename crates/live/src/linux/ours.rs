@@ -1,8 +1,9 @@
-//! An end of ours on a live path: what the configuration and the scenario make of it.
+//! Ends of ours on a live path: what the configuration and the scenario make of it.
 
-use super::message::{Configuration, EndpointConfiguration};
+use super::message::{Configuration, EndpointConfiguration, Side};
 use super::namespaces::{SERVER, UE};
 use crate::driver::LIVE_UE;
+use crate::endpoint::service::Service;
 use crate::endpoint::{Endpoint, Plan};
 use crate::port::Port;
 use airpath_core::element::Element;
@@ -14,20 +15,26 @@ use airpath_core::scenario::{self, Scenario};
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::wire::Endpoints;
+use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// The first local port of connections that our end opens.
 const FIRST_PORT: u16 = 40_000;
 
-/// What our end is to do; the flows that it opens get their numbers.
+/// Ports of the server's end if both are ours: it sends what flow 0 sends, or throws it away.
+const DATA: u16 = 5001;
+const DISCARD: u16 = 9;
+
+/// What our end that sends in this direction is to do; the flows that it opens get their numbers. If both are ours, the UE
+/// opens connections for what flow 0 sends, in its direction, and the end that sends it tells of its TCP.
 pub fn plan(
     endpoint: EndpointConfiguration,
+    dir: Dir,
     configuration: &Configuration,
     scenario: &Scenario,
     flows: &mut Flows,
 ) -> Plan {
-    let dir = endpoint.end.dir();
     let addresses = |end: (std::net::Ipv4Addr, std::net::Ipv6Addr)| [IpAddr::V4(end.0), IpAddr::V6(end.1)];
     let (ours, theirs) = match dir {
         Dir::Downlink => (addresses(SERVER), addresses(UE)),
@@ -35,22 +42,31 @@ pub fn plan(
     };
     let tcp = our_tcp(scenario);
     let which = usize::from(tcp.ip == airpath_core::packet::IpVersion::Ipv6);
-    let opens = endpoint.connect.map_or(0..0, |_| 0..endpoint.connections).map(|number| {
+    let first = flow(scenario);
+    let data = first.map_or(Dir::Downlink, |flow| flow.direction);
+    let (port, service) = match (endpoint.end, data) {
+        (Side::Both, _) if dir == Dir::Downlink => (None, Service::Data),
+        (Side::Both, Dir::Downlink) => (Some(DATA), Service::Discard),
+        (Side::Both, Dir::Uplink) => (Some(DISCARD), Service::Data),
+        (Side::Server | Side::Ue, _) => (endpoint.connect, Service::Data),
+    };
+    let opens = port.map_or(0..0, |_| 0..endpoint.connections).map(|number| {
         let src = SocketAddr::new(ours[which], FIRST_PORT + number);
-        let dst = SocketAddr::new(theirs[which], endpoint.connect.unwrap_or_default());
+        let dst = SocketAddr::new(theirs[which], port.unwrap_or_default());
         let flow = match dir {
             Dir::Downlink => flows.reserve(src, dst),
             Dir::Uplink => flows.reserve(dst, src),
         };
         (flow, Endpoints { src, dst })
     });
-    let first = flow(scenario);
     Plan {
         dir,
         addresses: ours,
         size: first.and_then(|flow| flow.app.size()).unwrap_or(u64::MAX),
         pause: Duration::from_nanos((endpoint.pause_s.clamp(0.0, 1e6) * 1e9) as u64),
         opens: opens.collect(),
+        opens_for: service,
+        is_silent: endpoint.end == Side::Both && dir != data,
         opens_at: Instant::ZERO + first.map_or(Duration::ZERO, |flow| flow.start),
         run_seed: configuration.seed,
         tcp,
@@ -81,9 +97,15 @@ pub fn port(path: &Path, index: usize) -> Option<&Port> {
     real(path, index).or_else(|| real(path, index).map(Endpoint::port))
 }
 
-/// Our end, if this path has one, whose last element is at `last`.
-pub fn endpoint(path: &Path, last: usize) -> Option<&Endpoint> {
-    [0, last].into_iter().find_map(|index| real(path, index))
+/// Our ends of this path, whose last element is at `last`.
+pub fn endpoints(path: &Path, last: usize) -> impl Iterator<Item = &Endpoint> {
+    [0, last].into_iter().filter_map(|index| real(path, index))
+}
+
+/// What our end tells, or both in a list.
+pub fn told(path: &Path, last: usize, tell: impl Fn(&Endpoint) -> Value) -> Value {
+    let mut told: Vec<Value> = endpoints(path, last).map(tell).collect();
+    if told.len() > 1 { told.into() } else { told.pop().unwrap_or_default() }
 }
 
 /// The end of UE 0 at this position, with simulated UEs beside it or without.

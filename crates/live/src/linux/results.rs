@@ -40,19 +40,21 @@ fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         ends[0].or(ends[1])?;
         let ends = ends.map(|end| end.unwrap_or(&nothing));
         let mut flow = if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) };
-        if let Some(endpoint) = ours::endpoint(&driver.path, last)
-            && let Some(report) = endpoint.flow(number)
-        {
-            add_ours(&mut flow, report, endpoint.dir());
+        for endpoint in ours::endpoints(&driver.path, last) {
+            if let Some(report) = endpoint.flow(number) {
+                add_ours(&mut flow, report, endpoint.dir());
+            }
         }
         Some(flow)
     })
     .collect()
 }
 
-/// What our end has done on a flow; what it has counted as a sender, if the flow's data is what it sent.
+/// What an end of ours has done on a flow; what it has counted as a sender, if the flow's data is what it sent. Of two ends
+/// the other one's report is `airpath_receiver`.
 fn add_ours(flow: &mut Value, report: Value, sends: Dir) {
-    if flow["direction"] == sends.name() {
+    let is_sender = flow["direction"] == sends.name();
+    if is_sender {
         flow["congestion_control"] = report["congestion_control"].clone();
         if let Value::Object(sender) = &report["sender"] {
             for (key, value) in sender {
@@ -60,7 +62,11 @@ fn add_ours(flow: &mut Value, report: Value, sends: Dir) {
             }
         }
     }
-    flow["airpath"] = report;
+    let is_second = flow["airpath"].is_object();
+    if is_second && is_sender {
+        flow["airpath_receiver"] = flow["airpath"].take();
+    }
+    flow[if is_second && !is_sender { "airpath_receiver" } else { "airpath" }] = report;
 }
 
 /// The direction in which a flow carried more, and what its sending and receiving end saw.

@@ -143,7 +143,7 @@ fn other_congestion_control(configuration: &Configuration) -> Option<String> {
     let said = configuration.expected_congestion_control.as_ref()?;
     let default = namespaces::sysctl("net.ipv4.tcp_congestion_control");
     let runs = configuration.congestion_control.as_ref().unwrap_or(&default);
-    let is_ours = configuration.endpoint.is_some_and(|endpoint| endpoint.end == Side::Server);
+    let is_ours = configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(Dir::Downlink));
     (said != runs && !is_ours).then(|| {
         format!("tcp.cc: the scenario says {said}, and the kernel's TCP runs {runs}; --cc chooses another")
     })

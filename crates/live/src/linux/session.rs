@@ -119,7 +119,8 @@ impl<'a> Session<'a> {
             configuration.endpoint.is_some(),
         );
         let mut tuns = Tuns::new(clock, [server_device, ue_device]);
-        tuns.unread = configuration.endpoint.map(|endpoint| endpoint.end.dir());
+        let is_ours = |dir| configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(dir));
+        tuns.unread = Dir::BOTH.map(is_ours);
         let about = About { scheduler, user_namespace: link.user_namespace, notices };
         outbox.put(Record::Status(json!({
             "state": "up",
@@ -127,7 +128,7 @@ impl<'a> Session<'a> {
             "ue_addr": UE.0.to_string(),
             "command_at": match configuration.endpoint.map(|endpoint| endpoint.end) {
                 Some(Side::Ue) => "server",
-                Some(Side::Server) | None => "ue",
+                Some(Side::Server | Side::Both) | None => "ue",
             },
             "scheduler": about.scheduler,
             "user_namespace": about.user_namespace,
@@ -245,17 +246,15 @@ impl<'a> Session<'a> {
             return Ok([false; 2]);
         }
         let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
-        let [server, ue] = self.tuns.devices();
-        // The device of our end, and who has gone, have nothing to say; another stands in, whose readiness is known.
-        let [server, ue] = match self.tuns.unread {
-            Some(Dir::Downlink) => [ue, ue],
-            Some(Dir::Uplink) => [server, server],
-            None => [server, ue],
+        // A device of an end of ours, and who has gone, have nothing to say; another stands in, whose readiness is known.
+        let device = |at: usize| match self.tuns.unread[at] {
+            true => requests,
+            false => self.tuns.devices()[at].as_fd(),
         };
         let init = if self.closes_by.is_some() { requests } else { self.init.fd() };
         let mut fds = [
-            PollFd::new(server.as_fd(), PollFlags::POLLIN),
-            PollFd::new(ue.as_fd(), PollFlags::POLLIN),
+            PollFd::new(device(0), PollFlags::POLLIN),
+            PollFd::new(device(1), PollFlags::POLLIN),
             PollFd::new(requests, PollFlags::POLLIN),
             PollFd::new(init, PollFlags::POLLIN),
         ];
@@ -270,7 +269,7 @@ impl<'a> Session<'a> {
 
     /// Whether no connection of ours has something left to say.
     fn is_quiet(&self) -> bool {
-        ours::endpoint(&self.driver.path, self.last).is_none_or(Endpoint::is_idle)
+        ours::endpoints(&self.driver.path, self.last).all(Endpoint::is_idle)
     }
 
     fn start_command(&mut self) {
@@ -407,7 +406,7 @@ impl<'a> Session<'a> {
             "lateness_p99_us": self.tuns.lateness.quantile_us(0.99),
             "downlink": direction(Dir::Downlink),
             "uplink": direction(Dir::Uplink),
-            "endpoint": ours::endpoint(&self.driver.path, self.last).map(Endpoint::status),
+            "endpoint": ours::told(&self.driver.path, self.last, Endpoint::status),
         });
         self.progress = Progress { at: now, bytes: out };
         status
@@ -430,7 +429,7 @@ impl<'a> Session<'a> {
                 let [into, out_of] = counters.dropped();
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
                 let mut dropped = out_of + into.saturating_sub(refused);
-                if self.tuns.unread == Some(dir) {
+                if self.tuns.unread[dir.index()] {
                     // Packets from the kernel behind our own end are not read.
                     dropped = 0;
                 }
@@ -471,7 +470,7 @@ impl<'a> Session<'a> {
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,
-                "endpoint": ours::endpoint(&self.driver.path, self.last).map(Endpoint::summary),
+                "endpoint": ours::told(&self.driver.path, self.last, Endpoint::summary),
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
             },
         })
@@ -493,9 +492,9 @@ fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -
         let port = Port::new(dir, configuration.snaplen);
         let host = || Host::new(dir, scenario.radio.ues(), &simulated, configuration.seed);
         let beside = (!simulated.is_empty()).then(host);
-        match configuration.endpoint.filter(|endpoint| endpoint.end.dir() == dir) {
+        match configuration.endpoint.filter(|endpoint| endpoint.end.sends(dir)) {
             Some(endpoint) => {
-                let plan = ours::plan(endpoint, configuration, scenario, flows);
+                let plan = ours::plan(endpoint, dir, configuration, scenario, flows);
                 ours::end(Endpoint::new(port, plan), beside)
             }
             None => ours::end(port, beside),

@@ -48,8 +48,8 @@ pub struct Tuns {
     pub readable: [bool; 2],
     /// Whether a device has been removed, by a program in its namespace: nothing will come any more.
     pub gone: [bool; 2],
-    /// The device at our own end, which is not read.
-    pub unread: Option<Dir>,
+    /// Whether a device is at an end of ours, and so is not read.
+    pub unread: [bool; 2],
     /// Which device is read next, so that neither waits for the other.
     next: usize,
     /// What was read from each device, and when.
@@ -77,7 +77,7 @@ impl Tuns {
             devices,
             readable: [true; 2],
             gone: [false; 2],
-            unread: None,
+            unread: [false; 2],
             next: 0,
             read,
             runs,
@@ -100,7 +100,7 @@ impl Tuns {
         if !large.is_empty() {
             return true;
         }
-        if !self.readable[from] || self.unread == Some(Dir::BOTH[from]) {
+        if !self.readable[from] || self.unread[from] {
             return false;
         }
         match self.devices[from].recv(large.buffer()) {

@@ -8,7 +8,7 @@ use airpath_core::tcp::{Config, Connection};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::ProbeMask;
 use airpath_core::wire::{Endpoints, checked_payload, encode_segment, parse};
-use airpath_live::endpoint::service::octet;
+use airpath_live::endpoint::service::{Service, octet};
 use airpath_live::endpoint::{Endpoint, Plan};
 use airpath_live::port::Port;
 use proptest::prelude::*;
@@ -27,6 +27,8 @@ fn end(size: u64, seed: u64) -> Path {
         size,
         pause: Duration::ZERO,
         opens: Vec::new(),
+        opens_for: Service::Data,
+        is_silent: false,
         opens_at: Instant::ZERO,
         run_seed: seed,
     };
