@@ -1,13 +1,13 @@
 //! A cellular link for tests of transports, in virtual time.
 //!
-//! [`Net`] is the way from a server over a wire and a radio bearer to a UE, and back. What your transport sends goes in
-//! with the time at which it is sent; it comes out when the link delivers it: late, marked, or never. The link is a
-//! *model* and not a setting of delay and loss. Its bearers cut packets into blocks, lose blocks and send them again, in
-//! order, behind a buffer that fills: UMTS, HSDPA, LTE, 1xEV-DO, or a recorded trace.
+//! [`Net`] is the way from a server over a wire and a radio bearer to a UE, and back. What your transport sends goes
+//! in with the time at which it is sent; it comes out when the link delivers it: late, marked, or never. The link is a
+//! *model* and not a setting of delay and loss. Its bearers cut packets into blocks, lose blocks and send them again,
+//! in order, behind a buffer that fills: UMTS, HSDPA, LTE, 1xEV-DO, or a recorded trace.
 //!
-//! Nothing here reads a clock, opens a socket or starts a thread. A download of a minute takes milliseconds, and the same
-//! calls with the same seed give the same times on every machine. It fits any transport that is sans-IO, or can be told
-//! the time: QUIC by quinn-proto, TCP by smoltcp, a codec for media, your own.
+//! Nothing here reads a clock, opens a socket or starts a thread. A download of a minute takes milliseconds, and the
+//! same calls with the same seed give the same times on every machine. It fits any transport that is sans-IO, or can
+//! be told the time: QUIC by quinn-proto, TCP by smoltcp, a codec for media, your own.
 //!
 //! # A link
 //!
@@ -92,20 +92,20 @@
 //! Three rules keep such a loop right:
 //!
 //! * Send whatever the transport has to send after every arrival and every deadline, at that instant.
-//! * A deadline in floating-point seconds becomes nanoseconds that may lie before it: then the transport does nothing, and
-//!   the loop never ends. Take the next whole nanosecond.
+//! * A deadline in floating-point seconds becomes nanoseconds that may lie before it: then the transport does nothing,
+//!   and the loop never ends. Take the next whole nanosecond.
 //! * Buffers for segmentation offload hold several datagrams. Cut them: each is a packet of its own.
 //!
 //! # What there is to see
 //!
 //! [`Net::stats`] counts what was sent, delivered, dropped and marked. [`Net::capture`] is a file for Wireshark,
-//! [`Net::trace`] has events such as each packet's way through the buffer, [`Net::report`] what each part of the link counted.
-//! In an assertion on one run fix both seeds, the link's and your transport's.
+//! [`Net::trace`] has events such as each packet's way through the buffer, [`Net::report`] what each part of the link
+//! counted. In an assertion on one run fix both seeds, the link's and your transport's.
 //!
 //! # More than one UE
 //!
-//! UE 0 is yours. If the scenario gives flows to other UEs of the cell, these are simulated beside it and take their share
-//! of the air, as in `hsdpa-7.2-4ue`. UEs without flows are yours too: [`Scenario::own_ues`].
+//! UE 0 is yours. If the scenario gives flows to other UEs of the cell, these are simulated beside it and take their
+//! share of the air, as in `hsdpa-7.2-4ue`. UEs without flows are yours too: [`Scenario::own_ues`].
 //!
 //! # Stability
 //!

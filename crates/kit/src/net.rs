@@ -17,8 +17,8 @@ use std::fmt;
 /// Octets of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// No run lasts longer. Times beyond count as this one: what is added to it is still a time.
-const LATEST: Instant = Instant::from_nanos(50 * Duration::LONGEST.as_nanos());
+/// A hundred years. Times beyond count as this one: what the models add to it is still a time.
+const LATEST: Instant = Instant::from_nanos(20 * Duration::LONGEST.as_nanos());
 
 /// Events are looked through when there are so many.
 const MANY_EVENTS: usize = 4096;
@@ -87,8 +87,8 @@ impl Builder {
         Self { probes, ..self }
     }
 
-    /// Most packets that the link holds for a UE: 2¹⁸ unless given. A packet in a buffer and on its way counts twice. It
-    /// bounds the memory where a stack floods a link without a limit to its buffers; the models do not know of it.
+    /// Most packets that the link holds for a UE: 2¹⁸ unless given. A packet in a buffer and on its way counts twice.
+    /// It bounds the memory where a stack floods a link without a limit to its buffers; the models do not know of it.
     pub fn most_inside(self, packets: u64) -> Self {
         Self { most_inside: packets, ..self }
     }
@@ -146,11 +146,11 @@ impl Net {
         Builder { scenario, seed: 1, mtu: 1500, most_inside: 1 << 18, probes, capture: false }
     }
 
-    /// An end sends a UDP datagram at `at`, or [now](Self::now) if that is later. The link carries it with headers of 28
-    /// octets over IPv4, or 48 over IPv6.
+    /// An end sends a UDP datagram at `at`, or [now](Self::now) if that is later. The link carries it with headers of
+    /// 28 octets over IPv4, or 48 over IPv6.
     ///
-    /// A datagram of the server goes to the UE whose [address](End::ipv4) is its destination, and to UE 0 if no UE has this
-    /// address: in a cell with one UE, addresses may be any.
+    /// A datagram of the server goes to the UE whose [address](End::ipv4) is its destination, and to UE 0 if no UE has
+    /// this address: in a cell with one UE, addresses may be any.
     ///
     /// # Panics
     /// If `from` is no UE of [`Scenario::own_ues`].
@@ -241,8 +241,8 @@ impl Net {
     ///
     /// Flows of simulated UEs may never end. Then give a time that comes soon, and not `Instant::NEVER`.
     ///
-    /// Where [`send`](Self::send) was given a time ahead of `now`, the link has run up to it, and arrivals on the way are
-    /// handed out here one by one, with the times at which they came.
+    /// Where [`send`](Self::send) was given a time ahead of `now`, the link has run up to it, and arrivals on the way
+    /// are handed out here one by one, with the times at which they came.
     pub fn advance(&mut self, until: Instant) -> Option<Arrival> {
         let until = until.min(LATEST);
         while self.arrived.is_empty() && self.path.handle_next(until) {
@@ -323,8 +323,8 @@ impl Net {
         std::mem::take(&mut self.events)
     }
 
-    /// The capture so far, as a file in pcapng: on the interfaces `server` and `ue` what the ends sent and received. Empty
-    /// without [`Builder::capture`].
+    /// The capture so far, as a file in pcapng: on the interfaces `server` and `ue` what the ends sent and received.
+    /// Empty without [`Builder::capture`].
     pub fn capture(&mut self) -> &[u8] {
         self.captured.extend(self.path.take_capture());
         &self.captured

@@ -46,7 +46,8 @@ pub struct Counts {
 
 /// Something that happened inside the link: a kind, and values in columns.
 ///
-/// Kinds and columns are those of `trace.parquet`, the trace of the Python package; `airpath list probes` describes them.
+/// Kinds and columns are those of `trace.parquet`, the trace of the Python package; `airpath list probes` describes
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// When.
