@@ -265,6 +265,18 @@ pub struct Endpoints {
 
 /// Bytes of the TCP header that [`encode_header`] writes for `packet`, options included.
 pub fn tcp_header_bytes(packet: &Packet) -> u32 {
+    let others = bytes_beside_ecn(packet);
+    others + ecn_bytes(packet, others)
+}
+
+/// The option of accurate ECN. In a packet that was read it may have stood where padding leaves no room for it.
+fn ecn_bytes(packet: &Packet, others: u32) -> u32 {
+    let bytes = packet.options().ecn.padded_bytes();
+    if others + bytes <= MOST_TCP_HEADER_BYTES { bytes } else { 0 }
+}
+
+/// The header without it.
+fn bytes_beside_ecn(packet: &Packet) -> u32 {
     let timestamps = if packet.has_timestamps { 12 } else { 0 };
     let options = packet.options();
     if packet.flags.has(Flags::SYN) {
@@ -272,11 +284,10 @@ pub fn tcp_header_bytes(packet: &Packet) -> u32 {
         // Beside timestamps it takes the place of the two bytes that pad them.
         let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
         let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
-        return 20 + mss + sack_permitted + timestamps + window_scale + options.ecn.padded_bytes();
+        return 20 + mss + sack_permitted + timestamps + window_scale;
     }
     let blocks = options.sack.as_slice().len() as u32;
-    let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-    20 + timestamps + u32::from(options.nops) + sack + options.ecn.padded_bytes()
+    20 + timestamps + u32::from(options.nops) + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
 /// Appends the IP and TCP headers of `packet`, as if its payload were all zeros.
@@ -427,10 +438,11 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
             out.extend_from_slice(&right.to_be_bytes());
         }
     }
-    if let Some(order) = options.ecn.order() {
+    let ecn_bytes = ecn_bytes(packet, bytes_beside_ecn(packet));
+    if let Some(order) = options.ecn.order().filter(|_| ecn_bytes > 0) {
         let counters = options.ecn.as_slice();
         let len = 2 + 3 * counters.len() as u8;
-        out.extend(std::iter::repeat_n(NOP, options.ecn.padded_bytes() as usize - usize::from(len)));
+        out.extend(std::iter::repeat_n(NOP, ecn_bytes as usize - usize::from(len)));
         let kind = if order == EcnOrder::Ect0First { ACCURATE_ECN_0 } else { ACCURATE_ECN_1 };
         out.extend_from_slice(&[kind, len]);
         counters.iter().for_each(|counter| out.extend_from_slice(&counter.to_be_bytes()[1..]));
@@ -462,6 +474,8 @@ fn ipv6(endpoint: SocketAddr) -> Ipv6Addr {
 }
 
 const UDP_HEADER_BYTES: u32 = 8;
+/// RFC 9293 (3.1): a data offset of 15 words.
+const MOST_TCP_HEADER_BYTES: u32 = 60;
 const HOP_LIMIT: u8 = 64;
 /// Flags and fragment offset of the IPv4 header with only DF set.
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -767,6 +781,19 @@ mod tests {
         // Of seven and of twelve octets.
         assert_eq!(read(&[1, 172, 7, 0, 0, 7, 5, 5]), [Some(7), None, None]);
         assert_eq!(read(&[172, 12, 0, 0, 7, 0, 0, 9, 0, 1, 0, 5]), [Some(7), Some(9), Some(256)]);
+    }
+
+    /// Timestamps, two SACK blocks and three counters take 39 octets, with padding between them 44.
+    #[test]
+    fn counters_without_room_for_padding_are_read_and_not_written() {
+        let (stamps, counters) = ([8, 10, 0, 0, 0, 1, 0, 0, 0, 2], [172, 11, 0, 0, 1, 0, 0, 2, 0, 0, 3]);
+        let mut sack = vec![5, 18];
+        (1..=4_u32).for_each(|edge| sack.extend(edge.to_be_bytes()));
+        let packet = with_options(Flags::ACK, &[&stamps[..], &sack, &counters, &[1]].concat());
+        assert_eq!(packet.options().ecn.by_mark(), [Some(1), Some(2), Some(3)]);
+        let header = encode(&packet);
+        assert_eq!((tcp_header_bytes(&packet), header[32] >> 4), (52, 13));
+        assert_eq!(parsed(&header).options().ecn.order(), None);
     }
 
     #[test]
