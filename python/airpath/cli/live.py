@@ -97,6 +97,13 @@ def command(
         str | None,
         option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
     ] = None,
+    user: Annotated[
+        str | None,
+        option("NAME", "COMMAND runs as this user; if absent, as who called sudo, or as you."),
+    ] = None,
+    clean_env: Annotated[
+        bool, flag("--clean-env", "COMMAND gets nothing of the environment but PATH, HOME and the like.")
+    ] = False,
     snaplen: Annotated[
         int | None, option("BYTES", f"Bytes of each packet in the capture; {SNAPLEN} if absent.")
     ] = None,
@@ -165,11 +172,19 @@ def command(
     kinds = choose_probes(probes) if out else {}
     endpoint = choose_endpoint(sender, receiver, server, connect, connections, pause)
     command: list[str] = context.obj
-    environment: dict[str, str] = {}
     shell = not command
     has_view = choose_view(view, shell)
+    program = driver.driver_command()
+    # Imported here and below: they use modules that exist on Unix only.
+    from airpath.live.person import choose_person, kept
+
+    person = choose_person(user, os.environ)
+    environment = person.environment if person else {}
+    if clean_env:
+        environment = kept(os.environ) | environment
     if shell:
-        command, environment = marked_shell(chosen.name, os.environ)
+        command, marks = marked_shell(chosen.name, {**os.environ, **environment})
+        environment |= marks
     pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
     configuration = {
         "mode": "run",
@@ -183,6 +198,8 @@ def command(
         "command": command,
         "server": server,
         "environment": environment,
+        "clean_environment": clean_env,
+        "user": person.as_json() if person else None,
         "endpoint": endpoint,
         "duration_s": None if duration is None else positive_seconds("--duration", duration),
         "sysctl": parse_sysctls(sysctl),
@@ -195,8 +212,6 @@ def command(
     _check_text("COMMAND", *command)
     _check_text("--server", server or "")
     _check_text("environment", *environment.values())
-    program = driver.driver_command()
-    # Imported here: it uses modules that exist on Unix only.
     from airpath.cli.live_run import carry_out
 
     status = carry_out(

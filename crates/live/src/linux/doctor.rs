@@ -34,7 +34,7 @@ const MORE_CONGESTION_CONTROLS: &str = "others are modules of the kernel: modpro
 /// Tries everything and says what was found, check by check.
 pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
     let mut passed = Vec::new();
-    let nothing = Settings { sysctls: &BTreeMap::new(), congestion_control: None };
+    let nothing = Settings { sysctls: &BTreeMap::new(), congestion_control: None, group: None };
     let made = namespaces::create(nothing, &mut passed);
     end_with_parent();
     let processes = made.and_then(|mut link| {
@@ -47,6 +47,8 @@ pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
             command: &command,
             server: None,
             environment: &environment,
+            clean_environment: false,
+            user: None,
             terminal: false,
             not_inherited: stream.as_fd(),
             keep_capabilities: link.user_namespace,

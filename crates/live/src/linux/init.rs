@@ -4,6 +4,7 @@
 //! nothing that was started in a link can outlive it. It has a /proc of its own, so that programs see
 //! themselves there. Programs lead process groups of their own; the user's program gets the terminal.
 
+use super::message::User;
 use super::obstacle::{Obstacle, UNPRIVILEGED};
 use super::sys;
 use super::tuns::Clock;
@@ -36,6 +37,10 @@ pub struct Programs<'a> {
     pub server: Option<&'a str>,
     /// Added to the environment of both.
     pub environment: &'a BTreeMap<String, String>,
+    /// Whether they have nothing else in their environment.
+    pub clean_environment: bool,
+    /// Who they are, if they are not to be who this process is.
+    pub user: Option<&'a User>,
     /// Whether the user's program gets the terminal on standard input.
     pub terminal: bool,
     /// The process that asked for the link listens on this: no process in the link may hold it.
@@ -345,8 +350,12 @@ impl Processes<'_> {
     /// exit status that a shell would have.
     fn start(&self, dir: Dir, mut command: Command) -> Result<Pid, i32> {
         let name = command.get_program().to_string_lossy().into_owned();
+        if self.programs.clean_environment {
+            command.env_clear();
+        }
         command.envs(self.programs.environment).process_group(0);
-        sys::starts_afresh(&mut command, self.programs.terminal && dir == self.programs.command_at);
+        let takes_terminal = self.programs.terminal && dir == self.programs.command_at;
+        sys::starts_afresh(&mut command, takes_terminal, self.programs.user.cloned());
         let entered = setns(self.programs.namespaces[dir.index()], CloneFlags::CLONE_NEWNET);
         let started = entered.map_err(std::io::Error::from).and_then(|()| command.spawn());
         started.map(|child| Pid::from_raw(child.id() as i32)).map_err(|error| {

@@ -31,6 +31,10 @@ pub struct Configuration {
     pub server: Option<String>,
     /// Added to the environment of both.
     pub environment: BTreeMap<String, String>,
+    /// Whether they have nothing else in their environment.
+    pub clean_environment: bool,
+    /// Who they are, if they are not to be who the driver is.
+    pub user: Option<User>,
     /// When the program is told to end, seconds after its start.
     pub duration_s: Option<f64>,
     /// Kernel parameters of both namespaces.
@@ -49,6 +53,16 @@ pub struct Configuration {
     pub endpoint: Option<EndpointConfiguration>,
     /// Whether the program gets the terminal on standard input to itself.
     pub terminal: bool,
+}
+
+/// A user by numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    pub uid: u32,
+    pub gid: u32,
+    /// The other groups.
+    pub groups: Vec<u32>,
 }
 
 /// What our TCP is to do.

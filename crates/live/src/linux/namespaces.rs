@@ -62,6 +62,8 @@ pub struct Link {
 pub struct Settings<'a> {
     pub sysctls: &'a BTreeMap<String, String>,
     pub congestion_control: Option<&'a str>,
+    /// Of the programs, if it is not this process's.
+    pub group: Option<u32>,
 }
 
 /// Makes both ends. Each step that was taken is noted in `log` with what was found.
@@ -126,7 +128,7 @@ fn no_network(error: nix::Error) -> Obstacle {
 fn create_end(
     mine: (Ipv4Addr, Ipv6Addr),
     other: (Ipv4Addr, Ipv6Addr),
-    Settings { sysctls, congestion_control }: Settings<'_>,
+    Settings { sysctls, congestion_control, group }: Settings<'_>,
 ) -> Result<(End, UdpSocket), Obstacle> {
     let failed =
         |what: &'static str| move |error| Obstacle::refused("TUN in a namespace", what, error, UNPRIVILEGED);
@@ -135,7 +137,7 @@ fn create_end(
         let _ = set_sysctl(name, value);
     }
     // ping works without raw sockets.
-    let gid = nix::unistd::getegid();
+    let gid = group.unwrap_or_else(|| nix::unistd::getegid().as_raw());
     let _ = set_sysctl("net.ipv4.ping_group_range", &format!("{gid} {gid}"));
     for (name, value) in sysctls {
         set_sysctl(name, value).map_err(|error| {

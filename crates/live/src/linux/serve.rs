@@ -98,8 +98,13 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     let settings = Settings {
         sysctls: &configuration.sysctl,
         congestion_control: configuration.congestion_control.as_deref(),
+        group: configuration.user.as_ref().map(|user| user.gid),
     };
     let mut link = namespaces::create(settings, &mut Vec::new())?;
+    if link.user_namespace && configuration.user.is_some() {
+        let what = "the link needs a user namespace here, in which nobody can become somebody else";
+        return Err(Obstacle::new("--user", what, "write --user root"));
+    }
     end_with_parent();
     let environment = environment(configuration);
     let [server, ue] = &link.ends;
@@ -112,6 +117,8 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         },
         server: configuration.server.as_deref(),
         environment: &environment,
+        clean_environment: configuration.clean_environment,
+        user: configuration.user.as_ref(),
         terminal: configuration.terminal,
         not_inherited: stream.as_fd(),
         keep_capabilities: link.user_namespace,

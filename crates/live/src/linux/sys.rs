@@ -1,5 +1,6 @@
 //! System calls that have no safe wrapper in nix. The only unsafe code of this crate.
 
+use super::message::User;
 use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{ForkResult, Pid};
@@ -147,9 +148,48 @@ pub fn keep_capabilities(kept: &[u32]) -> nix::Result<()> {
     Ok(())
 }
 
+/// What root keeps in the link: power over files, over processes and over the networks of the link. Not
+/// CAP_SYS_ADMIN, with which a program could enter the network outside, nor anything over the machine.
+const KEPT: [libc::c_ulong; 11] = [
+    0,  // CAP_CHOWN
+    1,  // CAP_DAC_OVERRIDE
+    2,  // CAP_DAC_READ_SEARCH
+    3,  // CAP_FOWNER
+    4,  // CAP_FSETID
+    5,  // CAP_KILL
+    6,  // CAP_SETGID
+    7,  // CAP_SETUID
+    10, // CAP_NET_BIND_SERVICE
+    12, // CAP_NET_ADMIN
+    13, // CAP_NET_RAW
+];
+
+/// Takes the other capabilities from this process for good, as far as it may; then all of them, with its groups, if it
+/// becomes `user`. No program gives it more from here on. To be called between fork and exec: allocates nothing.
+fn give_up_power(user: Option<&User>) -> io::Result<()> {
+    let check = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
+    // The kernel reads arguments of the width of a pointer.
+    let [none, on]: [libc::c_ulong; 2] = [0, 1];
+    for capability in (0..64).filter(|capability| !KEPT.contains(capability)) {
+        // SAFETY: drops a capability, and fails for what this kernel does not know, or without CAP_SETPCAP.
+        unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, none, none, none) };
+    }
+    // SAFETY: system calls with numbers, and with `groups`, which outlives its call. The library's own functions would
+    // tell other threads, which there are none of after a fork.
+    unsafe {
+        if let Some(User { uid, gid, groups }) = user {
+            check(libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) as libc::c_int)?;
+            check(libc::syscall(libc::SYS_setresgid, *gid, *gid, *gid) as libc::c_int)?;
+            check(libc::syscall(libc::SYS_setresuid, *uid, *uid, *uid) as libc::c_int)?;
+        }
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, on, none, none, none))
+    }
+}
+
 /// The program starts as from a shell: no signal blocked, none ignored. If it is to have the terminal on its
-/// standard input, its own process group becomes the foreground group there before it starts.
-pub fn starts_afresh(command: &mut Command, takes_terminal: bool) {
+/// standard input, its own process group becomes the foreground group there before it starts. It runs as
+/// `user`, or as who this process is, and with what power is left of that in the link.
+pub fn starts_afresh(command: &mut Command, takes_terminal: bool, user: Option<User>) {
     let prepare = move || {
         // SAFETY: each of these calls is async-signal-safe, as is required between fork and exec; `none` is
         // initialised by sigemptyset. SIGTTOU, which a background group gets that asks for the terminal, is
@@ -163,7 +203,7 @@ pub fn starts_afresh(command: &mut Command, takes_terminal: bool) {
             libc::sigemptyset(&mut none);
             libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         }
-        Ok(())
+        give_up_power(user.as_ref())
     };
     // SAFETY: `prepare` makes async-signal-safe calls only and allocates nothing.
     unsafe { command.pre_exec(prepare) };
