@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "target" / "fuzz"
 WORK = ROOT / "build" / "fuzz"
 # Texts to begin with, where random ones would not get far.
-SEEDS = {"scenario": [ROOT / "python" / "airpath" / "scenarios"]}
+SEEDS = {"scenario": [ROOT / "crates" / "core" / "scenarios"]}
 # An input must not take longer, nor the target more memory.
 LIMITS = ["-timeout=20", "-rss_limit_mb=1024"]
 

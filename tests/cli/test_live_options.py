@@ -56,6 +56,8 @@ def test_configuration_unless_told_otherwise(configured):
         "command": ["ping", "-c", "1", "10.0.0.1"],
         "server": None,
         "environment": {},
+        "clean_environment": False,
+        "user": None,
         "endpoint": None,
         "duration_s": None,
         "sysctl": {},

@@ -174,17 +174,6 @@ def command(
     command: list[str] = context.obj
     shell = not command
     has_view = choose_view(view, shell)
-    program = driver.driver_command()
-    # Imported here and below: they use modules that exist on Unix only.
-    from airpath.live.person import choose_person, kept
-
-    person = choose_person(user, os.environ)
-    environment = person.environment if person else {}
-    if clean_env:
-        environment = kept(os.environ) | environment
-    if shell:
-        command, marks = marked_shell(chosen.name, {**os.environ, **environment})
-        environment |= marks
     pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
     configuration = {
         "mode": "run",
@@ -195,11 +184,8 @@ def command(
         "capture_rlc": pdus,
         "capture_iu": iu,
         "snaplen": snaplen or SNAPLEN,
-        "command": command,
         "server": server,
-        "environment": environment,
         "clean_environment": clean_env,
-        "user": person.as_json() if person else None,
         "endpoint": endpoint,
         "duration_s": None if duration is None else positive_seconds("--duration", duration),
         "sysctl": parse_sysctls(sysctl),
@@ -209,11 +195,26 @@ def command(
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
+    program = driver.driver_command()
+    # Imported here: they use modules that exist on Unix only.
+    from airpath.cli.live_run import carry_out
+    from airpath.live.person import choose_person, kept
+
+    person = choose_person(user, os.environ)
+    environment = person.environment if person else {}
+    if clean_env:
+        environment = kept(os.environ) | environment
+    if shell:
+        command, marks = marked_shell(chosen.name, {**os.environ, **environment})
+        environment |= marks
     _check_text("COMMAND", *command)
     _check_text("--server", server or "")
     _check_text("environment", *environment.values())
-    from airpath.cli.live_run import carry_out
-
+    configuration |= {
+        "command": command,
+        "environment": environment,
+        "user": person.as_json() if person else None,
+    }
     status = carry_out(
         chosen,
         configuration,
