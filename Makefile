@@ -89,6 +89,7 @@ lint: build ## check formatting, lints, types and the figures in documents; chan
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	CUSTOM_LIBFUZZER_PATH=unused/unused.a $(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(report) = analyze(&file[..], options) else { return };
     let packets = report.packets;
     let counted = packets.tcp
-        + packets.not_tcp
+        + packets.udp
+        + packets.other_protocol
         + packets.not_ip
         + packets.unknown_link
         + packets.fragments

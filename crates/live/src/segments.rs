@@ -38,6 +38,7 @@ const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
+const TCP_HEADER_BYTES: usize = 20;
 const UDP_HEADER_BYTES: usize = 8;
 
 /// The header in front of a packet.
@@ -125,14 +126,14 @@ impl Large {
             6 => 40,
             _ => return None,
         };
-        let length = match self.header.kind {
-            UDP => UDP_HEADER_BYTES,
+        let (length, least) = match self.header.kind {
+            UDP => (UDP_HEADER_BYTES, UDP_HEADER_BYTES),
             kind if matches!(kind & !WITH_CWR, TCP_V4 | TCP_V6) => {
-                usize::from(packet.get(transport + OFFSET)? >> 4) * 4
+                (usize::from(packet.get(transport + OFFSET)? >> 4) * 4, TCP_HEADER_BYTES)
             }
             _ => return None,
         };
-        let sound = transport >= ip && length >= checksum + 2 && length >= UDP_HEADER_BYTES;
+        let sound = transport >= ip && length >= least && length >= checksum + 2;
         (sound && self.header.size > 0 && packet.len() > transport + length).then_some(transport + length)
     }
 

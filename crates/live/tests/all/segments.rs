@@ -220,6 +220,15 @@ mod beside_another_implementation {
     }
 }
 
+/// Found by fuzzing: what says that it is TCP of many segments, with a header of 8 octets.
+#[test]
+fn what_has_no_whole_tcp_header_is_carried_as_it_is() {
+    let mut packet = vec![0; 100];
+    (packet[0], packet[20 + 12]) = (0x45, 2 << 4);
+    let whole = [header(0, TCP_V4, [28, 10, 20, 6]), packet.clone()].concat();
+    assert_eq!(cut(&whole), [packet]);
+}
+
 #[test]
 fn only_the_next_segment_of_a_flow_with_the_same_fields_joins_a_run() {
     let segment = |fields: &Packet, length: usize| real(false, PORTS, fields, &vec![3; length]);
