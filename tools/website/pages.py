@@ -51,6 +51,17 @@ def copy_pictures(pages: Path) -> None:
             shutil.copy(file, target)
 
 
+def included(text: str) -> str:
+    """Put files of the repository in the place of `<!-- code: FILE -->`."""
+
+    def include(mark: re.Match[str]) -> str:
+        file = ROOT / mark[1]
+        language = {".rs": "rust", ".py": "python"}.get(file.suffix, "text")
+        return f"```{language}\n{file.read_text(encoding='utf-8')}```"
+
+    return re.sub(r"^<!-- code: (\S+) -->$", include, text, flags=re.MULTILINE)
+
+
 def title(file: Path) -> str:
     """Title of a document."""
     first = next(line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("# "))
