@@ -8,7 +8,7 @@ Documents in `RUN` are executed, each in an empty folder, from top to bottom:
 * any block with `title="FILE"`: is written to that file.
 * `<!-- show: FILE | CAPTION -->`: the picture, or a link to the HTML file.
 * `<!-- check: EXPRESSION -->`: has to be true; it keeps a sentence honest that says what came out. It has the
-  names of the document's Python, and `results(FOLDER)`.
+  names of the document's Python, and `results`, `means` and `report` of folders.
 
 Words behind the language change this: `skip` (not executed), `fails` (the command has to fail) and
 `needs=NAME` (executed where `NEEDS` finds what it needs; elsewhere `recorded.json` says what came out when
@@ -32,6 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airpath.experiments.sweep.results import read_results
 from website.pages import DOCS, ROOT, PageError
 
 RUN = ("start/", "tutorials/")
@@ -128,7 +129,7 @@ class Session:
         if part["shown"]:
             return self.show(self.folder / part["shown"], part["caption"])
         if part["check"]:
-            if not eval(part["check"], {**self.names, "results": results}):
+            if not eval(part["check"], {**self.names, **KNOWN}):
                 raise PageError(f"it is not so that {part['check']}")
             return ""
         info, code = part["info"].split(), part["code"]
@@ -245,6 +246,24 @@ def results(folder: str) -> dict[str, Any]:
     """Results of a run in a folder."""
     found: dict[str, Any] = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))
     return found
+
+
+def means(folder: str) -> list[dict[str, float]]:
+    """Means of the metrics of a sweep, point by point."""
+    found = read_results(Path(folder))
+    return [
+        {name: known.mean for name, known in point.estimates.items() if known is not None}
+        for point in found.points
+    ]
+
+
+def report(folder: str) -> Any:
+    """Report of a reproduction in a folder."""
+    return json.loads((Path(folder) / "report.json").read_text(encoding="utf-8"))
+
+
+KNOWN = {"results": results, "means": means, "report": report}
+"""What checks may call."""
 
 
 def commands(code: str) -> Iterator[str]:
