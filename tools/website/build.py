@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from website.check import faults
+from website.notebook import page_of_notebook
 from website.pages import ROOT, PageError, copy_pictures, documents, fitted, included
 from website.reference import filled
 from website.tutorial import RECORDED, RUN, executed
@@ -64,6 +65,9 @@ def written(pages: Path) -> tuple[list[str], dict[str, dict[str, str]]]:
 
 def write(file: Path, page: str, pages: Path) -> dict[str, str]:
     """Write the page of a document; return what it recorded."""
+    if file.suffix == ".ipynb":
+        (pages / page).write_text(page_of_notebook(file, pages / page), encoding="utf-8")
+        return {}
     text, recorded = fitted(file.read_text(encoding="utf-8"), file, page), {}
     if page.startswith(RUN):
         recording = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}

@@ -11,7 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 ELSEWHERE = {"docs/README.md": "index.md", "README.md": "index.md"} | {
-    name: name.lower() for name in ("CONTRIBUTING.md", "CHANGELOG.md")
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples/index.md",
 }
 """Where pages are that are not in docs/, or have another name."""
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -29,13 +31,18 @@ def documents() -> Iterator[tuple[Path, str]]:
     """Find the documents: their files, and the names of their pages."""
     for file in sorted(DOCS.rglob("*.md")):
         yield file, page_of(file) or ""
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
-        yield ROOT / name, ELSEWHERE[name]
+    for name, page in ELSEWHERE.items():
+        if not page.endswith("index.md") or name.startswith("examples/"):
+            yield ROOT / name, page
+    for file in sorted((ROOT / "examples").glob("*.ipynb")):
+        yield file, page_of(file) or ""
 
 
 def page_of(file: Path) -> str | None:
     """Name of the page, or the picture, that a file of the repository is on the site; None if it is none."""
     name = file.relative_to(ROOT).as_posix()
+    if file.suffix == ".ipynb":
+        return file.relative_to(ROOT).with_suffix(".md").as_posix()
     inside = name.removeprefix("docs/")
     return ELSEWHERE.get(name) or (
         inside if inside != name and file.suffix in (".md", ".png", ".svg") else None

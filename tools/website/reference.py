@@ -281,6 +281,16 @@ def python() -> Iterator[str]:
         yield f"## airpath.{module} {{ .name }}\n\n::: airpath.{module}\n"
 
 
+def examples() -> Iterator[str]:
+    """Show the examples in Python, in the order of the list of them."""
+    folder = ROOT / "examples"
+    for name in dict.fromkeys(
+        re.findall(r"\((\w+\.(?:py|toml))\)", (folder / "README.md").read_text(encoding="utf-8"))
+    ):
+        language = "python" if name.endswith(".py") else "toml"
+        yield f"## {name}\n\n```{language}\n{(folder / name).read_text(encoding='utf-8')}```\n"
+
+
 def error_classes() -> Iterator[str]:
     """List the errors, from their classes."""
     classes = [
@@ -303,5 +313,6 @@ MADE: dict[str, Callable[[], Iterator[str]]] = {
     "requirements": requirements,
     "results": results,
     "errors": error_classes,
+    "examples": examples,
 }
 """What takes the place of a mark, by its name."""

@@ -123,11 +123,15 @@ class Session:
         self.recording = recording
         self.recorded: dict[str, str] = {}
         self.kept = 0
+        self.lacking = False
 
     def part(self, part: re.Match[str]) -> str:
         """Execute a block, or show a file."""
         if part["shown"]:
-            return self.show(self.folder / part["shown"], part["caption"])
+            file = self.folder / part["shown"]
+            if self.lacking and not file.exists():
+                return f"*{part['caption']}: not made here.*"
+            return self.show(file, part["caption"])
         if part["check"]:
             if not eval(part["check"], {**self.names, **KNOWN}):
                 raise PageError(f"it is not so that {part['check']}")
@@ -161,15 +165,16 @@ class Session:
                 if need:
                     self.recorded[command] = said
             elif command in self.recording:
+                self.lacking = True
                 said, remark = self.recording[command], f"\n\n*{NEEDS[need][1]}*"
             else:
                 raise PageError(f"nothing was recorded of '{command}': python -m website --record")
             silent.append(command)
             if said:
-                made += [_fence("console", "\n".join(f"$ {each}" for each in silent)), _fence("text", said)]
+                made += [fence("console", "\n".join(f"$ {each}" for each in silent)), fence("text", said)]
                 silent = []
         if silent:
-            made.append(_fence("console", "\n".join(f"$ {each}" for each in silent)))
+            made.append(fence("console", "\n".join(f"$ {each}" for each in silent)))
         return "\n\n".join(made) + remark
 
     def command(self, command: str, fails: bool) -> str:
@@ -196,7 +201,7 @@ class Session:
             raise PageError(f"'{command}' takes more than {COMMAND_S} s") from None
         if bool(done.returncode) != fails:
             raise PageError(f"'{command}' ended with {done.returncode}:\n{done.stdout}")
-        return _shortened(done.stdout)
+        return shortened(done.stdout)
 
     def python(self, code: str) -> str:
         """Run Python; gives what it printed, and its value, as Markdown."""
@@ -210,14 +215,14 @@ class Session:
                     value = eval(compile(ast.Expression(last.value), self.file.name, "eval"), self.names)  # type: ignore[attr-defined]
             except Exception as error:
                 raise PageError(f"{type(error).__name__}: {error}") from error
-        made = [_fence("text", _shortened(said))] if (said := printed.getvalue()) else []
+        made = [fence("text", shortened(said))] if (said := printed.getvalue()) else []
         if value is not None:
             if hasattr(value, "_repr_html_"):
                 made.append(self.html(value._repr_html_()))
             elif hasattr(value, "_repr_png_"):
                 made.append(f"![{value!r}]({self.keep(value._repr_png_(), '.png')})")
             else:
-                made.append(_fence("text", _shortened(repr(value))))
+                made.append(fence("text", shortened(repr(value))))
         return "\n\n".join(made)
 
     def html(self, text: str) -> str:
@@ -278,12 +283,14 @@ def commands(code: str) -> Iterator[str]:
         yield command
 
 
-def _fence(language: str, text: str) -> str:
+def fence(language: str, text: str) -> str:
+    """Write a block of code, or of output where the language is text."""
     words = "{ .text .output }" if language == "text" else language
     return f"```{words}\n{text.rstrip()}\n```"
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Cut what is too long for a page."""
     lines = text.rstrip().splitlines()
     more = len(lines) - MOST_LINES
     return "\n".join([*lines[:MOST_LINES], f"... and {more} more lines"] if more > 0 else lines)
