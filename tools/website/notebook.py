@@ -12,8 +12,7 @@ from website.tutorial import Session, fence, shortened
 
 CELL_S = 120
 """A cell may take so long."""
-PRIVATE = {"KernelManager": {"transport": "ipc"}}
-"""Kernels listen at files, not at ports that others could reach."""
+QUIETLY = ["--log-level=ERROR"]
 
 
 def page_of_notebook(file: Path, page: Path) -> str:
@@ -27,13 +26,12 @@ def page_of_notebook(file: Path, page: Path) -> str:
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
-    from traitlets.config import Config
 
     notebook = nbformat.read(file, as_version=4)
     page.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         session = Session(Path(folder), page, file, {})
-        told = {"timeout": CELL_S, "resources": {"metadata": {"path": folder}}, "config": Config(PRIVATE)}
+        told = {"timeout": CELL_S, "resources": {"metadata": {"path": folder}}, "extra_arguments": QUIETLY}
         try:
             NotebookClient(notebook, **told).execute()
         except CellExecutionError as error:
