@@ -17,7 +17,7 @@ from typing import Any
 from website.check import faults
 from website.notebook import page_of_notebook
 from website.pages import ROOT, PageError, copy_pictures, documents, fitted, included
-from website.reference import filled
+from website.reference import PLAYGROUND, filled
 from website.tutorial import RECORDED, RUN, executed
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +36,8 @@ def build(folder: Path, record: bool = False) -> list[str]:
     (folder / "zensical.toml").write_text(config.replace("ROOT", str(ROOT)), encoding="utf-8")
     copy_pictures(pages)
     shutil.copytree(HERE / "assets", pages / "assets")
+    if PLAYGROUND.is_dir():
+        shutil.copytree(PLAYGROUND, pages / "playground")
     wrong, recorded = written(pages)
     if record and not wrong:
         RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", encoding="utf-8")

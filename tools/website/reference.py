@@ -23,6 +23,8 @@ from airpath.scenario import bundled
 from website.pages import ROOT, PageError
 
 CORE = ROOT / "crates/core/src"
+PLAYGROUND = ROOT / "build/playground"
+"""The studio with the simulator in it, where it was built."""
 MARK = re.compile(r"^<!-- made: (\S+) -->$", re.MULTILINE)
 FOLDERS = {
     "": "The scenario",
@@ -291,6 +293,15 @@ def examples() -> Iterator[str]:
         yield f"## {name}\n\n```{language}\n{(folder / name).read_text(encoding='utf-8')}```\n"
 
 
+def playground() -> Iterator[str]:
+    """Lead to the playground where it was built, else to a run that was recorded."""
+    if PLAYGROUND.is_dir():
+        yield "**[Open the playground](playground/index.html)**"
+    else:
+        yield "This site was built without the simulator in it, which `make playground` makes. A recorded run has the same"
+        yield "plots and the same path in motion: [one of `umts-384`](start/two-minutes/2.html)."
+
+
 def error_classes() -> Iterator[str]:
     """List the errors, from their classes."""
     classes = [
@@ -308,6 +319,7 @@ def error_classes() -> Iterator[str]:
 MADE: dict[str, Callable[[], Iterator[str]]] = {
     "command-line": command_line,
     "scenario": scenario,
+    "playground": playground,
     "python": python,
     "trace": trace,
     "requirements": requirements,

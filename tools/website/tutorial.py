@@ -24,6 +24,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -179,29 +180,30 @@ class Session:
 
     def command(self, command: str, fails: bool) -> str:
         """Run a command; gives what it printed."""
-        bash = [
-            "bash",
-            "-euo",
-            "pipefail",
-            "-c",
-            f"trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n{command}",
-        ]
-        try:
-            done = subprocess.run(
-                bash,
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+            ran = subprocess.Popen(
+                ["bash", "-euo", "pipefail", "-c", command],
                 cwd=self.folder,
                 env=environment(),
-                text=True,
-                timeout=COMMAND_S,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            raise PageError(f"'{command}' takes more than {COMMAND_S} s") from None
-        if bool(done.returncode) != fails:
-            raise PageError(f"'{command}' ended with {done.returncode}:\n{done.stdout}")
-        return shortened(done.stdout)
+            try:
+                status = ran.wait(COMMAND_S)
+            except subprocess.TimeoutExpired:
+                raise PageError(f"'{command}' takes more than {COMMAND_S} s") from None
+            finally:
+                # What is still in the background ends here.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(ran.pid, signal.SIGKILL)
+                ran.wait()
+            output.seek(0)
+            said = output.read()
+        if bool(status) != fails:
+            raise PageError(f"'{command}' ended with {status}:\n{said}")
+        return shortened(said)
 
     def python(self, code: str) -> str:
         """Run Python; gives what it printed, and its value, as Markdown."""
