@@ -132,7 +132,7 @@ def main() -> None:
         (HERE / name).write_bytes(picture.as_bytes("png", **{KEY: picture_digest(picture, sources)}))
     draw_page(HERE / "reproduction.png")
     screens.take(HERE / "studio")
-    screens.move(HERE / "moving.png")
+    screens.move(HERE / "studio/moving.png")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,9 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield "|" + "---|" * len(heads)
     for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        # A bar within code separates no cells.
+        cells = (re.sub(r"(`[^`]*`)|\|", lambda bar: bar[1] or r"\|", cell) for cell in row)
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
@@ -298,8 +300,9 @@ def playground() -> Iterator[str]:
     if PLAYGROUND.is_dir():
         yield "**[Open the playground](playground/index.html)**"
     else:
-        yield "This site was built without the simulator in it, which `make playground` makes. A recorded run has the same"
-        yield "plots and the same path in motion: [one of `umts-384`](start/two-minutes/2.html)."
+        yield "This site was built without the simulator in it, which `make playground` makes."
+        yield "A recorded run has the same plots and the same path in motion:"
+        yield "[one of `umts-384`](start/two-minutes/2.html)."
 
 
 def error_classes() -> Iterator[str]:
