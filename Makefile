@@ -155,6 +155,7 @@ images: build ## draw the pictures of the documents again; pages and the studio 
 .PHONY: site
 site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code
 	PYTHONPATH=tools $(BIN)/python -m website
+	@echo 'Start at build/site/html/index.html'
 
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others

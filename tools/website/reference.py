@@ -6,6 +6,7 @@ command line, keys from the registry, columns and results from the documentation
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
@@ -47,6 +48,8 @@ KINDS = {
     "384 kbit/s": "rate",
     "64 kB": "size",
     "10 %": "share",
+    "35 Hz": "frequency",
+    "2.4 dB": "level",
 }
 """What values are, by the example that the registry gives."""
 
@@ -116,11 +119,12 @@ def scenario() -> Iterator[str]:
                     _code(known["name"]),
                     _kind(known, components),
                     _default(known["default"]),
-                    _line(known["description"]),
+                    _meaning(known),
                 )
                 for known in component["parameters"]
                 # Nested tables have a section of their own.
-                if component["name"] != "scenario" or known["name"].split(".")[0] not in SCENARIO_PARTS
+                if component["name"] not in ("scenario", "flow")
+                or known["name"].split(".")[0] not in SCENARIO_PARTS
             ]
             if rows:
                 yield from table(("key", "value", "default", "meaning"), rows)
@@ -140,6 +144,26 @@ def _kind(known: dict[str, Any], components: list[dict[str, Any]]) -> str:
     if example and example[1] in KINDS:
         return f"{KINDS[example[1]]}, such as `{example[1]}`"
     return re.sub(r"\{.*?\}|\w*\"[^\"]*\"", lambda part: _code(part[0].strip('"')), said)
+
+
+def _meaning(known: dict[str, Any]) -> str:
+    """Say what a key means, and each of the words that it may be."""
+    words = _words().get(tuple(re.findall(r'"([^"]*)"', str(known["type"]))), {})
+    return "".join([_line(known["description"]), *(f"<br>`{word}`: {said}." for word, said in words.items())])
+
+
+@cache
+def _words() -> dict[tuple[str, ...], dict[str, str]]:
+    """Words that a key may be, with what each means; none where two keys give them other meanings."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    twice = set()
+    for known in json.loads(_core.schema())["$defs"].values():
+        choices = known.get("oneOf", [])
+        if all(isinstance(choice.get("const"), str) and "description" in choice for choice in choices):
+            means = {choice["const"]: _line(choice["description"]).rstrip(".") for choice in choices}
+            if found.setdefault(tuple(means), means) != means:
+                twice.add(tuple(means))
+    return {words: means for words, means in found.items() if words not in twice}
 
 
 def _anchor(title: str) -> str:
@@ -278,11 +302,18 @@ def requirements() -> Iterator[str]:
 
 def python() -> Iterator[str]:
     """List what `import airpath` offers, for mkdocstrings to write."""
-    for name, module in airpath._MODULES.items():
-        if not name.endswith("Error"):  # The page of errors has them.
-            yield f"## airpath.{name} {{ .name }}\n\n::: airpath.{module}.{name}\n"
-    for module in airpath._PACKAGES:
-        yield f"## airpath.{module} {{ .name }}\n\n::: airpath.{module}\n"
+    # The page of errors has these.
+    places = {
+        name: f"{module}.{name}" for name, module in airpath._MODULES.items() if not name.endswith("Error")
+    }
+    for name, place in {**places, **{package: package for package in airpath._PACKAGES}}.items():
+        yield f"::: airpath.{place}\n    options:\n      heading: airpath.{name}\n      toc_label: {name}\n"
+        if name == "Net":  # What it inherits is Rust, which mkdocstrings does not read.
+            inherited = {name: inspect.getdoc(part) or "" for name, part in vars(_core.Net).items()}
+            rows = [
+                (_code(name), _line(said)) for name, said in inherited.items() if not name.startswith("_")
+            ]
+            yield from table(("of a `Net`", "meaning"), rows)
 
 
 def examples() -> Iterator[str]:
