@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from airpath.experiments.sweep.results import read_results
 from website.pages import DOCS, ROOT, PageError
 
-RUN = ("start/", "tutorials/")
+RUN = ("start/", "tutorials/", "gallery")
 """Where the pages are that are executed."""
 RECORDED = DOCS / "tutorials/recorded.json"
 MOST_LINES = 60
