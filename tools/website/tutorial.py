@@ -7,8 +7,8 @@ Documents in `RUN` are executed, each in an empty folder, from top to bottom:
   kept from one block of a document to the next.
 * any block with `title="FILE"`: is written to that file.
 * `<!-- show: FILE | CAPTION -->`: the picture, or a link to the HTML file.
-* `<!-- check: EXPRESSION -->`: has to be true; it keeps a sentence honest that says what came out. It has the
-  names of the document's Python, and `results`, `means` and `report` of folders.
+* `<!-- check: EXPRESSION -->`: has to be true, as the sentence before it says. It has the names of the
+  document's Python, and `results`, `means` and `report` of folders.
 
 Words behind the language change this: `skip` (not executed), `fails` (the command has to fail) and
 `needs=NAME` (executed where `NEEDS` finds what it needs; elsewhere `recorded.json` says what came out when
@@ -60,7 +60,7 @@ def _live_works() -> bool:
 NEEDS = {
     "live": (
         _live_works,
-        "Recorded: where this page was made, no packets of real programs could be taken in.",
+        "Recorded: live runs were not possible where this page was made.",
     )
 }
 """What a command may need: whether it is there, and what the page says where it is not."""
