@@ -153,6 +153,11 @@ traces: build ## make the sample traces in python/airpath/traces again
 images: build ## draw the pictures of the documents again; pages and the studio want chromium
 	$(BIN)/python docs/images/make.py
 
+.PHONY: site
+site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code
+	PYTHONPATH=tools $(BIN)/python -m website
+	@echo 'Start at build/site/html/index.html'
+
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others
 	$(CARGO) doc --no-deps -p airpath-core -p airpath

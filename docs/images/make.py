@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and of the studio: `make images`.
+"""Draws the pictures of the README, of the studio and of the start page: `make images`.
 
 Each PNG holds a digest of what it shows: the numbers, and the sources that draw them.
 `tests/plots/test_images.py` makes the digests again and compares. So it notices a picture that is not
@@ -132,6 +132,7 @@ def main() -> None:
         (HERE / name).write_bytes(picture.as_bytes("png", **{KEY: picture_digest(picture, sources)}))
     draw_page(HERE / "reproduction.png")
     screens.take(HERE / "studio")
+    screens.move(HERE / "studio/moving.png")
 
 
 if __name__ == "__main__":

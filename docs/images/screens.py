@@ -1,4 +1,4 @@
-"""Takes the pictures of the studio that docs/studio.md shows: part of `make images`.
+"""Takes the pictures of the studio that docs/studio.md shows, and the one in motion: part of `make images`.
 
 A test takes them too, into build/screens, where they are to be looked at. They hold no digest: whether they
 are current is seen by eye.
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,3 +106,30 @@ def take(folder: Path, screens: tuple[Screen, ...] = SCREENS) -> list[str]:
                 image.convert("RGB").quantize(256).save(file, optimize=True)
         browser.close()
     return said
+
+
+FRAMES, FRAME_MS, TIMES = 100, 100, 5
+"""The moving picture: a frame for each TTI, and how often all of them are shown."""
+
+
+def move(file: Path) -> None:
+    """Write the path of `umts-384` in motion as an animated PNG: packets, and blocks on the air."""
+    from playwright.sync_api import sync_playwright
+
+    frames = []
+    with sync_playwright() as playwright, served("umts-384") as address:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        view = browser.new_page(viewport={**WINDOW, "width": 1440}, color_scheme="light")
+        view.goto(f"{address}#umts-384?from=2&to=5&at=3")
+        view.locator("html[data-ready]").wait_for()
+        view.wait_for_timeout(1000)
+        for _ in range(FRAMES):
+            with Image.open(BytesIO(view.locator("#scenes").screenshot())) as image:
+                frames.append(image.convert("RGB"))
+            view.locator("#tti-after").click()
+            view.wait_for_timeout(50)
+        browser.close()
+    # One palette for all: an animated PNG keeps only what changes.
+    shared = frames[len(frames) // 2].quantize(48, dither=Image.Dither.NONE)
+    first, *others = (frame.quantize(palette=shared, dither=Image.Dither.NONE) for frame in frames)
+    first.save(file, save_all=True, append_images=others, duration=FRAME_MS, loop=TIMES, optimize=True)

@@ -6,6 +6,7 @@ import base64
 import re
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,26 @@ def test_a_run_without_events_is_a_table_alone(scenario):
     bare = airpath.run(scenario, probes=())
     assert "<img" not in bare._repr_html_()
     assert bare.to_arrow().num_rows == 0
+
+
+def test_estimates_of_several_metrics_are_one_table(scenario):
+    known = airpath.replicate(scenario, ["goodput_bps", "rtt_ms.mean"], max_runs=3)
+    shown = text_of(known._repr_html_())
+    for name, estimate in known.items():
+        assert f"{name} {number(estimate.mean)}" in shown
+    assert "less precise than was asked for" in shown
+
+
+def test_a_steady_mean_is_a_table_with_what_is_wrong_with_it():
+    noise = np.random.default_rng(1).normal(10, 1, 2000)
+    known = airpath.batch_means(noise)
+    shown = text_of(known._repr_html_())
+    assert (
+        f"{number(known.mean)} " in shown
+        and f"{known.observations} {known.truncated} {known.batches}" in shown
+    )
+    short = replace(known, remark="the run is too short")
+    assert "the run is too short" in text_of(short._repr_html_())
 
 
 def test_estimates_are_tables_with_their_intervals(compared):

@@ -13,7 +13,7 @@ from airpath import _core
 from airpath.progress import reporting
 from airpath.runner.threads import run_here
 from airpath.runs.metrics import named
-from airpath.stats.estimate import CONFIDENCE, Estimate
+from airpath.stats.estimate import CONFIDENCE, Estimate, Estimates
 from airpath.stats.replication import MAX_RUNS, Replication, Results, Rule, without_seed
 
 Metric = Callable[[Results], float] | str
@@ -47,7 +47,7 @@ def replicate(
     first_seed: int = ...,
     workers: int | None = ...,
     on_run: Callable[[int, int], None] | None = ...,
-) -> dict[str, Estimate]: ...
+) -> Estimates: ...
 
 
 def replicate(
@@ -62,7 +62,7 @@ def replicate(
     workers: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
     progress: bool = False,
-) -> Estimate | dict[str, Estimate]:
+) -> Estimate | Estimates:
     """Run a scenario with one seed after the other until the means of metrics are known well enough.
 
     Parameters
@@ -100,7 +100,7 @@ def replicate(
         run_here([replication], lambda _job, seed: simulate(seed), workers, report)
     if callable(metrics) or isinstance(metrics, str):
         return replication.estimate()
-    return {name: replication.estimate(metric) for name, metric in read.items()}
+    return Estimates({name: replication.estimate(metric) for name, metric in read.items()})
 
 
 @contextlib.contextmanager

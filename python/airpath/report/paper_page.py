@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from airpath import _core
 from airpath.experiments.papers.base.grid import Grid
@@ -70,7 +70,7 @@ def paper_page(outcome: PaperOutcome, command: str) -> Iterator[Part]:
         yield from shown or [Note("Not finished.")]
     yield from _claims(outcome)
     yield from _background(outcome)
-    yield from _how_it_was_read(paper)
+    yield from _how_it_was_read(outcome)
     yield from _how_to_get_it_again(outcome, command)
 
 
@@ -212,7 +212,8 @@ def _background(outcome: PaperOutcome) -> Iterator[Part]:
     yield Table("quantity", "published", "unit", "place", rows=cells, kind="words")
 
 
-def _how_it_was_read(paper: Paper) -> Iterator[Part]:
+def _how_it_was_read(outcome: PaperOutcome) -> Iterator[Part]:
+    paper = outcome.paper
     readings = [
         (f"{reading.name}{' (judged)' if reading.name == paper.default_reading else ''}", reading.description)
         for reading in paper.readings
@@ -229,8 +230,11 @@ def _how_it_was_read(paper: Paper) -> Iterator[Part]:
         yield Note(
             "What was free, and how it was settled. A value or claim that helped to choose tests nothing."
         )
+        here = {each.published.id for each in outcome.comparisons} | {
+            each.claim.id for each in outcome.claims
+        }
         choices = [
-            (choice.place, choice.open, choice.tried, choice.taken, choice.why, _links(choice.uses))
+            (choice.place, choice.open, choice.tried, choice.taken, choice.why, _links(choice.uses, here))
             for choice in paper.choices
         ]
         heads = ("place", "left open", "tried", "taken", "because", "calibrated")
@@ -243,8 +247,10 @@ def _link(name: str) -> Span:
     return Span(name, link=name)
 
 
-def _links(names: Sequence[str]) -> Cell:
-    return [piece for name in names for piece in (", ", _link(name))][1:] or "none"
+def _links(names: Sequence[str], here: Container[str]) -> Cell:
+    """Names of values and claims, those on the page as links."""
+    spans = [_link(name) if name in here else Span(name) for name in names]
+    return [piece for span in spans for piece in (", ", span)][1:] or "none"
 
 
 def _how_to_get_it_again(outcome: PaperOutcome, command: str) -> Iterator[Part]:

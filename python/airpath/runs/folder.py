@@ -13,7 +13,7 @@ from airpath import _core
 from airpath.progress import OnProgress, reporting
 from airpath.runs.memory import coarse_probes, simulate, steps
 from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
-from airpath.scenario import Scenario
+from airpath.scenario import Scenario, load
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class RunFolder:
 
 
 def run_to_folder(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     seed: int,
-    out: Path,
+    out: str | Path,
     *,
     probes: Sequence[str] | None = None,
     capture_rlc: bool = False,
@@ -51,7 +51,7 @@ def run_to_folder(
     ----------
     scenario, seed, capture_rlc, capture_iu, progress
         As for :func:`airpath.run`; the packets are always captured.
-    out : Path
+    out : str or Path
         The folder; made if it does not exist.
     probes : sequence of str, optional
         Kinds of events to record; all but `FINE_PROBES` if absent.
@@ -67,6 +67,9 @@ def run_to_folder(
     OutputError
         If the folder holds a run already, cannot be made or written, or the disk is full.
     """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    out = Path(out)
     names = coarse_probes() if probes is None else probes
     simulation = simulate(scenario, seed, names, True, capture_rlc, capture_iu)
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in names}

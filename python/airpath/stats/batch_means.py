@@ -103,6 +103,14 @@ class SteadyEstimate:
         """Whether the run was long enough for its interval to be trusted."""
         return not self.remark
 
+    def _repr_html_(self) -> str:
+        from airpath.notebook import interval, number, table
+
+        headings = ("", "mean", f"{100 * self.confidence:g} % interval", "observations", "cut off", "batches")
+        counts = (str(self.observations), str(self.truncated), str(self.batches))
+        row = ("", number(self.mean), interval(self.ci_low, self.ci_high), *counts)
+        return table("Steady state", headings, [row], self.remark)
+
 
 def mser5(series: ArrayLike) -> int:
     """Find where the transient at the beginning of a series ends, by MSER-5.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.95
@@ -69,12 +69,29 @@ class Estimate:
         return f"Estimate(mean={self.mean:g}, ci_low={self.ci_low:g}, ci_high={self.ci_high:g}, n={self.n})"
 
     def _repr_html_(self) -> str:
-        from airpath.notebook import interval, number, table
+        return _shown("Estimate", {"": self})
 
-        headings = ("", "mean", f"{100 * self.confidence:g} % interval", "standard deviation", "runs")
-        row = ("", number(self.mean), interval(self.ci_low, self.ci_high), number(self.sd), str(self.n))
-        note = "less precise than was asked for" if self.is_precise is False else ""
-        return table("Estimate", headings, [row], note)
+
+class Estimates(dict[str, Estimate]):
+    """Estimates of several metrics of the same runs, by name; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        return _shown("Estimates", self)
+
+
+def _shown(title: str, estimates: Mapping[str, Estimate]) -> str:
+    """Show estimates as HTML, a row for each."""
+    from airpath.notebook import interval, number, table
+
+    confidence = next(iter(estimates.values())).confidence
+    rows = [
+        (name, number(known.mean), interval(known.ci_low, known.ci_high), number(known.sd), str(known.n))
+        for name, known in estimates.items()
+    ]
+    headings = ("", "mean", f"{100 * confidence:g} % interval", "standard deviation", "runs")
+    imprecise = any(known.is_precise is False for known in estimates.values())
+    note = "less precise than was asked for" if imprecise else ""
+    return table(title, headings, rows, note)
 
 
 def estimate(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:

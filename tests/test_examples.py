@@ -1,0 +1,41 @@
+"""The examples run as they are, and their list is whole."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+SAYS = {
+    "a_metric_of_your_own.py": "s in the mean of 10 runs",
+    "one_run.py": "segments sent again",
+    "record_and_replay.py": "trace, bbr:",
+    "sweep_and_figure.py": "see queues.pdf",
+    "transport_in_virtual_time.py": "200 packets after",
+    "which_is_better.py": "a real difference",
+}
+"""What each prints."""
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.py")))
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", EXAMPLES / name]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert SAYS[name] in ran.stdout
+
+
+def test_the_list_names_every_example() -> None:
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for file in EXAMPLES.iterdir():
+        assert file.name == "README.md" or f"]({file.name})" in listed, file.name
+
+
+def test_notebooks_are_kept_without_what_they_showed() -> None:
+    for file in EXAMPLES.glob("*.ipynb"):
+        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+            assert not cell.get("outputs") and cell.get("execution_count") is None, file.name
