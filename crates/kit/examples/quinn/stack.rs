@@ -5,7 +5,7 @@
 
 use airpath::{Datagram, Ecn, End, Epoch, Instant, Net};
 use bytes::BytesMut;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig};
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use quinn_proto::rustls::{self, RootCertStore, crypto::ring, time_provider::TimeProvider, version::TLS13};
@@ -37,6 +37,8 @@ pub struct Transfer {
 pub enum Control {
     /// RFC 9438.
     Cubic,
+    /// RFC 9002, section 7.
+    NewReno,
     /// BBR version 1.
     Bbr,
 }
@@ -308,6 +310,7 @@ fn address(end: End) -> SocketAddr {
 fn transport(control: Control) -> Arc<TransportConfig> {
     let factory: Arc<dyn ControllerFactory + Send + Sync> = match control {
         Control::Cubic => Arc::new(CubicConfig::default()),
+        Control::NewReno => Arc::new(NewRenoConfig::default()),
         Control::Bbr => Arc::new(BbrConfig::default()),
     };
     let mut config = TransportConfig::default();
