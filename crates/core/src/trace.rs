@@ -5,8 +5,10 @@
 //! the names and units of Linux's `struct tcp_info` (times in microseconds, windows in segments).
 
 mod columns;
+mod fates;
 
 pub use columns::{Column, Table};
+pub use fates::Fates;
 
 use crate::packet::Dir;
 use crate::time::Instant;

@@ -4,7 +4,7 @@
 //! $ cargo run --release --example quinn                          # three links
 //! $ cargo run --release --example quinn -- lte-5mhz 3            # a bundled scenario, seed 3
 //! $ cargo run --release --example quinn -- down.trace up.trace 1 # recordings in mahimahi's form
-//! $ cargo run --release --example quinn -- lte-5mhz 1000000 reno 20 # a line of JSON for each of seeds 1 to 20
+//! $ cargo run --release --example quinn -- lte.toml 1000000 reno 20 # a scenario: a line of JSON for each of 20 seeds
 //! ```
 //!
 //! Beside it stands what the simulator's TCP does with the same download over the same link and seed.
@@ -47,14 +47,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             let link = link.with("radio.variable.downlink.queue.droptail.packets", "100")?;
             table("recorded", &link, 1_000_000, seed.parse()?);
         }
-        [name, bytes, control, seeds] => {
+        [file, bytes, control, seeds] => {
             let control = match control {
                 "cubic" => Control::Cubic,
                 "reno" => Control::NewReno,
                 "bbr" => Control::Bbr,
                 _ => return Err(format!("{control} is none of cubic, reno, bbr").into()),
             };
-            lines(&bundled(name)?, bytes.parse()?, control, seeds.parse()?);
+            let scenario = std::fs::read_to_string(file)?.parse()?;
+            lines(&scenario, bytes.parse()?, control, seeds.parse()?);
         }
         _ => return Err("the arguments are none of those at the top of main.rs".into()),
     }
@@ -92,13 +93,7 @@ fn lines(scenario: &Scenario, bytes: u64, control: Control, seeds: u8) {
     for seed in 1..=seeds {
         let mut net = Net::new(scenario, seed.into());
         let run = stack::run(&mut net, Transfer { streams: 1, up: 0, down: bytes }, control, seed);
-        let stats = net.stats();
-        let line = json!({
-            "done_s": run.done.as_secs_f64(),
-            "downlink": { "sent": stats.downlink.sent, "dropped": stats.downlink.dropped },
-            "uplink": { "sent": stats.uplink.sent },
-            "report": net.report(),
-        });
+        let line = json!({ "done_s": run.done.as_secs_f64(), "elements": net.report() });
         println!("{line}");
     }
 }
