@@ -261,5 +261,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _finish(item: pytest.Item, failed: bool) -> None:
-    for made in item.stash.get(MADE, ()):
-        made.finish(failed)
+    with contextlib.ExitStack() as stack:
+        for made in item.stash.get(MADE, ()):
+            stack.callback(made.finish, failed)
