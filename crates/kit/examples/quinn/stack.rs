@@ -66,9 +66,11 @@ pub fn run(net: &mut Net, transfer: Transfer, control: Control, seed: u8) -> Out
     let mut client = Host::client(epoch, control, seed, transfer);
     let (mut now, mut turns_at_now) = (net.now(), 0);
     let mut arrivals = Vec::new();
+    // To which of them something has happened: only they are asked for packets.
+    let mut active = [true, false];
     while !client.has_everything() {
-        for host in [&mut client, &mut server] {
-            while let Some(datagram) = host.poll_transmit(now) {
+        for (host, is_active) in [&mut client, &mut server].into_iter().zip(active) {
+            while is_active && let Some(datagram) = host.poll_transmit(now) {
                 net.send(now, host.end, datagram);
             }
         }
@@ -79,14 +81,14 @@ pub fn run(net: &mut Net, transfer: Transfer, control: Control, seed: u8) -> Out
         match net.advance(wake) {
             Some(arrival) => {
                 now = arrival.at;
+                active = [arrival.to != End::Server, arrival.to == End::Server];
                 arrivals.push((now, arrival.to, arrival.packet.len()));
                 let host = if arrival.to == End::Server { &mut server } else { &mut client };
                 host.handle_datagram(now, arrival.datagram().expect("both ends send UDP"));
             }
             None => {
                 now = wake;
-                client.handle_deadline(now);
-                server.handle_deadline(now);
+                active = [client.handle_deadline(now), server.handle_deadline(now)];
             }
         }
     }
@@ -188,13 +190,14 @@ impl Host {
         connection.poll_timeout().map(|at| self.epoch.at(at))
     }
 
-    fn handle_deadline(&mut self, now: Instant) {
-        if self.deadline().is_some_and(|due| due <= now)
-            && let Some((_, connection)) = &mut self.connection
-        {
+    /// Whether a deadline has come.
+    fn handle_deadline(&mut self, now: Instant) -> bool {
+        let is_due = self.deadline().is_some_and(|due| due <= now);
+        if is_due && let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(self.epoch.std(now));
             self.follow_events(now);
         }
+        is_due
     }
 
     fn handle_datagram(&mut self, now: Instant, datagram: Datagram) {
