@@ -85,11 +85,12 @@ test-all: build ## run all tests
 	$(call BOTH,,$(IDLE),-- --include-ignored)
 
 .PHONY: lint
-lint: build ## check formatting, lints, types and the figures in documents; changes nothing
+lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=unused/unused.a $(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps -p airpath-core -p airpath
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -40,6 +40,22 @@ for name in ("COLUMNS", "LINES"):
 
 CHANGED = "documents quote what the code no longer gives: run `make papers docs-figures`"
 
+# Two UEs, both downloading, and one of them uploading too.
+UP_AND_DOWN = """\
+duration = "20 s"
+radio.dch.ues = 2
+
+[[flow]]
+ue = "each"
+direction = "downlink"
+app.bulk = {}
+
+[[flow]]
+ue = 1
+direction = "uplink"
+app.bulk = {}
+"""
+
 # A test that takes longer, in seconds, is marked as slow.
 SLOW_S = 10
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = [
     "RNG_VERSION",
     "Arrival",
-    "Direction",
+    "Counts",
     "Net",
     "Simulation",
     "Stats",
@@ -97,7 +97,7 @@ class Arrival:
     def datagram(self) -> tuple[_Address, _Address, int, bytes] | None: ...
 
 @final
-class Direction:
+class Counts:
     sent: int
     sent_bytes: int
     opaque: int
@@ -113,8 +113,8 @@ class Direction:
 
 @final
 class Stats:
-    downlink: Direction
-    uplink: Direction
+    downlink: Counts
+    uplink: Counts
 
 class Net:
     def __new__(

@@ -1,8 +1,8 @@
 """A link in virtual time for transports without I/O: `airpath.Net`.
 
 Packets go in with the times at which they are sent and come out when the link delivers them. Times are
-whole nanoseconds: of a deadline in floating-point seconds take `int(seconds * 1e9) + 1`, which is not before
-it. The crate `airpath` is the same link for Rust.
+whole nanoseconds: of a deadline in floating-point seconds take `int(seconds * 1e9) + 1000`, which is not
+before it. The crate `airpath` is the same link for Rust.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `radio_link`, which puts a simulated bearer between the two ends of a test.
+"""The pytest plugin: the fixtures `radio_link` and `radio_net`, a link live and in virtual time.
 
 pytest loads this module in every run where airpath is installed: it imports nothing else before a test asks
 for a link. See docs/testkit-pytest.md.
@@ -7,6 +7,7 @@ for a link. See docs/testkit-pytest.md.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -18,9 +19,9 @@ import pytest
 
 if TYPE_CHECKING:
     from airpath.live.radio_link import RadioLink
+    from airpath.net import Net
     from airpath.scenario import Scenario
 
-MARKER = "radio_link"
 # In the environment: "1" makes a test fail that would be skipped because there can be no link.
 REQUIRED = "AIRPATH_REQUIRED"
 # Outcomes of a test that say nothing about it.
@@ -44,40 +45,131 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    signature = "scenario, *, seed=1, changes=None, boxes=(), cc=None, sysctl=None"
-    config.addinivalue_line(
-        "markers", f"{MARKER}({signature}): what radio_link() makes; see airpath.RadioLink"
-    )
+    """Make the markers known."""
+    for marker, signature, made in (
+        ("radio_link", "scenario, *, seed=1, changes=None, boxes=(), cc=None, sysctl=None", "RadioLink"),
+        ("radio_net", "scenario, *, seed=1, mtu=1500, capture=False, probes=(), most_inside=1<<18", "Net"),
+    ):
+        what = f"{marker}({signature}): what {marker}() makes; see airpath.{made}"
+        config.addinivalue_line("markers", what)
 
 
-class Links:
-    """The links of one test."""
+class Made:
+    """What a fixture has made for one test."""
+
+    marker: str
 
     def __init__(self, item: pytest.Item, factory: pytest.TempPathFactory) -> None:
         self._item, self._factory = item, factory
-        self._links: list[RadioLink] = []
+        self._out: str | None = item.config.getoption("airpath_out")
+        item.stash.setdefault(MADE, []).append(self)
 
-    def make(self, scenario: str | Path | Scenario | None = None, **options: Any) -> RadioLink:
-        """Make a link as the arguments say, and as the marker says where they are silent."""
+    def finish(self, failed: bool) -> None:
+        """End all after a test."""
+        raise NotImplementedError
+
+    def _wanted(self, scenario: str | Path | Scenario | None, options: dict[str, Any]) -> dict[str, Any]:
+        """What the arguments say, and the marker where they are silent."""
         __tracebackhide__ = True
         wanted: dict[str, Any] = {}
-        if marker := self._item.get_closest_marker(MARKER):
+        if marker := self._item.get_closest_marker(self.marker):
             wanted |= marker.kwargs
             if marker.args:
                 (wanted["scenario"],) = marker.args
         wanted |= options
         if scenario is not None:
             wanted["scenario"] = scenario
+        if "scenario" not in wanted:
+            raise TypeError(f"{self.marker}: no scenario, neither as an argument nor by the marker")
+        return wanted
+
+    def _keep(self, folder: Path, name: str) -> Path:
+        """Copy the files of a link to where they are to be kept, if anywhere."""
+        if self._out is None:
+            return folder
+        test = re.sub(r"[^\w.-]+", "-", self._item.nodeid)[-LONGEST_NAME:]
+        kept = self._item.config.invocation_params.dir / self._out / test / name
+        shutil.rmtree(kept, ignore_errors=True)
+        return Path(shutil.copytree(folder, kept))
+
+    def _tell(self, title: str, folder: Path) -> None:
+        self._item.add_report_section("call", "airpath", f"{title}\nfiles in {folder}")
+
+
+# What fixtures have made for a test.
+MADE = pytest.StashKey[list[Made]]()
+
+
+class Nets(Made):
+    """The links of one test in virtual time."""
+
+    marker = "radio_net"
+
+    def __init__(self, item: pytest.Item, factory: pytest.TempPathFactory) -> None:
+        super().__init__(item, factory)
+        self._nets: list[tuple[Net, dict[str, Any]]] = []
+
+    def make(self, scenario: str | Path | Scenario | None = None, **options: Any) -> Net:
+        """Make a link as the arguments say, and as the marker says where they are silent."""
+        __tracebackhide__ = True
+        wanted = self._wanted(scenario, options)
+
+        from airpath.errors import AirpathError
+        from airpath.net import Net
+        from airpath.scenario import Scenario, load
+
+        wanted.setdefault("capture", self._out is not None)
+        try:
+            if not isinstance(wanted["scenario"], Scenario):
+                wanted["scenario"] = load(wanted["scenario"])
+            net = Net(**wanted)
+        except AirpathError as error:
+            raise error.with_traceback(None) from None
+        self._nets.append((net, {"scenario": wanted["scenario"].name, "seed": wanted.get("seed", 1)}))
+        return net
+
+    def finish(self, failed: bool) -> None:
+        """Keep what the links counted and captured, if the test failed."""
+        for number, (net, about) in enumerate(self._nets if failed else ()):
+            folder, stats = self._factory.mktemp(self.marker), net.stats()
+            counts = {
+                direction: {name: getattr(of, name) for name in dir(of) if not name.startswith("_")}
+                for direction, of in (("downlink", stats.downlink), ("uplink", stats.uplink))
+            }
+            told = {**about, "now_s": net.now / 1e9, **counts, "elements": net.report()}
+            (folder / "net.json").write_text(json.dumps(told, indent=2) + "\n")
+            if captured := net.capture():
+                (folder / "capture.pcapng").write_bytes(captured)
+            words = ", ".join(
+                f"{direction} {of['delivered']} of {of['sent']} packets, {of['dropped']} dropped"
+                for direction, of in counts.items()
+            )
+            title = f"{about['scenario']}, seed {about['seed']}, at {net.now / 1e9:.3f} s: {words}"
+            self._tell(title, self._keep(folder, f"net-{number}"))
+
+
+class Links(Made):
+    """The live links of one test."""
+
+    marker = "radio_link"
+
+    def __init__(self, item: pytest.Item, factory: pytest.TempPathFactory) -> None:
+        super().__init__(item, factory)
+        self._links: list[RadioLink] = []
+
+    def make(self, scenario: str | Path | Scenario | None = None, **options: Any) -> RadioLink:
+        """Make a link as the arguments say, and as the marker says where they are silent."""
+        __tracebackhide__ = True
+        wanted = self._wanted(scenario, options)
         refuse(self._item.config.stash.get(MISSING, ""))
 
         from airpath.errors import AirpathError, LiveError
         from airpath.live.doctor import examine, missing
         from airpath.live.radio_link import RadioLink
 
-        trace = self._item.config.getoption("airpath_out") is not None
         try:
-            link = RadioLink(folder=self._factory.mktemp(MARKER), trace=trace, **wanted)
+            folder = self._factory.mktemp(self.marker)
+            link = RadioLink(folder=folder, trace=self._out is not None, **wanted)
         except AirpathError as error:
             if isinstance(error, LiveError):
                 self._item.config.stash[MISSING] = missing(examine())
@@ -102,8 +194,8 @@ class Links:
         wanted = config.getoption("airpath_invalid")
         is_kept = failed or (invalid and wanted == "fail")
         for number, link in enumerate(links):
-            folder = self._keep(link.folder, number) if is_kept else link.folder
-            self._item.add_report_section("call", "airpath", f"{self._title(link)}\nfiles in {folder}")
+            folder = self._keep(link.folder, str(number)) if is_kept else link.folder
+            self._tell(self._title(link), folder)
         if invalid:
             self._judge("; ".join(invalid), wanted, failed)
 
@@ -111,16 +203,6 @@ class Links:
         from airpath.report.live import verdict
 
         return f"{link.scenario.name}, seed {link.seed}: {verdict(link.results['live'])}"
-
-    def _keep(self, folder: Path, number: int) -> Path:
-        """Copy the files of a link to where they are to be kept, if anywhere."""
-        out = self._item.config.getoption("airpath_out")
-        if out is None:
-            return folder
-        test = re.sub(r"[^\w.-]+", "-", self._item.nodeid)[-LONGEST_NAME:]
-        kept = self._item.config.invocation_params.dir / out / test / str(number)
-        shutil.rmtree(kept, ignore_errors=True)
-        return Path(shutil.copytree(folder, kept))
 
     def _judge(self, words: str, wanted: str, failed: bool) -> None:
         """Do what is wanted where a link was not valid."""
@@ -130,10 +212,6 @@ class Links:
             self._item.warn(pytest.PytestWarning(words))
         elif not failed:
             pytest.fail(words, pytrace=False)
-
-
-# The links of a test.
-LINKS = pytest.StashKey[Links]()
 
 
 def refuse(missing: str) -> None:
@@ -154,14 +232,23 @@ def radio_link(
 
     Arguments that are absent are those of the marker `radio_link`. Links end with the test.
     """
-    links = request.node.stash[LINKS] = Links(request.node, tmp_path_factory)
+    links = Links(request.node, tmp_path_factory)
     yield links.make
     links.close()
 
 
+@pytest.fixture
+def radio_net(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Net]:
+    """Make links in virtual time: `radio_net("umts-384", seed=1)`; see `airpath.Net`.
+
+    Arguments that are absent are those of the marker `radio_net`.
+    """
+    return Nets(request.node, tmp_path_factory).make
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """End the links of a test with its body, so that what they tell belongs to its result."""
+    """End what a test has with its body, so that what it tells belongs to the result."""
     try:
         result = yield
     except NO_VERDICT:
@@ -174,5 +261,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _finish(item: pytest.Item, failed: bool) -> None:
-    if (links := item.stash.get(LINKS, None)) is not None:
-        links.finish(failed)
+    with contextlib.ExitStack() as stack:
+        for made in item.stash.get(MADE, ()):
+            stack.callback(made.finish, failed)

@@ -82,6 +82,24 @@ def test_the_capture_has_every_packet(link):
     assert stats.downlink.dropped == 0
 
 
+def test_what_the_link_drops_is_counted_by_reason(tmp_path):
+    changes = {"radio.dch.downlink.queue.droptail.packets": 5}
+    with airpath.RadioLink("umts-384", tmp_path, changes=changes) as link:
+        there, here = (end.socket(type=socket.SOCK_DGRAM) for end in (link.server, link.ue))
+        with there, here:
+            here.bind((link.ue.address, PORT))
+            here.settimeout(PATIENCE_S)
+            for _ in range(30):
+                there.sendto(bytes(1000), (link.ue.address, PORT))
+            here.recv(2000)
+            # What waits behind the first one takes a tenth of a second.
+            time.sleep(1)
+        downlink = link.close().downlink
+    assert (downlink.sent, downlink.opaque) == (30, 30)
+    assert downlink.reasons == {"queue_full": downlink.dropped} and downlink.dropped > 15
+    assert downlink.sent == downlink.delivered + downlink.dropped and downlink.marked == 0
+
+
 def test_datagrams_cross_in_ipv6(link):
     kind = (socket.AF_INET6, socket.SOCK_DGRAM)
     with link.ue.socket(*kind) as here, link.server.socket(*kind) as there:

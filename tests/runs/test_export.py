@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 
 import pytest
-from conftest import check_error, events_in
+from conftest import UP_AND_DOWN, check_error, events_in
 
 import airpath
 from airpath import _core
@@ -109,21 +109,6 @@ VARIABLE_MM_LINK = f"""\
 20 - 1500 17
 30 # 1500
 30 - 660 14
-"""
-
-UP_AND_DOWN = """\
-duration = "20 s"
-radio.dch.ues = 2
-
-[[flow]]
-ue = "each"
-direction = "downlink"
-app.bulk = {}
-
-[[flow]]
-ue = 1
-direction = "uplink"
-app.bulk = {}
 """
 
 QUEUE = "radio.dch.downlink.queue.droptail.packets"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,43 @@ def test_whole_packets_pass_and_the_mtu_holds():
     assert next(arrivals(net, 3000 * MS)).datagram() is None
 
 
+def overtaken(numbers):
+    """Packets that come after one that was sent later: RFC 4737 (3.3)."""
+    return sum(number < max(numbers[:at], default=0) for at, number in enumerate(numbers))
+
+
+def delays(scenario):
+    """Delays in ms of 160 bytes every 10 ms for ten seconds, by number, in the order of arrival."""
+    net, came = airpath.Net(scenario, seed=1), []
+    for number in range(1000):
+        came += arrivals(net, 10 * MS * number)
+        net.send(10 * MS * number, "server", number.to_bytes(160, "big"), SERVER, UE)
+    came += arrivals(net, 20_000 * MS)
+    numbers = (int.from_bytes(arrival.datagram()[3], "big") for arrival in came)
+    return {number: arrival.at / MS - 10 * number for number, arrival in zip(numbers, came, strict=True)}
+
+
+def netem(delays):
+    """Order of the same packets after `netem delay MEAN JITTER distribution normal`: a model of it.
+
+    Each packet draws its delay for itself, normal with this mean and standard deviation, and leaves when its
+    time has come, whatever was sent before (tc-netem(8): jitter reorders).
+    """
+    draw = random.Random(1).gauss
+    mean, jitter = statistics.mean(delays.values()), statistics.stdev(delays.values())
+    return sorted(delays, key=lambda number: 10 * number + max(0.0, draw(mean, jitter)))
+
+
+def test_jitter_of_a_bearer_reorders_nothing_where_that_of_netem_does():
+    document = (ROOT / "docs" / "testkit.md").read_text()
+    for scenario in ("umts-384", "hsdpa-3.6", "lte-10mhz"):
+        seen = delays(scenario)
+        assert overtaken(list(seen)) == 0 and len(seen) > 950
+        mean, jitter = statistics.mean(seen.values()), statistics.stdev(seen.values())
+        counts = f"{len(seen)} | 0 | {overtaken(netem(seen))}"
+        assert f"| `{scenario}` | {mean:.0f} ms | {jitter:.0f} ms | {counts} |" in document, (mean, counts)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -119,5 +158,15 @@ def test_the_first_tests_of_the_document_are_tests():
     names = {}
     exec(first, names)
     names["test_a_burst_arrives_within_a_second"]()
-    for block in others:
-        compile(block, "testkit.md", "exec")
+    (download,) = others
+    assert download in (ROOT / "benches" / "quic_ends.py").read_text()
+
+
+def test_quic_of_another_implementation_downloads_the_same_twice():
+    virtual = pytest.importorskip("quic_ends", exc_type=ImportError).virtual
+
+    first, again, other = (virtual(airpath.load("umts-384"), seed, 100_000, "cubic") for seed in (1, 1, 2))
+    assert first == again != other
+    # 384 kbit/s, of which 10 % of blocks are sent again, and a handshake.
+    assert 2.3 < first.done_s < 4.5 and first.carried > 1.03
+    assert 300 < first.rtt_ms < 1500

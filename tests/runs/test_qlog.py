@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import check_error
+from conftest import UP_AND_DOWN, check_error
 
 import airpath
 from airpath.runs.export.source import Run
@@ -51,20 +51,6 @@ SMALL_EVENTS = """\
 1230 lost 2 pto_expired
 1230 sent 4 retransmit_timeout
 1360 received 2 [[3, 4]]
-"""
-UP_AND_DOWN = """\
-duration = "20 s"
-radio.dch.ues = 2
-
-[[flow]]
-ue = "each"
-direction = "downlink"
-app.bulk = {}
-
-[[flow]]
-ue = 1
-direction = "uplink"
-app.bulk = {}
 """
 
 

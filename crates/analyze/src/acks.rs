@@ -1,6 +1,6 @@
 //! How ACKs follow one another: times between them, and ACK compression.
 //!
-//! [chan2002] Figures 2 and 3 show the times between ACKs. An ACK is **compressed** if it follows the one before in
+//! \[chan2002\] Figures 2 and 3 show the times between ACKs. An ACK is **compressed** if it follows the one before in
 //! less than three quarters of the time between the data that the two acknowledge: J. Mogul, "Observing TCP dynamics
 //! in real networks", 1992, and V. Paxson, "End-to-end Internet packet dynamics", 1999, section 5.4, whose factor
 //! it is. ASSUMED: pairs of ACKs count by themselves; Paxson wants three in a row.

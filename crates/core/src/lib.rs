@@ -15,6 +15,9 @@
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
 
+// Who reads this documentation reads the source too: modules lead to their private parts.
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod error;
 pub mod time;
 mod csv;

@@ -130,7 +130,7 @@ impl Flags {
     pub const AE: Self = Self(0x100);
     /// The bits of accurate ECN's counter, or of its negotiation: RFC 9768 (3.1.1), (3.2.2).
     pub const ACE: Self = Self(Self::AE.0 | Self::CWR.0 | Self::ECE.0);
-    /// Radio network feedback of [jayanathan]: the same bit, which was reserved then.
+    /// Radio network feedback of \[jayanathan\]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
     /// Beside ACK, without data: a NACK of `middlebox.snoop`, whose SACK blocks are what has come over the radio. The
@@ -385,7 +385,7 @@ impl Packet {
         self.touch();
     }
 
-    /// Sets the RNF bit: [jayanathan] section 4.
+    /// Sets the RNF bit: \[jayanathan\] section 4.
     pub fn flag_radio_loss(&mut self) {
         self.flags = self.flags | Flags::RNF;
         self.touch();

@@ -5,8 +5,10 @@
 //! the names and units of Linux's `struct tcp_info` (times in microseconds, windows in segments).
 
 mod columns;
+mod fates;
 
 pub use columns::{Column, Table};
+pub use fates::Fates;
 
 use crate::packet::Dir;
 use crate::time::Instant;
@@ -122,7 +124,7 @@ words! {
         Retransmission = "retransmission",
         /// The same SYN or SYN-ACK again.
         HandshakeTimeout = "handshake_timeout",
-        /// A duplicate ACK said that the radio had lost it: [jayanathan].
+        /// A duplicate ACK said that the radio had lost it: \[jayanathan\].
         WirelessFastRetransmit = "wireless_fast_retransmit",
         /// The last segment again, as ACKs stay away: RFC 8985 (7).
         TailLossProbe = "tail_loss_probe",

@@ -91,9 +91,10 @@
 //!
 //! Three rules keep such a loop right:
 //!
-//! * Send whatever the transport has to send after every arrival and every deadline, at that instant.
+//! * Send whatever the transport has to send after every arrival and every deadline, at that instant; and ask it at no
+//!   other time: some transports send more if they are asked more often.
 //! * A deadline in floating-point seconds becomes nanoseconds that may lie before it: then the transport does nothing,
-//!   and the loop never ends. Take the next whole nanosecond.
+//!   and the loop never ends. Add a microsecond.
 //! * Buffers for segmentation offload hold several datagrams. Cut them: each is a packet of its own.
 //!
 //! # What there is to see

@@ -8,7 +8,7 @@ use airpath_core::host::{Beside, Host};
 use airpath_core::packet::{Body, Dir};
 use airpath_core::path::Path;
 use airpath_core::time::Duration;
-use airpath_core::trace::{self, Kind, ProbeMask};
+use airpath_core::trace::{Fates, Kind, ProbeMask};
 use airpath_core::wire::{Endpoints, encode_datagram, endpoints, octets_of, parse, rewrite};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -40,6 +40,7 @@ pub struct Net {
     /// Kinds of event that are kept.
     probes: ProbeMask,
     counts: [Counts; 2],
+    fates: [Fates; 2],
     arrived: VecDeque<Arrival>,
     events: Vec<Event>,
     captured: Vec<u8>,
@@ -111,7 +112,7 @@ impl Builder {
         elements.extend(core.network_in_session(self.seed, &ues));
         elements.push(end(Dir::Uplink));
         // Counted whether or not they are kept.
-        let mut path = Path::new(elements, self.probes.with(Kind::Dropped).with(Kind::Marked));
+        let mut path = Path::new(elements, Fates::recorded_with(self.probes));
         path.set_capture(Capture::of(self.capture, false, false));
         Net {
             path,
@@ -121,6 +122,7 @@ impl Builder {
             most_inside: self.most_inside,
             probes: self.probes,
             counts: Default::default(),
+            fates: Default::default(),
             arrived: VecDeque::new(),
             events: Vec::new(),
             captured: Vec::new(),
@@ -286,17 +288,7 @@ impl Net {
     /// Counts what was dropped and marked, and keeps what was asked for.
     fn take_events(&mut self) {
         for (at, core) in self.path.take_trace() {
-            match core {
-                trace::Event::Dropped { ue, direction, reason, .. } if self.ues.contains(&ue) => {
-                    let counts = &mut self.counts[direction.index()];
-                    counts.dropped += 1;
-                    *counts.reasons.entry(reason.name()).or_default() += 1;
-                }
-                trace::Event::Marked { ue, direction, .. } if self.ues.contains(&ue) => {
-                    self.counts[direction.index()].marked += 1;
-                }
-                _ => {}
-            }
+            Fates::count(&mut self.fates, &core, &self.ues);
             if self.probes.has(core.kind()) {
                 self.events.push(Event { at, core });
             }
@@ -308,6 +300,9 @@ impl Net {
         self.take_events();
         let [mut downlink, mut uplink] = self.counts.clone();
         for (dir, counts) in Dir::BOTH.into_iter().zip([&mut downlink, &mut uplink]) {
+            let fates = &self.fates[dir.index()];
+            (counts.dropped, counts.marked) = (fates.dropped(), fates.marked);
+            counts.reasons.clone_from(&fates.reasons);
             for ue in &self.ues {
                 let bearer = self.path.radio(*ue, dir);
                 counts.queued += u64::from(bearer.sdus);

@@ -366,7 +366,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<net::Net>()?;
     module.add_class::<net::Arrival>()?;
-    module.add_class::<net::Direction>()?;
+    module.add_class::<net::Counts>()?;
     module.add_class::<net::Stats>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;

@@ -1,6 +1,6 @@
 //! `Net`: a link in virtual time for transports without I/O, in Python's types. Times are whole nanoseconds.
 
-use airpath::{Counts, Datagram, Ecn, End, Instant, Sent};
+use airpath::{Datagram, Ecn, End, Instant, Sent};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -81,7 +81,7 @@ type ShownDatagram<'py> = (ShownAddress, ShownAddress, u8, Bound<'py, PyBytes>);
 
 /// Counters of the packets of a direction: see the crate's `Counts`.
 #[pyclass(frozen, get_all)]
-pub struct Direction {
+pub struct Counts {
     sent: u64,
     sent_bytes: u64,
     opaque: u64,
@@ -96,10 +96,12 @@ pub struct Direction {
     queued_bytes: u64,
 }
 
-impl From<Counts> for Direction {
-    fn from(counts: Counts) -> Self {
-        let Counts { sent, sent_bytes, opaque, delivered, delivered_bytes, dropped, reasons, .. } = counts;
-        let Counts { marked, too_big, full, queued, queued_bytes, .. } = counts;
+impl From<airpath::Counts> for Counts {
+    fn from(counts: airpath::Counts) -> Self {
+        let airpath::Counts {
+            sent, sent_bytes, opaque, delivered, delivered_bytes, dropped, reasons, ..
+        } = counts;
+        let airpath::Counts { marked, too_big, full, queued, queued_bytes, .. } = counts;
         Self {
             sent,
             sent_bytes,
@@ -120,8 +122,8 @@ impl From<Counts> for Direction {
 /// Counters of both directions.
 #[pyclass(frozen, get_all)]
 pub struct Stats {
-    downlink: Py<Direction>,
-    uplink: Py<Direction>,
+    downlink: Py<Counts>,
+    uplink: Py<Counts>,
 }
 
 /// A link between a server and UEs.
@@ -225,8 +227,8 @@ impl Net {
     fn stats(&mut self, py: Python<'_>) -> PyResult<Stats> {
         let stats = self.inner.stats();
         Ok(Stats {
-            downlink: Py::new(py, Direction::from(stats.downlink))?,
-            uplink: Py::new(py, Direction::from(stats.uplink))?,
+            downlink: Py::new(py, Counts::from(stats.downlink))?,
+            uplink: Py::new(py, Counts::from(stats.uplink))?,
         })
     }
 

@@ -40,26 +40,29 @@ Socket = socket.socket
 
 
 @dataclass(frozen=True)
-class Direction:
-    """What a direction of a link has carried: IP packets and their bytes.
-
-    `dropped` are packets that the cell dropped, on arrival or later. Other drops, such as of boxes, are in
-    the results.
-    """
+class Counts:
+    """What a direction of a link has carried: IP packets of UE 0. The names are those of `Net.stats`."""
 
     sent: int
     sent_bytes: int
+    opaque: int
+    """Of these, packets that are no readable TCP, so that boxes let them pass."""
     delivered: int
     delivered_bytes: int
     dropped: int
+    """Packets that the link dropped."""
+    reasons: dict[str, int]
+    """The same by reason."""
+    marked: int
+    """Packets that a queue discipline marked in place of a drop."""
 
 
 @dataclass(frozen=True)
 class Stats:
-    """What a link has carried."""
+    """What a link has carried, by direction."""
 
-    downlink: Direction
-    uplink: Direction
+    downlink: Counts
+    uplink: Counts
 
 
 class End:
@@ -277,17 +280,17 @@ class RadioLink:
 
 
 def _stats(results: dict[str, Any]) -> Stats:
-    ends = results["live"]["ends"]
-    cell = next(part for part in results["elements"] if part["element"].startswith("radio."))
+    live = results["live"]
 
-    def direction(name: str, source: str, sink: str) -> Direction:
-        bearer = cell["ues"][0][name]
-        return Direction(
-            sent=ends[source]["sent"],
-            sent_bytes=ends[source]["sent_bytes"],
-            delivered=ends[sink]["received"],
-            delivered_bytes=ends[sink]["received_bytes"],
-            dropped=bearer["sdus_dropped"] + bearer["sdus_discarded"],
+    def counts(direction: str, source: str, sink: str) -> Counts:
+        sent, received = live["ends"][source], live["ends"][sink]
+        return Counts(
+            sent=sent["sent"],
+            sent_bytes=sent["sent_bytes"],
+            opaque=sum(sent["opaque"].values()),
+            delivered=received["received"],
+            delivered_bytes=received["received_bytes"],
+            **live["fates"][direction],
         )
 
-    return Stats(direction("downlink", "server", "ue"), direction("uplink", "ue", "server"))
+    return Stats(counts("downlink", "server", "ue"), counts("uplink", "ue", "server"))

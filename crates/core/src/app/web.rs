@@ -1,5 +1,5 @@
 //! A web page: a browser at the UE asks for the page and then for its objects, a server answers. HTTP/1.1, RFC
-//! 9112; [lundsten] 5.4.1 takes such a page for the typical small file of 3G, and the older way, a
+//! 9112; \[lundsten\] 5.4.1 takes such a page for the typical small file of 3G, and the older way, a
 //! connection for each object, for the worse case.
 //!
 //! The objects are known when the page is complete. On a persistent connection (RFC 9112 (9.3)) a request

@@ -1,4 +1,4 @@
-//! RNC feedback: flags ACKs, so that a sender knows which losses are the radio's. [jayanathan], Figures 3 and 4.
+//! RNC feedback: flags ACKs, so that a sender knows which losses are the radio's. \[jayanathan\], Figures 3 and 4.
 //!
 //! The box stands where an RNC's GTP layer is, between the network and the radio. It notes the sequence numbers of the
 //! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Source: TS 23.060 §5.4 (nodes and interfaces), §6.5 (attach), §9.2.2 (PDP context activation); TS 29.281 for the
-//! tunnels; TS 23.107 §6.3 (traffic classes); [jayanathan] sections 2 and 5 for which of them matter to TCP.
+//! tunnels; TS 23.107 §6.3 (traffic classes); \[jayanathan\] sections 2 and 5 for which of them matter to TCP.
 //!
 //! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. Both take a time that the
 //!   scenario says; none of its flows sends before. What comes for a UE without an active context is dropped.

@@ -4,6 +4,7 @@
 //! $ cargo run --release --example quinn                          # three links
 //! $ cargo run --release --example quinn -- lte-5mhz 3            # a bundled scenario, seed 3
 //! $ cargo run --release --example quinn -- down.trace up.trace 1 # recordings in mahimahi's form
+//! $ cargo run --release --example quinn -- lte.toml 1000000 reno 20 # a scenario: a line of JSON for each of 20 seeds
 //! ```
 //!
 //! Beside it stands what the simulator's TCP does with the same download over the same link and seed.
@@ -14,6 +15,7 @@ mod stack;
 use airpath::{Instant, Net, Scenario};
 use airpath_core::scenario as core;
 use airpath_core::sim::{Observe, Simulation};
+use serde_json::json;
 use stack::{Control, Transfer};
 use std::error::Error;
 
@@ -45,7 +47,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             let link = link.with("radio.variable.downlink.queue.droptail.packets", "100")?;
             table("recorded", &link, 1_000_000, seed.parse()?);
         }
-        _ => return Err("give nothing, a scenario and a seed, or two traces and a seed".into()),
+        [file, bytes, control, seeds] => {
+            let control = match control {
+                "cubic" => Control::Cubic,
+                "reno" => Control::NewReno,
+                "bbr" => Control::Bbr,
+                _ => return Err(format!("{control} is none of cubic, reno, bbr").into()),
+            };
+            let scenario = std::fs::read_to_string(file)?.parse()?;
+            lines(&scenario, bytes.parse()?, control, seeds.parse()?);
+        }
+        _ => return Err("the arguments are none of those at the top of main.rs".into()),
     }
     Ok(())
 }
@@ -73,6 +85,16 @@ fn table(name: &str, scenario: &Scenario, bytes: u64, seed: u8) {
                 run.arrivals.len(),
             );
         }
+    }
+}
+
+/// A download with each seed, for `benches/quic.py`.
+fn lines(scenario: &Scenario, bytes: u64, control: Control, seeds: u8) {
+    for seed in 1..=seeds {
+        let mut net = Net::new(scenario, seed.into());
+        let run = stack::run(&mut net, Transfer { streams: 1, up: 0, down: bytes }, control, seed);
+        let line = json!({ "done_s": run.done.as_secs_f64(), "elements": net.report() });
+        println!("{line}");
     }
 }
 

@@ -5,7 +5,7 @@
 
 use airpath::{Datagram, Ecn, End, Epoch, Instant, Net};
 use bytes::BytesMut;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig};
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use quinn_proto::rustls::{self, RootCertStore, crypto::ring, time_provider::TimeProvider, version::TLS13};
@@ -37,6 +37,8 @@ pub struct Transfer {
 pub enum Control {
     /// RFC 9438.
     Cubic,
+    /// RFC 9002, section 7.
+    NewReno,
     /// BBR version 1.
     Bbr,
 }
@@ -64,9 +66,11 @@ pub fn run(net: &mut Net, transfer: Transfer, control: Control, seed: u8) -> Out
     let mut client = Host::client(epoch, control, seed, transfer);
     let (mut now, mut turns_at_now) = (net.now(), 0);
     let mut arrivals = Vec::new();
+    // To which of them something has happened: only they are asked for packets.
+    let mut active = [true, false];
     while !client.has_everything() {
-        for host in [&mut client, &mut server] {
-            while let Some(datagram) = host.poll_transmit(now) {
+        for (host, is_active) in [&mut client, &mut server].into_iter().zip(active) {
+            while is_active && let Some(datagram) = host.poll_transmit(now) {
                 net.send(now, host.end, datagram);
             }
         }
@@ -77,14 +81,14 @@ pub fn run(net: &mut Net, transfer: Transfer, control: Control, seed: u8) -> Out
         match net.advance(wake) {
             Some(arrival) => {
                 now = arrival.at;
+                active = [arrival.to != End::Server, arrival.to == End::Server];
                 arrivals.push((now, arrival.to, arrival.packet.len()));
                 let host = if arrival.to == End::Server { &mut server } else { &mut client };
                 host.handle_datagram(now, arrival.datagram().expect("both ends send UDP"));
             }
             None => {
                 now = wake;
-                client.handle_deadline(now);
-                server.handle_deadline(now);
+                active = [client.handle_deadline(now), server.handle_deadline(now)];
             }
         }
     }
@@ -186,13 +190,14 @@ impl Host {
         connection.poll_timeout().map(|at| self.epoch.at(at))
     }
 
-    fn handle_deadline(&mut self, now: Instant) {
-        if self.deadline().is_some_and(|due| due <= now)
-            && let Some((_, connection)) = &mut self.connection
-        {
+    /// Whether a deadline has come.
+    fn handle_deadline(&mut self, now: Instant) -> bool {
+        let is_due = self.deadline().is_some_and(|due| due <= now);
+        if is_due && let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(self.epoch.std(now));
             self.follow_events(now);
         }
+        is_due
     }
 
     fn handle_datagram(&mut self, now: Instant, datagram: Datagram) {
@@ -308,6 +313,7 @@ fn address(end: End) -> SocketAddr {
 fn transport(control: Control) -> Arc<TransportConfig> {
     let factory: Arc<dyn ControllerFactory + Send + Sync> = match control {
         Control::Cubic => Arc::new(CubicConfig::default()),
+        Control::NewReno => Arc::new(NewRenoConfig::default()),
         Control::Bbr => Arc::new(BbrConfig::default()),
     };
     let mut config = TransportConfig::default();

@@ -9,6 +9,7 @@ mod golden;
 mod link;
 mod order;
 mod quic;
+mod surface;
 mod tcp;
 
 use airpath::{Arrival, Datagram, Duration, Ecn, End, Instant, Net, Scenario};

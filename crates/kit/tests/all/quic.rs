@@ -29,7 +29,7 @@ fn a_download_takes_the_time_of_its_octets_and_the_same_twice() {
 #[test]
 fn all_that_streams_carry_arrives_both_ways() {
     let link = Scenario::mahimahi("0\n1\n2\n5", "3").unwrap().with("wired.delay", "20 ms").unwrap();
-    for (control, streams) in [(Control::Cubic, 300), (Control::Bbr, 3)] {
+    for (control, streams) in [(Control::Cubic, 300), (Control::NewReno, 30), (Control::Bbr, 3)] {
         let transfer = Transfer { streams, up: 10_000, down: 20_000 };
         let mut net = Net::new(&link, 1);
         let done = run(&mut net, transfer, control, 1);

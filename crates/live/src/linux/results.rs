@@ -14,6 +14,7 @@ use airpath_core::flows::FlowKey;
 use airpath_core::host::flow_reports;
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
+use airpath_core::trace::Fates;
 use serde_json::{Value, json};
 
 /// One object for each flow: the real ones in the order in which they appeared, then the simulated ones as a simulated
@@ -25,6 +26,11 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         flows.extend(flow_reports(server, ues, path.now()).iter().map(|report| json!(report)));
     }
     flows
+}
+
+/// Packets that the link dropped and marked.
+pub fn fates(fates: &Fates) -> Value {
+    json!({ "dropped": fates.dropped(), "reasons": fates.reasons, "marked": fates.marked })
 }
 
 /// Those of UE 0.

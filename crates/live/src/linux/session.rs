@@ -21,7 +21,7 @@ use airpath_core::rng;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::RESULTS_FORMAT;
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Kind, ProbeMask};
+use airpath_core::trace::{Fates, Kind, ProbeMask};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -74,6 +74,9 @@ pub struct Session<'a> {
     next_flush: Instant,
     next_status: Instant,
     progress: Progress,
+    /// Kinds of event that are wanted; others are recorded to be counted.
+    wanted: ProbeMask,
+    fates: [Fates; 2],
     flows_told: usize,
     left_out_told: bool,
     device_gone: bool,
@@ -157,6 +160,8 @@ impl<'a> Session<'a> {
             next_flush: Instant::ZERO + FLUSH,
             next_status: Instant::ZERO,
             progress: Progress::default(),
+            wanted: wanted(configuration),
+            fates: Default::default(),
             flows_told: 0,
             left_out_told: false,
             device_gone: false,
@@ -349,7 +354,12 @@ impl<'a> Session<'a> {
                 "{most} flows are told apart: what comes beyond is carried, but not measured"
             ));
         }
-        self.outbox.put(Record::Trace(now, self.driver.path.take_trace()));
+        let mut events = self.driver.path.take_trace();
+        for (_, event) in &events {
+            Fates::count(&mut self.fates, event, &[LIVE_UE]);
+        }
+        events.retain(|(_, event)| self.wanted.has(event.kind()));
+        self.outbox.put(Record::Trace(now, events));
         let capture = self.driver.path.take_capture();
         if !capture.is_empty() {
             self.outbox.put(Record::Capture(capture));
@@ -470,6 +480,10 @@ impl<'a> Session<'a> {
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,
+                "fates": {
+                    "downlink": results::fates(&self.fates[Dir::Downlink.index()]),
+                    "uplink": results::fates(&self.fates[Dir::Uplink.index()]),
+                },
                 "endpoint": ours::told(&self.driver.path, self.last, Endpoint::summary),
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
             },
@@ -483,6 +497,11 @@ fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instan
     let duration = configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
     let ends = [duration.map(|at| (at, "duration")), scenario.radio.ends().map(|at| (at, "trace"))];
     ends.into_iter().flatten().min()
+}
+
+fn wanted(configuration: &Configuration) -> ProbeMask {
+    let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
+    wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind))
 }
 
 /// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them.
@@ -503,8 +522,7 @@ fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -
     let mut elements = vec![end(Dir::Downlink)];
     elements.extend(scenario.network_in_session(configuration.seed, &[LIVE_UE]));
     elements.push(end(Dir::Uplink));
-    let wanted = Kind::ALL.iter().filter(|kind| configuration.probes.iter().any(|name| name == kind.name()));
-    let mut path = Path::new(elements, wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind)));
+    let mut path = Path::new(elements, Fates::recorded_with(wanted(configuration)));
     let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);
     path.set_capture(Capture::of(configuration.capture, pdus, iu));
     path

@@ -8,7 +8,7 @@
 //!
 //! Unlike in UMTS ([`am`](super::am)) a PDU has no size of its own, there is no reset, no MRW, no WINDOW, and a
 //! STATUS PDU is as long as it must be. PDUs hold no octets, but ranges of the stream of SDUs
-//! ([`lte`](super::lte)). Sequence numbers are counted without wrapping; on the wire they are taken modulo 1024, and
+//! ([`lte`]). Sequence numbers are counted without wrapping; on the wire they are taken modulo 1024, and
 //! the window is 512, so that this loses nothing. `docs/models/rlc-lte.md` lists clause by clause what is
 //! implemented, by which test that shows, and what is left out.
 //!

@@ -1,7 +1,7 @@
 //! RLC Unacknowledged Mode (TS 25.322 §4.2.1.2, §9.2.1.3, §11.2): the entities of one direction of a bearer.
 //!
 //! The [`Sender`] cuts SDUs into PDUs with a sequence number and sends each once. The receiver
-//! ([`Reassembly`](super::Reassembly)) finds gaps and discards the SDUs with parts in them.
+//! ([`Reassembly`]) finds gaps and discards the SDUs with parts in them.
 //!
 //! Here are: segmentation and concatenation with the octets of length indicators (§9.2.2.8), the indicator of an
 //! SDU's first octet, discard by timer without signalling (§9.7.3.2, §11.2.4.3).

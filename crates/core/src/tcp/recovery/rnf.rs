@@ -1,4 +1,4 @@
-//! Radio network feedback, the half of the sender. [jayanathan] sections 4 and 5.
+//! Radio network feedback, the half of the sender. \[jayanathan\] sections 4 and 5.
 //!
 //! A box at the edge of the radio network (`middlebox.rnc_feedback`) sets the RNF bit in a duplicate ACK if the
 //! segment that is missing has passed it: then the radio has lost it, and no queue before. The sender sends it again

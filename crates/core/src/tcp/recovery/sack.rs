@@ -1,6 +1,6 @@
 //! Loss recovery by the SACK scoreboard: RFC 6675.
 //!
-//! The scoreboard is in [`State::segments`](crate::tcp::scoreboard); here are the decisions: when recovery
+//! The scoreboard is in [`State::segments`](crate::tcp::window::scoreboard); here are the decisions: when recovery
 //! begins and what is sent during it, so that the bytes in the network (`pipe`) fill the congestion window.
 //!
 //! After a timeout the marks are cleared (RFC 2018 (8)), and segments reported anew are skipped as the sender

@@ -1,4 +1,4 @@
-//! Tahoe: duplicate ACKs are answered like a timeout, only sooner. [jacobson1988] with the fast retransmit of
+//! Tahoe: duplicate ACKs are answered like a timeout, only sooner. \[jacobson1988\] with the fast retransmit of
 //! 4.3BSD-Tahoe, as ns-2's `Agent/TCP` has it: half the window as threshold, a window of one segment, slow
 //! start from the first unacknowledged segment on.
 //!

@@ -1,5 +1,5 @@
 //! Loss episodes of a sender: how many fast retransmits and timeouts the losses of one window brought.
-//! [chan2002] section 4, for throughput models that distinguish single losses from bursts.
+//! \[chan2002\] section 4, for throughput models that distinguish single losses from bursts.
 //!
 //! A **cut** is a fast retransmit or an expiration of the retransmission timer. The first cut begins an episode,
 //! and notes the end of what had been sent by then; every cut before all of that is acknowledged belongs to it
@@ -76,10 +76,10 @@ pub struct Report {
     /// Episodes that ended because their latest cut was found spurious; 0 without `undo`.
     pub undone: u64,
     /// T0: mean, over the episodes with a timeout, of the retransmission timeout in force when the first
-    /// expired, seconds. That is the first of a sequence of [padhye1998], before it backs off.
+    /// expired, seconds. That is the first of a sequence of \[padhye1998\], before it backs off.
     pub mean_timeout_s: Option<f64>,
     /// Mean, over the same episodes, of the time from the fast retransmit before the first timeout to that
-    /// timeout, seconds; where none came before, of the timeout in force. [chan2002] Table 1 has this as T0.
+    /// timeout, seconds; where none came before, of the timeout in force. \[chan2002\] Table 1 has this as T0.
     pub mean_timeout_wait_s: Option<f64>,
     /// Wf: root mean square of the whole segments of cwnd just before the first cuts.
     pub max_window_rms_segments: Option<f64>,
