@@ -152,6 +152,23 @@ traces: build ## make the sample traces in python/airpath/traces again
 images: build ## draw the pictures of the documents again; pages and the studio want chromium
 	$(BIN)/python docs/images/make.py
 
+WASM := target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm
+
+.PHONY: wasm
+wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; wants Rust's target wasm32-unknown-unknown
+
+$(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
+	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || \
+		rustup target add wasm32-unknown-unknown || \
+		{ echo "the page's simulator needs Rust's target wasm32-unknown-unknown: install it with rustup" \
+		"(https://rustup.rs), or with Debian's libstd-rust-dev-wasm32 beside Debian's rustc" >&2; exit 1; }
+	$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
+	@touch $@
+
+.PHONY: playground
+playground: build wasm ## make the studio with the simulator in it, for any file server: build/playground
+	$(BIN)/python tools/playground.py
+
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others
 	$(CARGO) doc --no-deps -p airpath-core -p airpath
