@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from airpath.scenario import bundled
 wasmtime = pytest.importorskip("wasmtime")
 
 TEXT, LIST = 0, 1
-MOST_GZIP_BYTES = 900_000
+MOST_GZIP_BYTES = 750_000
 
 
 class Engine:
@@ -47,6 +48,10 @@ def engine(wasm) -> Iterator[Engine]:
 
 def test_it_imports_nothing(engine):
     assert engine.imports == []
+
+
+def test_it_is_small_enough_to_be_loaded(wasm):
+    assert len(gzip.compress(wasm.read_bytes())) < MOST_GZIP_BYTES
 
 
 def test_it_knows_version_streams_and_bundled_scenarios(engine):

@@ -101,8 +101,8 @@ pub extern "C" fn resolve() -> u32 {
         let mut no_file = |_: &str| Err("cannot be read: the scenario is in no folder".to_owned());
         let scenario = Scenario::parse_with(engine.text()?, &changes, &mut no_file)?;
         let text = scenario.to_toml()?;
-        let values: Value =
-            toml::from_str(&text).map_err(|error| ScenarioError::new("", error.to_string(), ""))?;
+        let values: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| ScenarioError::new("", error.to_string(), ""))?;
         Ok(json!({ "scenario": text, "values": values, "path": scenario.path() }).to_string().into_bytes())
     }
     engine(|engine| {
