@@ -169,6 +169,25 @@ $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
 playground: build wasm ## make the studio with the simulator in it, for any file server: build/playground
 	$(BIN)/python tools/playground.py
 
+.PHONY: wheels
+wheels: build ## build the wheel and the source distribution into build/dist
+	rm -rf build/dist
+	$(MATURIN) build --release --strip --compatibility pypi --out build/dist
+	$(MATURIN) sdist --out build/dist
+
+CHECK_WHEELS_FLAGS ?= --sdist
+.PHONY: check-wheels
+check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
+	$(PYTHON) tools/check_wheels.py $(CHECK_WHEELS_FLAGS)
+
+# Of both systems alone: what needs Linux is left out by cfg.
+TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
+.PHONY: check-targets
+check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
+	rustup target add $(TARGETS)
+	for target in $(TARGETS); do PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check --target "$$target" \
+		-p airpath-core -p airpath-analyze -p airpath -p airpath-py; done
+
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others
 	$(CARGO) doc --no-deps -p airpath-core -p airpath
