@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,14 @@ def lossy(tmp_path_factory):
 
 def test_tshark_counts_what_the_run_counts(lossy):
     bearers, file = lossy
-    counted = {(ue, direction): seen(file, ue, direction) for ue in range(2) for direction in DIRECTIONS}
+    pdus_of = defaultdict(list)
+    for line in read(file, "rlc-lte", FIELDS):
+        pdu = dict(zip(FIELDS, line, strict=True))
+        # The first UE has number 1 there.
+        bearer = int(pdu["rlc-lte.ueid"]) - 1, DIRECTIONS[int(pdu["rlc-lte.direction"], 0)]
+        pdus_of[bearer].append(pdu)
+    counted = {bearer: seen(pdus) for bearer, pdus in pdus_of.items()}
+    assert set(counted) == {(ue, direction) for ue in range(2) for direction in DIRECTIONS}
     for (ue, direction), pdus in counted.items():
         bearer = bearers[ue][direction]
         rlc = bearer["rlc"]
@@ -64,14 +71,11 @@ def test_tshark_finds_no_pdu_malformed(lossy):
     assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
 
 
-def seen(file: Path, ue: int, direction: str) -> Counter[str]:
+def seen(pdus: list[dict[str, str]]) -> Counter[str]:
     """What tshark reads of the PDUs of a UE's direction, by the names that reports have."""
     count: Counter[str] = Counter()
     highest = -1
-    # The first UE has number 1 there.
-    of_bearer = f"rlc-lte.ueid == {ue + 1} and rlc-lte.direction == {DIRECTIONS.index(direction)}"
-    for line in read(file, of_bearer, FIELDS):
-        pdu = dict(zip(FIELDS, line, strict=True))
+    for pdu in pdus:
         count["all"] += 1
         count["lost"] += pdu["frame.comment"] == "lost"
         if pdu["rlc-lte.am.frame-type"] != DATA:

@@ -22,6 +22,8 @@ from airpath.live.shell import marked_shell
 from airpath.runs.memory import coarse_probes
 from airpath.scenario import load
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FAKE = Path(__file__).with_name("fake_driver.py")
 
 

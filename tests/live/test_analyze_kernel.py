@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import sampled
 
 from airpath.captures import analyze
 from live.carried import LINK, carry
@@ -71,7 +72,7 @@ def test_the_analysis_counts_as_tshark_does(tmp_path):
 
 
 @needs("ping")
-@pytest.mark.parametrize("congestion_control", ["reno", "cubic"])
+@pytest.mark.parametrize("congestion_control", sampled(["reno", "cubic"], 1))
 def test_retransmissions_and_timeouts_are_those_that_the_kernel_counted(congestion_control, carry):
     small = LINK.replace("packets = 200", "packets = 15").replace("4 Mbit/s", "2 Mbit/s")
     done = carry(small, 1_500_000, "--datagrams", 3, congestion_control=congestion_control)

@@ -12,6 +12,8 @@ import airpath
 from airpath.models import MODELS, Link
 from airpath.models.measured import buffer_packets, measured_link, predict_run, segment_bytes, window_limit
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 # One long Reno flow that fills a buffer of ten packets: a saw-tooth. 1000 B on the wire, 25 packets/s.
 SAW_TOOTH = """
 duration = "600 s"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import sampled
 
 TOP = Path(__file__).resolve().parents[2]
 IMAGES = TOP / "docs" / "images"
@@ -22,7 +23,7 @@ def load_make():
 make = load_make()
 
 
-@pytest.mark.parametrize("name", make.DIGESTS)
+@pytest.mark.parametrize("name", sampled(make.DIGESTS, 1))
 def test_a_picture_is_current(name):
     held = make.digest_in(IMAGES / name)
     assert held == make.DIGESTS[name](), (

@@ -166,6 +166,7 @@ def test_the_table_is_the_trace_in_order_of_time(folder, result):
             assert rows[name].null_count == rows.num_rows
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_column_says_its_unit(tmp_path):
     run_to_folder(airpath.load("umts-64-simple").with_("duration", "1 s"), 1, tmp_path, probes=ALL_PROBES)
     schemas = {kind: pq.read_schema(tmp_path / "trace" / f"{kind}.parquet") for kind in ALL_PROBES}
@@ -181,6 +182,7 @@ def test_every_column_says_its_unit(tmp_path):
         assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *numbers}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):
     short = ("run", "umts-64-simple", "--set", "duration=3 s", "--out", tmp_path, "--force")
     for options, missing in (
@@ -229,7 +231,7 @@ def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("captured_bytes", "number"),
-    [(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)],
+    sampled([(0, signal.SIGINT), (3_000_000, signal.SIGINT), (1_000_000, signal.SIGTERM)], 2),
 )
 def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_path):
     scenario, out = tmp_path / "endless.toml", tmp_path / "out"

@@ -110,7 +110,7 @@ def test_measures_by_hand():
 
 def test_rows_read_the_flows_of_the_scenario_whatever_ue_they_are_of():
     condition = BY_NAME["rtt-spread"]
-    results = simulation_of(scenario_of(condition, CUBIC))(1)
+    results = simulation_of(scenario_of(condition, "cubic", CUBIC))(1)
     assert [flow["app"] for flow in results["flows"]].index("on_off") == 1
     rates = [flow["goodput_bps"] for flow in results["flows"] if flow["app"] == "bulk"]
     assert values(condition, results) == (
@@ -124,7 +124,7 @@ def test_rows_read_the_flows_of_the_scenario_whatever_ue_they_are_of():
 def test_every_condition_is_a_scenario_of_its_own_whose_runs_differ():
     assert all(count == 1 for count in Counter(condition.name for condition in CONDITIONS).values())
     for condition in CONDITIONS:
-        run = simulation_of(scenario_of(condition, CUBIC))
+        run = simulation_of(scenario_of(condition, "cubic", CUBIC))
         first, second = (values(condition, run(seed)) for seed in (1, 2))
         assert all(math.isfinite(value) for value in first + second)
         idle = condition.name in ("file-30k", "file-satellite", "outage")

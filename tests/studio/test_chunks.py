@@ -43,7 +43,7 @@ def tables(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
 
 @st.composite
 def columns(draw: st.DrawFn) -> dict[str, Any]:
-    rows = draw(st.integers(0, 20))
+    rows = draw(st.integers(0, 9))
     most = draw(st.lists(st.sampled_from([0, 255, 256, 65_535, 65_536, 2**32 - 1, 2**32, 2**53]), max_size=4))
     found: dict[str, Any] = {"time_ns": numbers(draw, rows, 2**53)}
     if draw(st.booleans()):

@@ -65,6 +65,6 @@ def command(
     write_file("out", page, html.page(title_of(card), parts), force)
     write_file("out", data, as_text(said) + "\n", force)
     for file, condition in scenarios:
-        write_file("out", file, scenario_of(condition, table).text, force)
+        write_file("out", file, scenario_of(condition, cc, table).text, force)
     tell(json_, said, scorecard_report(card))
     say(console_for(stderr=json_), f"page: {page}")

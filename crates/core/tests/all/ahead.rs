@@ -1,7 +1,7 @@
 //! Packets that are handed over ahead of their time change no result: the same run is made at once, in steps, and with
 //! a probe that never records anything, with which every packet waits for its time.
 
-use crate::golden::bundled;
+use crate::golden::{bundled, quick};
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
@@ -16,9 +16,8 @@ fn results(scenario: &Scenario, step: Duration, end: Instant, probes: ProbeMask)
     simulation.results().to_json()
 }
 
-fn assert_exact(name: &str, scenario: &Scenario, seconds: u64) {
-    let end = Instant::ZERO + Duration::from_secs(seconds);
-    let whole = Duration::from_secs(seconds);
+fn assert_exact(name: &str, scenario: &Scenario, whole: Duration) {
+    let end = Instant::ZERO + whole;
     let in_time = results(scenario, whole, end, ProbeMask::NONE.with(Kind::Outage));
     for step in [whole, Duration::from_millis(137)] {
         assert!(results(scenario, step, end, ProbeMask::NONE) == in_time, "{name} in steps of {step:?}");
@@ -28,7 +27,7 @@ fn assert_exact(name: &str, scenario: &Scenario, seconds: u64) {
 #[test]
 fn bundled_scenarios_have_the_same_results_with_packets_ahead_of_their_time() {
     for (name, scenario) in bundled() {
-        assert_exact(&name, &scenario, 20);
+        assert_exact(&name, &scenario, quick(&scenario));
     }
 }
 
@@ -88,7 +87,7 @@ fn the_same_of_every_kind_of_flow_through_anything_that_hands_on_ahead_of_time()
                 let set: Vec<_> =
                     set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
                 let scenario = Scenario::parse(&format!("{cell}{flows}"), &set).unwrap();
-                assert_exact(&format!("cell {number}, {flows}, {set:?}"), &scenario, 12);
+                assert_exact(&format!("cell {number}, {flows}, {set:?}"), &scenario, Duration::from_secs(12));
             }
         }
     }

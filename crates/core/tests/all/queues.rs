@@ -125,7 +125,7 @@ fn marks_are_counted_told_and_carried() {
     for (discipline, ecn) in disciplines.iter().flat_map(|one| [(one, Packet::ECT_0), (one, Packet::ECT_1)]) {
         for (name, gap_us, element) in places(discipline) {
             let mut path = Path::new(vec![element], ALL);
-            (0..1000).for_each(|number| push(&mut path, gap_us * u64::from(number), number, (0, 750, ecn)));
+            (0..500).for_each(|number| push(&mut path, gap_us * u64::from(number), number, (0, 750, ecn)));
             let out = finish(&mut path);
             let marked = out.iter().filter(|(_, packet)| packet.ecn == Packet::CE).count() as u64;
             let trace = path.take_trace();

@@ -9,6 +9,7 @@ use airpath_core::element::{Capture, Element};
 use airpath_core::host::{Beside, FlowSpec, Host};
 use airpath_core::packet::Dir;
 use airpath_core::path::Path;
+use airpath_core::radio;
 use airpath_core::rng::{Stream, stream};
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
@@ -19,15 +20,22 @@ use airpath_live::driver::{Driver, LIVE_UE, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
 
-/// Longer runs are cut here: what matters is what may happen, and it has happened by then; most of it after `SHORT`.
-const LONGEST: Duration = Duration::from_secs(120);
-const SHORT: Duration = Duration::from_secs(20);
+/// Longer runs are cut here: what matters is what may happen, and it has happened by then.
+fn longest(_: &Scenario) -> Duration {
+    Duration::from_secs(120)
+}
 
-fn bundled(longest: Duration) -> Vec<(String, Scenario)> {
+/// Most has happened by then. Shared cells have many events in a second.
+fn quick(scenario: &Scenario) -> Duration {
+    let is_shared = matches!(scenario.radio, radio::Config::Lte(_) | radio::Config::Hsdpa(_));
+    Duration::from_secs(if is_shared && scenario.handover.is_empty() { 5 } else { 20 })
+}
+
+fn bundled(longest: fn(&Scenario) -> Duration) -> Vec<(String, Scenario)> {
     let mut found = Vec::new();
     for (name, text) in BUNDLED {
         let mut scenario = Scenario::parse(text, &[]).unwrap();
-        scenario.duration = scenario.duration.min(longest);
+        scenario.duration = scenario.duration.min(longest(&scenario));
         found.push((name.to_string(), scenario));
     }
     assert!(found.len() >= 4, "only {} scenarios were found", found.len());
@@ -184,16 +192,16 @@ fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
 
 #[test]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
-    with_hosts_on_the_path(SHORT);
+    with_hosts_on_the_path(quick);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_on_the_path(LONGEST);
+    with_hosts_on_the_path(longest);
 }
 
-fn with_hosts_on_the_path(longest: Duration) {
+fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         let (events, capture, flows, _) = simulated(&scenario);
         let [server, ue] = hosts(&scenario, &scenario.flows());
@@ -325,16 +333,16 @@ fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
 
 #[test]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
-    with_hosts_outside(SHORT);
+    with_hosts_outside(quick);
 }
 
 #[test]
 #[ignore = "slow"]
 fn with_hosts_outside_the_late_driver_writes_the_simulators_whole_log() {
-    with_hosts_outside(LONGEST);
+    with_hosts_outside(longest);
 }
 
-fn with_hosts_outside(longest: Duration) {
+fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();

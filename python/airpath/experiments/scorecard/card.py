@@ -25,6 +25,9 @@ from airpath.stats.estimate import Estimate, estimate
 
 RUNS = 20
 """Pairs of runs in each condition, unless told otherwise."""
+COUNT_MARKS = ("dctcp", "prague")
+"""Congestion controls that want accurate ECN. On their cards every flow has it, CUBIC too."""
+
 BETTER, SAME, UNCLEAR, WORSE, HARMS = VERDICTS = ("better", "same", "unclear", "worse", "harms")
 
 Values = tuple[float, ...]
@@ -100,20 +103,21 @@ def table_of(name: str, changes: Iterable[tuple[str, str]] = ()) -> Data:
             "CC", f"there is no congestion control '{name}'", f"choose one of: {', '.join(known)}"
         )
     overrides = [("tcp.cc", name), *((f"tcp.cc.{name}.{key}", value) for key, value in changes)]
-    scenario = Scenario("scorecard", source(CONDITIONS[0].scenario), tuple(overrides))
+    scenario = Scenario("scorecard", source(CONDITIONS[0].scenario, name), tuple(overrides))
     table: Data = tomllib.loads(scenario.text)["tcp"]["cc"]
     return table
 
 
-def source(scenario: Data) -> str:
-    """Write a scenario as TOML, with Linux's TCP."""
-    data = {**scenario, "tcp": {"profile": "linux"}}
+def source(scenario: Data, name: str) -> str:
+    """Write a scenario as TOML, with Linux's TCP, and accurate ECN if `name` counts marks."""
+    ecn = {"ecn": "accurate"} if name in COUNT_MARKS else {}
+    data = {**scenario, "tcp": {"profile": "linux", **ecn}}
     return "".join(f"{key} = {inline(value)}\n" for key, value in data.items())
 
 
-def scenario_of(condition: Condition, cc: Data) -> Scenario:
-    """Make the scenario of a condition with a congestion control."""
-    return Scenario(condition.name, source(condition.scenario)).with_("tcp.cc", cc)
+def scenario_of(condition: Condition, name: str, cc: Data) -> Scenario:
+    """Make the scenario of a condition on the card of `name`, with a congestion control's table `tcp.cc`."""
+    return Scenario(condition.name, source(condition.scenario, name)).with_("tcp.cc", cc)
 
 
 def score(
@@ -126,10 +130,10 @@ def score(
 ) -> Card:
     """Run all conditions with a congestion control and with CUBIC, each with all seeds.
 
-    `name` is for people. `on_progress` is called with the share of the runs that is done, 0 to 1.
+    `on_progress` is called with the share of the runs that is done, 0 to 1.
     """
     jobs = [
-        (condition, simulation_of(scenario_of(condition, which)))
+        (condition, simulation_of(scenario_of(condition, name, which)))
         for condition in conditions
         for which in (cc, CUBIC)
     ]

@@ -20,7 +20,7 @@ PAPER = Paper(
     parameters=(
         ("Places", "; ".join(place.label for place in PLACES.values())),
         ("Path and radio", "those of the scenarios, with a buffer of 10 to 50 packets on dedicated channels"),
-        ("Senders", "as in Linux, with its receiver; BBRv3 after its draft"),
+        ("Senders", "as in Linux, with its receiver; BBRv3 and Prague after their drafts"),
         ("Disciplines", "in the downlink's buffer; targets of CoDel and DualPI2 follow the rate"),
         ("Delay", "from entering the buffer of the bearer to arrival at the UE"),
     ),

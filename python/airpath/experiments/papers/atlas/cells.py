@@ -21,6 +21,7 @@ SENDERS: dict[str, dict[str, Any]] = {
     "CUBIC": {"profile": "linux"},
     "BBR": {"profile": "linux-bbr"},
     "BBRv3": {"profile": "linux-bbr", "cc": "bbr3"},
+    "Prague": {"profile": "linux-prague"},
 }
 """`[tcp]` of each sender, and of its receiver."""
 

@@ -263,5 +263,30 @@ CLAIMS = (
             for cure in CURES
         ),
     ),
+    _claim(
+        20,
+        GOODPUT_AND_DELAY.place,
+        "Prague's short queue needs a fast cell: behind DualPI2 on LTE it waits three fifths of what CUBIC "
+        "does there or less. On the papers' channels it is never a sixth shorter: blocks and packets last "
+        "too long.",
+        Less(_wait("LTE", "Prague", "DualPI2"), Times(0.6, _wait("LTE", "CUBIC", "DualPI2"))),
+        (
+            Less(Times(5 / 6, _wait(place, "CUBIC", "DualPI2")), _wait(place, "Prague", "DualPI2"))
+            for place in _CHANNELS
+        ),
+    ),
+    _claim(
+        21,
+        GOODPUT_AND_DELAY.place,
+        "It pays for that on LTE, whose rate swings faster than marks come back: it carries less than half "
+        "of what it does with a full buffer.",
+        Less(_goodput("LTE", "Prague", "DualPI2"), Times(0.5, _goodput("LTE", "Prague", "drop-tail"))),
+    ),
+    _claim(
+        22,
+        PAGE_LOAD.place,
+        "Prague's pages take longer behind DualPI2 than behind FQ-CoDel, at every place.",
+        (Less(_page(place, "Prague", "FQ-CoDel"), _page(place, "Prague", "DualPI2")) for place in PLACES),
+    ),
 )
 """What the studies show."""
