@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -9,11 +10,13 @@ import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from playground import write
 
+import airpath
+from airpath import _core
 from airpath.scenario import bundled
 from airpath.studio.runs import simulating
 from airpath.studio.sources import Sources, schema, values_of
@@ -36,7 +39,10 @@ ASKED = """async ([messages]) => {
         if (!open) setTimeout(done, 100);
       } else if (!data.progress) told.push(data);
     };
-    messages.forEach((message, id) => worker.postMessage({ ...message, id }));
+    messages.forEach((message, id) => {
+      if (message.capture) message.capture = new Uint8Array(message.capture).buffer;
+      worker.postMessage({ ...message, id });
+    });
   });
   worker.terminate();
   return told;
@@ -49,24 +55,31 @@ class Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-class Site:
-    """A file server for a folder."""
+class Site(NamedTuple):
+    """A file server: where it is, and its page."""
 
-    def __init__(self, folder: Path) -> None:
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.address = f"{self.origin}/index.html"
-        threading.Thread(target=self.server.serve_forever).start()
+    origin: str
+    address: str
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Site]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    origin = f"http://127.0.0.1:{server.server_address[1]}"
+    yield Site(origin, f"{origin}/index.html")
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 @pytest.fixture(scope="module")
 def site(wasm, tmp_path_factory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("playground")
     write(wasm, folder)
-    site = Site(folder)
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with serving(folder) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +169,22 @@ def test_the_other_messages(asked):
     scenario = Sources().scenario("umts-384", ["tcp.cc=bbr"]).scenario
     assert resolved[0]["answer"] == {"scenario": scenario.text, "values": values_of(scenario)}
     assert missing[0]["error"]["message"] == "nothing of this name is listed"
+
+
+def test_a_capture_is_explained_in_the_page(asked, tmp_path):
+    file = tmp_path / "capture.pcapng"
+    short = airpath.load("umts-384", [("flow.0.app.file.size", "20 kB")])
+    file.write_bytes(airpath.run(short, capture=True, probes=()).capture)
+    ((told,),) = asked({"do": "analyze", "capture": list(file.read_bytes())})
+    assert told["answer"] == json.loads(_core.analyze(file))
+
+
+def test_without_the_engine_the_page_says_so(browser, wasm, tmp_path):
+    write(wasm, tmp_path)
+    (tmp_path / "worker" / "engine.wasm.gz").unlink()
+    with serving(tmp_path) as site:
+        view = browser.new_page()
+        view.goto(site.address)
+        view.locator("html[data-ready=error]").wait_for()
+        assert "engine.wasm.gz: cannot be loaded: 404" in view.locator("#said").inner_text()
+        view.close()
