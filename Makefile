@@ -25,6 +25,8 @@ SOAK_FLAGS ?=
 SWEEP_SOAK_FLAGS ?=
 # Of the transfers between our TCP and the kernel's, such as --transfers 100.
 TRANSFERS_FLAGS ?=
+# Nothing, to leave out the source distribution, which takes minutes to compile.
+CHECK_WHEELS_FLAGS ?= --sdist
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
@@ -33,7 +35,7 @@ RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/kit/src c
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: .venv/.built ## make .venv with the package and its development tools in it
@@ -175,12 +177,10 @@ wheels: build ## build the wheel and the source distribution into build/dist
 	$(MATURIN) build --release --strip --compatibility pypi --out build/dist
 	$(MATURIN) sdist --out build/dist
 
-CHECK_WHEELS_FLAGS ?= --sdist
 .PHONY: check-wheels
 check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
 	$(PYTHON) tools/check_wheels.py $(CHECK_WHEELS_FLAGS)
 
-# Of both systems alone: what needs Linux is left out by cfg.
 TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets
 check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
