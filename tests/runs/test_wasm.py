@@ -29,9 +29,9 @@ class Engine:
         self.store = wasmtime.Store(engine)
         self.exports = wasmtime.Instance(self.store, module, []).exports(self.store)
 
-    def call(self, name: str, *numbers: float, text: bytes | str = b"", list: Any = ()) -> Any:
+    def call(self, name: str, *numbers: float, text: bytes | str = b"", items: Any = ()) -> Any:
         memory = self.exports["memory"]
-        for which, value in (TEXT, text), (LIST, json.dumps(list)):
+        for which, value in (TEXT, text), (LIST, json.dumps(items)):
             octets = value if isinstance(value, bytes) else value.encode()
             memory.write(self.store, octets, self.exports["input"](self.store, which, len(octets)))
         return self.exports[name](self.store, *numbers)
@@ -67,7 +67,7 @@ def test_same_seed_same_octets_as_native(engine, name):
     assert json.loads(engine.answer())["scenario"] == text
     assert json.loads(engine.answer())["path"] == _core.path(text)
     native = _core.Simulation(text, seed, probes)
-    assert engine.call("start", seed, text=text, list=probes) == 0
+    assert engine.call("start", seed, text=text, items=probes) == 0
     is_over, events = False, 0
     while not is_over:
         is_over = native.advance(10.0)
@@ -91,11 +91,11 @@ def test_the_same_errors(engine):
     ):
         with pytest.raises(airpath.ScenarioError) as raised:
             _core.resolve(text, changes, None, confined=True)
-        assert engine.call("resolve", text=text, list=changes) == 1
+        assert engine.call("resolve", text=text, items=changes) == 1
         error = raised.value
         told = {"path": error.key, "message": error.problem, "hint": error.remedy}
         assert json.loads(engine.answer()) == told
-    assert engine.call("start", 1, text=text, list=["nothing"]) == 1
+    assert engine.call("start", 1, text=text, items=["nothing"]) == 1
     assert json.loads(engine.answer())["message"] == "there is no probe nothing"
     assert engine.call("resolve", text=b"\xff") == 1
     assert json.loads(engine.answer())["hint"] == "write text in UTF-8"
