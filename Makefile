@@ -25,6 +25,8 @@ SOAK_FLAGS ?=
 SWEEP_SOAK_FLAGS ?=
 # Of the transfers between our TCP and the kernel's, such as --transfers 100.
 TRANSFERS_FLAGS ?=
+# Nothing, to leave out the source distribution, which takes minutes to compile.
+CHECK_WHEELS_FLAGS ?= --sdist
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
@@ -33,7 +35,7 @@ RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/kit/src c
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: .venv/.built ## make .venv with the package and its development tools in it
@@ -158,6 +160,40 @@ images: build ## draw the pictures of the documents again; pages and the studio 
 site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code
 	PYTHONPATH=tools $(BIN)/python -m website
 	@echo 'Start at build/site/html/index.html'
+
+WASM := target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm
+
+.PHONY: wasm
+wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; wants Rust's target wasm32-unknown-unknown
+
+$(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
+	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || \
+		rustup target add wasm32-unknown-unknown || \
+		{ echo "the page's simulator needs Rust's target wasm32-unknown-unknown: install it with rustup" \
+		"(https://rustup.rs), or with Debian's libstd-rust-dev-wasm32 beside Debian's rustc" >&2; exit 1; }
+	$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
+	@touch $@
+
+.PHONY: playground
+playground: build wasm ## make the studio with the simulator in it, for any file server: build/playground
+	$(BIN)/python tools/playground.py
+
+.PHONY: wheels
+wheels: build ## build the wheel and the source distribution into build/dist
+	rm -rf build/dist
+	$(MATURIN) build --release --strip --compatibility pypi --out build/dist
+	$(MATURIN) sdist --out build/dist
+
+.PHONY: check-wheels
+check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
+	$(PYTHON) tools/check_wheels.py $(CHECK_WHEELS_FLAGS)
+
+TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
+.PHONY: check-targets
+check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
+	rustup target add $(TARGETS)
+	for target in $(TARGETS); do PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check --target "$$target" \
+		-p airpath-core -p airpath-analyze -p airpath -p airpath-py; done
 
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others

@@ -69,6 +69,15 @@ def sampled(cases: Iterable[Any], quick: int) -> list[Any]:
     ]
 
 
+@pytest.fixture(scope="session")
+def wasm() -> Path:
+    """The simulator as WebAssembly, or the test is skipped."""
+    file = Path(__file__).parent.parent / "target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm"
+    if not file.exists():
+        pytest.skip("there is no simulator as WebAssembly: run 'make wasm'")
+    return file
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Processes of `pytest -n auto`: tests of live runs wait for the clock and hardly use a processor."""

@@ -6,6 +6,7 @@
 //! the same scenario.
 
 mod files;
+mod reader;
 mod table;
 
 use crate::app;

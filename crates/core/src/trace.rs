@@ -4,12 +4,15 @@
 //! one branch on a bit mask. Times are in nanoseconds, lengths in bytes; the `tcpi_*` fields carry
 //! the names and units of Linux's `struct tcp_info` (times in microseconds, windows in segments).
 
+mod chunk;
 mod columns;
 mod fates;
 
+pub use chunk::{Chunk, Values};
 pub use columns::{Column, Table};
 pub use fates::Fates;
 
+use crate::error::ScenarioError;
 use crate::packet::Dir;
 use crate::time::Instant;
 
@@ -502,6 +505,21 @@ impl ProbeMask {
     pub const NONE: Self = Self(0);
     /// Every probe on.
     pub const ALL: Self = Self(u32::MAX);
+
+    /// The kinds of these names.
+    ///
+    /// # Errors
+    /// If there is no kind of a name.
+    pub fn named(names: &[String]) -> Result<Self, ScenarioError> {
+        names.iter().try_fold(Self::NONE, |mask, name| {
+            let kind = Kind::ALL.iter().find(|kind| kind.name() == name).ok_or_else(|| {
+                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+                let known = format!("known: {}", known.join(", "));
+                ScenarioError::new("probes", format!("there is no probe {name}"), known)
+            })?;
+            Ok(mask.with(*kind))
+        })
+    }
 
     /// Also selects `kind`.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Files that a scenario names, read for the core, which opens nothing.
 
-use std::fs::{File, metadata};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn read_below(folder: &Path, path: &str) -> Result<String, String> {
 pub fn read(path: &Path) -> Result<String, String> {
     // Opening a pipe waits for its writer, perhaps for ever.
     #[cfg(unix)]
-    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata(path).map_err(refused)?.file_type()) {
+    if std::os::unix::fs::FileTypeExt::is_fifo(&std::fs::metadata(path).map_err(refused)?.file_type()) {
         return Err("is a pipe and not a file".to_owned());
     }
     let mut bytes = Vec::new();

@@ -3,7 +3,6 @@
 //! Runs release the GIL, so threads run replications side by side.
 
 mod catalogue;
-mod chunks;
 mod files;
 mod net;
 
@@ -14,9 +13,8 @@ use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Event, Kind, ProbeMask, Table};
+use airpath_core::trace::{Chunk, Event, Kind, ProbeMask, Table, Values};
 use airpath_core::units::{Bitrate, Bytes};
-use chunks::{Chunk, Values};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
@@ -197,18 +195,7 @@ impl Simulation {
         capture_iu: bool,
     ) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
-        let mut mask = ProbeMask::NONE;
-        for name in &probes {
-            let kind = Kind::ALL.iter().find(|kind| kind.name() == name).ok_or_else(|| {
-                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                ScenarioError::new_err((
-                    "probes",
-                    format!("there is no probe {name}"),
-                    format!("known: {}", known.join(", ")),
-                ))
-            })?;
-            mask = mask.with(*kind);
-        }
+        let mask = ProbeMask::named(&probes).map_err(scenario_error)?;
         let what = Capture::of(capture || capture_rlc || capture_iu, capture_rlc, capture_iu);
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner })
@@ -339,7 +326,7 @@ fn chunk<'py>(
             };
             columns.push((name.as_str(), values));
         }
-        let rows = columns.first().map_or(0, |(_, values)| values.len());
+        let rows = columns.first().map_or(0, |(_, values)| values.rows());
         chunk.add(&kind.extract::<String>()?, rows, columns.into_iter());
     }
     Ok(PyBytes::new(py, &chunk.finish()))

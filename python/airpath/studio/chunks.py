@@ -13,7 +13,8 @@ A chunk that is going to be deflated has differences in place of times and numbe
 are mostly the same: ``[name, "+u4", offset, first]`` is the first value, and how much each one, the first
 too, is above the one before it, modulo the type's range. Of times they add up without a limit.
 
-`crates/py/src/chunks.rs` writes them: from a simulation without NumPy, and here from columns in memory.
+`crates/core/src/trace/chunk.rs` writes them: from a simulation without NumPy, and here from columns in
+memory.
 """
 
 from __future__ import annotations

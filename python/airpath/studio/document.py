@@ -40,9 +40,14 @@ class Document(NamedTuple):
     policy: str
 
 
+def front_files() -> Traversable:
+    """Folder of the front's files."""
+    return files("airpath.studio") / "static"
+
+
 def module_files() -> dict[str, Traversable]:
     """Files of the front's modules under their names, by name."""
-    files = sorted(_static().iterdir(), key=lambda file: file.name)
+    files = sorted(front_files().iterdir(), key=lambda file: file.name)
     return {PurePosixPath(file.name).stem: file for file in files if file.name.endswith(".js")}
 
 
@@ -77,7 +82,7 @@ def document(
     is_packed : bool
         Whether the scripts are deflated; a script of a few lines unpacks them.
     """
-    static = _static()
+    static = front_files()
     uplot = static / "vendor" / "uplot"
     style = _text(uplot / "uPlot.min.css") + _text(static / "studio.css")
     imports = {f"studio/{name}": address for name, address in addresses.items()}
@@ -117,10 +122,6 @@ def document(
 def block(kind: str, zipped: bytes) -> str:
     """Write deflated data as an element that shows nothing; scripts find it by its kind."""
     return f'<script type="text/plain" data-of="{kind}">{base64.b64encode(zipped).decode()}</script>'
-
-
-def _static() -> Traversable:
-    return files("airpath.studio") / "static"
 
 
 def _text(file: Traversable) -> str:

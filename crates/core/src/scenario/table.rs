@@ -1,9 +1,9 @@
 //! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
 
+use super::reader::{Reader, Step};
 use crate::error::ScenarioError;
 use crate::tcp::profile;
 use serde::de::DeserializeOwned;
-use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
 /// Tables that hold one registered component each.
@@ -242,31 +242,21 @@ fn merged(base: &Table, over: &Table) -> Table {
 
 pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
     let root = Value::Table(table);
-    serde_path_to_error::deserialize(root.clone()).map_err(|error| {
-        let (path, value) = find(&root, error.path());
-        explain(&path, value, &one_line(error.inner().message()))
+    T::deserialize(Reader(&root)).map_err(|error| {
+        let (path, value) = find(&root, &error.back);
+        explain(&path, value, &one_line(&error.message))
     })
 }
 
-/// The path as it is written in a scenario, as far as it leads, and what stands there. (Of a component
-/// given as a bare word serde's path names the word as if it were a key.)
-fn find<'a>(root: &'a Value, path: &serde_path_to_error::Path) -> (String, Option<&'a Value>) {
-    let (mut written, mut here) = (String::new(), Some(root));
-    for segment in path {
-        let (text, next) = match segment {
-            Segment::Seq { index } => (format!("[{index}]"), here.and_then(|value| value.get(*index))),
-            Segment::Map { key } | Segment::Enum { variant: key }
-                if !matches!(here, Some(Value::String(_))) =>
-            {
-                let dot = if written.is_empty() { "" } else { "." };
-                (format!("{dot}{key}"), here.and_then(|value| value.get(key)))
-            }
-            _ => continue,
-        };
-        written.push_str(&text);
-        here = next;
-    }
-    (written, here)
+/// The path as it is written in a scenario, and what stands there.
+fn find<'a>(root: &'a Value, back: &[Step]) -> (String, Option<&'a Value>) {
+    back.iter().rev().fold((String::new(), Some(root)), |(path, here), step| match step {
+        Step::Index(index) => (format!("{path}[{index}]"), here.and_then(|value| value.get(*index))),
+        Step::Key(key) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            (format!("{path}{dot}{key}"), here.and_then(|value| value.get(key)))
+        }
+    })
 }
 
 /// Splits serde's words into what is wrong and what would be right.

@@ -73,6 +73,7 @@ const WRONG: &[&str] = &[
     "duration = true",
     "duration = [1]",
     "wired = 1",
+    r#"wired = ["1 Mbit/s"]"#,
     "radio = \"dhc\"",
     "[radio.dch]\nues = \"two\"",
     "[radio.dch]\nues = 1.5",
@@ -456,6 +457,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         duration: invalid type: list; write a duration with its unit, such as "60 ms"
     wired = 1
         wired: invalid type: integer `1`; write a table, in braces or under its name in brackets
+    wired = ["1 Mbit/s"]
+        wired: invalid type: list; write a table, in braces or under its name in brackets
     radio = "dhc"
         radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, variable
     [radio.dch] | ues = "two"

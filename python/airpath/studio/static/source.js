@@ -1,5 +1,5 @@
-// Where a run comes from: it is written into the page, or the server of `airpath studio` makes it. A source opens it
-// and hands over what it finds; who shows it does not know which source it is.
+// Where a run comes from: it is written into the page, or it is made, by the server of `airpath studio` or by the
+// simulator in the page. A source opens it and hands over what it finds; who shows it does not know which source it is.
 
 /**
  * A flow of `results.json`, as far as the studio reads it.
@@ -57,7 +57,9 @@
  * @returns {Source}
  */
 export function sourceOf(page) {
-  return page.querySelector("script[data-of]") ? embedded(page) : server();
+  const engine = page.querySelector('script[data-of="engine"]');
+  if (engine) return asked(worker(engine.textContent ?? ""));
+  return page.querySelector("script[data-of]") ? embedded(page) : asked(server());
 }
 
 /**
@@ -107,45 +109,75 @@ async function unpacked(block) {
   return new Response(stream).arrayBuffer();
 }
 
+/** Takes messages, and tells of answers by the number of what was asked for; null if there will be no more. */
+/** @typedef {(tell: (id: number | null, answer: any) => void) => (message: object) => void} Line */
+
 /** Octets of the number behind each chunk. */
 const NUMBER = 4;
 
 /**
- * The server of `airpath studio`: JSON both ways, each message with the number of what was asked for; chunks have it
- * behind them. The server tells what is known of a run when it is over, so events wait for that here.
- * @returns {Source}
+ * The line to the server of `airpath studio`: JSON both ways, each message with the number of what was asked for;
+ * chunks have it behind them.
+ * @returns {Line}
  */
 function server() {
   const socket = new WebSocket(`ws://${location.host}/socket`);
   socket.binaryType = "arraybuffer";
   history.replaceState(null, "", `/${location.hash}`); // The token in the address has been used.
+  const connected = new Promise((resolve) => socket.addEventListener("open", resolve));
+  return (tell) => {
+    socket.addEventListener("message", ({ data }) => {
+      if (typeof data === "string") {
+        const message = JSON.parse(data);
+        tell(message.id, message);
+      } else {
+        tell(new DataView(data).getUint32(data.byteLength - NUMBER, true), { events: data });
+      }
+    });
+    socket.addEventListener("close", () => tell(null, { error: GONE }));
+    return (message) => {
+      if (socket.readyState > WebSocket.OPEN) tell(null, { error: GONE });
+      else void connected.then(() => socket.send(JSON.stringify(message)));
+    };
+  };
+}
+
+/**
+ * The line to the simulator in a worker of the page.
+ * @param {string} address
+ * @returns {Line}
+ */
+function worker(address) {
+  const own = new Worker(new URL(address, document.baseURI));
+  return (tell) => {
+    own.addEventListener("message", ({ data }) => tell(data.id, data));
+    own.addEventListener("error", () => tell(null, { error: NO_ENGINE }));
+    return (message) => own.postMessage(message);
+  };
+}
+
+/**
+ * What is made on request. What is known of a run is told when it is over, so events wait for that here.
+ * @param {Line} line
+ * @returns {Source}
+ */
+function asked(line) {
   /** Who waits for what. @type {Map<number, (message: any) => void>} */
   const waiting = new Map();
-  const connected = new Promise((resolve) => socket.addEventListener("open", resolve));
   let last = 0;
-
-  socket.addEventListener("message", ({ data }) => {
-    if (typeof data === "string") {
-      const message = JSON.parse(data);
-      waiting.get(message.id)?.(message);
-    } else {
-      const at = data.byteLength - NUMBER;
-      waiting.get(new DataView(data).getUint32(at, true))?.({ events: data });
+  const send = line((id, told) => {
+    if (id !== null) waiting.get(id)?.(told);
+    else {
+      for (const tell of waiting.values()) tell(told);
+      waiting.clear();
     }
-  });
-  socket.addEventListener("close", () => {
-    for (const tell of waiting.values()) tell({ error: GONE });
-    waiting.clear();
   });
 
   /** @type {(message: object, tell: (message: any) => void) => number} */
   function ask(message, tell) {
     const id = (last += 1);
-    if (socket.readyState > WebSocket.OPEN) tell({ error: GONE });
-    else {
-      waiting.set(id, tell);
-      void connected.then(() => socket.send(JSON.stringify({ ...message, id })));
-    }
+    waiting.set(id, tell);
+    send({ ...message, id });
     return id;
   }
 
@@ -178,7 +210,7 @@ function server() {
     });
     return {
       cancel() {
-        if (waiting.delete(id)) void connected.then(() => socket.send(JSON.stringify({ do: "cancel", id })));
+        if (waiting.delete(id)) send({ do: "cancel", id });
       },
     };
   }
@@ -199,3 +231,5 @@ function server() {
 
 /** @type {Problem} */
 const GONE = { path: "airpath studio", message: "it has ended, or this page is not let in", hint: "start it again" };
+/** @type {Problem} */
+const NO_ENGINE = { path: "engine", message: "the simulator cannot be loaded", hint: "use a current browser, or airpath studio" };

@@ -1,7 +1,7 @@
 //! Events as chunks of octets that a browser reads without copying. `airpath/studio/chunks.py` describes the layout,
-//! and hands over what comes from files; what is simulated here goes from the core's columns into a chunk directly.
+//! and hands over what comes from files; what is simulated goes from columns into a chunk directly.
 
-use airpath_core::trace::Table;
+use super::Table;
 
 /// The columns begin at a multiple of this, octets.
 const ALIGNMENT: usize = 8;
@@ -14,13 +14,15 @@ const TYPES: [(&str, usize); 3] = [("u1", 1), ("u2", 2), ("u4", 4)];
 
 /// Values of a column: numbers, or codes into a list of words.
 pub enum Values<'a> {
+    /// Numbers.
     Numbers(&'a [u64]),
+    /// Codes, and the words that they stand for.
     Words(&'a [u8], Vec<&'a str>),
 }
 
 impl Values<'_> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
         match self {
             Self::Numbers(numbers) => numbers.len(),
             Self::Words(codes, _) => codes.len(),
@@ -50,7 +52,7 @@ impl Chunk {
             &format!("{comma}{}:{{\"rows\":{rows},\"columns\":[{}]}}", text(kind), described.join(","));
     }
 
-    /// Adds a table of the core.
+    /// Adds a table.
     pub fn add_table(&mut self, table: &Table) {
         let time = (TIME, Values::Numbers(&table.time_ns));
         let others = table.named().map(|(name, column)| match column.words.is_empty() {

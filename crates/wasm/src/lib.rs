@@ -1,0 +1,190 @@
+//! The simulator as WebAssembly without imports: a plain C interface for pages. Conversion only, no model logic.
+//!
+//! Arguments that are no numbers go through memory: [`input`] makes room for one, and the caller writes it there.
+//! What is no number comes back through memory too: [`answer`] and [`answer_len`] say where the last answer lies, until
+//! the next call. Functions that can fail return 1 then, and the answer is `{"path", "message", "hint"}` in JSON.
+//! One run is open at a time. A panic ends in a trap, after which the instance is of no more use.
+
+// Each function is exported under its name.
+#![allow(unsafe_code)]
+
+use airpath_core::error::ScenarioError;
+use airpath_core::rng;
+use airpath_core::scenario::{BUNDLED, Scenario};
+use airpath_core::sim::{Observe, Simulation};
+use airpath_core::time::Duration;
+use airpath_core::trace::{Chunk, ProbeMask, Table};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+
+/// Number of the input that is text, or the octets of a capture.
+const TEXT: usize = 0;
+/// Number of the input that is a list in JSON.
+const LIST: usize = 1;
+
+/// What lies between two calls.
+#[derive(Default)]
+struct Engine {
+    inputs: [Vec<u8>; 2],
+    answer: Vec<u8>,
+    run: Option<Simulation>,
+}
+
+thread_local! {
+    static ENGINE: RefCell<Engine> = RefCell::default();
+}
+
+fn engine<T>(work: impl FnOnce(&mut Engine) -> T) -> T {
+    ENGINE.with_borrow_mut(work)
+}
+
+impl Engine {
+    fn text(&self) -> Result<&str, ScenarioError> {
+        let text = std::str::from_utf8(&self.inputs[TEXT]);
+        text.map_err(|error| ScenarioError::new("", error.to_string(), "write text in UTF-8"))
+    }
+
+    fn list<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ScenarioError> {
+        let list = serde_json::from_slice(&self.inputs[LIST]);
+        list.map_err(|error| ScenarioError::new("", error.to_string(), "write the list in JSON"))
+    }
+
+    /// Keeps an answer or an error, and returns whether it is an error.
+    fn tell(&mut self, answer: Result<Vec<u8>, ScenarioError>) -> u32 {
+        let failed = u32::from(answer.is_err());
+        self.answer = answer.unwrap_or_else(|ScenarioError { path, message, hint }| {
+            json!({ "path": path, "message": message, "hint": hint }).to_string().into_bytes()
+        });
+        failed
+    }
+}
+
+/// Makes room for an argument of `len` octets and returns its address: of the text (0), or of the list (1). It stays
+/// until another is written.
+#[unsafe(no_mangle)]
+pub extern "C" fn input(which: u32, len: u32) -> *mut u8 {
+    engine(|engine| {
+        let input = &mut engine.inputs[which as usize];
+        *input = vec![0; len as usize];
+        input.as_mut_ptr()
+    })
+}
+
+/// Address of the last answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> *const u8 {
+    engine(|engine| engine.answer.as_ptr())
+}
+
+/// Octets of the last answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer_len() -> u32 {
+    engine(|engine| engine.answer.len() as u32)
+}
+
+/// Answers with what is built in, as JSON: version, version of the random streams, and the bundled scenarios, name -> text.
+#[unsafe(no_mangle)]
+pub extern "C" fn about() {
+    let scenarios: Map<String, Value> =
+        BUNDLED.iter().map(|(name, text)| ((*name).to_owned(), Value::from(*text))).collect();
+    let about = json!({ "airpath": env!("CARGO_PKG_VERSION"), "rng": rng::VERSION, "scenarios": scenarios });
+    engine(|engine| engine.answer = about.to_string().into_bytes());
+}
+
+/// Reads the scenario in the text, with the changes in the list, `[[key, value], ...]`. Answers with JSON: `scenario`
+/// (TOML with every default), the same as `values`, and `path`, the names of the places that events call `element`.
+#[unsafe(no_mangle)]
+pub extern "C" fn resolve() -> u32 {
+    fn resolved(engine: &Engine) -> Result<Vec<u8>, ScenarioError> {
+        let changes: Vec<(String, String)> = engine.list()?;
+        let mut no_file = |_: &str| Err("cannot be read: the scenario is in no folder".to_owned());
+        let scenario = Scenario::parse_with(engine.text()?, &changes, &mut no_file)?;
+        let text = scenario.to_toml()?;
+        let values: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| ScenarioError::new("", error.to_string(), ""))?;
+        Ok(json!({ "scenario": text, "values": values, "path": scenario.path() }).to_string().into_bytes())
+    }
+    engine(|engine| {
+        let answer = resolved(engine);
+        engine.tell(answer)
+    })
+}
+
+/// Opens a run of the scenario in the text that records the kinds of event in the list.
+#[unsafe(no_mangle)]
+pub extern "C" fn start(seed: u64) -> u32 {
+    fn started(engine: &Engine, seed: u64) -> Result<Simulation, ScenarioError> {
+        let probes: Vec<String> = engine.list()?;
+        let observe = Observe { probes: ProbeMask::named(&probes)?, ..Observe::default() };
+        Ok(Simulation::new(&Scenario::parse(engine.text()?, &[])?, seed, observe))
+    }
+    engine(|engine| {
+        let run = started(engine, seed);
+        let answer = run.map(|run| engine.run = Some(run)).map(|()| Vec::new());
+        engine.tell(answer)
+    })
+}
+
+/// Runs this many simulated seconds on, and returns whether the run is over; without a run there is nothing to do.
+#[unsafe(no_mangle)]
+pub extern "C" fn advance(sim_seconds: f64) -> u32 {
+    engine(|engine| {
+        let over = engine
+            .run
+            .as_mut()
+            .is_none_or(|run| run.advance_to(run.now() + Duration::from_nanos((sim_seconds * 1e9) as u64)));
+        u32::from(over)
+    })
+}
+
+/// Simulated time, seconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn now_s() -> f64 {
+    engine(|engine| engine.run.as_ref().map_or(0.0, |run| run.now().as_secs_f64()))
+}
+
+/// What share of the run is done, 0 to 1.
+#[unsafe(no_mangle)]
+pub extern "C" fn progress() -> f64 {
+    engine(|engine| engine.run.as_ref().map_or(1.0, Simulation::progress))
+}
+
+/// How many events were recorded since they were taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn recorded() -> u32 {
+    engine(|engine| engine.run.as_ref().map_or(0, |run| run.recorded() as u32))
+}
+
+/// Answers with the events since the last call, as a chunk (`airpath/studio/chunks.py`).
+#[unsafe(no_mangle)]
+pub extern "C" fn take_chunk() {
+    engine(|engine| {
+        let mut chunk = Chunk::new(false);
+        if let Some(run) = &mut engine.run {
+            Table::from_events(&run.take_trace()).iter().for_each(|table| chunk.add_table(table));
+        }
+        engine.answer = chunk.finish();
+    });
+}
+
+/// Answers with the results so far, as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn results() {
+    engine(|engine| {
+        engine.answer = engine.run.as_mut().map_or_else(Vec::new, |run| run.results().to_json().into_bytes());
+    });
+}
+
+/// Analyses the capture in the text, and answers with the report as JSON; `most` connections are told of in full.
+#[unsafe(no_mangle)]
+pub extern "C" fn analyze(most: u32) -> u32 {
+    engine(|engine| {
+        let options = airpath_analyze::Options { most_connections: most as usize, ..Default::default() };
+        let report = airpath_analyze::analyze(engine.inputs[TEXT].as_slice(), options)
+            .map_err(|error| error.to_string())
+            .and_then(|report| serde_json::to_vec(&report).map_err(|error| error.to_string()));
+        engine
+            .tell(report.map_err(|what| ScenarioError::new("capture", what, "choose a pcap or pcapng file")))
+    })
+}
