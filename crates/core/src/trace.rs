@@ -506,13 +506,13 @@ impl ProbeMask {
     /// Every probe on.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// The kinds of these names.
+    /// Also selects the kinds of these names.
     ///
     /// # Errors
     /// If there is no kind of a name.
-    pub fn named(names: &[String]) -> Result<Self, ScenarioError> {
-        names.iter().try_fold(Self::NONE, |mask, name| {
-            let kind = Kind::ALL.iter().find(|kind| kind.name() == name).ok_or_else(|| {
+    pub fn with_named(self, names: &[&str]) -> Result<Self, ScenarioError> {
+        names.iter().try_fold(self, |mask, name| {
+            let kind = Kind::ALL.iter().find(|kind| kind.name() == *name).ok_or_else(|| {
                 let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
                 let known = format!("known: {}", known.join(", "));
                 ScenarioError::new("probes", format!("there is no probe {name}"), known)

@@ -78,13 +78,7 @@ impl Builder {
     /// # Panics
     /// If there is no such kind.
     pub fn probes(self, kinds: &[&str]) -> Self {
-        let probes = kinds.iter().fold(self.probes, |mask, name| {
-            let kind = Kind::ALL.iter().find(|kind| kind.name() == *name).unwrap_or_else(|| {
-                let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-                panic!("there is no kind of event {name}; known: {}", known.join(", "))
-            });
-            mask.with(*kind)
-        });
+        let probes = self.probes.with_named(kinds).unwrap_or_else(|error| panic!("{error}"));
         Self { probes, ..self }
     }
 

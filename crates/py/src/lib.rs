@@ -195,7 +195,8 @@ impl Simulation {
         capture_iu: bool,
     ) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
-        let mask = ProbeMask::named(&probes).map_err(scenario_error)?;
+        let probes: Vec<&str> = probes.iter().map(String::as_str).collect();
+        let mask = ProbeMask::NONE.with_named(&probes).map_err(scenario_error)?;
         let what = Capture::of(capture || capture_rlc || capture_iu, capture_rlc, capture_iu);
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner })

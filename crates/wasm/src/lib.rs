@@ -115,8 +115,8 @@ pub extern "C" fn resolve() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn start(seed: u64) -> u32 {
     fn started(engine: &Engine, seed: u64) -> Result<Simulation, ScenarioError> {
-        let probes: Vec<String> = engine.list()?;
-        let observe = Observe { probes: ProbeMask::named(&probes)?, ..Observe::default() };
+        let probes = ProbeMask::NONE.with_named(&engine.list::<Vec<&str>>()?)?;
+        let observe = Observe { probes, ..Observe::default() };
         Ok(Simulation::new(&Scenario::parse(engine.text()?, &[])?, seed, observe))
     }
     engine(|engine| {

@@ -206,7 +206,7 @@ fn other_users_of_a_cell_take_their_share() {
 }
 
 #[test]
-#[should_panic(expected = "there is no kind of event nonsense; known: tcp_state")]
+#[should_panic(expected = "there is no probe nonsense; known: tcp_state")]
 fn kinds_of_event_are_checked() {
     let _ = Net::builder(&bundled("umts-384")).probes(&["dropped", "nonsense"]);
 }
