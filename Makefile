@@ -40,7 +40,7 @@ help: ## list the targets
 .PHONY: build
 build: .venv/.built ## make .venv with the package and its development tools in it
 
-.venv/.created:
+.venv/.created: requirements.lock
 	@command -v $(PYTHON) > /dev/null || \
 		{ echo 'airpath needs Python 3.11 or newer: no program $(PYTHON) here.' >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -48,7 +48,7 @@ build: .venv/.built ## make .venv with the package and its development tools in 
 		"name a newer one, as in: make build PYTHON=python3.12" >&2; exit 1; }
 	@echo 'The Python environment goes to .venv; the first build downloads what it needs and takes some minutes.'
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
 .venv/.built: .venv/.created pyproject.toml $(RUST_SOURCES)
@@ -194,6 +194,27 @@ check-targets: ## check that all crates but live compile for Windows and macOS; 
 	rustup target add $(TARGETS)
 	for target in $(TARGETS); do PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check --target "$$target" \
 		-p airpath-core -p airpath-analyze -p airpath -p airpath-py; done
+
+.PHONY: lock
+lock: build ## choose the versions of Python's packages anew, with their hashes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<1'
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-header --quiet --output-file requirements.lock
+
+.PHONY: audit
+audit: ## check licences, sources and known flaws of what airpath is made of; wants cargo-deny, and the network
+	$(CARGO) deny check
+
+.PHONY: release
+release: wheels ## make what is published: wheel, sources, bills of materials, checksums; wants cargo-cyclonedx
+	$(CARGO) cyclonedx --quiet --format json --spec-version 1.5 --manifest-path crates/py/Cargo.toml --override-filename airpath-rust.cdx
+	mv crates/py/airpath-rust.cdx.json build/dist
+	find benches crates -name airpath-rust.cdx.json -delete
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.5,<8' 'uv>=0.13,<1'
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-header | \
+		$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+		--output-file build/dist/airpath-python.cdx.json -
+	cd build/dist && sha256sum -- * > SHA256SUMS
 
 .PHONY: docs
 docs: ## build the documentation of the Rust core and of the crate for others
