@@ -109,8 +109,8 @@ fn type_of(root: &Value, schema: &Value) -> String {
         let words: Vec<String> = choices.iter().map(|choice| type_of(root, resolve(root, choice))).collect();
         return words.join(" | ");
     }
-    if let Some(word) = schema["const"].as_str() {
-        return format!("\"{word}\"");
+    if !schema["const"].is_null() {
+        return schema["const"].to_string();
     }
     if let Some(words) = schema["enum"].as_array() {
         return words
