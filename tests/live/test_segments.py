@@ -48,7 +48,9 @@ def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_
     flow, _ = outcome.flows("tcp")
     # Of packets joined the kernel counts one.
     assert outcome.live["kernel"]["ue"]["InSegs"] >= flow["receiver"]["segments"]
-    assert all(flow["receiver"][count] == 0 for count in ("duplicates", "out_of_order"))
+    assert flow["receiver"]["out_of_order"] == 0
+    # What the receiver has twice, a sender that waited for long has sent twice.
+    assert flow["receiver"]["duplicates"] <= flow["retransmissions"]["total"]
 
 
 @pytest.mark.parametrize("version", [4, 6])

@@ -33,5 +33,6 @@ def test_every_screen_is_drawn_and_no_page_complains():
 
 
 def test_the_documents_show_each_of_them():
-    shown = set(re.findall(r"\(images/studio/([^)]+)\)", (TOP / "docs" / "studio.md").read_text()))
-    assert shown == NAMES == {file.name for file in PICTURES.glob("*.png")}
+    text = "".join((TOP / "docs" / name).read_text() for name in ("README.md", "studio.md"))
+    shown = set(re.findall(r"\(images/studio/([^)]+)\)", text))
+    assert shown == {*NAMES, "moving.png"} == {file.name for file in PICTURES.glob("*.png")}
