@@ -8,7 +8,7 @@ use airpath_core::host::{Beside, Host};
 use airpath_core::packet::{Body, Dir};
 use airpath_core::path::Path;
 use airpath_core::time::Duration;
-use airpath_core::trace::{Fates, Kind, ProbeMask};
+use airpath_core::trace::{Fates, ProbeMask};
 use airpath_core::wire::{Endpoints, encode_datagram, endpoints, octets_of, parse, rewrite};
 use serde_json::Value;
 use std::collections::VecDeque;
