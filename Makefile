@@ -77,7 +77,7 @@ IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 
 # Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
-test: build ## run the tests, Rust's and Python's at once, without the slow ones (six and a half minutes)
+test: build ## run the tests, Rust's and Python's at once, without the slow ones (five and a half minutes)
 	$(call BOTH,-m 'not slow')
 
 # Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
