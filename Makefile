@@ -91,7 +91,7 @@ lint: build ## check formatting, lints, types, links in Rust's documentation, fi
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	CUSTOM_LIBFUZZER_PATH=unused/unused.a $(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
+	CUSTOM_LIBFUZZER_PATH=unused/unused.a $(CARGO) check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps -p airpath-core -p airpath
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

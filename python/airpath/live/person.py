@@ -50,7 +50,7 @@ def choose_person(name: str | None, environ: Mapping[str, str]) -> Person | None
     try:
         known = pwd.getpwuid(int(name)) if name.isdecimal() else pwd.getpwnam(name)
     except (KeyError, OverflowError):
-        hint = "name one that 'getent passwd' lists, by name or number"
+        hint = "name one that 'getent passwd' lists, by name or number, such as root"
         raise ScenarioError("--user", f"there is no user '{name}'", hint) from None
     if known.pw_uid == os.geteuid():
         return None
