@@ -178,6 +178,9 @@ $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
 playground: build wasm ## make the studio with the simulator in it, for any file server: build/playground
 	$(BIN)/python tools/playground.py
 
+# The same sources make the same files, but for the compiler.
+wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2> /dev/null),315532800)
+
 .PHONY: wheels
 wheels: build ## build the wheel and the source distribution into build/dist
 	rm -rf build/dist
@@ -205,11 +208,9 @@ lock: build ## choose the versions of Python's packages anew, with their hashes
 audit: ## check licences, sources and known flaws of what airpath is made of; wants cargo-deny, and the network
 	$(CARGO) deny check
 
+# The wheel has the list of the crates that are compiled into it, by maturin.
 .PHONY: release
-release: wheels ## make what is published: wheel, sources, bills of materials, checksums; wants cargo-cyclonedx
-	$(CARGO) cyclonedx --quiet --format json --spec-version 1.5 --manifest-path crates/py/Cargo.toml --override-filename airpath-rust.cdx
-	mv crates/py/airpath-rust.cdx.json build/dist
-	find benches crates -name airpath-rust.cdx.json -delete
+release: wheels ## make what is published: wheel, sources, lists of what they are made of and need, checksums
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.5,<8' 'uv>=0.13,<1'
 	$(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-header | \
 		$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
