@@ -155,6 +155,7 @@ traces: build ## make the sample traces in python/airpath/traces again
 .PHONY: images
 images: build ## draw the pictures of the documents again; pages and the studio want chromium
 	$(BIN)/python docs/images/make.py
+	$(BIN)/python tools/modules.py
 
 .PHONY: site
 site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code
