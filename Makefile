@@ -77,6 +77,8 @@ IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 
 # Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
+# Where a property test does not say how many cases it draws: a quarter of proptest's, all of them in test-all.
+test: export PROPTEST_CASES ?= 64
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (five and a half minutes)
 	$(call BOTH,-m 'not slow')
 
@@ -196,8 +198,8 @@ TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets
 check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
 	rustup target add $(TARGETS)
-	for target in $(TARGETS); do PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check --target "$$target" \
-		-p airpath-core -p airpath-analyze -p airpath -p airpath-py; done
+	PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check $(addprefix --target ,$(TARGETS)) \
+		-p airpath-core -p airpath-analyze -p airpath -p airpath-py
 
 .PHONY: lock
 lock: build ## choose the versions of Python's packages anew, with their hashes

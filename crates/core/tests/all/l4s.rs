@@ -71,6 +71,7 @@ impl Run {
 /// The queue of Prague stays short and loses nothing, that of CUBIC is where PI2 wants it. With a coupling of 2 Prague gets
 /// more than half: docs/models/l4s.md.
 #[test]
+#[ignore = "slow"]
 fn prague_keeps_its_queue_short_beside_cubic() {
     let run = run(&[], 1);
     assert!(run.percentile(0, 0.99) < 3.0, "{} ms", run.percentile(0, 0.99));
@@ -88,6 +89,7 @@ fn prague_keeps_its_queue_short_beside_cubic() {
 
 /// RFC 9332 (2.1): the coupling is what makes rates equal.
 #[test]
+#[ignore = "slow"]
 fn a_stronger_coupling_makes_the_rates_more_equal() {
     let ratio = |coupling| {
         let run = run(&[("wired.queue.dualpi2.coupling", coupling), ("duration", "60 s")], 1);

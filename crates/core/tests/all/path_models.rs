@@ -344,6 +344,7 @@ fn copa_takes_the_jitter_of_lte_for_a_queue() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn copa_yields_to_cubic_unless_it_competes() {
     let [alone, _] = two("copa", "cubic");
     let [competing, _] = two(COMPETITIVE, "cubic");

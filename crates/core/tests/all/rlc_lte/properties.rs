@@ -72,8 +72,6 @@ fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
-
     #[test]
     fn am_hands_every_sdu_up_once_and_in_order(
         config in am(),
