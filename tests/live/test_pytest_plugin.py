@@ -82,6 +82,7 @@ def test_ten_lines_in_an_empty_folder_are_a_test(theirs):
     assert (done.code, done.counts) == (0, {"passed": 1}), done.out + done.err
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_documentation_pass(theirs):
     text = (ROOT / "docs" / "testkit-pytest.md").read_text()
     done = theirs("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
@@ -225,6 +226,7 @@ def test_where_there_can_be_no_link_doctor_says_why(without, words, required, th
     assert f"there is no radio link here: {words}" in done.out
 
 
+@pytest.mark.slow
 def test_four_tests_go_side_by_side(theirs):
     short = DOWNLOAD.replace("20_000", "2_000")
     tests = "".join(short.replace("test_download", f"test_{number}") for number in range(4))

@@ -76,6 +76,7 @@ def test_a_mistake_is_named(text, says):
         docs_figures.rendered(text, docs_figures.Figures({"p": KEPT}))
 
 
+@pytest.mark.slow
 def test_documents_quote_the_current_figures():
     done = subprocess.run([sys.executable, docs_figures.__file__, "--check"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

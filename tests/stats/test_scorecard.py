@@ -176,6 +176,7 @@ def test_what_is_known_of_copa_and_reno():
     assert "harms" not in reno.values()
 
 
+@pytest.mark.slow
 def test_the_page_has_a_row_for_each_row_and_the_same_counts(tmp_path, airpath_command):
     out = tmp_path / "card"
     outcome = airpath_command("scorecard", "reno", "--set", "variant=linux", "--runs", "2", "--out", out)
