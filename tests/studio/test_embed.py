@@ -92,6 +92,11 @@ def test_what_a_model_shows_is_what_the_command_finds(opened, name):
         for own, of in FIGURES.items():
             if own in shown:
                 assert shown[own] == [of(run.summary()["flows"][0]) for run in runs], own
+        link = page.locator("#studio").get_attribute("href")
+        linked = page.evaluate(
+            "(link) => import('studio/link').then(({ fromLink }) => fromLink(link))", link.partition("#")[2]
+        )
+        assert linked["settings"] == made
         return page.locator("#panels").screenshot()
 
     before = check()
@@ -200,9 +205,14 @@ def test_a_capture_is_explained_and_stays_in_the_page(opened, tmp_path):
     ]
 
 
-def test_a_file_that_is_no_capture_is_refused_with_the_reason(opened, tmp_path):
-    (tmp_path / "notes.txt").write_text("no packets")
+def test_a_dropped_file_that_is_no_capture_is_refused_with_the_reason(opened):
     page = opened("capture.html")
-    page.locator("#file").set_input_files(tmp_path / "notes.txt")
+    page.evaluate(
+        """() => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(["no packets"], "notes.txt"));
+          document.dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+        }"""
+    )
     page.get_by_text("notes.txt: does not begin like a pcap").wait_for()
     assert page.locator("#flow").is_hidden()

@@ -25,6 +25,7 @@ const AGAIN = { fast: ["fast_retransmit", "partial_ack", "sack"], late: ["timeou
 const WORDS = {
   fast_retransmit: "fast", partial_ack: "partial ACK", sack: "SACK", timeout: "timeout", go_back_n: "go-back-N", tail_probe: "tail probe", other: "other",
 };
+const PLACES = { sender: "at the sender", receiver: "at the receiver", between: "between the ends", unknown: "not known where" };
 
 /** The state, once a flow is shown: for tests. @type {Store | null} */
 export let store = null;
@@ -133,7 +134,7 @@ function describe(own) {
   byId("verdict").textContent = `Limited by ${flow.verdict.limited_by}: ${flow.verdict.because}.`;
   /** @type {[string, string][]} */
   const facts = [
-    ["seen", flow.viewpoint === "unknown" ? "not known where" : `at the ${flow.viewpoint}`.replace("at the between", "between the ends")],
+    ["seen", PLACES[/** @type {keyof typeof PLACES} */ (flow.viewpoint)]],
     ["sent again", `${again.total}${causes.length ? `: ${causes.join(", ")}` : ""}`], ["loss episodes", `${episodes.events}, ${episodes.timeout} with a timeout`],
     ["duplicate ACKs", shown(flow.counters.dupacks)], ["overtaken", shown(flow.reordering.late_segments)],
     ["in flight, mean", `${shown(flight.mean_bytes, 1, 1e-3)} kB`], ["window full", `${shown(flight.window_limited_share, 1, 100)} % of the time`],
