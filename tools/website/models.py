@@ -89,6 +89,8 @@ class Model:
             return cls(**tomllib.loads(text))
         except (TypeError, tomllib.TOMLDecodeError) as error:
             raise PageError(f"the model: {error}") from error
+        except KeyError as error:
+            raise PageError(f"the model: a run or a change lacks {error}") from error
 
     def __post_init__(self) -> None:
         for change in self.changes:
