@@ -4,6 +4,7 @@ const figures = location.protocol.startsWith("http") ? document.querySelectorAll
 for (const figure of figures) {
   const frame = document.createElement("iframe");
   frame.src = figure.dataset.model;
+  frame.loading = "lazy";
   frame.title = figure.querySelector("img").alt;
   const tell = () => frame.contentWindow.postMessage({ theme: theme() }, location.origin);
   frame.addEventListener("load", tell);
