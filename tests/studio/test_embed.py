@@ -216,3 +216,18 @@ def test_a_dropped_file_that_is_no_capture_is_refused_with_the_reason(opened):
     )
     page.get_by_text("notes.txt: does not begin like a pcap").wait_for()
     assert page.locator("#flow").is_hidden()
+
+
+def test_a_capture_without_tcp_shows_its_conversations(opened, tmp_path):
+    file = tmp_path / "capture.pcapng"
+    call = airpath.load("umts-384", [("flow", "[{ app.cbr = { packets = 50 } }]")])
+    file.write_bytes(airpath.run(call, capture=True).capture)
+    page = opened("capture.html")
+    page.locator("#file").set_input_files(file)
+    page.locator("#udp table").wait_for()
+    flow = json.loads(_core.analyze(file))["conversations"][0]["flows"][0]
+    delay = flow["path"]["data"]["delay_ms"]["median"]
+    assert page.locator("#udp tbody td").all_inner_texts()[:5] == [
+        *("UDP", f"{flow['rate_bps'] / 1e3:.1f}", "50", "0", f"{delay:.1f}")
+    ]
+    assert page.locator("#flow").is_hidden()
